@@ -122,7 +122,7 @@ static bool load(const struct stream *stream, struct stream_copy *out, uint64_t 
 
 	while ((step = ctf_scan(stream, &scan, &info, err)) == STEP_ITEM) {
 		struct packet_copy copy = {.size = (size_t)packet_bytes(&info)};
-		struct packet_head head;
+		struct ctf_packet_head head;
 		if (info.rec.flags & PACKET_PIECE)
 			return error_set(err, ERR_FORMAT, "packets over 1 MB are not repeated");
 		copy.bytes = mem_new(copy.size);

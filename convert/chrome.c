@@ -31,7 +31,7 @@
 enum group { GROUP_CPUS = (1 << 22) + 1, GROUP_IRQS, GROUP_SOFTIRQS, GROUP_STREAMS, GROUP_STATE };
 enum { FLUSH_AT = 1 << 18 };
 
-struct track {
+struct chrome_thread {
 	int64_t pid, tid;
 	const char *name; /* NULL: by the thread's names */
 };
@@ -50,7 +50,7 @@ struct chrome {
 	struct track_names *names;
 	struct class_thread *classes;
 	struct arena *arena;
-	struct track *tracks;
+	struct chrome_thread *tracks;
 	size_t ntracks, tracks_capacity;
 	struct hash_index track_index;
 	struct nameset paths; /* of tracks in GROUP_STATE, with their numbers */
@@ -69,7 +69,7 @@ static void use_track(struct chrome *chrome, int64_t pid, int64_t tid, const cha
 	if (at != HASH_INDEX_NONE)
 		return;
 	*mem_push(chrome->tracks, chrome->ntracks, chrome->tracks_capacity) =
-		(struct track){pid, tid, name ? arena_strdup(chrome->arena, name) : NULL};
+		(struct chrome_thread){pid, tid, name ? arena_strdup(chrome->arena, name) : NULL};
 	hash_index_add(&chrome->track_index, hash, chrome->ntracks - 1);
 }
 
@@ -346,7 +346,7 @@ static const char *group_name(int64_t pid)
 	return pid >= GROUP_CPUS && pid <= GROUP_STATE ? groups[pid - GROUP_CPUS] : NULL;
 }
 
-static bool name_track(struct chrome *chrome, const struct track *track, struct error *err)
+static bool name_track(struct chrome *chrome, const struct chrome_thread *track, struct error *err)
 {
 	const char *name = track->name;
 	struct buf text = {0};
@@ -367,7 +367,7 @@ static bool name_track(struct chrome *chrome, const struct track *track, struct 
 
 static int by_process(const void *a, const void *b)
 {
-	const struct track *x = a, *y = b;
+	const struct chrome_thread *x = a, *y = b;
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
@@ -396,7 +396,7 @@ static bool name_tracks(struct chrome *chrome, struct error *err)
 	if (chrome->ntracks)
 		qsort(chrome->tracks, chrome->ntracks, sizeof *chrome->tracks, by_process);
 	for (size_t i = 0; i < chrome->ntracks; i++) {
-		const struct track *track = &chrome->tracks[i];
+		const struct chrome_thread *track = &chrome->tracks[i];
 		if ((!i || track->pid != pid) && !name_process(chrome, track->pid, err))
 			return false;
 		pid = track->pid;

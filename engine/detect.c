@@ -79,7 +79,8 @@ static bool say_missing(const char *path, int number, struct error *err)
 	return false;
 }
 
-static bool look(const char *path, struct probe *probe, uint8_t head[HEAD_BYTES], struct error *err)
+static bool read_probe(const char *path, struct probe *probe, uint8_t head[HEAD_BYTES],
+		       struct error *err)
 {
 	struct source *source;
 	struct stat st;
@@ -120,7 +121,7 @@ static bool is_known(const char *path)
 	struct error ignored;
 	struct probe probe;
 
-	return look(path, &probe, head, &ignored) && surest(&probe);
+	return read_probe(path, &probe, head, &ignored) && surest(&probe);
 }
 
 static void say_unknown(const struct probe *probe, struct error *err)
@@ -154,7 +155,7 @@ const struct reader *reader_detect(const char *path, struct error *err)
 	struct probe probe;
 	const struct reader *best;
 
-	if (!look(path, &probe, head, err))
+	if (!read_probe(path, &probe, head, err))
 		return NULL;
 	best = surest(&probe);
 	if (!best)

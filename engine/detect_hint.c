@@ -109,14 +109,14 @@ static bool has_of_recorder(const char *path)
 }
 
 /* A search below a folder for what is a trace. */
-struct search {
+struct trace_search {
 	bool (*known)(const char *path);
 	unsigned left; /* entries that may still be looked at */
 	struct buf *found;
 };
 
 /* The first entry of the folder that is a trace, in the order of names, else one further below. */
-static bool find_inside(struct search *search, const char *path, unsigned depth)
+static bool find_inside(struct trace_search *search, const char *path, unsigned depth)
 {
 	struct dirent **entries;
 	int count = scandir(path, &entries, NULL, alphasort);
@@ -151,7 +151,7 @@ void detect_hint_unknown(const struct probe *probe, bool (*known)(const char *pa
 {
 	const char *packer = probe->is_folder ? NULL : packed_by(probe);
 	struct buf path = {0};
-	struct search search = {.known = known, .left = ENTRIES_MOST, .found = &path};
+	struct trace_search search = {.known = known, .left = ENTRIES_MOST, .found = &path};
 
 	if (packer)
 		buf_printf(out, "it is packed by %s: unpack it first", packer);

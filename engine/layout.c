@@ -204,7 +204,7 @@ uint64_t layout_stride(const struct field_class *element)
 }
 
 static bool compile_root(struct compiler *c, struct field_class *class, unsigned depth);
-static struct layout *finish(struct compiler *c);
+static struct layout *finish_layout(struct compiler *c);
 
 /* Elements that are not plain scalars get a layout of their own, with slots of their own. */
 static bool compile_element_from(struct compiler *c, struct field_class *class, unsigned depth,
@@ -217,7 +217,7 @@ static bool compile_element_from(struct compiler *c, struct field_class *class, 
 	if (!at_byte(&inner))
 		inner.bytewise = false;
 	if (ok)
-		class->element_layout = finish(&inner);
+		class->element_layout = finish_layout(&inner);
 	mem_free(inner.steps);
 	return ok;
 }
@@ -604,7 +604,7 @@ static void find_prefix(struct compiler *c, struct layout *layout)
 	prefix->rest = layout->steps + n;
 }
 
-static struct layout *finish(struct compiler *c)
+static struct layout *finish_layout(struct compiler *c)
 {
 	struct layout *layout = arena_alloc(c->arena, sizeof *layout);
 	size_t nskips;
@@ -648,7 +648,7 @@ bool layout_compile(struct field_class *const *roots, size_t nroots, uint32_t *s
 		c.slot = 0;
 	}
 	if (ok)
-		*out = finish(&c);
+		*out = finish_layout(&c);
 	*grid = c.grid;
 	mem_free(c.steps);
 	return ok;

@@ -246,7 +246,7 @@ static inline bool is_there(const struct layout_step *step, struct layout_input 
 
 /* One step of each kind, at any bit: in->at moves behind it. False: it does not fit. */
 
-static void keep(const struct layout_step *step, struct layout_input *in, uint64_t value)
+static void keep_register(const struct layout_step *step, struct layout_input *in, uint64_t value)
 {
 	if (step->reg)
 		in->registers[step->reg - 1] = value;
@@ -309,7 +309,7 @@ static bool step_leb128(const struct layout_step *step, struct layout_input *in,
 			     &out->u);
 	if (!out->n)
 		return false;
-	keep(step, in, out->u);
+	keep_register(step, in, out->u);
 	in->at += out->n * 8;
 	return true;
 }
@@ -342,7 +342,7 @@ static bool step_scalar(const struct layout_step *step, struct layout_input *in,
 	if (step->class->bits > in->bits - in->at || !follow_order(in, step->class->big_endian))
 		return false;
 	out->u = layout_scalar(step->class, in->data, in->at);
-	keep(step, in, out->u);
+	keep_register(step, in, out->u);
 	in->at += step->class->bits;
 	return true;
 }

@@ -166,7 +166,7 @@ static void look_at(void *arg, const char *path, const struct stat *st)
 	watch->seen = mixed(watch->seen, (uint64_t)st->st_mtim.tv_nsec);
 }
 
-static void look(struct watch *watch)
+static void look_at_files(struct watch *watch)
 {
 	watch->seen = watch->names = 0;
 	for (size_t i = 0; i < watch->npaths; i++)
@@ -178,7 +178,7 @@ static void stop_being_told(struct watch *watch)
 	if (watch->told >= 0)
 		close(watch->told);
 	watch->told = -1;
-	look(watch);
+	look_at_files(watch);
 }
 
 /* Files in a folder are told by the folder. */
@@ -203,7 +203,7 @@ void watch_add(struct watch *watch, const char *path)
 	else
 		walk(path, 0, be_told, watch);
 	if (watch->told < 0)
-		look(watch);
+		look_at_files(watch);
 }
 
 /* Takes all that was told. */
@@ -231,7 +231,7 @@ static unsigned look_again(struct watch *watch)
 {
 	uint64_t seen = watch->seen, names = watch->names;
 
-	look(watch);
+	look_at_files(watch);
 	return (seen != watch->seen ? WATCH_CHANGED : 0u) |
 	       (names != watch->names ? WATCH_CHANGED | WATCH_ADDED : 0u);
 }

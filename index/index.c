@@ -308,7 +308,7 @@ static void say_difference(struct index *index, const struct stream *stream, uin
 static bool check_stream(struct index *index, const struct stream *stream, uint64_t *differing,
 			 struct error *err)
 {
-	struct stored stored;
+	struct stored_table stored;
 	struct store_txn *txn;
 	struct packet_info info;
 	struct extent extents[PACKET_EXTENTS_MAX];

@@ -16,17 +16,17 @@
 
 enum what { NOTHING, DUMP_BEGINS, DUMPED, LOADED, BUILD_ID };
 
-struct found { /* of one process */
+struct found_file { /* of one process */
 	uint32_t part;
 	size_t order;
 	enum what what;
 	struct loaded_file file;
 };
 
-struct finding {
+struct file_search {
 	const struct trace *trace;
 	struct arena *arena;
-	struct found *items;
+	struct found_file *items;
 	size_t count, capacity;
 };
 
@@ -73,7 +73,8 @@ static bool find_pid(const struct trace *trace, const struct fields *fields, int
 	return false;
 }
 
-static const uint8_t *copy_bytes(struct finding *finding, const struct field *field, size_t *len)
+static const uint8_t *copy_bytes(struct file_search *finding, const struct field *field,
+				 size_t *len)
 {
 	struct buf scratch = {0};
 	const uint8_t *bytes = field_bytes(field, &scratch, len), *copy;
@@ -84,14 +85,14 @@ static const uint8_t *copy_bytes(struct finding *finding, const struct field *fi
 }
 
 /* The file of an event that follows its own at once. */
-static void add_build_id(struct finding *finding, uint32_t part, int64_t pid, uint64_t base,
+static void add_build_id(struct file_search *finding, uint32_t part, int64_t pid, uint64_t base,
 			 const struct fields *fields)
 {
 	enum { NEAR = 8 };
 	struct field field;
 
 	for (size_t i = finding->count, tried = 0; i-- > 0 && tried < NEAR; tried++) {
-		struct found *found = &finding->items[i];
+		struct found_file *found = &finding->items[i];
 		if (found->part != part || found->file.pid != pid || found->file.base != base ||
 		    found->what == DUMP_BEGINS)
 			continue;
@@ -101,15 +102,16 @@ static void add_build_id(struct finding *finding, uint32_t part, int64_t pid, ui
 	}
 }
 
-static void add(struct finding *finding, const struct found *found)
+static void add_loaded(struct file_search *finding, const struct found_file *found)
 {
 	*mem_push(finding->items, finding->count, finding->capacity) = *found;
 	finding->items[finding->count - 1].order = finding->count - 1;
 }
 
-static void look_at(struct finding *finding, const struct event *event, const struct fields *fields)
+static void look_at(struct file_search *finding, const struct event *event,
+		    const struct fields *fields)
 {
-	struct found found = {.part = event->class->part, .what = what_of(event->class)};
+	struct found_file found = {.part = event->class->part, .what = what_of(event->class)};
 	struct field base, path;
 	size_t len;
 
@@ -117,7 +119,7 @@ static void look_at(struct finding *finding, const struct event *event, const st
 	if (!find_pid(finding->trace, fields, &found.file.pid))
 		return;
 	if (found.what == DUMP_BEGINS) {
-		add(finding, &found);
+		add_loaded(finding, &found);
 		return;
 	}
 	if (!payload_field(fields, "baddr", &base) || base.class->kind != FIELD_INT)
@@ -128,12 +130,12 @@ static void look_at(struct finding *finding, const struct event *event, const st
 	} else if (payload_field(fields, "path", &path) && field_is_text(&path)) {
 		const uint8_t *bytes = copy_bytes(finding, &path, &len);
 		found.file.path = arena_strndup(finding->arena, (const char *)bytes, len);
-		add(finding, &found);
+		add_loaded(finding, &found);
 	}
 }
 
 static bool find_all(struct index *index, const struct events_options *options,
-		     struct finding *finding, struct error *err)
+		     struct file_search *finding, struct error *err)
 {
 	struct events *events;
 	struct event event;
@@ -153,7 +155,7 @@ static bool find_all(struct index *index, const struct events_options *options,
 
 static int by_process(const void *a, const void *b)
 {
-	const struct found *x = a, *y = b;
+	const struct found_file *x = a, *y = b;
 
 	if (x->part != y->part)
 		return x->part < y->part ? -1 : 1;
@@ -162,15 +164,15 @@ static int by_process(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-static void tell_all(struct finding *finding, struct symbols *symbols)
+static void tell_all(struct file_search *finding, struct symbols *symbols)
 {
 	size_t dumps = 0;
 
 	if (finding->count)
 		qsort(finding->items, finding->count, sizeof *finding->items, by_process);
 	for (size_t i = 0; i < finding->count; i++) {
-		struct found *found = &finding->items[i];
-		const struct found *before = i ? &finding->items[i - 1] : found;
+		struct found_file *found = &finding->items[i];
+		const struct found_file *before = i ? &finding->items[i - 1] : found;
 		if (before->part != found->part || before->file.pid != found->file.pid)
 			dumps = 0;
 		dumps += found->what == DUMP_BEGINS;
@@ -195,7 +197,7 @@ bool tell_loaded_files(struct index *index, struct symbols *symbols,
 					 .classes = classes,
 					 .progress = progress,
 					 .progress_arg = progress_arg};
-	struct finding finding = {.trace = trace, .arena = arena_new()};
+	struct file_search finding = {.trace = trace, .arena = arena_new()};
 	bool any = false, ok = true;
 
 	for (size_t i = 0; i < trace->nclasses; i++)

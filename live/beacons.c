@@ -161,7 +161,7 @@ void beacons_close(struct beacons *beacons)
 	mem_free(beacons);
 }
 
-static void add_line(const struct beacon *beacon, struct buf *out)
+static void put_beacon(const struct beacon *beacon, struct buf *out)
 {
 	struct buf said = {0};
 
@@ -180,7 +180,7 @@ bool beacons_write(struct beacons *beacons, struct error *err)
 		return true;
 	buf_add_text(&text, title);
 	for (size_t i = 0; i < beacons->count; i++)
-		add_line(&beacons->items[i], &text);
+		put_beacon(&beacons->items[i], &text);
 	ok = lseek(beacons->fd, 0, SEEK_SET) == 0 && file_put(beacons->fd, text.data, text.len) &&
 	     ftruncate(beacons->fd, (off_t)text.len) == 0;
 	beacons->changed = !ok;

@@ -90,7 +90,7 @@ static bool run_all(struct mirror *mirror, struct error *err)
 	}
 }
 
-static void release(struct mirror *mirror)
+static void release_mirror(struct mirror *mirror)
 {
 	disconnect(mirror);
 	mirror_folder_close(mirror);
@@ -112,12 +112,12 @@ bool mirror_run(const struct mirror_options *options, struct mirror_counts *out,
 	bool ok = mirror_folder_open(&mirror, err);
 	if (ok && mirror.ended_before) {
 		out->ended = true;
-		release(&mirror);
+		release_mirror(&mirror);
 		return true;
 	}
 	mirror.piece = mem_new(LIVE_PIECE_MOST);
 	ok = ok && run_all(&mirror, err) && mirror_folder_ended(&mirror, err);
 	out->ended = ok;
-	release(&mirror);
+	release_mirror(&mirror);
 	return ok;
 }

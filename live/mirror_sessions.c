@@ -112,15 +112,15 @@ static bool add_channel(struct mirror *mirror, struct mirror_trace *trace,
 	       mirror_local(mirror, err);
 }
 
-struct adding {
+struct session_mirror {
 	struct mirror *mirror;
 	struct mirror_session *session;
 };
 
-static bool add_stream(void *arg, const struct live_stream *told, struct error *err)
+static bool add_mirrored_stream(void *arg, const struct live_stream *told, struct error *err)
 {
-	struct mirror *mirror = ((struct adding *)arg)->mirror;
-	struct mirror_session *session = ((struct adding *)arg)->session;
+	struct mirror *mirror = ((struct session_mirror *)arg)->mirror;
+	struct mirror_session *session = ((struct session_mirror *)arg)->session;
 	struct buf path = {0};
 	bool ok = live_add_path(&path, told->path, err);
 
@@ -142,11 +142,12 @@ static bool add_stream(void *arg, const struct live_stream *told, struct error *
 bool mirror_more_streams(struct mirror *mirror, struct mirror_session *session, bool *all,
 			 struct error *err)
 {
-	struct adding adding = {mirror, session};
+	struct session_mirror adding = {mirror, session};
 	unsigned ms = session->timer_ms;
 	uint32_t status;
 
-	if (!viewer_streams(mirror->connection, session->id, add_stream, &adding, &status, err))
+	if (!viewer_streams(mirror->connection, session->id, add_mirrored_stream, &adding, &status,
+			    err))
 		return error_while(err, "new streams");
 	ms = ms < STREAMS_LEAST_MS ? STREAMS_LEAST_MS : ms > STREAMS_MOST_MS ? STREAMS_MOST_MS : ms;
 	session->streams_at = clock_ms() + ms;
@@ -192,13 +193,14 @@ static bool refused(const struct mirror *mirror, uint32_t status, struct error *
 static bool attach_to(struct mirror *mirror, const struct live_session *told, struct error *err)
 {
 	struct mirror_session *session = mem_new(sizeof *session);
-	struct adding adding = {mirror, session};
+	struct session_mirror adding = {mirror, session};
 	uint32_t status;
 
 	*session = (struct mirror_session){
 		.id = told->id, .timer_ms = told->timer / 1000, .active = clock_ms()};
 	*mem_push(mirror->sessions, mirror->nsessions, mirror->sessions_capacity) = session;
-	if (!viewer_attach(mirror->connection, told->id, add_stream, &adding, &status, err))
+	if (!viewer_attach(mirror->connection, told->id, add_mirrored_stream, &adding, &status,
+			   err))
 		return error_while(err, "attach");
 	if (status != LIVE_ATTACH_OK)
 		return refused(mirror, status, err);

@@ -26,7 +26,7 @@ static size_t number_at(const char *name, size_t len)
 	return at < len && at && name[at - 1] == '.' ? at - 1 : len;
 }
 
-static bool add(struct buf *out, const char *name, size_t len, struct error *err)
+static bool add_escaped(struct buf *out, const char *name, size_t len, struct error *err)
 {
 	size_t from = out->len, number = number_at(name, len);
 	bool own = is_own(name, len);
@@ -53,7 +53,7 @@ bool live_add_path(struct buf *out, const char *path, struct error *err)
 		if (len) {
 			if (!first)
 				buf_add_char(out, '/');
-			if (!add(out, path, len, err))
+			if (!add_escaped(out, path, len, err))
 				return false;
 			first = false;
 		}
@@ -64,6 +64,6 @@ bool live_add_path(struct buf *out, const char *path, struct error *err)
 
 bool live_add_name(struct buf *out, const char *name, struct error *err)
 {
-	return *name ? add(out, name, strlen(name), err)
+	return *name ? add_escaped(out, name, strlen(name), err)
 		     : error_set(err, ERR_FORMAT, "it gives a stream without a name");
 }

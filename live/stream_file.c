@@ -36,7 +36,7 @@ enum { HEADER_BYTES = 16, ENTRY_BYTES = 56, TURNS_MOST = 1000000 };
 static const uint8_t header[HEADER_BYTES] = {0xc1, 0xf1, 0xdc, 0xc1, 0, 0, 0, 1,
 					     0,    0,    0,    0,    0, 0, 0, ENTRY_BYTES};
 
-struct entry {
+struct index_entry {
 	uint8_t bytes[ENTRY_BYTES];
 };
 
@@ -57,22 +57,22 @@ struct stream_file {
 /* One entry --------------------------------------------------------------------------------------
  */
 
-static uint64_t member(const struct entry *entry, size_t at)
+static uint64_t member(const struct index_entry *entry, size_t at)
 {
 	return load_be(entry->bytes + at, 8);
 }
 
-static uint64_t entry_end(const struct entry *entry)
+static uint64_t entry_end(const struct index_entry *entry)
 {
 	return member(entry, AT_OFFSET) + member(entry, AT_BITS) / 8;
 }
 
-static struct entry entry_of(const struct live_index *index)
+static struct index_entry entry_of(const struct live_index *index)
 {
 	const uint64_t members[] = {index->offset,      index->packet_bits, index->content_bits,
 				    index->begin,       index->end,         index->discarded,
 				    index->stream_class};
-	struct entry out;
+	struct index_entry out;
 
 	_Static_assert(sizeof members == ENTRY_BYTES, "an entry is these members");
 	for (size_t i = 0; i < ENTRY_BYTES; i++)
@@ -80,7 +80,7 @@ static struct entry entry_of(const struct live_index *index)
 	return out;
 }
 
-static bool same(const struct entry *a, const struct entry *b)
+static bool same(const struct index_entry *a, const struct index_entry *b)
 {
 	return memcmp(a->bytes, b->bytes, ENTRY_BYTES) == 0;
 }
@@ -169,7 +169,8 @@ static void rest(struct stream_file *file)
 		close_turn(file);
 }
 
-static bool read_entry(struct stream_file *file, uint64_t i, struct entry *out, struct error *err)
+static bool read_entry(struct stream_file *file, uint64_t i, struct index_entry *out,
+		       struct error *err)
 {
 	if (!open_index(file, err))
 		return false;
@@ -187,7 +188,7 @@ static bool read_entry(struct stream_file *file, uint64_t i, struct entry *out, 
 static bool repair(struct stream_file *file, struct error *err)
 {
 	struct stat data, index;
-	struct entry last;
+	struct index_entry last;
 	uint8_t found[HEADER_BYTES];
 
 	if (fstat(file->data, &data) != 0 || fstat(file->index, &index) != 0)
@@ -230,7 +231,7 @@ static bool turn_to(struct stream_file *file, unsigned turn, struct error *err)
 	if ((uint64_t)index.st_size > HEADER_BYTES)
 		file->entries = ((uint64_t)index.st_size - HEADER_BYTES) / ENTRY_BYTES;
 	if (file->entries) {
-		struct entry last;
+		struct index_entry last;
 		if (!read_entry(file, file->entries - 1, &last, err))
 			return false;
 		file->end = entry_end(&last);
@@ -342,7 +343,7 @@ static bool count_before(struct stream_file *file, uint64_t offset, uint64_t *ou
 
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
-		struct entry entry;
+		struct index_entry entry;
 		if (!read_entry(file, middle, &entry, err))
 			return false;
 		if (member(&entry, AT_OFFSET) < offset)
@@ -355,8 +356,8 @@ static bool count_before(struct stream_file *file, uint64_t offset, uint64_t *ou
 }
 
 /* Does it lie between its neighbours, in bytes and in time? `i` > 0: there is one before. */
-static bool fits_between(const struct entry *before, const struct entry *wanted,
-			 const struct entry *after)
+static bool fits_between(const struct index_entry *before, const struct index_entry *wanted,
+			 const struct index_entry *after)
 {
 	return (!before || (entry_end(before) <= member(wanted, AT_OFFSET) &&
 			    member(before, AT_END) <= member(wanted, AT_BEGIN))) &&
@@ -365,9 +366,10 @@ static bool fits_between(const struct entry *before, const struct entry *wanted,
 }
 
 /* Looks for it in the open turn; file->next is its place, or where it would be put. */
-static enum found look(struct stream_file *file, const struct entry *wanted, struct error *err)
+static enum found look(struct stream_file *file, const struct index_entry *wanted,
+		       struct error *err)
 {
-	struct entry before, after;
+	struct index_entry before, after;
 	uint64_t i;
 
 	if (!count_before(file, member(wanted, AT_OFFSET), &i, err))
@@ -383,11 +385,11 @@ static enum found look(struct stream_file *file, const struct entry *wanted, str
 }
 
 /* Does it go on behind the last packet of the open turn? */
-static bool continues(struct stream_file *file, const struct entry *wanted, bool *out,
+static bool continues(struct stream_file *file, const struct index_entry *wanted, bool *out,
 		      struct error *err)
 {
 	uint64_t offset = member(wanted, AT_OFFSET);
-	struct entry last;
+	struct index_entry last;
 
 	*out = false;
 	if (!file->entries || offset < file->end)
@@ -408,7 +410,8 @@ static bool continues(struct stream_file *file, const struct entry *wanted, bool
 }
 
 /* In all turns, the latest first; FOUND_NOTHING: a new one is open. */
-static enum found search(struct stream_file *file, const struct entry *wanted, struct error *err)
+static enum found search(struct stream_file *file, const struct index_entry *wanted,
+			 struct error *err)
 {
 	for (unsigned turn = file->turns; turn-- > 0;) {
 		if (!turn_to(file, turn, err))
@@ -421,7 +424,7 @@ static enum found search(struct stream_file *file, const struct entry *wanted, s
 }
 
 /* The packet is none that is there: behind the last turn, or in a new one. */
-static bool place_new(struct stream_file *file, const struct entry *wanted, struct error *err)
+static bool place_new(struct stream_file *file, const struct index_entry *wanted, struct error *err)
 {
 	bool behind = false;
 
@@ -440,7 +443,7 @@ static bool place_new(struct stream_file *file, const struct entry *wanted, stru
 bool stream_file_place(struct stream_file *file, const struct live_index *index, bool *known,
 		       struct error *err)
 {
-	struct entry wanted = entry_of(index), there;
+	struct index_entry wanted = entry_of(index), there;
 	bool behind;
 
 	*known = false;
@@ -478,7 +481,7 @@ bool stream_file_write(struct stream_file *file, const struct live_index *index,
 }
 
 /* Writes the index anew, with one entry more at file->next. */
-static bool insert(struct stream_file *file, const struct entry *entry, struct error *err)
+static bool insert(struct stream_file *file, const struct index_entry *entry, struct error *err)
 {
 	char *path = index_path(file, file->turn);
 	struct buf bytes = {0};
@@ -502,7 +505,7 @@ static bool insert(struct stream_file *file, const struct entry *entry, struct e
 
 bool stream_file_commit(struct stream_file *file, const struct live_index *index, struct error *err)
 {
-	struct entry entry = entry_of(index);
+	struct index_entry entry = entry_of(index);
 	bool ok;
 
 	if (!open_index(file, err))

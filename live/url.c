@@ -23,7 +23,7 @@ static const struct scheme *scheme_of(const char *word)
 }
 
 /* Copies [from, end) to an array of `room` bytes; false: it is empty or does not fit. */
-static bool take(const char *from, const char *end, char *out, size_t room)
+static bool copy_part(const char *from, const char *end, char *out, size_t room)
 {
 	size_t len = (size_t)(end - from);
 
@@ -41,7 +41,7 @@ static bool take_port(const char *from, const char *end, struct live_url *out)
 	uint64_t number = decimal_take(&at, end);
 
 	return at == end && at != from && number > 0 && number < 65536 &&
-	       take(from, end, out->port, sizeof out->port);
+	       copy_part(from, end, out->port, sizeof out->port);
 }
 
 /* HOST[:PORT], or [ADDRESS][:PORT]. */
@@ -51,12 +51,12 @@ static bool take_place(const char *from, const char *end, struct live_url *out)
 
 	if (*from == '[') {
 		const char *close = memchr(from, ']', (size_t)(end - from));
-		if (!close || !take(from + 1, close, out->host, sizeof out->host))
+		if (!close || !copy_part(from + 1, close, out->host, sizeof out->host))
 			return false;
 		return close + 1 == end || (close[1] == ':' && take_port(close + 2, end, out));
 	}
 	colon = memchr(from, ':', (size_t)(end - from));
-	return take(from, colon ? colon : end, out->host, sizeof out->host) &&
+	return copy_part(from, colon ? colon : end, out->host, sizeof out->host) &&
 	       (!colon || take_port(colon + 1, end, out));
 }
 
@@ -70,12 +70,12 @@ static bool take_session(const char *from, struct live_url *out)
 		return false;
 	from += sizeof head - 1;
 	slash = strchr(from, '/');
-	if (!slash || !take(from, slash, out->session_host, sizeof out->session_host))
+	if (!slash || !copy_part(from, slash, out->session_host, sizeof out->session_host))
 		return false;
 	if (end > slash + 1 && end[-1] == '/')
 		end--;
 	return !memchr(slash + 1, '/', (size_t)(end - slash - 1)) &&
-	       take(slash + 1, end, out->session, sizeof out->session);
+	       copy_part(slash + 1, end, out->session, sizeof out->session);
 }
 
 bool live_url_parse(const char *word, bool whole, struct live_url *out, struct error *err)

@@ -12,7 +12,7 @@
 
 static const char commands_key;
 
-static struct script_command *find(const struct script *script, const char *name)
+static struct script_command *find_command(const struct script *script, const char *name)
 {
 	for (size_t i = 0; i < script->ncommands; i++)
 		if (!strcmp(script->commands[i].name, name))
@@ -20,7 +20,7 @@ static struct script_command *find(const struct script *script, const char *name
 	return NULL;
 }
 
-static struct script_command *add(struct script *script, const char *name)
+static struct script_command *add_command(struct script *script, const char *name)
 {
 	size_t at = 0;
 
@@ -69,9 +69,9 @@ static int yore_command(lua_State *L)
 	}
 	lua_pushvalue(L, -2);
 	lua_setfield(L, -2, name);
-	command = find(script, name);
+	command = find_command(script, name);
 	if (!command)
-		command = add(script, name);
+		command = add_command(script, name);
 	command->args = arena_strdup(script->names, args);
 	command->help = arena_strdup(script->names, help);
 	return 0;
@@ -110,12 +110,12 @@ static const struct script_command *find_analysis(struct script *script, const c
 
 const struct script_command *script_command_find(struct script *script, const char *name)
 {
-	const struct script_command *command = find(script, name);
+	const struct script_command *command = find_command(script, name);
 
 	return command ? command : find_analysis(script, name);
 }
 
-struct call {
+struct command_call {
 	const char *name;
 	const char *const *args;
 	size_t nargs;
@@ -123,7 +123,7 @@ struct call {
 
 static int call_command(lua_State *L)
 {
-	const struct call *call = lua_touserdata(L, 1);
+	const struct command_call *call = lua_touserdata(L, 1);
 
 	lua_rawgetp(L, LUA_REGISTRYINDEX, &commands_key);
 	lua_getfield(L, -1, call->name);
@@ -137,10 +137,10 @@ static int call_command(lua_State *L)
 bool script_command_run(struct script *script, const char *name, const char *const *args,
 			size_t nargs, int *status, struct error *err, struct buf *traceback)
 {
-	struct call call = {name, args, nargs};
+	struct command_call call = {name, args, nargs};
 	lua_State *L = script->L;
 
-	if (!find(script, name))
+	if (!find_command(script, name))
 		return script_run(script, name, args, nargs, status, err, traceback);
 	lua_pushcfunction(L, call_command);
 	lua_pushlightuserdata(L, &call);

@@ -105,7 +105,7 @@ static inline void *take_small(struct script_memory *memory, size_t size, bool m
 	return item;
 }
 
-static inline void *take(struct script_memory *memory, size_t size, bool must)
+static inline void *take_memory(struct script_memory *memory, size_t size, bool must)
 {
 	if (is_small(size))
 		return take_small(memory, size, must);
@@ -137,7 +137,7 @@ static void *resize(struct script_memory *memory, void *old, size_t old_size, si
 		memory->used = memory->used - old_size + new_size;
 		return mem_resize(old, new_size, 1);
 	}
-	item = take(memory, new_size, new_size < old_size);
+	item = take_memory(memory, new_size, new_size < old_size);
 	if (!item)
 		return NULL;
 	memcpy(item, old, old_size < new_size ? old_size : new_size);
@@ -150,7 +150,7 @@ void *script_allocate(void *arg, void *old, size_t old_size, size_t new_size)
 	struct script_memory *memory = arg;
 
 	if (!old) /* `old_size` is the kind of object */
-		return new_size ? take(memory, new_size, false) : NULL;
+		return new_size ? take_memory(memory, new_size, false) : NULL;
 	if (new_size && old_size)
 		return resize(memory, old, old_size, new_size);
 	if (old_size)

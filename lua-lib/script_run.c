@@ -153,7 +153,7 @@ char *script_analysis_columns(const char *name, const char *verb)
 	return question.text;
 }
 
-struct chunk {
+struct lua_chunk {
 	const char *path;
 	const char *const *args;
 	size_t nargs;
@@ -162,7 +162,7 @@ struct chunk {
 /* Sets `arg` and leaves the chunk and its arguments on the stack. */
 static int load_file(lua_State *L)
 {
-	const struct chunk *chunk = lua_touserdata(L, 1);
+	const struct lua_chunk *chunk = lua_touserdata(L, 1);
 
 	lua_createtable(L, (int)chunk->nargs, 1);
 	for (size_t i = 0; i < chunk->nargs; i++) {
@@ -220,7 +220,7 @@ static bool call_end(struct script *script, bool done, struct error *err)
 	return done && ended;
 }
 
-static bool run_path(struct script *script, struct chunk *chunk, int *status, struct error *err,
+static bool run_path(struct script *script, struct lua_chunk *chunk, int *status, struct error *err,
 		     struct buf *traceback)
 {
 	lua_pushcfunction(script->L, load_file);
@@ -236,7 +236,7 @@ bool script_run(struct script *script, const char *name, const char *const *args
 	bool done = find_file(script, name, &path, err);
 
 	if (done) {
-		struct chunk chunk = {buf_text(&path), args, nargs};
+		struct lua_chunk chunk = {buf_text(&path), args, nargs};
 
 		script->is_analysis = !is_path(name);
 		done = run_path(script, &chunk, status, err, traceback);
@@ -249,7 +249,7 @@ bool script_run(struct script *script, const char *name, const char *const *args
 bool script_startup(struct script *script, const char *path, struct error *err,
 		    struct buf *traceback)
 {
-	struct chunk chunk = {.path = path};
+	struct lua_chunk chunk = {.path = path};
 	int status;
 
 	if (access(path, F_OK) != 0)
@@ -273,7 +273,7 @@ bool script_list(struct script *script, struct buf *out, struct error *err)
 
 /* ---- lines of the prompt ---- */
 
-struct line {
+struct lua_line {
 	const char *text;
 	bool more;
 };
@@ -320,7 +320,7 @@ static void show(lua_State *L, int first)
 
 static int eval_line(lua_State *L)
 {
-	struct line *line = lua_touserdata(L, 1);
+	struct lua_line *line = lua_touserdata(L, 1);
 	int status;
 
 	lua_settop(L, 0);
@@ -349,7 +349,7 @@ static int eval_line(lua_State *L)
 enum script_line script_eval(struct script *script, const char *text, struct error *err,
 			     struct buf *traceback)
 {
-	struct line line = {.text = text};
+	struct lua_line line = {.text = text};
 
 	lua_pushcfunction(script->L, eval_line);
 	lua_pushlightuserdata(script->L, &line);
@@ -383,14 +383,14 @@ bool script_knows(struct script *script, const char *name)
 
 /* ---- completion ---- */
 
-struct completion {
+struct lua_completion {
 	const char *text;
 	void (*each)(void *arg, const char *word);
 	void *arg;
 };
 
 /* Names in the table on top that begin with `rest`; `head` is put before them. */
-static void complete_table(lua_State *L, const struct completion *work, size_t nhead)
+static void complete_table(lua_State *L, const struct lua_completion *work, size_t nhead)
 {
 	const char *rest = work->text + nhead;
 
@@ -412,7 +412,7 @@ static void complete_table(lua_State *L, const struct completion *work, size_t n
 /* Goes down the names of a.b.c: as far as tables (or a metatable's __index) go. */
 static int complete(lua_State *L)
 {
-	const struct completion *work = lua_touserdata(L, 1);
+	const struct lua_completion *work = lua_touserdata(L, 1);
 	const char *at = work->text;
 	size_t len;
 
@@ -434,7 +434,7 @@ static int complete(lua_State *L)
 void script_complete(struct script *script, const char *text,
 		     void (*each)(void *arg, const char *word), void *arg)
 {
-	struct completion work = {text, each, arg};
+	struct lua_completion work = {text, each, arg};
 	struct error err;
 
 	/* a name that cannot be completed is no error */

@@ -1,8 +1,8 @@
 /*
  * compile.c - expressions of one-liners as those of all conditions, with C's numbers and truth
  *
- *     a < b && !c     number(truth(number(a < b)) && truth(number(!truth(c))))
- *                     of which truth(number(x)) is x, where x is true or false
+ *     a < b && !c     truth_number(truth(truth_number(a < b)) && truth(truth_number(!truth(c))))
+ *                     of which truth(truth_number(x)) is x, where x is true or false
  *
  * What only a program has (fields, maps, variables, the event's thread) is EXPR_HOST: eval.c.
  */
@@ -19,7 +19,7 @@ static bool is_truth(const struct expr *expr)
 }
 
 /* 1 or 0, of what is true or false. */
-static const struct expr *number(struct compile *compile, const struct expr *truth)
+static const struct expr *truth_number(struct compile *compile, const struct expr *truth)
 {
 	struct expr *expr = expr_of(compile, EXPR_CONVERT, truth, NULL);
 
@@ -41,8 +41,8 @@ static const struct expr *logic(struct compile *compile, enum expr_kind kind, co
 {
 	const struct expr *right = b ? truth(compile, b) : NULL;
 
-	return number(compile,
-		      compile_fold(compile, expr_of(compile, kind, truth(compile, a), right)));
+	return truth_number(
+		compile, compile_fold(compile, expr_of(compile, kind, truth(compile, a), right)));
 }
 
 /* What may fail says whose it is. */
@@ -68,7 +68,7 @@ static const struct expr *compile_binary(struct compile *compile, const struct a
 		return logic(compile, EXPR_NOT, ast->args[0], NULL);
 	case OP_GLOB:
 	case OP_REGEX:
-		return number(compile, with_place(compile, compile_plain(compile, ast), ast));
+		return truth_number(compile, with_place(compile, compile_plain(compile, ast), ast));
 	default:
 		break;
 	}
@@ -81,7 +81,7 @@ static const struct expr *compile_binary(struct compile *compile, const struct a
 	expr->of = ast;
 	expr->wraps = true;
 	return expr->kind == EXPR_ARITH ? compile_fold(compile, expr)
-					: number(compile, compile_fold(compile, expr));
+					: truth_number(compile, compile_fold(compile, expr));
 }
 
 /* Values that are no constants are compared one by one. */
@@ -93,7 +93,7 @@ static const struct expr *compile_list(struct compile *compile, const struct ast
 	for (uint32_t i = 1; i < ast->nargs; i++)
 		constants &= ast->args[i]->kind == AST_CONST;
 	if (constants)
-		return number(compile, compile_plain(compile, ast));
+		return truth_number(compile, compile_plain(compile, ast));
 	value = compile_expr(compile, ast->args[0]);
 	for (uint32_t i = 1; i < ast->nargs; i++) {
 		struct expr *one =
@@ -101,7 +101,7 @@ static const struct expr *compile_list(struct compile *compile, const struct ast
 		one->op = OP_EQ;
 		all = all ? expr_of(compile, EXPR_OR, all, one) : one;
 	}
-	return number(compile, all);
+	return truth_number(compile, all);
 }
 
 static const struct expr *compile_choice(struct compile *compile, const struct ast *ast)

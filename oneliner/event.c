@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static bool decode(struct runtime *rt)
+static bool decode_fields(struct runtime *rt)
 {
 	struct error ignored; /* damage: told by the cursor; the event has no values */
 
@@ -40,7 +40,7 @@ static struct value value_of_field(struct runtime *rt, const struct field *field
 	return value_known(&value);
 }
 
-static struct value number(const struct bound_field *field, uint64_t value)
+static struct value field_number(const struct bound_field *field, uint64_t value)
 {
 	return field->is_signed ? value_s64((int64_t)value) : value_u64(value);
 }
@@ -57,16 +57,16 @@ static struct value placed_field(struct runtime *rt, const struct bound_field *f
 
 	if (!field->is_text && field->is_own) {
 		if (slots)
-			return number(
+			return field_number(
 				field,
 				slots[class->slot_base[field->path.scope] + field->path.slot].u);
 		if (rt->decoded == DECODED_NOT && field->column.placed &&
 		    run->reader->decoder_column &&
 		    run->reader->decoder_column(run->decoder, run->batch, &entry, 1,
 						&field->column.place, &value))
-			return number(field, value);
+			return field_number(field, value);
 	}
-	if (!decode(rt) ||
+	if (!decode_fields(rt) ||
 	    (field->path.scope == SCOPE_PACKET_CONTEXT && !rt->fields.packet_context))
 		return (struct value){0};
 	fields_at(&rt->fields, &field->path, &out);
@@ -81,7 +81,7 @@ struct value event_field(struct runtime *rt, uint32_t number_of)
 
 	if (field->path.class)
 		return placed_field(rt, field);
-	if (!decode(rt) || !fields_get(&rt->fields, ~0u, use->names, use->nnames, &out))
+	if (!decode_fields(rt) || !fields_get(&rt->fields, ~0u, use->names, use->nnames, &out))
 		return (struct value){0};
 	return value_of_field(rt, &out);
 }
@@ -184,7 +184,7 @@ struct value event_stack(struct runtime *rt, bool kernel, int64_t most)
 	const struct frame *frames;
 	struct buf *out = &rt->line;
 
-	if (!decode(rt) || !symbols_has_frames(rt->fields.class))
+	if (!decode_fields(rt) || !symbols_has_frames(rt->fields.class))
 		return (struct value){0};
 	size_t count = symbols_frames(rt->symbols, rt->time, &rt->fields, 0, &frames);
 	buf_clear(out);

@@ -46,7 +46,7 @@ static const struct oneliner *program_of(const struct work *work)
 
 /* ---- sweep ---- */
 
-struct worker {
+struct oneliner_worker {
 	struct work *work;
 	struct runtime *rt;
 	struct where_pass *pass;
@@ -57,7 +57,7 @@ struct worker {
 static void *begin_worker(void *arg)
 {
 	struct work *work = arg;
-	struct worker *worker = mem_new(sizeof *worker);
+	struct oneliner_worker *worker = mem_new(sizeof *worker);
 
 	worker->work = work;
 	worker->rt = runtime_new(bound_of(work));
@@ -69,8 +69,8 @@ static void *begin_worker(void *arg)
 }
 
 /* Events of uniform classes are counted, and then taken at once. */
-static void take_counted(struct worker *worker, const struct run *run, const uint16_t *entries,
-			 uint32_t n)
+static void take_counted(struct oneliner_worker *worker, const struct run *run,
+			 const uint16_t *entries, uint32_t n)
 {
 	const struct bound *bound = bound_of(worker->work);
 	const uint32_t *classes = run->batch->class_index;
@@ -97,7 +97,7 @@ static void take_counted(struct worker *worker, const struct run *run, const uin
 
 static bool take_run(void *own, const struct sweep_run *given, struct error *err)
 {
-	struct worker *worker = own;
+	struct oneliner_worker *worker = own;
 	const struct run *run = &given->run;
 	uint16_t entries[BATCH_MAX];
 	uint32_t n = run->count;
@@ -123,7 +123,7 @@ static bool take_run(void *own, const struct sweep_run *given, struct error *err
 static void end_worker(void *arg, void *own, bool good)
 {
 	struct work *work = arg;
-	struct worker *worker = own;
+	struct oneliner_worker *worker = own;
 
 	for (size_t i = 0; i < program_of(work)->nmaps && good && !work->join_failed; i++)
 		work->join_failed =

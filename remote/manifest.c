@@ -13,23 +13,24 @@
 
 enum { FORM = 1, DEPTH = 16, FILES_MOST = 1000000 };
 
-void listing_add(struct listing *listing, char *path, uint64_t size)
+void listing_add(struct manifest *listing, char *path, uint64_t size)
 {
-	*mem_push(listing->files, listing->count, listing->capacity) = (struct listed){path, size};
+	*mem_push(listing->files, listing->count, listing->capacity) =
+		(struct manifest_file){path, size};
 }
 
-void listing_release(struct listing *listing)
+void listing_release(struct manifest *listing)
 {
 	for (size_t i = 0; i < listing->count; i++)
 		mem_free(listing->files[i].path);
 	mem_free(listing->files);
-	*listing = (struct listing){0};
+	*listing = (struct manifest){0};
 }
 
 /* Reading ----------------------------------------------------------------------------------------
  */
 
-static bool add_file(const char *name, struct json_object *file, struct listing *out,
+static bool add_file(const char *name, struct json_object *file, struct manifest *out,
 		     struct error *err)
 {
 	struct json_object *path, *size;
@@ -49,7 +50,7 @@ static bool add_file(const char *name, struct json_object *file, struct listing 
 	return true;
 }
 
-static bool read_files(const char *name, struct json_object *root, struct listing *out,
+static bool read_files(const char *name, struct json_object *root, struct manifest *out,
 		       struct error *err)
 {
 	struct json_object *version, *files;
@@ -68,13 +69,14 @@ static bool read_files(const char *name, struct json_object *root, struct listin
 	return true;
 }
 
-bool manifest_read(const char *name, const struct buf *text, struct listing *out, struct error *err)
+bool manifest_read(const char *name, const struct buf *text, struct manifest *out,
+		   struct error *err)
 {
 	struct json_tokener *tokener = json_tokener_new_ex(DEPTH);
 	struct json_object *root = NULL;
 	bool good;
 
-	*out = (struct listing){0};
+	*out = (struct manifest){0};
 	if (tokener && text->len <= INT32_MAX)
 		root = json_tokener_parse_ex(tokener, buf_text(text), (int)text->len);
 	good = root ? read_files(name, root, out, err)
@@ -90,7 +92,7 @@ bool manifest_read(const char *name, const struct buf *text, struct listing *out
 /* Writing ----------------------------------------------------------------------------------------
  */
 
-struct writing {
+struct manifest_writer {
 	struct json_object *files;
 	size_t above; /* bytes of the folder's path and the slash */
 	struct error *err;
@@ -100,7 +102,7 @@ struct writing {
 
 static void note_file(void *arg, const char *path, const char *name)
 {
-	struct writing *writing = arg;
+	struct manifest_writer *writing = arg;
 	struct stat st;
 
 	if (!writing->good || stat(path, &st) != 0)
@@ -121,7 +123,7 @@ static void note_file(void *arg, const char *path, const char *name)
 bool remote_write_manifest(const char *folder, struct error *err)
 {
 	struct json_object *root = json_object_new_object(), *files = json_object_new_array();
-	struct writing writing = {.files = files, .err = err, .good = true};
+	struct manifest_writer writing = {.files = files, .err = err, .good = true};
 	char *path = folder_join(folder, FOLDER_MANIFEST);
 	struct buf text = {0};
 

@@ -11,20 +11,20 @@
 
 #include <stdint.h>
 
-struct listed { /* a file */
+struct manifest_file { /* a file */
 	char *path;
 	uint64_t size;
 };
 
-struct listing {
-	struct listed *files;
+struct manifest {
+	struct manifest_file *files;
 	size_t count, capacity;
 };
 
 /* `name` is for messages. The caller ends *out, which is empty after false. */
-MUST_CHECK bool manifest_read(const char *name, const struct buf *text, struct listing *out,
+MUST_CHECK bool manifest_read(const char *name, const struct buf *text, struct manifest *out,
 			      struct error *err);
-void listing_add(struct listing *listing, char *path, uint64_t size); /* takes the path */
-void listing_release(struct listing *listing);
+void listing_add(struct manifest *listing, char *path, uint64_t size); /* takes the path */
+void listing_release(struct manifest *listing);
 
 #endif

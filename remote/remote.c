@@ -28,7 +28,7 @@
 
 enum { MANIFEST_MOST = 64 << 20 };
 
-struct part { /* where the bytes of a file are */
+struct remote_part { /* where the bytes of a file are */
 	struct remote_object *object;
 	struct source *archive; /* instead, of this machine */
 	uint64_t at;
@@ -42,7 +42,7 @@ struct located {
 	size_t nobjects;
 	struct source *archive;
 	bool is_archive;    /* the files are parts of object 0 */
-	struct part *parts; /* of the placed files */
+	struct remote_part *parts; /* of the placed files */
 	struct located *next;
 };
 
@@ -196,7 +196,7 @@ static bool make_files(struct located *located, struct error *err)
 /* A folder ---------------------------------------------------------------------------------------
  */
 
-static bool read_manifest(struct located *located, struct listing *out, struct error *err)
+static bool read_manifest(struct located *located, struct manifest *out, struct error *err)
 {
 	struct remote_object *manifest = located->objects[0];
 	struct buf text = {0};
@@ -206,7 +206,7 @@ static bool read_manifest(struct located *located, struct listing *out, struct e
 			      located->place.path, FOLDER_MANIFEST, (unsigned long long)size,
 			      MANIFEST_MOST >> 20);
 
-	*out = (struct listing){0};
+	*out = (struct manifest){0};
 	if (good) {
 		good = remote_object_read(manifest, 0, buf_room(&text, (size_t)size), (size_t)size,
 					  err);
@@ -232,7 +232,7 @@ static bool no_manifest(const char *path, struct error *err)
 static bool list_folder(struct located *located, struct error *err)
 {
 	struct place *place = &located->place;
-	struct listing listing;
+	struct manifest listing;
 	bool absent;
 
 	close_objects(located);
@@ -387,7 +387,7 @@ static bool locate_archive(struct located *located, struct error *err)
  */
 static bool read_part(void *arg, uint64_t offset, void *to, size_t size, struct error *err)
 {
-	const struct part *part = arg;
+	const struct remote_part *part = arg;
 
 	if (part->archive)
 		return source_peek(part->archive, part->at + offset, to, size, err);
@@ -399,7 +399,7 @@ static bool read_part(void *arg, uint64_t offset, void *to, size_t size, struct 
 
 static void prefetch_part(void *arg, uint64_t offset, size_t size)
 {
-	const struct part *part = arg;
+	const struct remote_part *part = arg;
 
 	if (part->archive)
 		source_prefetch(part->archive, part->at + offset, size);
@@ -450,14 +450,14 @@ static bool back_files(struct located *located, struct error *err)
 	located->parts = mem_new_array(place->nplaced + 1, sizeof *located->parts);
 	for (size_t i = 0; i < place->nplaced && good; i++) {
 		const struct placed *placed = &place->placed[i];
-		struct part *part = &located->parts[i];
+		struct remote_part *part = &located->parts[i];
 		struct source_backing backing = {.data = map ? map + placed->at : NULL,
 						 .read = read_part,
 						 .prefetch = prefetch_part,
 						 .arg = part};
-		*part = (struct part){.archive = located->archive,
-				      .at = placed->at,
-				      .path = folder_join(folder, placed->path)};
+		*part = (struct remote_part){.archive = located->archive,
+					     .at = placed->at,
+					     .path = folder_join(folder, placed->path)};
 		if (!located->archive)
 			part->object = located->objects[placed->object];
 		good = source_back(part->path, &backing, err);

@@ -432,7 +432,7 @@ static struct request *dequeue(void)
 	return found;
 }
 
-static void finish(struct request *request, enum verdict verdict)
+static void finish_request(struct request *request, enum verdict verdict)
 {
 	bool redirected = verdict == REDIRECTED;
 
@@ -462,7 +462,7 @@ static unsigned start_due(unsigned running)
 			continue;
 		}
 		bad(request, "no transfer can be started");
-		finish(request, BAD);
+		finish_request(request, BAD);
 	}
 	return running;
 }
@@ -479,14 +479,14 @@ static unsigned take_finished(unsigned running)
 			continue;
 		CURLcode code = message->data.result;
 		queue.curl->easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&request);
-		finish(request, judge(request, code));
+		finish_request(request, judge(request, code));
 		running--;
 	}
 	return running;
 }
 
 /* It is the process's until that ends: requests outlive the traces that they were made for. */
-static void *run(void *arg)
+static void *run_requests(void *arg)
 {
 	unsigned running = 0;
 
@@ -520,7 +520,7 @@ static bool start_thread(struct error *err)
 		return error_set(err, ERR_IO, "libcurl cannot be started");
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	int failed = pthread_create(&thread, &attributes, run, NULL);
+	int failed = pthread_create(&thread, &attributes, run_requests, NULL);
 	pthread_attr_destroy(&attributes);
 	return !failed || error_set(err, ERR_IO, "no thread for requests: %s", strerror(failed));
 }

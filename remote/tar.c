@@ -28,7 +28,7 @@ enum {
 	PREFIX_SIZE = 155
 };
 
-struct reading {
+struct tar_reader {
 	const struct tar_bytes *bytes;
 	uint64_t at; /* of the head in hand */
 	uint8_t head[TAR_BLOCK];
@@ -37,14 +37,14 @@ struct reading {
 	uint64_t size;
 };
 
-static bool damaged(const struct reading *reading, const char *what, struct error *err)
+static bool damaged(const struct tar_reader *reading, const char *what, struct error *err)
 {
 	return error_set(err, ERR_FORMAT, "%s: offset %llu: tar: %s", reading->bytes->name,
 			 (unsigned long long)reading->at, what);
 }
 
 /* Octal digits between blanks, or, the first bit set, a number of base 256. */
-static bool number(const uint8_t *text, size_t size, uint64_t *out)
+static bool tar_number(const uint8_t *text, size_t size, uint64_t *out)
 {
 	size_t i = 0;
 
@@ -77,7 +77,7 @@ static bool sum_agrees(const uint8_t *head)
 		plain += own ? ' ' : head[i];
 		with_sign += own ? ' ' : (int8_t)head[i];
 	}
-	return number(head + SUM, SUM_SIZE, &said) &&
+	return tar_number(head + SUM, SUM_SIZE, &said) &&
 	       ((int64_t)said == plain || (int64_t)said == with_sign);
 }
 
@@ -95,17 +95,17 @@ bool tar_begins(const uint8_t *bytes)
 }
 
 /* What head and extension say of the file's size; false: it does not fit the archive. */
-static bool size_of(const struct reading *reading, uint64_t *out, struct error *err)
+static bool size_of(const struct tar_reader *reading, uint64_t *out, struct error *err)
 {
 	uint64_t left = reading->bytes->size - reading->at - TAR_BLOCK;
 
 	*out = reading->size;
-	if (!reading->has_size && !number(reading->head + SIZE, NUMBER_SIZE, out))
+	if (!reading->has_size && !tar_number(reading->head + SIZE, NUMBER_SIZE, out))
 		return damaged(reading, "a size that is no number", err);
 	return *out <= left || damaged(reading, "a file reaches past the end", err);
 }
 
-static bool read_text(const struct reading *reading, uint64_t size, struct buf *out,
+static bool read_text(const struct tar_reader *reading, uint64_t size, struct buf *out,
 		      struct error *err)
 {
 	if (size > TEXT_MOST)
@@ -131,7 +131,7 @@ static bool decimal(const char *text, size_t len, uint64_t *out)
 }
 
 /* One record, "LENGTH KEY=VALUE\n"; false: it is none. */
-static bool take_record(struct reading *reading, const char *text, size_t left, size_t *len)
+static bool take_record(struct tar_reader *reading, const char *text, size_t left, size_t *len)
 {
 	const char *at = text, *end = text + left;
 
@@ -155,7 +155,7 @@ static bool take_record(struct reading *reading, const char *text, size_t left, 
 	return true;
 }
 
-static bool take_extension(struct reading *reading, uint64_t size, struct error *err)
+static bool take_extension(struct tar_reader *reading, uint64_t size, struct error *err)
 {
 	struct buf text = {0};
 	bool good = read_text(reading, size, &text, err);
@@ -168,7 +168,7 @@ static bool take_extension(struct reading *reading, uint64_t size, struct error 
 	return good;
 }
 
-static bool take_long_name(struct reading *reading, uint64_t size, struct error *err)
+static bool take_long_name(struct tar_reader *reading, uint64_t size, struct error *err)
 {
 	if (!read_text(reading, size, &reading->path, err))
 		return false;
@@ -176,7 +176,7 @@ static bool take_long_name(struct reading *reading, uint64_t size, struct error 
 	return true;
 }
 
-static void name_of_head(struct reading *reading)
+static void name_of_head(struct tar_reader *reading)
 {
 	const char *head = (const char *)reading->head;
 
@@ -187,7 +187,7 @@ static void name_of_head(struct reading *reading)
 	buf_add(&reading->path, head + NAME, strnlen(head + NAME, NAME_SIZE));
 }
 
-static bool add_file(struct reading *reading, uint64_t size, struct tar *out, struct error *err)
+static bool add_file(struct tar_reader *reading, uint64_t size, struct tar *out, struct error *err)
 {
 	char *path;
 
@@ -203,7 +203,7 @@ static bool add_file(struct reading *reading, uint64_t size, struct tar *out, st
 	return true;
 }
 
-static bool take_member(struct reading *reading, struct tar *out, struct error *err)
+static bool take_member(struct tar_reader *reading, struct tar *out, struct error *err)
 {
 	uint64_t size;
 	char type = (char)reading->head[TYPE];
@@ -238,7 +238,7 @@ static bool take_member(struct reading *reading, struct tar *out, struct error *
 
 bool tar_list(const struct tar_bytes *bytes, struct tar *out, struct error *err)
 {
-	struct reading reading = {.bytes = bytes};
+	struct tar_reader reading = {.bytes = bytes};
 	bool good = true;
 
 	*out = (struct tar){0};

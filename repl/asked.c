@@ -41,7 +41,7 @@ bool asked_paths(struct session *session, struct wanteds *wanteds, struct error 
 	bool ok = state != NULL;
 
 	for (size_t i = 0; i < wanteds->count && ok; i++) {
-		struct wanted *item = &wanteds->items[i];
+		struct wanted_path *item = &wanteds->items[i];
 		buf_clear(&note);
 		ok = state_lookup(state, item->query, item->has_value ? &item->value : NULL, &note,
 				  err);
@@ -68,12 +68,12 @@ static void time_words(struct session *session, nstime t, struct buf *out)
 		buf_add(out, text, (size_t)(time_put(&times, t, text) - text));
 }
 
-struct range {
+struct range_asked {
 	nstime begin, end; /* asked for */
 	bool limited;      /* by --begin, --end or the prompt */
 };
 
-static bool get_range(struct session *session, struct range *out)
+static bool get_range(struct session *session, struct range_asked *out)
 {
 	struct error ignored;
 
@@ -84,7 +84,7 @@ static bool get_range(struct session *session, struct range *out)
 }
 
 /* The range lies before or after all events, or there is none: that is said, and true. */
-static bool is_outside(struct session *session, const struct range *range)
+static bool is_outside(struct session *session, const struct range_asked *range)
 {
 	struct error err = {0};
 	struct buf text = {0};
@@ -117,14 +117,14 @@ static bool is_outside(struct session *session, const struct range *range)
 
 /* ---- events ---- */
 
-struct look {
+struct decode_limit {
 	struct session *session;
 	uint64_t until; /* events decoded at which it ends */
 };
 
 static bool look_on(void *arg, nstime at, nstime first, nstime last)
 {
-	const struct look *look = arg;
+	const struct decode_limit *look = arg;
 
 	(void)at;
 	(void)first;
@@ -134,10 +134,11 @@ static bool look_on(void *arg, nstime at, nstime first, nstime last)
 }
 
 /* Is the first event (backward: the last) of [begin, end) that passes soon found? */
-static bool find(struct session *session, const struct options *options, nstime begin, nstime end,
-		 bool backward, nstime *t)
+static bool find_first_time(struct session *session, const struct options *options, nstime begin,
+			    nstime end, bool backward, nstime *t)
 {
-	struct look look = {session, atomic_load(&session->trace->events_decoded) + LOOK_MOST};
+	struct decode_limit look = {session,
+				    atomic_load(&session->trace->events_decoded) + LOOK_MOST};
 	struct events_options open = {0};
 	struct events *events = NULL;
 	struct filter *filter;
@@ -196,7 +197,8 @@ static size_t filters_of(struct options *options, struct asked_filter out[FILTER
 
 /* The one filter without which an event comes; `all` is what is left of the words otherwise. */
 static bool blame_filter(struct session *session, struct options *options,
-			 struct asked_filter *filters, size_t count, const struct range *range)
+			 struct asked_filter *filters, size_t count,
+			 const struct range_asked *range)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct words kept = *filters[i].words;
@@ -204,7 +206,7 @@ static bool blame_filter(struct session *session, struct options *options,
 		nstime t;
 		filter_words(&filters[i], &words);
 		filters[i].words->count = 0;
-		bool found = find(session, options, range->begin, range->end, false, &t);
+		bool found = find_first_time(session, options, range->begin, range->end, false, &t);
 		*filters[i].words = kept;
 		if (found) {
 			time_words(session, t, &time);
@@ -221,7 +223,8 @@ static bool blame_filter(struct session *session, struct options *options,
 }
 
 /* The events nearest to the range that pass all else. */
-static bool blame_range(struct session *session, struct options *options, const struct range *range)
+static bool blame_range(struct session *session, struct options *options,
+			const struct range_asked *range)
 {
 	struct buf text = {0};
 	nstime t;
@@ -229,12 +232,12 @@ static bool blame_range(struct session *session, struct options *options, const 
 
 	options->begin = options->end = NULL;
 	session->has_range = false;
-	bool before = find(session, options, NSTIME_MIN + 1, range->begin, true, &t);
+	bool before = find_first_time(session, options, NSTIME_MIN + 1, range->begin, true, &t);
 	if (before) {
 		buf_add_text(&text, "the last before it is at ");
 		time_words(session, t, &text);
 	}
-	bool after = find(session, options, range->end, NSTIME_MAX, false, &t);
+	bool after = find_first_time(session, options, range->end, NSTIME_MAX, false, &t);
 	if (after) {
 		buf_add_text(&text,
 			     before ? ", the first after it at " : "the first after it is at ");
@@ -248,7 +251,7 @@ static bool blame_range(struct session *session, struct options *options, const 
 }
 
 static void blame_all(struct session *session, const struct asked_filter *filters, size_t count,
-		      const struct range *range)
+		      const struct range_asked *range)
 {
 	struct buf words = {0};
 
@@ -293,7 +296,7 @@ void asked_no_events(struct session *session, const struct options *options)
 	struct asked_filter filters[FILTERS];
 	size_t count = filters_of(&copy, filters);
 	struct trace *trace = session->trace;
-	struct range range;
+	struct range_asked range;
 
 	if (options->quiet || !trace || !session->index || !get_range(session, &range))
 		return;
@@ -336,7 +339,7 @@ static bool blame_threads(struct session *session)
 
 void asked_no_intervals(struct session *session, const struct wanteds *wanteds)
 {
-	struct range range;
+	struct range_asked range;
 	struct buf value = {0};
 
 	if (session->options->quiet || !session->index || !get_range(session, &range) ||
@@ -344,7 +347,7 @@ void asked_no_intervals(struct session *session, const struct wanteds *wanteds)
 		return;
 	const char *where = range.limited ? "in this range" : "in the trace";
 	for (size_t i = 0; i < wanteds->count; i++) {
-		const struct wanted *item = &wanteds->items[i];
+		const struct wanted_path *item = &wanteds->items[i];
 		const char *path = query_text(wanteds->queries[i]);
 		buf_clear(&value);
 		if (item->noted)

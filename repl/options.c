@@ -158,8 +158,8 @@ static void list_add(struct parse *parse, struct words *list, const char *value)
 	}
 }
 
-static bool number(const char *name, const char *value, uint64_t most, uint64_t *out,
-		   struct error *err)
+static bool option_number(const char *name, const char *value, uint64_t most, uint64_t *out,
+			  struct error *err)
 {
 	uint64_t sum = 0;
 
@@ -189,7 +189,7 @@ static bool size_of(const char *name, const char *value, uint64_t *out, struct e
 		return error_set(err, ERR_QUERY, "%s: '%s' is not a size: 300M, 2G", name, value);
 	memcpy(digits, value, len);
 	digits[len] = 0;
-	if (!number(name, digits, UINT64_MAX >> shift, out, err))
+	if (!option_number(name, digits, UINT64_MAX >> shift, out, err))
 		return error_set(err, ERR_QUERY, "%s: '%s' is not a size: 300M, 2G", name, value);
 	*out <<= shift;
 	return *out ||
@@ -298,10 +298,10 @@ static bool set_value(struct parse *parse, const struct option *option, const ch
 		words_add(at, value);
 		break;
 	case TAKE_NUMBER:
-		good = number(name, value, option->most, at, err);
+		good = option_number(name, value, option->most, at, err);
 		break;
 	case TAKE_JOBS:
-		good = number(name, value, 4096, &n, err);
+		good = option_number(name, value, 4096, &n, err);
 		parse->out->jobs = jobs_at_most((unsigned)n);
 		break;
 	case TAKE_SIZE:

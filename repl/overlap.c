@@ -8,12 +8,13 @@
 
 #include "engine/clocks.h"
 
-struct span {
+struct time_span {
 	nstime first, last; /* first > last: no packet says a time */
 	bool one;           /* its clock is the first trace's, by UUID */
 };
 
-static bool add_stream(struct session *session, const struct stream *stream, struct span *span)
+static bool add_stream_span(struct session *session, const struct stream *stream,
+			    struct time_span *span)
 {
 	struct packet_info info;
 	struct table *table;
@@ -34,15 +35,16 @@ static bool add_stream(struct session *session, const struct stream *stream, str
 }
 
 /* Of the trace itself, 0, or that of a --with. */
-static bool find_span(struct session *session, size_t path, struct span *out)
+static bool find_span(struct session *session, size_t path, struct time_span *out)
 {
 	const struct trace *trace = session->trace;
 
-	*out = (struct span){.first = NSTIME_MAX, .last = NSTIME_MIN};
+	*out = (struct time_span){.first = NSTIME_MAX, .last = NSTIME_MIN};
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *stream = trace->streams[i];
 		if (stream->has_time && stream->clock >= 0 &&
-		    trace->clocks[stream->clock].path == path && !add_stream(session, stream, out))
+		    trace->clocks[stream->clock].path == path &&
+		    !add_stream_span(session, stream, out))
 			return false;
 	}
 	return out->first <= out->last;
@@ -57,7 +59,7 @@ static void add_seconds(nstime t, struct buf *out)
 	buf_add(out, text, (size_t)(time_put(&times, t, text) - text));
 }
 
-static void add_range(const struct span *span, struct buf *out)
+static void add_range(const struct time_span *span, struct buf *out)
 {
 	add_seconds(span->first, out);
 	buf_add_text(out, " s to ");
@@ -66,8 +68,8 @@ static void add_range(const struct span *span, struct buf *out)
 }
 
 /* What shifts the trace so that it begins when the first one does. */
-static void add_offset(const char *path, const struct span *first, const struct span *other,
-		       struct buf *out)
+static void add_offset(const char *path, const struct time_span *first,
+		       const struct time_span *other, struct buf *out)
 {
 	nstime offset;
 
@@ -79,8 +81,8 @@ static void add_offset(const char *path, const struct span *first, const struct 
 	buf_add_text(out, "s");
 }
 
-static void note(struct session *session, const char *path, const struct span *first,
-		 const struct span *other)
+static void note(struct session *session, const char *path, const struct time_span *first,
+		 const struct time_span *other)
 {
 	struct buf text = {0};
 
@@ -112,7 +114,7 @@ static void add_clock(const struct clock *clock, struct buf *out)
 static bool refuse(struct session *session, const struct clock *clock, struct error *err)
 {
 	const char *path = session->options->with.items[clock->path - 1];
-	struct span first, other;
+	struct time_span first, other;
 	struct buf text = {0};
 
 	buf_printf(&text, "--with %s: its clock ", path);
@@ -131,7 +133,7 @@ bool overlap_check(struct session *session, struct error *err)
 {
 	const struct words *with = &session->options->with;
 	const struct clock *unrelated = clocks_unrelated(session->trace);
-	struct span first, other;
+	struct time_span first, other;
 
 	if (unrelated)
 		return refuse(session, unrelated, err);

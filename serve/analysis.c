@@ -8,7 +8,7 @@
 
 enum { OUTPUT_MOST = 16 << 20, MEMORY = 256 << 20, ARGS_MOST = 8 };
 
-struct running {
+struct running_analysis {
 	struct served *served;
 	struct worker *worker;
 	struct buf *out;
@@ -17,7 +17,7 @@ struct running {
 /* False ends the script: it writes more than a viewer can show. */
 static bool write_out(void *arg, const char *bytes, size_t count)
 {
-	struct running *running = arg;
+	struct running_analysis *running = arg;
 
 	if (running->out->len + count > OUTPUT_MOST)
 		return false;
@@ -27,7 +27,7 @@ static bool write_out(void *arg, const char *bytes, size_t count)
 
 static bool get_state(void *arg, struct state **out, struct error *err)
 {
-	struct running *running = arg;
+	struct running_analysis *running = arg;
 
 	*out = served_state(running->served, running->worker, 0, err);
 	return *out != NULL;
@@ -43,7 +43,7 @@ static bool get_rules(void *arg, struct rules **out, struct error *err)
 	return true;
 }
 
-static bool run_script(struct script *script, struct running *running, const char *name,
+static bool run_script(struct script *script, struct running_analysis *running, const char *name,
 		       const char *const *args, size_t nargs, nstime begin, nstime end,
 		       struct error *err)
 {
@@ -66,7 +66,7 @@ bool analysis_run(struct served *served, struct worker *worker, const char *name
 		  const char *const *args, size_t nargs, nstime begin, nstime end, struct buf *out,
 		  struct error *err)
 {
-	struct running running = {served, worker, out};
+	struct running_analysis running = {served, worker, out};
 	const struct script_options options = {.memory = MEMORY,
 					       .interrupted = &worker->stop,
 					       .write = write_out,

@@ -20,15 +20,15 @@ enum {
 
 /* ---- columns ---- */
 
-struct columns columns_of(nstime begin, nstime end, uint32_t count)
+struct time_columns columns_of(nstime begin, nstime end, uint32_t count)
 {
 	uint64_t span = (uint64_t)end - (uint64_t)begin;
 
 	count = count < 1 ? 1 : count;
-	return (struct columns){begin, end, span < count ? (uint32_t)span : count};
+	return (struct time_columns){begin, end, span < count ? (uint32_t)span : count};
 }
 
-nstime columns_time(const struct columns *columns, uint32_t i)
+nstime columns_time(const struct time_columns *columns, uint32_t i)
 {
 	return column_begin(columns->begin, columns->end, columns->count, i);
 }
@@ -41,13 +41,13 @@ static uint32_t columns_find(const struct columns *columns, nstime t)
 /* ---- events ---- */
 
 struct swept {
-	const struct columns *columns;
+	const struct time_columns *columns;
 	struct worker *worker;
 	double *out;
 };
 
 struct swept_own {
-	const struct columns *columns;
+	const struct time_columns *columns;
 	uint64_t *in;
 };
 
@@ -96,7 +96,7 @@ static void end(void *arg, void *own_arg, bool good)
 }
 
 static bool sweep_columns(struct served *served, struct worker *worker,
-			  const struct columns *columns, double *out, struct error *err)
+			  const struct time_columns *columns, double *out, struct error *err)
 {
 	struct swept swept = {columns, worker, out};
 	const struct events_options events = {.begin = columns->begin, .end = columns->end};
@@ -119,7 +119,7 @@ static bool count_match(void *arg, const struct match *match)
 }
 
 static bool filter_columns(struct served *served, struct worker *worker,
-			   const struct columns *columns, const char *where, double *out,
+			   const struct time_columns *columns, const char *where, double *out,
 			   struct error *err)
 {
 	const struct event_counts *counts = served_counts(served);
@@ -138,8 +138,9 @@ static bool filter_columns(struct served *served, struct worker *worker,
 	return matches_each(served, worker, &asked, err);
 }
 
-bool density_events(struct served *served, struct worker *worker, const struct columns *columns,
-		    const char *where, double *out, struct error *err)
+bool density_events(struct served *served, struct worker *worker,
+		    const struct time_columns *columns, const char *where, double *out,
+		    struct error *err)
 {
 	const struct event_counts *counts = served_counts(served);
 	uint64_t span = (uint64_t)columns->end - (uint64_t)columns->begin;
@@ -164,7 +165,7 @@ bool density_events(struct served *served, struct worker *worker, const struct c
 /* ---- CPUs ---- */
 
 struct usage {
-	const struct columns *columns;
+	const struct time_columns *columns;
 	const nstime *edges; /* of the columns, one more than these */
 	struct cpu_uses *uses;
 	uint64_t *known, *idle; /* of the CPU that is being added, by column */
@@ -205,7 +206,7 @@ static uint32_t find_edge(const struct usage *usage, nstime t)
 static bool use_interval(void *arg, const struct interval *interval)
 {
 	struct usage *usage = arg;
-	const struct columns *columns = usage->columns;
+	const struct time_columns *columns = usage->columns;
 	nstime from = interval->begin > columns->begin ? interval->begin : columns->begin;
 	nstime to = interval->end < columns->end ? interval->end : columns->end;
 	bool idle = value_is_index(&interval->value) && !interval->value.u;
@@ -237,7 +238,7 @@ static bool use_sums(void *arg, const char *path, const struct sums *sums)
 	return true;
 }
 
-bool density_cpus(struct served *served, struct worker *worker, const struct columns *columns,
+bool density_cpus(struct served *served, struct worker *worker, const struct time_columns *columns,
 		  struct cpu_uses *out, struct error *err)
 {
 	struct usage usage = {.columns = columns,

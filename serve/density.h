@@ -5,12 +5,12 @@
 #include "serve/serving.h"
 
 /* [begin, end) in columns of equal time; none is shorter than 1 ns. */
-struct columns {
+struct time_columns {
 	nstime begin, end;
 	uint32_t count;
 };
-struct columns columns_of(nstime begin, nstime end, uint32_t count);
-nstime columns_time(const struct columns *columns,
+struct time_columns columns_of(nstime begin, nstime end, uint32_t count);
+nstime columns_time(const struct time_columns *columns,
 		    uint32_t i); /* where it begins; i == count: the end */
 
 /*
@@ -18,7 +18,7 @@ nstime columns_time(const struct columns *columns,
  * true. Of a long range of a large trace an event may be in the column beside its own.
  */
 MUST_CHECK bool density_events(struct served *served, struct worker *worker,
-			       const struct columns *columns, const char *where, double *out,
+			       const struct time_columns *columns, const char *where, double *out,
 			       struct error *err);
 
 /* Of a CPU: which share of each column's time a thread ran. */
@@ -32,7 +32,7 @@ struct cpu_uses {
 };
 /* The caller ends *out with cpu_uses_release(), also when it fails. */
 MUST_CHECK bool density_cpus(struct served *served, struct worker *worker,
-			     const struct columns *columns, struct cpu_uses *out,
+			     const struct time_columns *columns, struct cpu_uses *out,
 			     struct error *err);
 void cpu_uses_release(struct cpu_uses *uses);
 

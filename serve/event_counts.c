@@ -50,7 +50,7 @@ static size_t bucket_of(const struct event_counts *counts, nstime t)
 
 /* ---- the sweep ---- */
 
-struct counting {
+struct event_counter {
 	struct event_counts *counts;
 	struct worker *worker;
 	bool ordinals;
@@ -58,14 +58,14 @@ struct counting {
 
 static bool goes_on(void *arg, uint64_t done, uint64_t all)
 {
-	struct counting *counting = arg;
+	struct event_counter *counting = arg;
 
 	(void)done;
 	(void)all;
 	return worker_goes_on(counting->worker, 0, 0, 0);
 }
 
-struct counted { /* by one thread */
+struct count_part { /* by one thread */
 	const struct event_counts *counts;
 	bool ordinals; /* no stream has a clock: times are numbers of events */
 	uint64_t *in;
@@ -73,8 +73,8 @@ struct counted { /* by one thread */
 
 static void *begin(void *arg)
 {
-	struct counting *counting = arg;
-	struct counted *own = mem_new(sizeof *own);
+	struct event_counter *counting = arg;
+	struct count_part *own = mem_new(sizeof *own);
 
 	own->counts = counting->counts;
 	own->ordinals = counting->ordinals;
@@ -84,7 +84,7 @@ static void *begin(void *arg)
 
 static bool run(void *arg, const struct sweep_run *sweep_run, struct error *err)
 {
-	struct counted *own = arg;
+	struct count_part *own = arg;
 	const struct run *events = &sweep_run->run;
 
 	(void)err;
@@ -99,8 +99,8 @@ static bool run(void *arg, const struct sweep_run *sweep_run, struct error *err)
 
 static void end(void *arg, void *own_arg, bool good)
 {
-	struct counting *counting = arg;
-	struct counted *own = own_arg;
+	struct event_counter *counting = arg;
+	struct count_part *own = own_arg;
 
 	for (size_t i = 0; good && i < own->counts->count; i++)
 		counting->counts->before[i + 1] += own->in[i];
@@ -111,9 +111,10 @@ static void end(void *arg, void *own_arg, bool good)
 bool event_counts_make(struct served *served, struct worker *worker, struct event_counts **out,
 		       struct error *err)
 {
-	struct counting counting = {.counts = counts_new(served->first, served->last),
-				    .worker = worker,
-				    .ordinals = trace_has_ordinals(index_trace(served->index))};
+	struct event_counter counting = {.counts = counts_new(served->first, served->last),
+					 .worker = worker,
+					 .ordinals =
+						 trace_has_ordinals(index_trace(served->index))};
 	const struct events_options events = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
 	const struct sweep work = {.events = &events,
 				   .arg = &counting,

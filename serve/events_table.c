@@ -290,7 +290,7 @@ bool rank_at(struct served *served, struct worker *worker, nstime t, uint64_t *o
 
 /* ---- search ---- */
 
-struct search {
+struct event_search {
 	struct served *served;
 	struct worker *worker;
 	struct cell_patterns *patterns;
@@ -301,7 +301,7 @@ struct search {
 };
 
 /* Where the search begins. */
-static bool find_start(struct search *search, uint64_t rank, struct error *err)
+static bool find_start(struct event_search *search, uint64_t rank, struct error *err)
 {
 	struct ranked_events *ranked;
 	struct ranked_event event;
@@ -319,7 +319,7 @@ static bool find_start(struct search *search, uint64_t rank, struct error *err)
 }
 
 /* Does it lie on the other side of where the search begins? */
-static bool is_passed_over(const struct search *search, const struct event *event)
+static bool is_passed_over(const struct event_search *search, const struct event *event)
 {
 	if (search->whole || event->time != search->from)
 		return false;
@@ -327,8 +327,8 @@ static bool is_passed_over(const struct search *search, const struct event *even
 	return search->backward ? order > 0 : order < 0;
 }
 
-static enum step find_match(const struct search *search, struct events *events, struct event *event,
-			    struct error *err)
+static enum step find_match(const struct event_search *search, struct events *events,
+			    struct event *event, struct error *err)
 {
 	const struct trace *trace = index_trace(search->served->index);
 	struct error ignored;
@@ -352,7 +352,7 @@ static enum step find_match(const struct search *search, struct events *events, 
 bool rank_search(struct served *served, struct worker *worker, uint64_t rank, bool backward,
 		 struct cell_patterns *patterns, bool *found, uint64_t *out, struct error *err)
 {
-	struct search search = {
+	struct event_search search = {
 		.served = served, .worker = worker, .patterns = patterns, .backward = backward};
 	struct events *events;
 	struct event event;

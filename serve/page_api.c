@@ -29,7 +29,7 @@ enum {
 	WHERE_MOST = 4000
 };
 
-static bool get_page(struct request *request, struct reply *reply, struct error *err)
+static bool get_page(struct served_request *request, struct reply *reply, struct error *err)
 {
 	(void)request;
 	(void)err;
@@ -49,7 +49,7 @@ static void add_classes(const struct served *served, struct buf *out)
 		}
 }
 
-static void add_analyses(const struct request *request, struct buf *out)
+static void add_analyses(const struct served_request *request, struct buf *out)
 {
 	struct script_analyses analyses = {0};
 	struct error ignored; /* the page offers none, then */
@@ -74,7 +74,7 @@ static bool has_timelines(struct served *served, struct worker *worker)
 	return state && timelines_there(state);
 }
 
-static bool get_info(struct served *served, struct request *request, struct reply *reply,
+static bool get_info(struct served *served, struct served_request *request, struct reply *reply,
 		     struct error *err)
 {
 	const struct event_counts *counts = served_counts(served);
@@ -116,7 +116,8 @@ static bool get_info(struct served *served, struct request *request, struct repl
 /* ---- parameters ---- */
 
 /* `from` and `to`, within the trace; at least one nanosecond. */
-static struct asked_range page_range(const struct served *served, const struct request *request)
+static struct asked_range page_range(const struct served *served,
+				     const struct served_request *request)
 {
 	int64_t span = served->first <= served->last ? served->last - served->first + 1 : 1;
 	int64_t from = request_int(request, "from", 0, span - 1, 0);
@@ -130,7 +131,7 @@ static struct asked_range page_range(const struct served *served, const struct r
 }
 
 /* "" is none; false: it is too long. */
-static bool read_where(const struct request *request, const char **out, struct error *err)
+static bool read_where(const struct served_request *request, const char **out, struct error *err)
 {
 	*out = request_text(request, "where");
 	if (*out && !**out)
@@ -167,7 +168,7 @@ static unsigned config_of(const struct served *served, const char *path)
 
 /* ---- rows ---- */
 
-static bool list_tree(struct served *served, struct request *request, struct reply *reply,
+static bool list_tree(struct served *served, struct served_request *request, struct reply *reply,
 		      struct error *err)
 {
 	const struct asked_range range = page_range(served, request);
@@ -200,13 +201,13 @@ static bool list_tree(struct served *served, struct request *request, struct rep
 }
 
 /* Values by their text and colour, each once. */
-struct values {
+struct named_values {
 	struct nameset seen; /* to numbers */
 	uint32_t count;
 	struct buf list, key;
 };
 
-static uint32_t value_number(struct values *values, const struct picture_value *value)
+static uint32_t value_number(struct named_values *values, const struct picture_value *value)
 {
 	uint32_t number;
 
@@ -226,7 +227,7 @@ static uint32_t value_number(struct values *values, const struct picture_value *
 
 /* [columns, 1 + value (0: none), mixed, ...] */
 static void add_runs(const struct picture *picture, const struct picture_row *row,
-		     struct values *values, struct buf *out)
+		     struct named_values *values, struct buf *out)
 {
 	struct picture_run run;
 
@@ -240,7 +241,7 @@ static void add_runs(const struct picture *picture, const struct picture_row *ro
 	}
 }
 
-static void add_rows(const struct picture *picture, struct values *values, struct buf *out)
+static void add_rows(const struct picture *picture, struct named_values *values, struct buf *out)
 {
 	for (size_t i = 0; i < picture->nrows; i++) {
 		const struct picture_row *row = &picture->rows[i];
@@ -255,7 +256,7 @@ static void add_rows(const struct picture *picture, struct values *values, struc
 	}
 }
 
-static size_t read_paths(const struct request *request, const char **paths)
+static size_t read_paths(const struct served_request *request, const char **paths)
 {
 	struct json_object *list = request_get(request, "paths");
 	size_t count = 0;
@@ -271,9 +272,9 @@ static size_t read_paths(const struct request *request, const char **paths)
 }
 
 /* Rows of one rule set. */
-static bool add_config_rows(struct served *served, struct request *request,
+static bool add_config_rows(struct served *served, struct served_request *request,
 			    const struct rows_asked *asked, const char **paths, size_t count,
-			    struct values *values, struct buf *out, struct error *err)
+			    struct named_values *values, struct buf *out, struct error *err)
 {
 	const char **own = mem_new_array(count + 1, sizeof *own);
 	struct picture picture;
@@ -293,14 +294,14 @@ static bool add_config_rows(struct served *served, struct request *request,
 	return good;
 }
 
-static bool list_rows(struct served *served, struct request *request, struct reply *reply,
+static bool list_rows(struct served *served, struct served_request *request, struct reply *reply,
 		      struct error *err)
 {
 	const struct asked_range range = page_range(served, request);
-	const struct columns columns = columns_of(range.begin, range.end, range.columns);
+	const struct time_columns columns = columns_of(range.begin, range.end, range.columns);
 	const char *paths[PATHS_MOST];
 	size_t count = read_paths(request, paths);
-	struct values values = {0};
+	struct named_values values = {0};
 	struct buf *out = &reply->body;
 	bool good = true;
 
@@ -328,11 +329,11 @@ static bool list_rows(struct served *served, struct request *request, struct rep
 
 /* ---- events ---- */
 
-static bool list_density(struct served *served, struct request *request, struct reply *reply,
+static bool list_density(struct served *served, struct served_request *request, struct reply *reply,
 			 struct error *err)
 {
 	const struct asked_range range = page_range(served, request);
-	const struct columns columns = columns_of(range.begin, range.end, range.columns);
+	const struct time_columns columns = columns_of(range.begin, range.end, range.columns);
 	struct buf *out = &reply->body;
 	const char *where;
 
@@ -350,7 +351,7 @@ static bool list_density(struct served *served, struct request *request, struct 
 	return good;
 }
 
-struct listing {
+struct event_listing {
 	const struct trace *trace;
 	nstime first;
 	struct buf *out, cell;
@@ -361,7 +362,7 @@ static bool add_event(void *arg, const struct match *match)
 {
 	static const enum event_column cells[] = {COLUMN_CPU, COLUMN_TID, COLUMN_NAME,
 						  COLUMN_CONTENTS};
-	struct listing *listing = arg;
+	struct event_listing *listing = arg;
 
 	buf_printf(listing->out, "%s[%lld", listing->count ? "," : "",
 		   (long long)(match->event.time - listing->first));
@@ -375,11 +376,11 @@ static bool add_event(void *arg, const struct match *match)
 	return ++listing->count < listing->limit;
 }
 
-static bool list_events(struct served *served, struct request *request, struct reply *reply,
+static bool list_events(struct served *served, struct served_request *request, struct reply *reply,
 			struct error *err)
 {
 	const struct asked_range range = page_range(served, request);
-	struct listing listing = {
+	struct event_listing listing = {
 		.trace = index_trace(served->index),
 		.first = served->first,
 		.out = &reply->body,
@@ -432,7 +433,7 @@ static void add_why(const struct served *served, const struct answer *answer, st
 	buf_release(&text);
 }
 
-static bool tell_why(struct served *served, struct request *request, struct reply *reply,
+static bool tell_why(struct served *served, struct served_request *request, struct reply *reply,
 		     struct error *err)
 {
 	const char *path = request_text(request, "path");
@@ -478,7 +479,7 @@ static void add_lines(const struct buf *lines, struct buf *out)
 	buf_add_text(out, "]}");
 }
 
-static bool run_analysis(struct served *served, struct request *request, struct reply *reply,
+static bool run_analysis(struct served *served, struct served_request *request, struct reply *reply,
 			 struct error *err)
 {
 	const struct asked_range range = page_range(served, request);

@@ -1,7 +1,7 @@
 /* parameters.c - what a request's body asks for, kept within bounds */
 #include "serve/serving.h"
 
-struct json_object *request_get(const struct request *request, const char *name)
+struct json_object *request_get(const struct served_request *request, const char *name)
 {
 	struct json_object *inside, *found = NULL;
 
@@ -33,8 +33,8 @@ static bool member_int(struct json_object *from, const char *name, int64_t *out)
 	       json_object_object_get_ex(from, name, &member) && take_int(member, out);
 }
 
-int64_t request_int(const struct request *request, const char *name, int64_t least, int64_t most,
-		    int64_t usual)
+int64_t request_int(const struct served_request *request, const char *name, int64_t least,
+		    int64_t most, int64_t usual)
 {
 	struct json_object *from = request_get(request, name);
 	int64_t number;
@@ -44,7 +44,7 @@ int64_t request_int(const struct request *request, const char *name, int64_t lea
 	return number < least ? least : number > most ? most : number;
 }
 
-const char *request_text(const struct request *request, const char *name)
+const char *request_text(const struct served_request *request, const char *name)
 {
 	struct json_object *from = request_get(request, name);
 
@@ -52,7 +52,8 @@ const char *request_text(const struct request *request, const char *name)
 								   : NULL;
 }
 
-static struct json_object *items_of(const struct request *request, const char *name, size_t *count)
+static struct json_object *items_of(const struct served_request *request, const char *name,
+				    size_t *count)
 {
 	struct json_object *from = request_get(request, name);
 
@@ -64,7 +65,7 @@ static struct json_object *items_of(const struct request *request, const char *n
 	return from;
 }
 
-bool request_time(const struct request *request, size_t i, nstime *out)
+bool request_time(const struct served_request *request, size_t i, nstime *out)
 {
 	size_t count;
 	struct json_object *times = items_of(request, "requested_times", &count);
@@ -72,7 +73,7 @@ bool request_time(const struct request *request, size_t i, nstime *out)
 	return i < count && take_int(json_object_array_get_idx(times, i), out);
 }
 
-size_t request_items(const struct request *request, int64_t *items, size_t most)
+size_t request_items(const struct served_request *request, int64_t *items, size_t most)
 {
 	size_t count, n = 0;
 	struct json_object *from = items_of(request, "requested_items", &count);
@@ -96,7 +97,7 @@ static void fit_range(const struct served *served, struct asked_range *range)
 		range->end = range->begin + 1;
 }
 
-struct asked_range request_range(const struct served *served, const struct request *request)
+struct asked_range request_range(const struct served *served, const struct served_request *request)
 {
 	struct json_object *timerange = request_get(request, "requested_timerange");
 	struct asked_range range = {.begin = NSTIME_MIN, .end = NSTIME_MAX};

@@ -86,7 +86,7 @@ static bool decode_path(const char *path, struct buf *out)
 	return true;
 }
 
-static void drop_parts(struct request *request)
+static void drop_parts(struct served_request *request)
 {
 	for (size_t i = 0; i < PARTS_MOST; i++) {
 		mem_free(request->parts[i]);
@@ -103,7 +103,7 @@ static char *copy_text(const char *text, size_t len)
 }
 
 /* Segment by segment; `*` is any one, and is kept. */
-static bool path_is(const char *pattern, struct request *request)
+static bool path_is(const char *pattern, struct served_request *request)
 {
 	const char *path = request->path;
 
@@ -133,7 +133,7 @@ static const struct operation *const tables[] = {
 };
 
 /* NULL: *other tells whether the path has an operation of another method. */
-static const struct operation *find_operation(struct request *request, bool *other)
+static const struct operation *find_operation(struct served_request *request, bool *other)
 {
 	*other = false;
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
@@ -161,7 +161,7 @@ static struct served *find_trace(struct serving *serving, const char *name)
 	return number < serving->ntraces ? &serving->traces[number] : NULL;
 }
 
-static bool run_operation(const struct operation *operation, struct request *request,
+static bool run_operation(const struct operation *operation, struct served_request *request,
 			  struct reply *reply, struct error *err)
 {
 	if (operation->run)
@@ -176,7 +176,8 @@ static bool run_operation(const struct operation *operation, struct request *req
 }
 
 /* False: it is no JSON object; then the reply says so. */
-static bool read_body(const char *body, size_t len, struct request *request, struct reply *reply)
+static bool read_body(const char *body, size_t len, struct served_request *request,
+		      struct reply *reply)
 {
 	if (!len)
 		return true;
@@ -191,7 +192,7 @@ static bool read_body(const char *body, size_t len, struct request *request, str
 	return reply_fails(reply, 400, "the body is no JSON object");
 }
 
-static void answer(struct request *request, struct reply *reply)
+static void answer(struct served_request *request, struct reply *reply)
 {
 	struct error err = {0};
 	bool other;
@@ -211,7 +212,7 @@ static void answer(struct request *request, struct reply *reply)
 void serving_answer(struct serving *serving, struct worker *worker, const char *method,
 		    const char *path, const char *body, size_t len, struct reply *reply)
 {
-	struct request request = {.method = method, .serving = serving, .worker = worker};
+	struct served_request request = {.method = method, .serving = serving, .worker = worker};
 	struct buf decoded = {0};
 
 	*reply = (struct reply){.type = "application/json"};

@@ -46,14 +46,14 @@ static bool parse_queries(const char *const *paths, size_t count, struct queries
 
 /* ---- names ---- */
 
-struct naming {
+struct thread_naming {
 	struct comm *items;
 	size_t count, capacity;
 	const char ***to; /* by item: where its name goes */
 	size_t nto, to_capacity;
 };
 
-static void want_name(struct naming *naming, struct value tid, nstime t, const char **to)
+static void want_name(struct thread_naming *naming, struct value tid, nstime t, const char **to)
 {
 	if (naming->count == NAMED_MOST)
 		return;
@@ -63,7 +63,7 @@ static void want_name(struct naming *naming, struct value tid, nstime t, const c
 }
 
 /* Those that are found in a moment; others have none. */
-static void find_names(struct state *state, struct worker *worker, struct naming *naming,
+static void find_names(struct state *state, struct worker *worker, struct thread_naming *naming,
 		       int64_t ms, struct arena *arena)
 {
 	const struct comm_reach reach = {.some = true};
@@ -82,7 +82,7 @@ static void find_names(struct state *state, struct worker *worker, struct naming
 }
 
 /* A thread's value is named once a row, as it was where it first has room. */
-static void want_values(struct naming *naming, const struct picture *picture,
+static void want_values(struct thread_naming *naming, const struct picture *picture,
 			struct picture_row *row)
 {
 	struct picture_run run;
@@ -103,7 +103,7 @@ static void want_values(struct naming *naming, const struct picture *picture,
 
 static void name_picture(struct state *state, struct worker *worker, struct picture *picture)
 {
-	struct naming naming = {0};
+	struct thread_naming naming = {0};
 
 	for (size_t i = 0; i < picture->nrows; i++)
 		want_values(&naming, picture, &picture->rows[i]);
@@ -212,7 +212,7 @@ bool rows_sample(struct served *served, struct worker *worker, const struct rows
 
 /* ---- which rows there are ---- */
 
-struct finding {
+struct row_search {
 	struct rows_found *rows;
 	struct nameset seen; /* paths to places, from 1 on */
 	nstime begin, end;
@@ -232,7 +232,7 @@ static bool is_active(const struct value *value)
 }
 
 /* NULL: it is one too many. */
-static struct row_found *found_row(struct finding *finding, const char *path)
+static struct row_found *found_row(struct row_search *finding, const char *path)
 {
 	struct rows_found *rows = finding->rows;
 	uint32_t place;
@@ -251,7 +251,7 @@ static struct row_found *found_row(struct finding *finding, const char *path)
 
 static bool find_interval(void *arg, const struct interval *interval)
 {
-	struct finding *finding = arg;
+	struct row_search *finding = arg;
 	nstime begin = interval->begin > finding->begin ? interval->begin : finding->begin;
 	nstime end = interval->end < finding->end ? interval->end : finding->end;
 	struct row_found *row = begin < end ? found_row(finding, interval->path) : NULL;
@@ -285,7 +285,7 @@ static int by_path(const void *a, const void *b)
 static void name_rows(struct state *state, struct worker *worker, nstime t, struct rows_found *rows)
 {
 	struct arena *arena = arena_new();
-	struct naming naming = {0};
+	struct thread_naming naming = {0};
 	struct value tid;
 	const char **names = mem_new_array(rows->count + 1, sizeof *names);
 
@@ -300,7 +300,7 @@ static void name_rows(struct state *state, struct worker *worker, nstime t, stru
 }
 
 /* How long each row had a value, and an active one, by what it was in so many columns. */
-static void weigh(const struct picture *picture, struct finding *finding)
+static void weigh(const struct picture *picture, struct row_search *finding)
 {
 	for (size_t i = 0; i < picture->nrows; i++) {
 		const struct picture_row *row = &picture->rows[i];
@@ -320,7 +320,7 @@ static void weigh(const struct picture *picture, struct finding *finding)
 }
 
 static bool find_stored_rows(struct state *state, const struct rows_asked *asked, const char *path,
-			     struct finding *finding, bool *done, struct error *err)
+			     struct row_search *finding, bool *done, struct error *err)
 {
 	struct paths all = {.limit = asked->limit};
 	struct queries queries = {0};
@@ -343,7 +343,7 @@ static bool find_stored_rows(struct state *state, const struct rows_asked *asked
 	return good;
 }
 
-static bool find_all_rows(struct state *state, const char *path, struct finding *finding,
+static bool find_all_rows(struct state *state, const char *path, struct row_search *finding,
 			  struct error *err)
 {
 	const nstime edges[] = {finding->begin, finding->end};
@@ -361,7 +361,7 @@ static bool find_all_rows(struct state *state, const char *path, struct finding 
 bool rows_find(struct served *served, struct worker *worker, const struct rows_asked *asked,
 	       const char *path, struct rows_found *out, struct error *err)
 {
-	struct finding finding = {
+	struct row_search finding = {
 		.rows = out, .begin = asked->begin, .end = asked->end, .limit = asked->limit};
 	struct state *state = served_state(served, worker, asked->config, err);
 	bool done = false;

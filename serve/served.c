@@ -162,17 +162,17 @@ static struct rules *config_rules(struct served *served, struct worker *worker, 
 	return NULL;
 }
 
-static void close_place(struct place *place)
+static void close_place(struct served_state *place)
 {
 	state_close(place->state);
 	rules_free(place->rules);
-	*place = (struct place){0};
+	*place = (struct served_state){0};
 }
 
 struct state *served_state(struct served *served, struct worker *worker, unsigned config,
 			   struct error *err)
 {
-	struct place *place = &served->places[worker->number][config];
+	struct served_state *place = &served->places[worker->number][config];
 
 	if (place->state)
 		return place->state;
@@ -241,7 +241,7 @@ static void make_uuid(const char *path, uint64_t kind, char text[UUID_TEXT])
 	uuid_put(bytes, text);
 }
 
-static char *name_of(const char *path)
+static char *trace_name(const char *path)
 {
 	size_t end = strlen(path), begin;
 
@@ -298,7 +298,7 @@ bool serving_init(struct serving *serving, const struct serve_options *options, 
 		served->index = served->source->index;
 		served->path = mem_strdup(real ? real : served->source->path);
 		free(real); /* of the C library */
-		served->name = name_of(served->path);
+		served->name = trace_name(served->path);
 		make_uuid(served->path, 1, served->uuid);
 		make_uuid(served->path, 2, served->experiment);
 		if (!read_trace(served, err))

@@ -60,7 +60,7 @@ struct rule_config {
 	char *id, *name, *description, *text; /* id NULL: there is none of that number */
 };
 
-struct place { /* what a worker has open of a trace */
+struct served_state { /* what a worker has open of a trace */
 	struct rules *rules;
 	struct state *state; /* NULL: not asked yet */
 };
@@ -73,7 +73,7 @@ struct served {
 	struct index *index;
 	nstime first, last;                  /* of its events; first > last: there is none */
 	struct row_classes classes[CONFIGS]; /* by rule set: none, where it is not of the trace */
-	struct place places[WORKERS + 1][CONFIGS];
+	struct served_state places[WORKERS + 1][CONFIGS];
 	uint64_t generation; /* how often it was opened */
 
 	pthread_mutex_t lock;        /* of all below */
@@ -164,7 +164,7 @@ uint64_t event_counts_grain(const struct event_counts *counts);
 
 /* ---- requests (request.c) ---- */
 
-struct request {
+struct served_request {
 	const char *method, *path; /* below the token, percent-decoded, without a slash in front */
 	struct json_object *body;  /* an object; NULL: none was sent */
 	struct serving *serving;
@@ -188,9 +188,9 @@ void serving_answer(struct serving *serving, struct worker *worker, const char *
 struct operation {
 	const char *method, *pattern; /* "experiments/ * /outputs", without the blanks */
 	/* False: *err, which becomes the reply unless reply->status is set. */
-	bool (*run)(struct request *request, struct reply *reply, struct error *err);
+	bool (*run)(struct served_request *request, struct reply *reply, struct error *err);
 	/* The trace is found and locked first, by parts[0]: a UUID, or for the page a number. */
-	bool (*run_on)(struct served *served, struct request *request, struct reply *reply,
+	bool (*run_on)(struct served *served, struct served_request *request, struct reply *reply,
 		       struct error *err);
 };
 extern const struct operation service_operations[], table_operations[], graph_operations[],
@@ -203,21 +203,21 @@ bool reply_fails(struct reply *reply, unsigned status, const char *title);
 /* ---- parameters (parameters.c) ---- */
 
 /* A member, also of the object "parameters" inside the body; NULL: there is none. */
-struct json_object *request_get(const struct request *request, const char *name);
+struct json_object *request_get(const struct served_request *request, const char *name);
 /* An integer member, kept within the bounds; `usual` where there is none. */
-int64_t request_int(const struct request *request, const char *name, int64_t least, int64_t most,
-		    int64_t usual);
-const char *request_text(const struct request *request, const char *name); /* NULL: none */
+int64_t request_int(const struct served_request *request, const char *name, int64_t least,
+		    int64_t most, int64_t usual);
+const char *request_text(const struct served_request *request, const char *name); /* NULL: none */
 
 struct asked_range {
 	nstime begin, end; /* [begin, end), within the trace; never empty */
 	uint32_t columns;  /* 0: not told */
 };
 /* requested_timerange {start, end, nbTimes}, else requested_times, else the trace's own. */
-struct asked_range request_range(const struct served *served, const struct request *request);
+struct asked_range request_range(const struct served *served, const struct served_request *request);
 /* requested_times: the i-th; false: there is no such. */
-bool request_time(const struct request *request, size_t i, nstime *out);
-size_t request_items(const struct request *request, int64_t *items, size_t most);
+bool request_time(const struct served_request *request, size_t i, nstime *out);
+size_t request_items(const struct served_request *request, int64_t *items, size_t most);
 
 /* ---- JSON ---- */
 

@@ -9,7 +9,7 @@
 
 enum { LOSSES_MOST = 5000, BOOKMARKS_MOST = 1000, NAME_MOST = 1000 };
 
-static bool categories(struct served *served, struct request *request, struct reply *reply,
+static bool categories(struct served *served, struct served_request *request, struct reply *reply,
 		       struct error *err)
 {
 	(void)served;
@@ -21,7 +21,7 @@ static bool categories(struct served *served, struct request *request, struct re
 	return true;
 }
 
-static bool marker_sets(struct served *served, struct request *request, struct reply *reply,
+static bool marker_sets(struct served *served, struct served_request *request, struct reply *reply,
 			struct error *err)
 {
 	(void)served;
@@ -97,7 +97,7 @@ static void add_bookmarks(struct served *served, const struct asked_range *range
 	pthread_mutex_unlock(&served->lock);
 }
 
-static bool annotations(struct served *served, struct request *request, struct reply *reply,
+static bool annotations(struct served *served, struct served_request *request, struct reply *reply,
 			struct error *err)
 {
 	const struct asked_range range = request_range(served, request);
@@ -128,8 +128,8 @@ static void add_bookmark(const struct bookmark *mark, struct buf *out)
 		   (long long)mark->end);
 }
 
-static bool list_bookmarks(struct served *served, struct request *request, struct reply *reply,
-			   struct error *err)
+static bool list_bookmarks(struct served *served, struct served_request *request,
+			   struct reply *reply, struct error *err)
 {
 	(void)request;
 	(void)err;
@@ -154,7 +154,8 @@ static struct bookmark *find_bookmark(struct served *served, const char *uuid)
 }
 
 /* False: the reply says what is missing. */
-static bool read_bookmark(const struct request *request, struct bookmark *mark, struct reply *reply)
+static bool read_bookmark(const struct served_request *request, struct bookmark *mark,
+			  struct reply *reply)
 {
 	const char *name = request_text(request, "name");
 
@@ -167,8 +168,8 @@ static bool read_bookmark(const struct request *request, struct bookmark *mark, 
 	return true;
 }
 
-static bool make_bookmark(struct served *served, struct request *request, struct reply *reply,
-			  struct error *err)
+static bool make_bookmark(struct served *served, struct served_request *request,
+			  struct reply *reply, struct error *err)
 {
 	struct bookmark mark = {0};
 	uint8_t bytes[16];
@@ -194,7 +195,7 @@ static bool make_bookmark(struct served *served, struct request *request, struct
 	return room || reply_fails(reply, 400, "there are too many bookmarks");
 }
 
-static bool on_bookmark(struct served *served, struct request *request, struct reply *reply,
+static bool on_bookmark(struct served *served, struct served_request *request, struct reply *reply,
 			struct error *err)
 {
 	bool good = true;

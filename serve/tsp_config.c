@@ -28,7 +28,7 @@ static void add_type(struct buf *out)
 		"\"the text of a rule file\",\"dataType\":\"STRING\",\"required\":true}]}");
 }
 
-static bool list_types(struct request *request, struct reply *reply, struct error *err)
+static bool list_types(struct served_request *request, struct reply *reply, struct error *err)
 {
 	(void)request;
 	(void)err;
@@ -43,7 +43,7 @@ static bool is_type(const char *id, struct reply *reply)
 	return !strcmp(id, type_id) || reply_fails(reply, 404, "there is no such type");
 }
 
-static bool get_type(struct request *request, struct reply *reply, struct error *err)
+static bool get_type(struct served_request *request, struct reply *reply, struct error *err)
 {
 	(void)err;
 	if (!is_type(request->parts[0], reply))
@@ -52,7 +52,7 @@ static bool get_type(struct request *request, struct reply *reply, struct error 
 	return true;
 }
 
-static bool output_types(struct served *served, struct request *request, struct reply *reply,
+static bool output_types(struct served *served, struct served_request *request, struct reply *reply,
 			 struct error *err)
 {
 	(void)served;
@@ -84,7 +84,7 @@ static void forget(struct rule_config *config)
 	*config = (struct rule_config){0};
 }
 
-static bool list_configs(struct request *request, struct reply *reply, struct error *err)
+static bool list_configs(struct served_request *request, struct reply *reply, struct error *err)
 {
 	struct serving *serving = request->serving;
 	const char *before = "";
@@ -149,7 +149,8 @@ static void set_classes(struct serving *serving, unsigned number, struct row_cla
 	}
 }
 
-static bool read_config(const struct request *request, struct rule_config *out, struct reply *reply)
+static bool read_config(const struct served_request *request, struct rule_config *out,
+			struct reply *reply)
 {
 	const char *name = request_text(request, "name"), *text = request_text(request, "rules");
 	const char *description = request_text(request, "description");
@@ -163,8 +164,8 @@ static bool read_config(const struct request *request, struct rule_config *out, 
 }
 
 /* Puts it in the place of that number. */
-static void keep(struct serving *serving, unsigned number, struct rule_config *config,
-		 struct buf *out)
+static void replace_config(struct serving *serving, unsigned number, struct rule_config *config,
+			   struct buf *out)
 {
 	char id[8];
 
@@ -191,7 +192,7 @@ static unsigned free_number(struct serving *serving)
 }
 
 /* The text is there before its outputs are: who opens one finds it. */
-static bool write_config(struct request *request, unsigned number, struct reply *reply,
+static bool write_config(struct served_request *request, unsigned number, struct reply *reply,
 			 struct error *err)
 {
 	struct serving *serving = request->serving;
@@ -202,7 +203,7 @@ static bool write_config(struct request *request, unsigned number, struct reply 
 	struct row_classes *made = mem_new_array(serving->ntraces + 1, sizeof *made);
 	bool good = make_classes(serving, &config, made, err);
 	if (good) {
-		keep(serving, number, &config, &reply->body);
+		replace_config(serving, number, &config, &reply->body);
 		set_classes(serving, number, made);
 	} else {
 		forget(&config);
@@ -214,7 +215,7 @@ static bool write_config(struct request *request, unsigned number, struct reply 
 /* One upload at a time: two would take the same number. */
 static pthread_mutex_t uploading = PTHREAD_MUTEX_INITIALIZER;
 
-static bool make_config(struct request *request, struct reply *reply, struct error *err)
+static bool make_config(struct served_request *request, struct reply *reply, struct error *err)
 {
 	if (!is_type(request->parts[0], reply))
 		return false;
@@ -227,7 +228,7 @@ static bool make_config(struct request *request, struct reply *reply, struct err
 }
 
 /* The number of parts[1]; 0: the reply says that there is none. */
-static unsigned find_config(struct request *request, struct reply *reply)
+static unsigned find_config(struct served_request *request, struct reply *reply)
 {
 	struct serving *serving = request->serving;
 	unsigned number = 0;
@@ -244,7 +245,7 @@ static unsigned find_config(struct request *request, struct reply *reply)
 	return number;
 }
 
-static bool get_config(struct request *request, struct reply *reply, struct error *err)
+static bool get_config(struct served_request *request, struct reply *reply, struct error *err)
 {
 	unsigned number = find_config(request, reply);
 
@@ -258,7 +259,7 @@ static bool get_config(struct request *request, struct reply *reply, struct erro
 	return true;
 }
 
-static bool put_config(struct request *request, struct reply *reply, struct error *err)
+static bool put_config(struct served_request *request, struct reply *reply, struct error *err)
 {
 	pthread_mutex_lock(&uploading);
 	unsigned number = find_config(request, reply);
@@ -267,7 +268,7 @@ static bool put_config(struct request *request, struct reply *reply, struct erro
 	return good;
 }
 
-static bool delete_config(struct request *request, struct reply *reply, struct error *err)
+static bool delete_config(struct served_request *request, struct reply *reply, struct error *err)
 {
 	struct serving *serving = request->serving;
 

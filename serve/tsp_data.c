@@ -99,7 +99,7 @@ static uint32_t table_of(struct data *data, struct json_object *row, struct buf 
 	return id;
 }
 
-static void add_row(struct data *data, struct json_object *row, struct buf *out)
+static void add_data_row(struct data *data, struct json_object *row, struct buf *out)
 {
 	uint32_t table = table_of(data, row, out), id = ++data->id;
 	struct json_object *value;
@@ -118,7 +118,7 @@ static void add_model(struct data *data, struct buf *out)
 {
 	buf_add_text(out, "{\"entries\":[");
 	for (size_t i = 0; i < data->nrows; i++)
-		add_row(data, data->rows[i], out);
+		add_data_row(data, data->rows[i], out);
 	buf_add_text(out, "],\"headers\":[");
 	for (size_t i = 0; i < data->nheaders; i++) {
 		buf_add_text(out, i ? ",{\"name\":" : "{\"name\":");
@@ -129,7 +129,7 @@ static void add_model(struct data *data, struct buf *out)
 	buf_add_text(out, "],\"autoExpandLevel\":1}");
 }
 
-static void release(struct data *data)
+static void release_data(struct data *data)
 {
 	for (size_t i = 0; i < data->nrows; i++)
 		json_object_put(data->rows[i]);
@@ -140,7 +140,7 @@ static void release(struct data *data)
 	nameset_release(&data->tables);
 }
 
-static bool tree(struct served *served, struct request *request, struct reply *reply,
+static bool tree(struct served *served, struct served_request *request, struct reply *reply,
 		 struct error *err)
 {
 	static const char prefix[] = "analysis.";
@@ -165,7 +165,7 @@ static bool tree(struct served *served, struct request *request, struct reply *r
 		buf_add_text(&reply->body, ",\"model\":{\"entries\":[],\"headers\":[]}}");
 		good = true;
 	}
-	release(&data);
+	release_data(&data);
 	buf_release(&lines);
 	return good;
 }

@@ -20,7 +20,7 @@ enum {
 static const char wakers[] = "thread[*]/waker", states_id[] = "thread.state";
 
 /* The class of the output; NULL: the reply says that there is none. */
-static const struct row_class *find_class(struct served *served, struct request *request,
+static const struct row_class *find_class(struct served *served, struct served_request *request,
 					  unsigned *config, struct reply *reply)
 {
 	const struct row_class *class = served_class(served, request->parts[1], config);
@@ -46,7 +46,7 @@ static void add_entry(struct served *served, const struct row_found *row, struct
 }
 
 /* Of all the trace, whatever the range: a row does not go while one zooms. */
-static bool tree(struct served *served, struct request *request, struct reply *reply,
+static bool tree(struct served *served, struct served_request *request, struct reply *reply,
 		 struct error *err)
 {
 	struct buf *out = &reply->body;
@@ -95,7 +95,7 @@ static const char *filter_text(struct json_object *map, const char *key)
 	return json_object_is_type(first, json_type_string) ? json_object_get_string(first) : NULL;
 }
 
-static struct state_filter read_filter(const struct request *request)
+static struct state_filter read_filter(const struct served_request *request)
 {
 	struct json_object *from = request_get(request, "filter_query_parameters"), *map;
 	struct state_filter filter = {0};
@@ -131,9 +131,9 @@ static void add_state(const struct picture *picture, const struct picture_run *r
 	buf_add_text(out, "\",\"values\":{}}}");
 }
 
-static void add_row(struct served *served, const struct picture *picture,
-		    const struct picture_row *row, const struct state_filter *filter,
-		    struct buf *out)
+static void add_graph_row(struct served *served, const struct picture *picture,
+			  const struct picture_row *row, const struct state_filter *filter,
+			  struct buf *out)
 {
 	struct picture_run run;
 	struct buf label = {0};
@@ -147,7 +147,8 @@ static void add_row(struct served *served, const struct picture *picture,
 }
 
 /* The paths of the rows that are asked for. */
-static const char **asked_paths(struct served *served, const struct request *request, size_t *count)
+static const char **asked_paths(struct served *served, const struct served_request *request,
+				size_t *count)
 {
 	int64_t *items = mem_new_array(ITEMS_MOST, sizeof *items);
 	size_t n = request_items(request, items, ITEMS_MOST);
@@ -163,7 +164,7 @@ static const char **asked_paths(struct served *served, const struct request *req
 	return paths;
 }
 
-static bool states(struct served *served, struct request *request, struct reply *reply,
+static bool states(struct served *served, struct served_request *request, struct reply *reply,
 		   struct error *err)
 {
 	const struct state_filter filter = read_filter(request);
@@ -186,7 +187,7 @@ static bool states(struct served *served, struct request *request, struct reply 
 		buf_add_text(out, "{\"rows\":[");
 		for (size_t i = 0; i < picture.nrows; i++) {
 			buf_add_text(out, i ? "," : "");
-			add_row(served, &picture, &picture.rows[i], &filter, out);
+			add_graph_row(served, &picture, &picture.rows[i], &filter, out);
 		}
 		buf_add_text(out, "]}");
 		json_close(out);
@@ -235,7 +236,7 @@ static bool has_wakers(const struct served *served)
 	return false;
 }
 
-static bool list_arrows(struct served *served, struct request *request, struct reply *reply,
+static bool list_arrows(struct served *served, struct served_request *request, struct reply *reply,
 			struct error *err)
 {
 	const struct asked_range range = request_range(served, request);
@@ -310,7 +311,7 @@ static void add_answer(const struct answer *answer, struct buf *out)
 }
 
 /* The value, and the event that set it. */
-static bool tooltip(struct served *served, struct request *request, struct reply *reply,
+static bool tooltip(struct served *served, struct served_request *request, struct reply *reply,
 		    struct error *err)
 {
 	struct answers answers = {0};

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-static bool health(struct request *request, struct reply *reply, struct error *err)
+static bool health(struct served_request *request, struct reply *reply, struct error *err)
 {
 	(void)request;
 	(void)err;
@@ -19,7 +19,7 @@ static bool health(struct request *request, struct reply *reply, struct error *e
 	return true;
 }
 
-static bool identifier(struct request *request, struct reply *reply, struct error *err)
+static bool identifier(struct served_request *request, struct reply *reply, struct error *err)
 {
 	struct buf *out = &reply->body;
 	struct utsname system;
@@ -95,7 +95,7 @@ static void add_experiment(struct served *served, struct buf *out)
 	buf_add_text(out, "]}");
 }
 
-static void add_each(struct request *request, struct buf *out,
+static void add_each(struct served_request *request, struct buf *out,
 		     void (*add)(struct served *served, struct buf *out))
 {
 	struct serving *serving = request->serving;
@@ -116,14 +116,14 @@ static void add_each(struct request *request, struct buf *out,
 	buf_add_char(out, ']');
 }
 
-static bool list_traces(struct request *request, struct reply *reply, struct error *err)
+static bool list_traces(struct served_request *request, struct reply *reply, struct error *err)
 {
 	(void)err;
 	add_each(request, &reply->body, add_trace);
 	return true;
 }
 
-static bool list_experiments(struct request *request, struct reply *reply, struct error *err)
+static bool list_experiments(struct served_request *request, struct reply *reply, struct error *err)
 {
 	(void)err;
 	add_each(request, &reply->body, add_experiment);
@@ -163,7 +163,7 @@ static bool reply_trace(struct served *served, struct reply *reply,
 	return true;
 }
 
-static bool open_trace(struct request *request, struct reply *reply, struct error *err)
+static bool open_trace(struct served_request *request, struct reply *reply, struct error *err)
 {
 	const char *uri = request_text(request, "uri");
 	struct serving *serving = request->serving;
@@ -180,21 +180,21 @@ static bool open_trace(struct request *request, struct reply *reply, struct erro
 	return reply_trace(served, reply, add_trace);
 }
 
-static struct served *open_by_uuid(struct request *request)
+static struct served *open_by_uuid(struct served_request *request)
 {
 	struct served *served = by_uuid(request->serving, request->parts[0]);
 
 	return served && !is_closed(served) ? served : NULL;
 }
 
-static bool get_trace(struct request *request, struct reply *reply, struct error *err)
+static bool get_trace(struct served_request *request, struct reply *reply, struct error *err)
 {
 	(void)err;
 	return reply_trace(open_by_uuid(request), reply, add_trace);
 }
 
 /* Files stay: only lists leave it out, until it is opened again. */
-static bool delete_trace(struct request *request, struct reply *reply, struct error *err)
+static bool delete_trace(struct served_request *request, struct reply *reply, struct error *err)
 {
 	struct served *served = open_by_uuid(request);
 
@@ -206,7 +206,7 @@ static bool delete_trace(struct request *request, struct reply *reply, struct er
 
 /* ---- experiments ---- */
 
-static bool make_experiment(struct request *request, struct reply *reply, struct error *err)
+static bool make_experiment(struct served_request *request, struct reply *reply, struct error *err)
 {
 	struct json_object *traces = request_get(request, "traces");
 	bool list = traces && json_object_is_type(traces, json_type_array);
@@ -227,8 +227,8 @@ static bool make_experiment(struct request *request, struct reply *reply, struct
 	return reply_trace(served, reply, add_experiment);
 }
 
-static bool get_experiment(struct served *served, struct request *request, struct reply *reply,
-			   struct error *err)
+static bool get_experiment(struct served *served, struct served_request *request,
+			   struct reply *reply, struct error *err)
 {
 	(void)request;
 	(void)err;
@@ -238,13 +238,13 @@ static bool get_experiment(struct served *served, struct request *request, struc
 
 /* ---- outputs ---- */
 
-struct listing {
+struct service_listing {
 	struct buf *out;
 	const char *only; /* one id; NULL: all of them */
 	bool any;
 };
 
-static void add_output(struct listing *listing, const char *prefix, const char *id,
+static void add_output(struct service_listing *listing, const char *prefix, const char *id,
 		       const char *name, const char *description, const char *type)
 {
 	size_t nprefix = strlen(prefix);
@@ -264,7 +264,7 @@ static void add_output(struct listing *listing, const char *prefix, const char *
 }
 
 static void add_classes(struct served *served, unsigned config, bool looked,
-			struct listing *listing)
+			struct service_listing *listing)
 {
 	const struct row_classes *classes = &served->classes[config];
 	char prefix[16] = "", xy[16] = "xy.";
@@ -284,7 +284,7 @@ static void add_classes(struct served *served, unsigned config, bool looked,
 	}
 }
 
-static void add_analyses(const struct request *request, struct listing *listing)
+static void add_analyses(const struct served_request *request, struct service_listing *listing)
 {
 	struct script_analyses analyses = {0};
 	struct error ignored; /* without them the list is shorter */
@@ -297,8 +297,8 @@ static void add_analyses(const struct request *request, struct listing *listing)
 	script_analyses_release(&analyses);
 }
 
-static void add_outputs(struct served *served, const struct request *request,
-			struct listing *listing)
+static void add_outputs(struct served *served, const struct served_request *request,
+			struct service_listing *listing)
 {
 	pthread_mutex_lock(&served->lock);
 	bool looked = served->looked;
@@ -313,10 +313,10 @@ static void add_outputs(struct served *served, const struct request *request,
 	add_analyses(request, listing);
 }
 
-static bool list_outputs(struct served *served, struct request *request, struct reply *reply,
+static bool list_outputs(struct served *served, struct served_request *request, struct reply *reply,
 			 struct error *err)
 {
-	struct listing listing = {.out = &reply->body};
+	struct service_listing listing = {.out = &reply->body};
 
 	(void)err;
 	buf_add_char(listing.out, '[');
@@ -325,10 +325,10 @@ static bool list_outputs(struct served *served, struct request *request, struct 
 	return true;
 }
 
-static bool get_output(struct served *served, struct request *request, struct reply *reply,
+static bool get_output(struct served *served, struct served_request *request, struct reply *reply,
 		       struct error *err)
 {
-	struct listing listing = {.out = &reply->body, .only = request->parts[1]};
+	struct service_listing listing = {.out = &reply->body, .only = request->parts[1]};
 
 	(void)err;
 	add_outputs(served, request, &listing);
@@ -342,7 +342,7 @@ static const char *const colors[TONES] = {"#46a862", "#f5b93c", "#d5dfea", "#b32
 					  "#77aadd", "#99ddff", "#c3a5e3", "#b8b48c", "#aaaa00",
 					  "#eedd88", "#e58f6f", "#ffaabb"};
 
-static bool style(struct served *served, struct request *request, struct reply *reply,
+static bool style(struct served *served, struct served_request *request, struct reply *reply,
 		  struct error *err)
 {
 	struct buf *out = &reply->body;

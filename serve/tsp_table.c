@@ -24,12 +24,12 @@ static const struct {
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static bool is_events(const struct request *request)
+static bool is_events(const struct served_request *request)
 {
 	return !strcmp(request->parts[1], "events");
 }
 
-static bool list_columns(struct served *served, struct request *request, struct reply *reply,
+static bool list_columns(struct served *served, struct served_request *request, struct reply *reply,
 			 struct error *err)
 {
 	struct buf *out = &reply->body;
@@ -57,7 +57,7 @@ struct asked_lines {
 	bool searches, backward;
 };
 
-static void read_ids(const struct request *request, struct asked_lines *asked)
+static void read_ids(const struct served_request *request, struct asked_lines *asked)
 {
 	struct json_object *ids = request_get(request, "requested_table_column_ids");
 	size_t count = ids && json_object_is_type(ids, json_type_array)
@@ -74,7 +74,7 @@ static void read_ids(const struct request *request, struct asked_lines *asked)
 }
 
 /* {"column id": "pattern", ...} */
-static bool read_patterns(const struct request *request, struct asked_lines *asked,
+static bool read_patterns(const struct served_request *request, struct asked_lines *asked,
 			  struct error *err)
 {
 	struct json_object *from = request_get(request, "table_search_expressions");
@@ -102,7 +102,7 @@ static bool read_patterns(const struct request *request, struct asked_lines *ask
 	return true;
 }
 
-static bool find_first(struct served *served, const struct request *request,
+static bool find_first(struct served *served, const struct served_request *request,
 		       struct asked_lines *asked, bool *found, struct error *err)
 {
 	nstime t;
@@ -117,8 +117,8 @@ static bool find_first(struct served *served, const struct request *request,
 			   found, &asked->rank, err);
 }
 
-static void add_line(const struct trace *trace, const struct asked_lines *asked,
-		     const struct ranked_event *event, struct buf *cell, struct buf *out)
+static void add_event_line(const struct trace *trace, const struct asked_lines *asked,
+			   const struct ranked_event *event, struct buf *cell, struct buf *out)
 {
 	const struct fields *fields = event->has_fields ? &event->fields : NULL;
 
@@ -135,7 +135,7 @@ static void add_line(const struct trace *trace, const struct asked_lines *asked,
 	buf_printf(out, "],\"tags\":%d}", matches ? TAG_MATCHES : 0);
 }
 
-static bool add_lines(struct served *served, const struct request *request,
+static bool add_lines(struct served *served, const struct served_request *request,
 		      const struct asked_lines *asked, struct buf *out, struct error *err)
 {
 	const struct trace *trace = index_trace(served->index);
@@ -151,7 +151,7 @@ static bool add_lines(struct served *served, const struct request *request,
 		if (step != STEP_ITEM)
 			break;
 		buf_add_text(out, i ? "," : "");
-		add_line(trace, asked, &event, &cell, out);
+		add_event_line(trace, asked, &event, &cell, out);
 	}
 	ranked_close(ranked);
 	buf_release(&cell);
@@ -178,7 +178,7 @@ static bool reply_counting(const struct asked_lines *asked, struct buf *out)
 	return true;
 }
 
-static bool list_lines(struct served *served, struct request *request, struct reply *reply,
+static bool list_lines(struct served *served, struct served_request *request, struct reply *reply,
 		       struct error *err)
 {
 	struct asked_lines asked = {0};

@@ -35,7 +35,7 @@ static void add_entry(struct buf *out, uint32_t number, const char *label, bool 
 	buf_printf(out, "],\"hasData\":true,\"isDefault\":%s}", usual ? "true" : "false");
 }
 
-static bool add_entries(struct served *served, struct request *request, const char *path,
+static bool add_entries(struct served *served, struct served_request *request, const char *path,
 			unsigned config, struct buf *out, struct error *err)
 {
 	const struct rows_asked asked = {.config = config,
@@ -53,7 +53,7 @@ static bool add_entries(struct served *served, struct request *request, const ch
 	return good;
 }
 
-static bool tree(struct served *served, struct request *request, struct reply *reply,
+static bool tree(struct served *served, struct served_request *request, struct reply *reply,
 		 struct error *err)
 {
 	struct buf *out = &reply->body;
@@ -89,7 +89,7 @@ static const struct axis axes[] = {
 
 /* A NAN is the value before it. */
 static void add_series(struct buf *out, uint32_t number, const char *name,
-		       const struct columns *columns, const double *values, enum xy_kind kind)
+		       const struct time_columns *columns, const double *values, enum xy_kind kind)
 {
 	double last = 0;
 
@@ -115,7 +115,7 @@ static void add_series(struct buf *out, uint32_t number, const char *name,
 		   axes[kind].label, axes[kind].unit, axes[kind].type);
 }
 
-static bool is_asked(struct served *served, const struct request *request, const char *path)
+static bool is_asked(struct served *served, const struct served_request *request, const char *path)
 {
 	int64_t items[SERIES_MOST];
 	size_t count = request_items(request, items, SERIES_MOST);
@@ -128,8 +128,8 @@ static bool is_asked(struct served *served, const struct request *request, const
 	return !count;
 }
 
-static bool add_density(struct served *served, struct request *request,
-			const struct columns *columns, struct buf *out, struct error *err)
+static bool add_density(struct served *served, struct served_request *request,
+			const struct time_columns *columns, struct buf *out, struct error *err)
 {
 	double *values = mem_new_array(columns->count, sizeof *values);
 	bool good = density_events(served, request->worker, columns, NULL, values, err);
@@ -141,8 +141,8 @@ static bool add_density(struct served *served, struct request *request,
 	return good;
 }
 
-static bool add_cpus(struct served *served, struct request *request, const struct columns *columns,
-		     struct buf *out, struct error *err)
+static bool add_cpus(struct served *served, struct served_request *request,
+		     const struct time_columns *columns, struct buf *out, struct error *err)
 {
 	struct cpu_uses uses;
 	bool good = density_cpus(served, request->worker, columns, &uses, err);
@@ -172,8 +172,8 @@ static double number_of(const struct picture_row *row, uint32_t column)
 	return value->negative ? (double)(int64_t)value->u : (double)value->u;
 }
 
-static bool add_numbers(struct served *served, struct request *request,
-			const struct columns *columns, const struct rows_asked *asked,
+static bool add_numbers(struct served *served, struct served_request *request,
+			const struct time_columns *columns, const struct rows_asked *asked,
 			const char *path, struct buf *out, struct error *err)
 {
 	double *values = mem_new_array(columns->count, sizeof *values);
@@ -194,11 +194,11 @@ static bool add_numbers(struct served *served, struct request *request,
 	return good;
 }
 
-static bool series(struct served *served, struct request *request, struct reply *reply,
+static bool series(struct served *served, struct served_request *request, struct reply *reply,
 		   struct error *err)
 {
 	const struct asked_range range = request_range(served, request);
-	const struct columns columns =
+	const struct time_columns columns =
 		columns_of(range.begin, range.end, range.columns ? range.columns : COLUMNS_USUAL);
 	struct rows_asked asked = {.begin = range.begin,
 				   .end = range.end,

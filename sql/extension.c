@@ -73,7 +73,7 @@ int sql_extension_trace(sqlite3 *db, const struct sql_options *options, struct s
 
 int sql_extension_names(sqlite3 *db, struct sql_context *context, const char *text)
 {
-	struct statement statement = {.text = text, .len = strlen(text)};
+	struct fold_statement statement = {.text = text, .len = strlen(text)};
 	struct sql_host *host = context->hosts;
 	int code = SQLITE_OK;
 

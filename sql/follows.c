@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-struct found {
+struct statement_traits {
 	bool aggregate, limit;
 	unsigned scans;  /* of virtual tables */
 	char sorted[32]; /* what a temporary B-tree is for; "": there is none */
@@ -33,7 +33,7 @@ static bool is_one_of(const char *word, const char *const *words)
 	return *words != NULL;
 }
 
-static void note_opcode(struct found *found, sqlite3_stmt *explain)
+static void note_opcode(struct statement_traits *found, sqlite3_stmt *explain)
 {
 	static const char *const aggregates[] = {"AggStep",  "AggStep1", "AggInverse",
 						 "AggValue", "AggFinal", NULL};
@@ -52,7 +52,7 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-static void note_plan(struct found *found, sqlite3_stmt *explain)
+static void note_plan(struct statement_traits *found, sqlite3_stmt *explain)
 {
 	static const char tree[] = "USE TEMP B-TREE FOR ";
 	const char *line = (const char *)sqlite3_column_text(explain, 3);
@@ -66,8 +66,8 @@ static void note_plan(struct found *found, sqlite3_stmt *explain)
 		sqlite3_snprintf(sizeof found->other, found->other, "%s", line);
 }
 
-static int explain(sqlite3 *db, const char *how, const char *text, struct found *found,
-		   void (*note)(struct found *found, sqlite3_stmt *explain))
+static int explain(sqlite3 *db, const char *how, const char *text, struct statement_traits *found,
+		   void (*note)(struct statement_traits *found, sqlite3_stmt *explain))
 {
 	char *written = sqlite3_mprintf("%s %s", how, text);
 	sqlite3_stmt *stmt = NULL;
@@ -82,7 +82,7 @@ static int explain(sqlite3 *db, const char *how, const char *text, struct found 
 }
 
 /* Why not; NULL: they may. */
-static const char *why_not(const struct found *found)
+static const char *why_not(const struct statement_traits *found)
 {
 	if (found->aggregate || begins(found->sorted, "GROUP BY"))
 		return "a value of many rows is not known before the last of them: 'do' and "
@@ -99,7 +99,7 @@ bool sql_extension_follows(sqlite3 *db, struct sql_context *context, const char 
 			   struct error *err)
 {
 	struct sql_host *host = context->hosts;
-	struct found found = {0};
+	struct statement_traits found = {0};
 
 	host->planned = false;
 	if (explain(db, "EXPLAIN", text, &found, note_opcode) != SQLITE_OK ||

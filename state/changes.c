@@ -5,7 +5,7 @@
 #include "state/program/internal.h"
 #include "state/replay/replay.h"
 
-static struct change_place place_of(const struct event_item *item)
+static struct change_place change_place_of(const struct event_item *item)
 {
 	return (struct change_place){
 		.time = item->order.time,
@@ -19,7 +19,7 @@ static struct change_place place_of(const struct event_item *item)
 static void tell_change(void *arg, const struct change *change)
 {
 	const struct changes_sink *sink = arg;
-	struct change_place place = place_of(change->item);
+	struct change_place place = change_place_of(change->item);
 	struct told_change told = {
 		.attr = change->attr,
 		.value = &change->after->value,
@@ -35,7 +35,7 @@ static void tell_contradiction(void *arg, uint32_t attr, const struct value *had
 			       const struct value *says, const struct event_item *item)
 {
 	const struct changes_sink *sink = arg;
-	struct change_place place = place_of(item);
+	struct change_place place = change_place_of(item);
 
 	if (sink->contradiction)
 		sink->contradiction(sink->arg, attr, had, says, &place);

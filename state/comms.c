@@ -195,7 +195,7 @@ static bool ask_near(struct asking *asking, const struct comm_reach *window, str
 		     size_t count, struct error *err)
 {
 	struct state *state = asking->state;
-	struct reach reach;
+	struct state_reach reach;
 
 	if (!reach_begin(state, window->begin, window->end, reach_packets(state, 0), &reach, err))
 		return false;

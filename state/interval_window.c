@@ -27,17 +27,17 @@ enum {
 	SINGLES_MOST = 16 /* fetches of one attribute in a window, before its shape is fetched */
 };
 
-struct held { /* [begin, end) */
+struct window_value { /* [begin, end) */
 	nstime begin, end;
 	struct value value;
 };
 
 struct spans {
-	struct held *items;
+	struct window_value *items;
 	size_t count, capacity;
 };
 
-struct timeline {
+struct window_timeline {
 	uint32_t attr;
 	struct spans spans, gaps;
 };
@@ -51,7 +51,7 @@ struct interval_window {
 	nstime last;       /* of what was recorded: behind it all is unknown */
 	nstime width;
 	struct arena *arena; /* strings of the window */
-	struct timeline *lines;
+	struct window_timeline *lines;
 	size_t count, capacity;
 	struct number_map places;  /* attribute → 1 + place in lines */
 	struct number_map singles; /* shape → fetches of one attribute of it */
@@ -110,11 +110,11 @@ static bool has_line(const struct interval_window *known, uint32_t attr)
 }
 
 /* Made when there is none: that it was asked for and is empty is an answer. */
-static struct timeline *line_of(struct interval_window *known, uint32_t attr)
+static struct window_timeline *line_of(struct interval_window *known, uint32_t attr)
 {
 	if (!has_line(known, attr)) {
 		*mem_push(known->lines, known->count, known->capacity) =
-			(struct timeline){.attr = attr};
+			(struct window_timeline){.attr = attr};
 		number_map_set(&known->places, attr, (uint32_t)known->count);
 	}
 	return &known->lines[number_map_get(&known->places, attr) - 1];
@@ -143,7 +143,7 @@ static bool add_interval(void *arg, const struct interval *interval)
 	if (!find_attr(known, interval->path))
 		return false;
 	spans = &line_of(known, known->attr)->spans;
-	*mem_push(spans->items, spans->count, spans->capacity) = (struct held){
+	*mem_push(spans->items, spans->count, spans->capacity) = (struct window_value){
 		interval->begin, interval->end, value_copy(known->arena, &interval->value)};
 	known->nspans++;
 	return true;
@@ -344,14 +344,14 @@ static size_t span_lower_bound(const struct spans *spans, nstime t)
 }
 
 /* What is there just before t: begin < t <= end. */
-static const struct held *span_before(const struct spans *spans, nstime t)
+static const struct window_value *span_before(const struct spans *spans, nstime t)
 {
 	size_t i = span_lower_bound(spans, t);
 
 	return i < spans->count && spans->items[i].begin < t ? &spans->items[i] : NULL;
 }
 
-static const struct held *add_gap(struct spans *gaps, const struct held *gap)
+static const struct window_value *add_gap(struct spans *gaps, const struct window_value *gap)
 {
 	size_t i = span_lower_bound(gaps, gap->end);
 
@@ -363,15 +363,15 @@ static const struct held *add_gap(struct spans *gaps, const struct held *gap)
 }
 
 /* What the attribute was just before `end`, and since when. */
-static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end, struct held *out,
-		    struct error *err)
+static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end,
+		    struct window_value *out, struct error *err)
 {
 	const struct moment moment = {.t = end, .before = true};
 	struct answers answers = {0};
 	struct query *query;
 	bool ok;
 
-	*out = (struct held){NSTIME_MIN, end, {.kind = VALUE_UNKNOWN}};
+	*out = (struct window_value){NSTIME_MIN, end, {.kind = VALUE_UNKNOWN}};
 	if (!query_of(known, attr, &query, err))
 		return false;
 	ok = state_at(known->state, &moment, 1, (const struct query *const *)&query, 1, false,
@@ -394,15 +394,15 @@ static nstime last_moment(const struct interval_window *known, nstime t)
 }
 
 /* No interval holds just before t: from the gap's end down, until what holds there is known. */
-static bool find_gap(struct interval_window *known, struct timeline *line, nstime t,
+static bool find_gap(struct interval_window *known, struct window_timeline *line, nstime t,
 		     struct value *out, struct error *err)
 {
 	size_t i = span_lower_bound(&line->spans, t);
 	nstime end = i < line->spans.count ? line->spans.items[i].begin : last_moment(known, t);
 	nstime begin = i ? line->spans.items[i - 1].end : NSTIME_MIN;
-	const struct held *gap = span_before(&line->gaps, t);
+	const struct window_value *gap = span_before(&line->gaps, t);
 	size_t above = span_lower_bound(&line->gaps, t);
-	struct held asked;
+	struct window_value asked;
 
 	if (!gap && above < line->gaps.count && line->gaps.items[above].begin < end)
 		end = line->gaps.items[above].begin;
@@ -431,8 +431,8 @@ static bool is_known_unlisted(const struct interval_window *known, uint32_t attr
 }
 
 /* The line of what was asked, of the window that t lies in; NULL: an error. */
-static struct timeline *line_at(struct interval_window *known, uint32_t attr,
-				const struct event *event)
+static struct window_timeline *line_at(struct interval_window *known, uint32_t attr,
+				       const struct event *event)
 {
 	if (known->failed.kind != ERR_NONE || !turn_to(known, event->time, &known->failed) ||
 	    (!has_line(known, attr) && !fetch_line(known, attr, event->cpu, &known->failed)))
@@ -443,7 +443,7 @@ static struct timeline *line_at(struct interval_window *known, uint32_t attr,
 static void resolve_known(void *arg, uint32_t attr, const struct event *event, struct value *out)
 {
 	struct interval_window *known = arg;
-	struct timeline *line = line_at(known, attr, event);
+	struct window_timeline *line = line_at(known, attr, event);
 
 	known->holds = NSTIME_MIN; /* of gaps it is not told */
 	*out = (struct value){.kind = VALUE_UNKNOWN};
@@ -455,8 +455,8 @@ static bool read_known(void *arg, uint32_t attr, const struct event *event, stru
 		       struct value *out)
 {
 	struct interval_window *known = arg;
-	const struct timeline *line;
-	const struct held *span;
+	const struct window_timeline *line;
+	const struct window_value *span;
 
 	*out = (struct value){.kind = VALUE_UNKNOWN};
 	if (event->time == NSTIME_MIN) /* nothing is before what holds from the start */

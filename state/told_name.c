@@ -180,7 +180,7 @@ struct telling {
 	struct arena *arena;
 };
 
-static const struct fields *decode(void *arg, const struct event *event)
+static const struct fields *told_fields(void *arg, const struct event *event)
 {
 	struct telling *telling = arg;
 	struct error ignored; /* a damaged event: what reads the trace reports it */
@@ -261,7 +261,7 @@ static bool get_field(struct telling *telling, const char *name, struct field *o
 	turn_to(telling);
 	if (!find_field(telling->event.class, name, &path))
 		return false;
-	fields = decode(telling, &telling->event);
+	fields = told_fields(telling, &telling->event);
 	if (fields)
 		fields_at(fields, &path, out);
 	return fields != NULL;
@@ -474,7 +474,7 @@ bool told_names_find(struct told_names *told, struct comm *item, struct arena *a
 		look_at_classes(told, telling.attr);
 	stream = told->state->event_source->trace->streams[item->by.place.stream];
 	telling.env = (struct env){.program = told->state->program,
-				   .decode = decode,
+				   .decode = told_fields,
 				   .read = read_nothing,
 				   .section = read_no_section,
 				   .arg = &telling,

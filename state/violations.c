@@ -30,7 +30,7 @@ enum subject { SUBJECT_NONE, SUBJECT_CPU_THREAD, SUBJECT_CPU_OTHER, SUBJECT_STAT
 
 enum activity { ACTIVITY_UNKNOWN, ACTIVITY_RUNNING, ACTIVITY_LEAVING, ACTIVITY_OFF };
 
-struct span {
+struct held_span {
 	nstime begin, end;
 	int64_t key;               /* which CPU, which thread */
 	struct change_place place; /* of the event that began it */
@@ -38,7 +38,7 @@ struct span {
 
 /* Of spans with keys: those of two keys that ended last. */
 struct latest {
-	struct span items[2]; /* that of the greater end first */
+	struct held_span items[2]; /* that of the greater end first */
 	unsigned count;
 };
 
@@ -49,13 +49,13 @@ struct thread {
 	int64_t tid;
 	struct latest runs;   /* by CPU: cpu[N]/thread was it */
 	struct latest places; /* by CPU: thread[T]/cpu */
-	struct span off;      /* the last in which its state said that it does not run */
-	struct span on;       /* running on a CPU that it named; open */
+	struct held_span off; /* the last in which its state said that it does not run */
+	struct held_span on;  /* running on a CPU that it named; open */
 	bool is_on;
 	enum activity activity;
 	nstime activity_since;
 	bool has_cpu;
-	struct span at; /* thread[T]/cpu; open */
+	struct held_span at; /* thread[T]/cpu; open */
 	struct change_place activity_place;
 	uint64_t ran, said_running; /* ns */
 };
@@ -64,7 +64,7 @@ struct cpu {
 	uint32_t host;
 	int64_t number;
 	bool known;
-	struct span thread;    /* cpu[N]/thread, open: its key is the thread */
+	struct held_span thread; /* cpu[N]/thread, open: its key is the thread */
 	struct latest threads; /* by thread: what ran here */
 	struct latest claims;  /* by thread: what said that it ran here */
 	uint64_t known_time;   /* ns */
@@ -72,44 +72,44 @@ struct cpu {
 	nstime counted; /* known time is counted up to here */
 };
 
-struct node { /* of an attribute */
+struct checked_item { /* of an attribute */
 	enum subject subject;
 	struct cpu *cpu;
 	struct thread *thread;
 	bool known;       /* SUBJECT_CPU_OTHER alone */
-	struct span span; /* likewise */
+	struct held_span span; /* likewise */
 };
 
-struct edges { /* of a stream */
+struct time_bounds { /* of a stream */
 	nstime begin, end;
 	bool any;
 };
 
-struct check {
+struct violations_check {
 	const struct trace *trace;
 	const struct violations_sink *sink;
 	struct attrs *attrs;
 	uint32_t shape_thread, shape_state, shape_cpu, shape_below; /* see find_shapes() */
 	uint32_t key_depth;                                         /* of cpu[N], thread[T] */
 	struct number_map places; /* attribute → 1 + number of its node */
-	struct node *nodes;
+	struct checked_item *nodes;
 	size_t nnodes, nodes_capacity;
 	struct number_map owners; /* attribute of cpu[N] or thread[T] → 1 + number, as below */
 	struct cpu **cpus;
 	size_t ncpus, cpus_capacity;
 	struct thread **threads;
 	size_t nthreads, threads_capacity;
-	struct edges *edges; /* by stream; the last one: stream of none */
+	struct time_bounds *edges; /* by stream; the last one: stream of none */
 	nstime begin, end, now;
 	struct violations *found;
 };
 
 /* What is wrong from `begin` to `end`: printf's text. */
-static void violated(struct check *check, nstime begin, nstime end,
+static void violated(struct violations_check *check, nstime begin, nstime end,
 		     const struct change_place *place, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
-static void violated(struct check *check, nstime begin, nstime end,
+static void violated(struct violations_check *check, nstime begin, nstime end,
 		     const struct change_place *place, const char *fmt, ...)
 {
 	char text[160];
@@ -124,7 +124,8 @@ static void violated(struct check *check, nstime begin, nstime end,
 
 /* ---- spans ---- */
 
-static bool overlap(const struct span *a, const struct span *b, nstime *begin, nstime *end)
+static bool overlap(const struct held_span *a, const struct held_span *b, nstime *begin,
+		    nstime *end)
 {
 	*begin = a->begin > b->begin ? a->begin : b->begin;
 	*end = a->end < b->end ? a->end : b->end;
@@ -132,8 +133,8 @@ static bool overlap(const struct span *a, const struct span *b, nstime *begin, n
 }
 
 /* The last one of another key that overlaps with the span. */
-static const struct span *latest_other(const struct latest *latest, const struct span *span,
-				       nstime *begin, nstime *end)
+static const struct held_span *
+latest_other(const struct latest *latest, const struct held_span *span, nstime *begin, nstime *end)
 {
 	for (unsigned i = 0; i < latest->count; i++)
 		if (latest->items[i].key != span->key &&
@@ -143,7 +144,7 @@ static const struct span *latest_other(const struct latest *latest, const struct
 }
 
 /* Spans come in order of their ends. */
-static void latest_add(struct latest *latest, const struct span *span)
+static void latest_add(struct latest *latest, const struct held_span *span)
 {
 	if (latest->count && latest->items[0].key != span->key) {
 		latest->items[1] = latest->items[0];
@@ -154,13 +155,14 @@ static void latest_add(struct latest *latest, const struct span *span)
 	latest->items[0] = *span;
 }
 
-static const struct change_place *later(const struct span *a, const struct span *b)
+static const struct change_place *later(const struct held_span *a, const struct held_span *b)
 {
 	return a->place.time > b->place.time ? &a->place : &b->place;
 }
 
 /* Clips an open span at its end; false: nothing is left of it. */
-static bool closed(const struct check *check, const struct span *open, nstime end, struct span *out)
+static bool closed(const struct violations_check *check, const struct held_span *open, nstime end,
+		   struct held_span *out)
 {
 	*out = *open;
 	out->begin = open->begin > check->begin ? open->begin : check->begin;
@@ -170,7 +172,7 @@ static bool closed(const struct check *check, const struct span *open, nstime en
 
 /* ---- who is who ---- */
 
-static struct thread *thread_of(struct check *check, uint32_t host, int64_t tid)
+static struct thread *thread_of(struct violations_check *check, uint32_t host, int64_t tid)
 {
 	struct value key = value_s64(tid);
 	uint32_t owner = attr_key(check->attrs, attr_name(check->attrs, host, "thread", 6), &key);
@@ -185,7 +187,7 @@ static struct thread *thread_of(struct check *check, uint32_t host, int64_t tid)
 	return thread;
 }
 
-static struct cpu *cpu_of(struct check *check, uint32_t host, int64_t number)
+static struct cpu *cpu_of(struct violations_check *check, uint32_t host, int64_t number)
 {
 	struct value key = value_s64(number);
 	uint32_t owner = attr_key(check->attrs, attr_name(check->attrs, host, "cpu", 3), &key);
@@ -201,7 +203,7 @@ static struct cpu *cpu_of(struct check *check, uint32_t host, int64_t number)
 }
 
 /* Shapes of the attributes that are looked at, below host[*] where there are several. */
-static void find_shapes(struct check *check, bool hosts)
+static void find_shapes(struct violations_check *check, bool hosts)
 {
 	struct attrs *attrs = check->attrs;
 	uint32_t root = hosts ? shape_key(attrs, shape_name(attrs, 0, "host", 4)) : 0;
@@ -214,7 +216,7 @@ static void find_shapes(struct check *check, bool hosts)
 	check->key_depth = hosts ? 4 : 2;
 }
 
-static enum subject subject_of(const struct check *check, uint32_t attr)
+static enum subject subject_of(const struct violations_check *check, uint32_t attr)
 {
 	uint32_t shape = attr_shape(check->attrs, attr);
 
@@ -229,16 +231,16 @@ static enum subject subject_of(const struct check *check, uint32_t attr)
 	return SUBJECT_NONE;
 }
 
-static struct node *node_of(struct check *check, uint32_t attr)
+static struct checked_item *node_of(struct violations_check *check, uint32_t attr)
 {
 	uint32_t place = number_map_get(&check->places, attr), owner = attr, host;
 	struct value key;
 
 	if (place)
 		return &check->nodes[place - 1];
-	struct node *node = mem_push(check->nodes, check->nnodes, check->nodes_capacity);
+	struct checked_item *node = mem_push(check->nodes, check->nnodes, check->nodes_capacity);
 	number_map_set(&check->places, attr, (uint32_t)check->nnodes);
-	*node = (struct node){.subject = subject_of(check, attr)};
+	*node = (struct checked_item){.subject = subject_of(check, attr)};
 	if (node->subject == SUBJECT_NONE)
 		return node;
 	while (attr_depth(check->attrs, owner) > check->key_depth)
@@ -258,15 +260,16 @@ static struct node *node_of(struct check *check, uint32_t attr)
 
 /* ---- what must hold ---- */
 
-static const struct edges *edges_of(const struct check *check, const struct stream *stream)
+static const struct time_bounds *edges_of(const struct violations_check *check,
+					  const struct stream *stream)
 {
 	return &check->edges[stream ? stream->index : check->trace->nstreams];
 }
 
 /* Told by one stream, so true only while that is recorded. */
-static void check_end(struct check *check, uint32_t attr, const struct span *span)
+static void check_end(struct violations_check *check, uint32_t attr, const struct held_span *span)
 {
-	const struct edges *edges = edges_of(check, span->place.stream);
+	const struct time_bounds *edges = edges_of(check, span->place.stream);
 	struct buf path = {0};
 
 	if (!edges->any || span->end <= edges->end + 1)
@@ -277,9 +280,9 @@ static void check_end(struct check *check, uint32_t attr, const struct span *spa
 	buf_release(&path);
 }
 
-static void check_begin(struct check *check, const struct told_change *change)
+static void check_begin(struct violations_check *check, const struct told_change *change)
 {
-	const struct edges *edges = edges_of(check, change->place->stream);
+	const struct time_bounds *edges = edges_of(check, change->place->stream);
 	struct buf path = {0};
 
 	if (!change->fill || !edges->any || change->since >= edges->begin)
@@ -291,11 +294,11 @@ static void check_begin(struct check *check, const struct told_change *change)
 }
 
 /* It ran on a CPU, which that CPU says. */
-static void add_run(struct check *check, struct cpu *cpu, const struct span *of_cpu)
+static void add_run(struct violations_check *check, struct cpu *cpu, const struct held_span *of_cpu)
 {
 	struct thread *thread = thread_of(check, cpu->host, of_cpu->key);
-	struct span run = *of_cpu;
-	const struct span *other;
+	struct held_span run = *of_cpu;
+	const struct held_span *other;
 	nstime begin, end;
 
 	run.key = cpu->number;
@@ -316,10 +319,10 @@ static void add_run(struct check *check, struct cpu *cpu, const struct span *of_
 	latest_add(&thread->runs, &run);
 }
 
-static void close_cpu(struct check *check, struct cpu *cpu, uint32_t attr, nstime t)
+static void close_cpu(struct violations_check *check, struct cpu *cpu, uint32_t attr, nstime t)
 {
-	const struct span *other;
-	struct span span;
+	const struct held_span *other;
+	struct held_span span;
 	nstime begin, end;
 
 	if (!cpu->known || !closed(check, &cpu->thread, t, &span))
@@ -337,10 +340,10 @@ static void close_cpu(struct check *check, struct cpu *cpu, uint32_t attr, nstim
 }
 
 /* It was running on a CPU, which it says itself. */
-static void close_on(struct check *check, struct thread *thread, nstime t)
+static void close_on(struct violations_check *check, struct thread *thread, nstime t)
 {
-	const struct span *other;
-	struct span span;
+	const struct held_span *other;
+	struct held_span span;
 	nstime begin, end;
 	struct cpu *cpu;
 
@@ -365,10 +368,11 @@ static void open_on(struct thread *thread)
 	thread->on.place = state_later ? thread->activity_place : thread->at.place;
 }
 
-static void close_activity(struct check *check, struct thread *thread, nstime t)
+static void close_activity(struct violations_check *check, struct thread *thread, nstime t)
 {
-	const struct span open = {.begin = thread->activity_since, .place = thread->activity_place};
-	struct span span;
+	const struct held_span open = {.begin = thread->activity_since,
+				       .place = thread->activity_place};
+	struct held_span span;
 	nstime begin, end;
 
 	if (thread->activity == ACTIVITY_UNKNOWN || !closed(check, &open, t, &span))
@@ -388,10 +392,10 @@ static void close_activity(struct check *check, struct thread *thread, nstime t)
 	thread->off = span;
 }
 
-static void close_at(struct check *check, struct thread *thread, nstime t)
+static void close_at(struct violations_check *check, struct thread *thread, nstime t)
 {
-	const struct span *other;
-	struct span span;
+	const struct held_span *other;
+	struct held_span span;
 	nstime begin, end;
 
 	if (!thread->has_cpu || !closed(check, &thread->at, t, &span))
@@ -414,7 +418,8 @@ static enum activity activity_of(const struct value *value)
 	return value_is_text(value, "exiting") ? ACTIVITY_LEAVING : ACTIVITY_OFF;
 }
 
-static void see_cpu_thread(struct check *check, struct cpu *cpu, const struct told_change *change)
+static void see_cpu_thread(struct violations_check *check, struct cpu *cpu,
+			   const struct told_change *change)
 {
 	bool known = change->value->kind == VALUE_INT;
 	int64_t tid = (int64_t)change->value->u;
@@ -423,10 +428,12 @@ static void see_cpu_thread(struct check *check, struct cpu *cpu, const struct to
 		return;
 	close_cpu(check, cpu, change->attr, change->since);
 	cpu->known = known;
-	cpu->thread = (struct span){.begin = change->since, .key = tid, .place = *change->place};
+	cpu->thread =
+		(struct held_span){.begin = change->since, .key = tid, .place = *change->place};
 }
 
-static void see_state(struct check *check, struct thread *thread, const struct told_change *change)
+static void see_state(struct violations_check *check, struct thread *thread,
+		      const struct told_change *change)
 {
 	enum activity activity = activity_of(change->value);
 
@@ -440,7 +447,8 @@ static void see_state(struct check *check, struct thread *thread, const struct t
 	open_on(thread);
 }
 
-static void see_cpu(struct check *check, struct thread *thread, const struct told_change *change)
+static void see_cpu(struct violations_check *check, struct thread *thread,
+		    const struct told_change *change)
 {
 	bool known = change->value->kind == VALUE_INT;
 
@@ -449,14 +457,15 @@ static void see_cpu(struct check *check, struct thread *thread, const struct tol
 	close_on(check, thread, change->since);
 	close_at(check, thread, change->since);
 	thread->has_cpu = known;
-	thread->at = (struct span){
+	thread->at = (struct held_span){
 		.begin = change->since, .key = (int64_t)change->value->u, .place = *change->place};
 	open_on(thread);
 }
 
-static void close_other(struct check *check, struct node *node, uint32_t attr, nstime t)
+static void close_other(struct violations_check *check, struct checked_item *node, uint32_t attr,
+			nstime t)
 {
-	struct span span;
+	struct held_span span;
 
 	/* another CPU's stream may tell it, too */
 	if (node->known && node->span.place.stream &&
@@ -467,8 +476,8 @@ static void close_other(struct check *check, struct node *node, uint32_t attr, n
 
 static void see_change(void *arg, const struct told_change *change)
 {
-	struct check *check = arg;
-	struct node *node = node_of(check, change->attr);
+	struct violations_check *check = arg;
+	struct checked_item *node = node_of(check, change->attr);
 
 	check->found->moments += change->place->time != check->now;
 	check->now = change->place->time;
@@ -484,14 +493,14 @@ static void see_change(void *arg, const struct told_change *change)
 	else {
 		close_other(check, node, change->attr, change->since);
 		node->known = change->value->kind != VALUE_UNKNOWN;
-		node->span = (struct span){.begin = change->since, .place = *change->place};
+		node->span = (struct held_span){.begin = change->since, .place = *change->place};
 	}
 }
 
 static void see_contradiction(void *arg, uint32_t attr, const struct value *had,
 			      const struct value *says, const struct change_place *place)
 {
-	struct check *check = arg;
+	struct violations_check *check = arg;
 	size_t stream = place->stream ? place->stream->index : check->trace->nstreams;
 	struct stream_contradictions *own = &check->found->contradictions[stream];
 
@@ -505,7 +514,7 @@ static void see_contradiction(void *arg, uint32_t attr, const struct value *had,
 	own->count++;
 }
 
-static void see_end(struct check *check)
+static void see_end(struct violations_check *check)
 {
 	uint32_t count = attrs_count(check->attrs);
 
@@ -514,7 +523,7 @@ static void see_end(struct check *check)
 
 		if (!place)
 			continue;
-		struct node *node = &check->nodes[place - 1];
+		struct checked_item *node = &check->nodes[place - 1];
 		if (node->subject == SUBJECT_CPU_THREAD)
 			close_cpu(check, node->cpu, attr, check->end);
 		else if (node->subject == SUBJECT_CPU_OTHER)
@@ -537,7 +546,7 @@ static void see_end(struct check *check)
 /* ---- what was recorded ---- */
 
 /* Where packets do not say until when they reach, a stream goes on until the recording ends. */
-static bool find_edges(struct check *check, struct index *index, struct error *err)
+static bool find_edges(struct violations_check *check, struct index *index, struct error *err)
 {
 	const struct trace *trace = check->trace;
 	struct recorded recorded;
@@ -549,7 +558,7 @@ static bool find_edges(struct check *check, struct index *index, struct error *e
 		return false;
 	check->end += check->begin <= check->end;
 	for (size_t i = 0; i < trace->nstreams; i++) {
-		struct edges *edges = &check->edges[i];
+		struct time_bounds *edges = &check->edges[i];
 
 		if (!stream_recorded(index, trace->streams[i], &recorded, err))
 			return false;
@@ -561,13 +570,13 @@ static bool find_edges(struct check *check, struct index *index, struct error *e
 }
 
 /* CPUs of which something is recorded, also those of which nothing is ever known. */
-static void find_cpus(struct check *check, bool hosts)
+static void find_cpus(struct violations_check *check, bool hosts)
 {
 	const struct trace *trace = check->trace;
 
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *stream = trace->streams[i];
-		const struct edges *edges = &check->edges[i];
+		const struct time_bounds *edges = &check->edges[i];
 		const char *name = trace->parts[stream->part]->host;
 		uint32_t host = 0;
 
@@ -584,7 +593,7 @@ static void find_cpus(struct check *check, bool hosts)
 }
 
 /* Before the recording begins and after it ends nothing is known. */
-static bool check_outside(struct check *check, struct state *state, struct error *err)
+static bool check_outside(struct violations_check *check, struct state *state, struct error *err)
 {
 	static const char *const names[] = {"cpu[*]/thread", "thread[*]/state", "thread[*]/cpu"};
 	const nstime aside = 1000000000;
@@ -633,7 +642,7 @@ static int by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static void sum_up(struct check *check, struct violations *found)
+static void sum_up(struct violations_check *check, struct violations *found)
 {
 	const uint64_t whole = time_span(check->begin, check->end);
 
@@ -657,7 +666,7 @@ static void sum_up(struct check *check, struct violations *found)
 	}
 }
 
-static void release(struct check *check)
+static void release_check(struct violations_check *check)
 {
 	for (size_t i = 0; i < check->ncpus; i++)
 		mem_free(check->cpus[i]);
@@ -680,11 +689,11 @@ void violations_release(struct violations *found)
 bool violations_find(struct state *state, const struct violations_sink *sink,
 		     struct violations *found, struct error *err)
 {
-	struct check check = {.trace = state->event_source->trace,
-			      .sink = sink,
-			      .attrs = state_attrs(state),
-			      .now = NSTIME_MIN,
-			      .found = found};
+	struct violations_check check = {.trace = state->event_source->trace,
+					 .sink = sink,
+					 .attrs = state_attrs(state),
+					 .now = NSTIME_MIN,
+					 .found = found};
 	struct changes_sink changes = {see_change, see_contradiction, &check};
 	bool hosts = state_has_hosts(state);
 
@@ -701,6 +710,6 @@ bool violations_find(struct state *state, const struct violations_sink *sink,
 	}
 	if (ok)
 		sum_up(&check, found);
-	release(&check);
+	release_check(&check);
 	return ok;
 }

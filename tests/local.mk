@@ -4,6 +4,7 @@ dist_check_SCRIPTS += \
 	%D%/circles.py \
 	%D%/external_names.sh \
 	%D%/layers.sh \
+	%D%/names.py \
 	%D%/walks.sh
 AM_TESTS_ENVIRONMENT = srcdir='$(srcdir)' top_builddir='$(top_builddir)' \
 	YORE_CORPUS="$${YORE_CORPUS-$(abs_srcdir)/../shared/corpus}" \

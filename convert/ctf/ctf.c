@@ -58,7 +58,7 @@ void ctf_add_plain(struct buf *out, const char *name)
 
 /* Of the 2010 proposal the name of the section, and a number. */
 static void add_section_file(struct buf *out, const struct ctf_folder *folder,
-			     const struct ctf_stream_class *class, const struct stream *stream)
+			     const struct written_stream_class *class, const struct stream *stream)
 {
 	struct buf section = {0};
 	int64_t number;
@@ -70,7 +70,7 @@ static void add_section_file(struct buf *out, const struct ctf_folder *folder,
 	buf_release(&section);
 }
 
-static char *file_of(struct ctf_folder *folder, const struct ctf_stream_class *class,
+static char *file_of(struct ctf_folder *folder, const struct written_stream_class *class,
 		     const struct stream *stream)
 {
 	struct buf name = {0}, path = {0};
@@ -209,14 +209,14 @@ static int32_t clock_of(struct ctf_writer *writer, const struct stream *stream)
 	return index;
 }
 
-const struct ctf_stream *ctf_next_shown(const struct ctf_folder *folder,
-					const struct ctf_stream *before)
+const struct written_stream *ctf_next_shown(const struct ctf_folder *folder,
+					    const struct written_stream *before)
 {
 	const struct ctf_writer *writer = folder->writer;
 	size_t count = writer->options.trace->nstreams + 1;
 
 	for (uint64_t i = before ? ctf_number(before) + 1 : 0; i < count; i++) {
-		const struct ctf_stream *stream = writer->streams[i ? i - 1 : count - 1];
+		const struct written_stream *stream = writer->streams[i ? i - 1 : count - 1];
 		if (stream && stream->class->folder == folder && stream->shown)
 			return stream;
 	}
@@ -293,7 +293,7 @@ static const char *new_section(struct ctf_folder *folder, struct buf *name)
 	return arena_strdup(folder->writer->arena, buf_text(name));
 }
 
-static void set_scopes(struct ctf_writer *writer, struct ctf_stream_class *class,
+static void set_scopes(struct ctf_writer *writer, struct written_stream_class *class,
 		       const struct event_class *from)
 {
 	static const enum scope packet = SCOPE_PACKET_CONTEXT, common = SCOPE_STREAM_EVENT_CONTEXT;
@@ -307,15 +307,15 @@ static void set_scopes(struct ctf_writer *writer, struct ctf_stream_class *class
 	writer->wrapped += wires_wrapped(class->wires);
 }
 
-static struct ctf_stream_class *stream_class(struct ctf_writer *writer, const struct stream *stream,
-					     int32_t cpu, bool before_all,
-					     const struct event_class *event)
+static struct written_stream_class *stream_class(struct ctf_writer *writer,
+						 const struct stream *stream, int32_t cpu,
+						 bool before_all, const struct event_class *event)
 {
 	struct ctf_folder *folder = &writer->folders[stream->part];
 	int32_t clock = clock_of(writer, stream);
 	unsigned numbers = numbers_of(folder, stream, clock, cpu, before_all);
 	bool sections = writer->language->packing->is_2010;
-	struct ctf_stream_class *class;
+	struct written_stream_class *class;
 	struct buf key = {0}, section = {0};
 	int64_t number;
 	uint32_t known;
@@ -345,12 +345,13 @@ static struct ctf_stream_class *stream_class(struct ctf_writer *writer, const st
 	return class;
 }
 
-static struct ctf_class *new_class(struct ctf_writer *writer, struct ctf_stream_class *stream,
-				   const struct event_class *from)
+static struct written_class *new_class(struct ctf_writer *writer,
+				       struct written_stream_class *stream,
+				       const struct event_class *from)
 {
 	struct wires *wires = wires_after(writer->arena, stream->wires);
-	struct ctf_class *class = arena_alloc(writer->arena, sizeof *class);
-	struct ctf_class **place = &stream->first;
+	struct written_class *class = arena_alloc(writer->arena, sizeof *class);
+	struct written_class **place = &stream->first;
 
 	class->from = from;
 	class->stream = stream;
@@ -368,10 +369,11 @@ static struct ctf_class *new_class(struct ctf_writer *writer, struct ctf_stream_
 }
 
 /* NULL: an event of another stream class, with a context that this one has no room for. */
-static struct ctf_class *find_class(struct ctf_writer *writer, struct ctf_stream_class *stream,
-				    const struct event_class *from)
+static struct written_class *find_class(struct ctf_writer *writer,
+					struct written_stream_class *stream,
+					const struct event_class *from)
 {
-	struct ctf_class *class = writer->classes[from->index];
+	struct written_class *class = writer->classes[from->index];
 
 	while (class && class->stream != stream)
 		class = class->other;
@@ -412,11 +414,11 @@ static bool covered(struct ctf_writer *writer, const struct stream *stream, nsti
 	return true;
 }
 
-static struct ctf_stream *stream_of(struct ctf_writer *writer, const struct stream *from,
-				    int32_t cpu, bool before_all, const struct event_class *event,
-				    struct error *err)
+static struct written_stream *stream_of(struct ctf_writer *writer, const struct stream *from,
+					int32_t cpu, bool before_all,
+					const struct event_class *event, struct error *err)
 {
-	struct ctf_stream *stream = writer->streams[from->index];
+	struct written_stream *stream = writer->streams[from->index];
 	nstime begin, end;
 
 	if (stream)
@@ -505,9 +507,9 @@ static void *open_language(const struct ctf_language *language,
 	writer->arena = arena_new();
 	writer->folders = mem_new_array(trace->nparts + 1, sizeof *writer->folders);
 	/* one behind them for the state */
-	writer->streams = mem_new_array(trace->nstreams + 1, sizeof(struct ctf_stream *));
+	writer->streams = mem_new_array(trace->nstreams + 1, sizeof(struct written_stream *));
 	writer->classes =
-		mem_new_array(trace->nclasses + STATE_CLASSES, sizeof(struct ctf_class *));
+		mem_new_array(trace->nclasses + STATE_CLASSES, sizeof(struct written_class *));
 	writer->clocks = mem_new_array(trace->nclocks + 1, sizeof *writer->clocks);
 	writer->flush_at = share > WAIT_MOST ? WAIT_MOST : share < WAIT_LEAST ? WAIT_LEAST : share;
 	name_clocks(writer);
@@ -541,8 +543,8 @@ static bool ctf_event(void *self, nstime t, const struct stream *from, int32_t c
 		      struct error *err)
 {
 	struct ctf_writer *writer = self;
-	struct ctf_stream *stream = stream_of(writer, from, cpu, t == NSTIME_MIN, event, err);
-	const struct ctf_class *class;
+	struct written_stream *stream = stream_of(writer, from, cpu, t == NSTIME_MIN, event, err);
+	const struct written_class *class;
 
 	if (!stream)
 		return false;
@@ -560,7 +562,8 @@ static bool ctf_event(void *self, nstime t, const struct stream *from, int32_t c
 static bool ctf_loss(void *self, const struct event *loss, struct error *err)
 {
 	struct ctf_writer *writer = self;
-	struct ctf_stream *stream = stream_of(writer, loss->stream, loss->cpu, false, NULL, err);
+	struct written_stream *stream =
+		stream_of(writer, loss->stream, loss->cpu, false, NULL, err);
 
 	return stream && ctf_stream_loss(writer, stream, loss, err);
 }
@@ -772,7 +775,7 @@ static bool add_silent(struct ctf_writer *writer, struct error *err)
 	const struct trace *trace = writer->options.trace;
 
 	for (size_t i = 0; i < trace->nstreams; i++) {
-		struct ctf_stream *stream;
+		struct written_stream *stream;
 		nstime begin, end;
 		if (writer->streams[i])
 			continue;
@@ -806,7 +809,7 @@ static bool write_metadata(struct ctf_writer *writer, struct ctf_folder *folder,
 	return ok;
 }
 
-static void tell(const struct ctf_writer *writer)
+static void tell_wrapped(const struct ctf_writer *writer)
 {
 	const struct notices *notices = &writer->options.trace->notices;
 
@@ -825,7 +828,7 @@ static bool ctf_finish(void *self, struct error *err)
 	if (writer->options.all_streams && !add_silent(writer, err))
 		return false;
 	for (size_t i = 0; i <= trace->nstreams; i++) {
-		struct ctf_stream *stream = writer->streams[i];
+		struct written_stream *stream = writer->streams[i];
 		if (stream && !stream->unsaid &&
 		    !ctf_stream_finish(writer, stream, stream->covers, err))
 			return false;
@@ -833,7 +836,7 @@ static bool ctf_finish(void *self, struct error *err)
 	for (size_t i = 0; i < trace->nparts; i++)
 		if (!write_metadata(writer, &writer->folders[i], err))
 			return false;
-	tell(writer);
+	tell_wrapped(writer);
 	return out_folder_finish(&writer->out, err);
 }
 

@@ -199,14 +199,15 @@ static bool seal_packet(const struct ctf_folder *folder, struct buf *packet, siz
 	return true;
 }
 
-static void open_2010(struct ctf_stream *stream)
+static void open_2010(struct written_stream *stream)
 {
 	static const uint8_t room[HEADER_BYTES];
 
 	encode_bytes(&stream->encoder, room, sizeof room);
 }
 
-static void head_2010(struct ctf_stream *stream, const struct ctf_class *class, uint64_t last)
+static void head_2010(struct written_stream *stream, const struct written_class *class,
+		      uint64_t last)
 {
 	struct encoder *e = &stream->encoder;
 	bool is_long = class->id >= LONG_ID || stream->clock - last > UINT32_MAX;
@@ -221,7 +222,7 @@ static void head_2010(struct ctf_stream *stream, const struct ctf_class *class, 
 	encode_number(e, class->id, 32);
 }
 
-static bool seal_2010(struct ctf_writer *writer, struct ctf_stream *stream, struct error *err)
+static bool seal_2010(struct ctf_writer *writer, struct written_stream *stream, struct error *err)
 {
 	struct encoder *e = &stream->encoder;
 	const struct packet_2010 says = {.sequence = stream->sequence,

@@ -229,7 +229,7 @@ static void add_trace(struct buf *out, const struct ctf_folder *folder)
 	buf_add_text(out, "}\n");
 }
 
-static void add_packet_context(struct buf *out, const struct ctf_stream_class *class)
+static void add_packet_context(struct buf *out, const struct written_stream_class *class)
 {
 	const struct wire *own = class->context;
 	struct wire wires[NUMBERS];
@@ -256,7 +256,7 @@ static void add_packet_context(struct buf *out, const struct ctf_stream_class *c
 	mem_free(members);
 }
 
-static void add_section(struct buf *out, const struct ctf_stream_class *class)
+static void add_section(struct buf *out, const struct written_stream_class *class)
 {
 	buf_add_text(out, "section {\n\tname = ");
 	ctf_add_quoted(out, class->name);
@@ -277,7 +277,7 @@ static void add_section(struct buf *out, const struct ctf_stream_class *class)
 	buf_add_text(out, " }\n}\n");
 }
 
-static void add_event(struct buf *out, const struct ctf_class *class)
+static void add_event(struct buf *out, const struct written_class *class)
 {
 	buf_add_text(out, "event {");
 	if (*class->from->name) {
@@ -303,7 +303,7 @@ static void write_text(const struct ctf_folder *folder, struct buf *out)
 	add_trace(out, folder);
 	for (size_t i = 0; i < folder->nclasses; i++) {
 		add_section(out, folder->classes[i]);
-		for (const struct ctf_class *c = folder->classes[i]->first; c; c = c->next)
+		for (const struct written_class *c = folder->classes[i]->first; c; c = c->next)
 			add_event(out, c);
 	}
 }

@@ -20,9 +20,9 @@
 #include "engine/base/arena.h"
 
 struct ctf_folder;
-struct ctf_class;
-struct ctf_stream;
-struct ctf_stream_class;
+struct written_class;
+struct written_stream;
+struct written_stream_class;
 struct ctf_writer;
 
 /* How packets are written in one version of the format. */
@@ -32,11 +32,12 @@ struct ctf_packing {
 	uint32_t header;  /* bytes */
 	uint64_t far;     /* cycles between two events of a packet at most */
 	/* Appends the header of a packet that is opened. */
-	void (*open)(struct ctf_stream *stream);
+	void (*open)(struct written_stream *stream);
 	/* Appends the header of an event, whose time is stream->clock; `last`: the one before. */
-	void (*event)(struct ctf_stream *stream, const struct ctf_class *class, uint64_t last);
+	void (*event)(struct written_stream *stream, const struct written_class *class,
+		      uint64_t last);
 	/* What is left to do when it is closed; NULL: nothing, and it may be written in parts. */
-	bool (*seal)(struct ctf_writer *writer, struct ctf_stream *stream, struct error *err);
+	bool (*seal)(struct ctf_writer *writer, struct written_stream *stream, struct error *err);
 };
 extern const struct ctf_packing ctf_packing, ctf_packing_2010;
 
@@ -51,13 +52,13 @@ struct ctf_language {
 };
 extern const struct ctf_language ctf_tsdl, ctf_json, ctf_2010;
 
-struct ctf_class {
+struct written_class {
 	const struct event_class *from;
-	struct ctf_stream_class *stream;
+	struct written_stream_class *stream;
 	struct wire *context, *payload; /* NULL: nothing in it */
 	uint32_t id;
-	struct ctf_class *other; /* the same class in another stream class */
-	struct ctf_class *next;  /* of the stream class, by id */
+	struct written_class *other; /* the same class in another stream class */
+	struct written_class *next;  /* of the stream class, by id */
 };
 
 /* Numbers that packets of a stream class have in their contexts, in this order, where they do. */
@@ -83,7 +84,7 @@ struct ctf_number_kind {
 };
 extern const struct ctf_number_kind ctf_numbers[NUMBERS];
 
-struct ctf_stream_class {
+struct written_stream_class {
 	struct ctf_folder *folder;
 	uint32_t id;
 	unsigned numbers;              /* bit per enum ctf_number */
@@ -93,7 +94,7 @@ struct ctf_stream_class {
 	struct wires *wires;           /* what events' own classes refer to */
 	bool own_common;               /* `common` is all classes' own one, which is common_from */
 	const struct field_class *common_from;
-	struct ctf_class *first;
+	struct written_class *first;
 	uint32_t nclasses;
 	const char *name; /* 2010: of the section; else NULL: it is in the names of files */
 	bool counts;      /* some event was discarded */
@@ -115,14 +116,14 @@ struct ctf_folder {
 	bool numbered;              /* 2010: files have numbers of streams, none of CPUs */
 	bool has_clock;             /* 2010: `clock` is that of all streams */
 	int32_t clock;
-	struct ctf_stream_class **classes; /* by number in `keys` */
+	struct written_stream_class **classes; /* by number in `keys` */
 	size_t nclasses, capacity;
 };
 
 /* One data stream file. */
-struct ctf_stream {
+struct written_stream {
 	const struct stream *from;
-	struct ctf_stream_class *class;
+	struct written_stream_class *class;
 	char *file;        /* inside the output */
 	const char *shown; /* the source's name, where the file's is another; else NULL */
 	struct out out, index;
@@ -156,8 +157,8 @@ struct ctf_writer {
 	struct out_folder out;
 	struct ctf_folder *folders; /* by part */
 	/* By source stream, and the state's behind them; NULL: nothing of it was written. */
-	struct ctf_stream **streams;
-	struct ctf_class **classes; /* likewise, chained by `other` */
+	struct written_stream **streams;
+	struct written_class **classes; /* likewise, chained by `other` */
 	struct ctf_clock *clocks;   /* by source clock, and one of nanoseconds behind them */
 	size_t flush_at;            /* bytes that wait in a stream */
 	struct encoder scratch;
@@ -171,8 +172,8 @@ bool *ctf_clocks_used(const struct ctf_folder *folder);
 
 /* Streams of the folder that are shown under another name than their files', in their order; the
    one behind `before`, NULL at first and in the end. */
-const struct ctf_stream *ctf_next_shown(const struct ctf_folder *folder,
-					const struct ctf_stream *before);
+const struct written_stream *ctf_next_shown(const struct ctf_folder *folder,
+					    const struct written_stream *before);
 /* ctf_tsdl.c, for both languages of text: entries that say who wrote it, and what streams show. */
 void ctf_add_own_env(struct buf *out, const struct ctf_folder *folder);
 /* Is the stream's name the path of one of its files, from the folder that was opened? */
@@ -189,7 +190,7 @@ void ctf_2010_section(const struct ctf_folder *folder, const struct stream *stre
 MUST_CHECK bool ctf_2010_pack(const struct ctf_folder *folder, struct buf *text, struct error *err);
 
 /* Of the stream, in order of which streams are read: the state's comes before all others. */
-static inline uint64_t ctf_number(const struct ctf_stream *stream)
+static inline uint64_t ctf_number(const struct written_stream *stream)
 {
 	const struct ctf_writer *writer = stream->class->folder->writer;
 
@@ -197,19 +198,19 @@ static inline uint64_t ctf_number(const struct ctf_stream *stream)
 }
 
 /* ctf_stream.c */
-uint64_t ctf_bound_cycles(const struct ctf_stream *stream, nstime t);
-MUST_CHECK bool ctf_stream_event(struct ctf_writer *writer, struct ctf_stream *stream,
-				 const struct ctf_class *class, nstime t, int32_t cpu,
+uint64_t ctf_bound_cycles(const struct written_stream *stream, nstime t);
+MUST_CHECK bool ctf_stream_event(struct ctf_writer *writer, struct written_stream *stream,
+				 const struct written_class *class, nstime t, int32_t cpu,
 				 const struct fields *fields, struct error *err);
-MUST_CHECK bool ctf_stream_loss(struct ctf_writer *writer, struct ctf_stream *stream,
+MUST_CHECK bool ctf_stream_loss(struct ctf_writer *writer, struct written_stream *stream,
 				const struct event *loss, struct error *err);
 /* Closes the last packet at `until`, or at its last event where that is later. */
-MUST_CHECK bool ctf_stream_finish(struct ctf_writer *writer, struct ctf_stream *stream,
+MUST_CHECK bool ctf_stream_finish(struct ctf_writer *writer, struct written_stream *stream,
 				  nstime until, struct error *err);
-void ctf_stream_release(struct ctf_stream *stream);
+void ctf_stream_release(struct written_stream *stream);
 
 /* The base of the times that were written, which both languages print of a clock. */
-static inline const struct ctf_clock *ctf_clock_of(const struct ctf_stream_class *class)
+static inline const struct ctf_clock *ctf_clock_of(const struct written_stream_class *class)
 {
 	return class->clock < 0 ? NULL : &class->folder->writer->clocks[class->clock];
 }

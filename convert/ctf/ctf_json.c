@@ -373,7 +373,8 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 			buf_add_i64(out, part->env[i].number);
 	}
 	add_unsigned(out, OWN_ENV, 1);
-	for (const struct ctf_stream *stream = NULL; (stream = ctf_next_shown(folder, stream));) {
+	for (const struct written_stream *stream = NULL;
+	     (stream = ctf_next_shown(folder, stream));) {
 		snprintf(name, sizeof name, OWN_ENV_STREAM "%llu",
 			 (unsigned long long)ctf_number(stream));
 		add_word(out, name, stream->shown);
@@ -456,7 +457,7 @@ static void add_clock(struct buf *out, const struct ctf_clock *clock)
 	end_fragment(out);
 }
 
-static void add_packet_context(struct buf *out, const struct ctf_stream_class *class)
+static void add_packet_context(struct buf *out, const struct written_stream_class *class)
 {
 	add_key(out, "packet-context-field-class");
 	begin_class(out, "structure");
@@ -482,7 +483,7 @@ static void add_root(struct buf *out, const char *key, const struct wire *root)
 	add_class(out, root);
 }
 
-static void add_stream(struct buf *out, const struct ctf_stream_class *class)
+static void add_stream(struct buf *out, const struct written_stream_class *class)
 {
 	begin_fragment(out, "data-stream-class");
 	add_unsigned(out, "id", class->id);
@@ -503,7 +504,7 @@ static void add_stream(struct buf *out, const struct ctf_stream_class *class)
 	end_fragment(out);
 }
 
-static void add_event(struct buf *out, const struct ctf_class *class)
+static void add_event(struct buf *out, const struct written_class *class)
 {
 	begin_fragment(out, "event-record-class");
 	add_unsigned(out, "id", class->id);
@@ -531,7 +532,7 @@ static void write_json(const struct ctf_folder *folder, struct buf *out)
 	mem_free(used);
 	for (size_t i = 0; i < folder->nclasses; i++) {
 		add_stream(out, folder->classes[i]);
-		for (const struct ctf_class *c = folder->classes[i]->first; c; c = c->next)
+		for (const struct written_class *c = folder->classes[i]->first; c; c = c->next)
 			add_event(out, c);
 	}
 }

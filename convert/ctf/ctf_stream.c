@@ -45,7 +45,7 @@ const struct ctf_number_kind ctf_numbers[NUMBERS] = {
 	[NUMBER_APP] = {"app", NULL, 64, true, false},
 };
 
-static const struct ctf_packing *packing_of(const struct ctf_stream_class *class)
+static const struct ctf_packing *packing_of(const struct written_stream_class *class)
 {
 	return class->folder->writer->language->packing;
 }
@@ -72,7 +72,7 @@ static bool cycles_of(const struct timebase *base, nstime t, uint64_t *out)
 }
 
 /* An event's time, which must be what a reader finds. */
-static bool event_cycles(const struct ctf_stream *stream, nstime t, uint64_t *out,
+static bool event_cycles(const struct written_stream *stream, nstime t, uint64_t *out,
 			 struct error *err)
 {
 	const struct timebase *base = &ctf_clock_of(stream->class)->base;
@@ -86,7 +86,7 @@ static bool event_cycles(const struct ctf_stream *stream, nstime t, uint64_t *ou
 }
 
 /* A bound of a packet: the clock's first moment where it has no other. */
-uint64_t ctf_bound_cycles(const struct ctf_stream *stream, nstime t)
+uint64_t ctf_bound_cycles(const struct written_stream *stream, nstime t)
 {
 	uint64_t cycles;
 
@@ -97,7 +97,7 @@ uint64_t ctf_bound_cycles(const struct ctf_stream *stream, nstime t)
 
 /* ---- files ---- */
 
-static bool open_file(struct ctf_writer *writer, struct ctf_stream *stream, struct error *err)
+static bool open_file(struct ctf_writer *writer, struct written_stream *stream, struct error *err)
 {
 	if (stream->has_file)
 		return true;
@@ -106,7 +106,7 @@ static bool open_file(struct ctf_writer *writer, struct ctf_stream *stream, stru
 }
 
 /* Bytes of the packet that wait go to the file; it may stay open. */
-static bool flush(struct ctf_writer *writer, struct ctf_stream *stream, struct error *err)
+static bool flush(struct ctf_writer *writer, struct written_stream *stream, struct error *err)
 {
 	struct encoder *e = &stream->encoder;
 
@@ -128,7 +128,7 @@ static void add_be(struct buf *out, uint64_t value, unsigned bytes)
 }
 
 /* index/NAME.idx beside the file, as LTTng has it (engine/ctf/lttng_index.c). */
-static bool open_index(struct ctf_writer *writer, struct ctf_stream *stream, struct error *err)
+static bool open_index(struct ctf_writer *writer, struct written_stream *stream, struct error *err)
 {
 	struct buf path = {0};
 	const char *slash = strrchr(stream->file, '/');
@@ -150,7 +150,7 @@ static bool open_index(struct ctf_writer *writer, struct ctf_stream *stream, str
 	return ok;
 }
 
-static bool flush_index(struct ctf_writer *writer, struct ctf_stream *stream, struct error *err)
+static bool flush_index(struct ctf_writer *writer, struct written_stream *stream, struct error *err)
 {
 	bool ok = (stream->has_index || open_index(writer, stream, err)) &&
 		  out_write(&stream->index, stream->entries.data, stream->entries.len, err);
@@ -159,12 +159,12 @@ static bool flush_index(struct ctf_writer *writer, struct ctf_stream *stream, st
 	return ok;
 }
 
-static bool has_index(const struct ctf_stream_class *class)
+static bool has_index(const struct written_stream_class *class)
 {
 	return class->clock >= 0 && !packing_of(class)->is_2010;
 }
 
-static bool add_entry(struct ctf_writer *writer, struct ctf_stream *stream, uint64_t content,
+static bool add_entry(struct ctf_writer *writer, struct written_stream *stream, uint64_t content,
 		      uint64_t bytes, uint64_t begin, uint64_t end, struct error *err)
 {
 	const uint64_t entry[INDEX_ENTRY / 8] = {stream->packet_at,
@@ -184,7 +184,7 @@ static bool add_entry(struct ctf_writer *writer, struct ctf_stream *stream, uint
 
 /* ---- packets ---- */
 
-static uint64_t number_value(const struct ctf_stream *stream, enum ctf_number number)
+static uint64_t number_value(const struct written_stream *stream, enum ctf_number number)
 {
 	switch (number) {
 	case NUMBER_BEGIN:
@@ -207,7 +207,7 @@ static uint64_t number_value(const struct ctf_stream *stream, enum ctf_number nu
 }
 
 /* Bytes of a packet before the members of its context that are the source's. */
-static uint64_t context_place(const struct ctf_stream_class *class)
+static uint64_t context_place(const struct written_stream_class *class)
 {
 	uint64_t align =
 		class->context && class->context->align > 8 ? class->context->align / 8 : 1;
@@ -218,7 +218,7 @@ static uint64_t context_place(const struct ctf_stream_class *class)
 	return at;
 }
 
-static void open_later(struct ctf_stream *stream)
+static void open_later(struct written_stream *stream)
 {
 	struct encoder *e = &stream->encoder;
 
@@ -228,7 +228,8 @@ static void open_later(struct ctf_stream *stream)
 	encode_number(e, ctf_number(stream), 64);
 }
 
-static void head_later(struct ctf_stream *stream, const struct ctf_class *class, uint64_t last)
+static void head_later(struct written_stream *stream, const struct written_class *class,
+		       uint64_t last)
 {
 	struct encoder *e = &stream->encoder;
 
@@ -245,9 +246,9 @@ const struct ctf_packing ctf_packing = {.numbers = ~0u,
 					.open = open_later,
 					.event = head_later};
 
-static void open_packet(struct ctf_stream *stream, nstime begin, int32_t cpu)
+static void open_packet(struct written_stream *stream, nstime begin, int32_t cpu)
 {
-	const struct ctf_stream_class *class = stream->class;
+	const struct written_stream_class *class = stream->class;
 	struct encoder *e = &stream->encoder;
 
 	buf_clear(&e->out);
@@ -268,7 +269,7 @@ static void open_packet(struct ctf_stream *stream, nstime begin, int32_t cpu)
 }
 
 /* Puts a number into a head that may be in the file already. */
-static bool patch(struct ctf_stream *stream, uint64_t at, uint64_t value, struct error *err)
+static bool patch(struct written_stream *stream, uint64_t at, uint64_t value, struct error *err)
 {
 	struct encoder *e = &stream->encoder;
 	uint8_t bytes[8];
@@ -281,10 +282,10 @@ static bool patch(struct ctf_stream *stream, uint64_t at, uint64_t value, struct
 	return true;
 }
 
-static bool close_packet(struct ctf_writer *writer, struct ctf_stream *stream, nstime end,
+static bool close_packet(struct ctf_writer *writer, struct written_stream *stream, nstime end,
 			 struct error *err)
 {
-	const struct ctf_stream_class *class = stream->class;
+	const struct written_stream_class *class = stream->class;
 	const struct ctf_packing *packing = packing_of(class);
 	struct encoder *e = &stream->encoder;
 	uint64_t content = e->at;
@@ -328,7 +329,7 @@ static bool close_packet(struct ctf_writer *writer, struct ctf_stream *stream, n
 }
 
 /* The source's members of the packet's context, as bytes; false: they are what they were. */
-static bool new_context(struct ctf_writer *writer, struct ctf_stream *stream,
+static bool new_context(struct ctf_writer *writer, struct written_stream *stream,
 			const struct fields *fields)
 {
 	struct encoder *e = &writer->scratch;
@@ -343,7 +344,7 @@ static bool new_context(struct ctf_writer *writer, struct ctf_stream *stream,
 	       memcmp(buf_text(&e->out), buf_text(&stream->context), e->out.len) != 0;
 }
 
-static void take_context(const struct ctf_writer *writer, struct ctf_stream *stream)
+static void take_context(const struct ctf_writer *writer, struct written_stream *stream)
 {
 	const struct encoder *e = &writer->scratch;
 
@@ -352,7 +353,7 @@ static void take_context(const struct ctf_writer *writer, struct ctf_stream *str
 	stream->context_bits = e->at - context_place(stream->class) * 8;
 }
 
-static bool write_empty(struct ctf_writer *writer, struct ctf_stream *stream, nstime begin,
+static bool write_empty(struct ctf_writer *writer, struct written_stream *stream, nstime begin,
 			nstime end, struct error *err)
 {
 	open_packet(stream, begin, stream->cpu);
@@ -360,13 +361,13 @@ static bool write_empty(struct ctf_writer *writer, struct ctf_stream *stream, ns
 }
 
 /* Where the next packet begins when nothing else says it. */
-static nstime next_begin(const struct ctf_stream *stream)
+static nstime next_begin(const struct written_stream *stream)
 {
 	return stream->begin != NSTIME_MIN ? stream->begin : stream->last;
 }
 
 /* Low bits of a time do not tell it from a moment so much earlier. */
-static bool is_far(const struct ctf_stream *stream, nstime from, nstime t)
+static bool is_far(const struct written_stream *stream, nstime from, nstime t)
 {
 	return stream->class->clock >= 0 &&
 	       ctf_bound_cycles(stream, t) - ctf_bound_cycles(stream, from) >
@@ -374,7 +375,7 @@ static bool is_far(const struct ctf_stream *stream, nstime from, nstime t)
 }
 
 /* Closes the open packet where the event must not go into it. */
-static bool leave_packet(struct ctf_writer *writer, struct ctf_stream *stream, nstime t,
+static bool leave_packet(struct ctf_writer *writer, struct written_stream *stream, nstime t,
 			 bool changed, struct error *err)
 {
 	nstime end = stream->end < t ? stream->end : NSTIME_MIN;
@@ -387,8 +388,9 @@ static bool leave_packet(struct ctf_writer *writer, struct ctf_stream *stream, n
 }
 
 /* The packet that the event goes into is open then. */
-static bool find_packet(struct ctf_writer *writer, struct ctf_stream *stream, nstime t, int32_t cpu,
-			bool before_all, const struct fields *fields, struct error *err)
+static bool find_packet(struct ctf_writer *writer, struct written_stream *stream, nstime t,
+			int32_t cpu, bool before_all, const struct fields *fields,
+			struct error *err)
 {
 	bool other = new_context(writer, stream, fields);
 	bool changed = other || cpu != stream->cpu || before_all != stream->before_all;
@@ -409,8 +411,8 @@ static bool find_packet(struct ctf_writer *writer, struct ctf_stream *stream, ns
 	return true;
 }
 
-bool ctf_stream_event(struct ctf_writer *writer, struct ctf_stream *stream,
-		      const struct ctf_class *class, nstime t, int32_t cpu,
+bool ctf_stream_event(struct ctf_writer *writer, struct written_stream *stream,
+		      const struct written_class *class, nstime t, int32_t cpu,
 		      const struct fields *fields, struct error *err)
 {
 	struct encoder *e = &stream->encoder;
@@ -444,7 +446,7 @@ bool ctf_stream_event(struct ctf_writer *writer, struct ctf_stream *stream,
  * A packet without events before a loss: what was lost is told from the end of the packet before.
  * The first packet's counter is of a trace that began in mid-count, which says nothing.
  */
-static bool mark_begin(struct ctf_writer *writer, struct ctf_stream *stream,
+static bool mark_begin(struct ctf_writer *writer, struct written_stream *stream,
 		       const struct event *loss, nstime time, struct error *err)
 {
 	bool counted = !loss->lost_unknown || !loss->lost;
@@ -457,8 +459,8 @@ static bool mark_begin(struct ctf_writer *writer, struct ctf_stream *stream,
 	return write_empty(writer, stream, begin < time ? begin : time, time, err);
 }
 
-bool ctf_stream_loss(struct ctf_writer *writer, struct ctf_stream *stream, const struct event *loss,
-		     struct error *err)
+bool ctf_stream_loss(struct ctf_writer *writer, struct written_stream *stream,
+		     const struct event *loss, struct error *err)
 {
 	bool timed = stream->class->clock >= 0;
 	nstime time = timed ? loss->time : 0, until = timed ? loss->until : 0;
@@ -480,7 +482,7 @@ bool ctf_stream_loss(struct ctf_writer *writer, struct ctf_stream *stream, const
 	return !stream->any || stream->end != time || write_empty(writer, stream, time, time, err);
 }
 
-bool ctf_stream_finish(struct ctf_writer *writer, struct ctf_stream *stream, nstime until,
+bool ctf_stream_finish(struct ctf_writer *writer, struct written_stream *stream, nstime until,
 		       struct error *err)
 {
 	bool timed = stream->class->clock >= 0;
@@ -498,7 +500,7 @@ bool ctf_stream_finish(struct ctf_writer *writer, struct ctf_stream *stream, nst
 		(flush_index(writer, stream, err) && out_finish(&stream->index, err)));
 }
 
-void ctf_stream_release(struct ctf_stream *stream)
+void ctf_stream_release(struct written_stream *stream)
 {
 	if (stream->has_file)
 		out_drop(&stream->out);

@@ -298,7 +298,8 @@ static void add_env_name(struct buf *out, const char *name)
 void ctf_add_own_env(struct buf *out, const struct ctf_folder *folder)
 {
 	buf_add_text(out, "\t" OWN_ENV " = 1;\n");
-	for (const struct ctf_stream *stream = NULL; (stream = ctf_next_shown(folder, stream));) {
+	for (const struct written_stream *stream = NULL;
+	     (stream = ctf_next_shown(folder, stream));) {
 		buf_printf(out,
 			   "\t" OWN_ENV_STREAM "%llu = ", (unsigned long long)ctf_number(stream));
 		ctf_add_quoted(out, stream->shown);
@@ -373,7 +374,7 @@ static void add_time(struct buf *out, uint32_t bits, const char *clock, const ch
 		   bits, clock, name);
 }
 
-static void add_packet_context(struct printer *p, const struct ctf_stream_class *class)
+static void add_packet_context(struct printer *p, const struct written_stream_class *class)
 {
 	const struct ctf_clock *clock = ctf_clock_of(class);
 
@@ -402,7 +403,7 @@ static void add_packet_context(struct printer *p, const struct ctf_stream_class 
 	buf_add_text(&p->out, ";\n");
 }
 
-static void add_stream(struct printer *p, const struct ctf_stream_class *class)
+static void add_stream(struct printer *p, const struct written_stream_class *class)
 {
 	buf_printf(&p->out, "stream {\n\tid = %u;\n", class->id);
 	add_packet_context(p, class);
@@ -415,7 +416,7 @@ static void add_stream(struct printer *p, const struct ctf_stream_class *class)
 	buf_add_text(&p->out, "};\n\n");
 }
 
-static void add_event(struct printer *p, const struct ctf_class *class)
+static void add_event(struct printer *p, const struct written_class *class)
 {
 	buf_add_text(&p->out, "event {\n\tname = ");
 	ctf_add_quoted(&p->out, class->from->name);
@@ -436,7 +437,7 @@ static void write_tsdl(const struct ctf_folder *folder, struct buf *out)
 
 	for (size_t i = 0; i < folder->nclasses; i++) {
 		add_stream(&p, folder->classes[i]);
-		for (const struct ctf_class *c = folder->classes[i]->first; c; c = c->next)
+		for (const struct written_class *c = folder->classes[i]->first; c; c = c->next)
 			add_event(&p, c);
 	}
 	buf_add_text(out, "/* CTF 1.8 */\n\n");

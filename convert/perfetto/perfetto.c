@@ -303,7 +303,7 @@ static bool write_system(struct perfetto *perfetto, struct error *err)
 	return perfetto_packet_end(perfetto, err);
 }
 
-static bool begin(struct perfetto *perfetto, struct error *err)
+static bool begin_trace(struct perfetto *perfetto, struct error *err)
 {
 	if (perfetto->begun)
 		return true;
@@ -314,9 +314,9 @@ static bool begin(struct perfetto *perfetto, struct error *err)
 
 /* ---- events ---- */
 
-static struct class_plan *plan_of(struct perfetto *perfetto, const struct event_class *class)
+static struct perfetto_plan *plan_of(struct perfetto *perfetto, const struct event_class *class)
 {
-	struct class_plan *plan = &perfetto->classes[class->index];
+	struct perfetto_plan *plan = &perfetto->classes[class->index];
 
 	if (!plan->made) {
 		plan->made = true;
@@ -326,7 +326,7 @@ static struct class_plan *plan_of(struct perfetto *perfetto, const struct event_
 	return plan;
 }
 
-bool perfetto_thread_of(const struct perfetto *perfetto, const struct class_plan *plan,
+bool perfetto_thread_of(const struct perfetto *perfetto, const struct perfetto_plan *plan,
 			const struct fields *fields, int64_t *tid, int64_t *pid)
 {
 	struct field field;
@@ -348,8 +348,8 @@ bool perfetto_thread_of(const struct perfetto *perfetto, const struct class_plan
 }
 
 static bool event_track(struct perfetto *perfetto, const struct stream *stream, int32_t cpu,
-			const struct class_plan *plan, const struct fields *fields, uint64_t *uuid,
-			struct error *err)
+			const struct perfetto_plan *plan, const struct fields *fields,
+			uint64_t *uuid, struct error *err)
 {
 	int64_t tid, pid;
 
@@ -362,7 +362,7 @@ static bool event_track(struct perfetto *perfetto, const struct stream *stream, 
 	return perfetto_track_stream(perfetto, stream, uuid, err);
 }
 
-static uint64_t class_name(struct perfetto *perfetto, struct class_plan *plan,
+static uint64_t class_name(struct perfetto *perfetto, struct perfetto_plan *plan,
 			   const struct event_class *class)
 {
 	if (plan->name_generation != perfetto->events.generation) {
@@ -378,12 +378,12 @@ static bool perfetto_event(void *self, nstime t, const struct stream *stream, in
 			   struct error *err)
 {
 	struct perfetto *perfetto = self;
-	struct class_plan *plan = plan_of(perfetto, class);
+	struct perfetto_plan *plan = plan_of(perfetto, class);
 	uint64_t track;
 
 	if (!stream->has_time || t == NSTIME_MIN)
 		return true; /* it has no place on a time line */
-	if (!begin(perfetto, err))
+	if (!begin_trace(perfetto, err))
 		return false;
 	if (fields && perfetto->of_first_host[stream->part] &&
 	    !perfetto_sched_event(perfetto, t, cpu, class, fields, err))
@@ -409,13 +409,13 @@ static bool told_loss(void *self, const struct event *loss, struct error *err)
 {
 	struct perfetto *perfetto = self;
 
-	return begin(perfetto, err) && perfetto_sched_loss(perfetto, loss, err) &&
+	return begin_trace(perfetto, err) && perfetto_sched_loss(perfetto, loss, err) &&
 	       perfetto_loss(perfetto, loss, err);
 }
 
 static bool told_interval(void *self, const struct interval *interval, struct error *err)
 {
-	return begin(self, err) && perfetto_interval(self, interval, err);
+	return begin_trace(self, err) && perfetto_interval(self, interval, err);
 }
 
 static bool perfetto_learn(void *self, const struct interval *interval, struct error *err)
@@ -435,7 +435,7 @@ static bool perfetto_finish(void *self, struct error *err)
 		notice(&perfetto->options->trace->notices, NOTICE_INFO,
 		       "the trace begins before 0: in %s its first event is at 0",
 		       perfetto->options->path);
-	return begin(perfetto, err) && perfetto_sched_flush(perfetto, err) &&
+	return begin_trace(perfetto, err) && perfetto_sched_flush(perfetto, err) &&
 	       perfetto_states_end(perfetto, err) && flush(perfetto, err) &&
 	       out_finish(&perfetto->out, err);
 }

@@ -26,7 +26,7 @@ enum {
 };
 
 /* The interned name; where it is used is told by the address of `key`, which lives as the trace. */
-static uint64_t name_of(struct perfetto *perfetto, const void *key, const char *name)
+static uint64_t interned_name(struct perfetto *perfetto, const void *key, const char *name)
 {
 	struct sequence *sequence = &perfetto->events;
 	uint64_t hash = hash_number((uint64_t)(uintptr_t)key);
@@ -41,7 +41,7 @@ static uint64_t name_of(struct perfetto *perfetto, const void *key, const char *
 
 static uint64_t word(struct perfetto *perfetto, const char *literal)
 {
-	return name_of(perfetto, literal, literal);
+	return interned_name(perfetto, literal, literal);
 }
 
 static void add_number(struct buf *out, const struct field *field)
@@ -115,7 +115,7 @@ static uint64_t label_name(struct perfetto *perfetto, const struct field *field,
 	struct buf text = {0};
 
 	buf_printf(&text, "%s_label", name);
-	uint64_t iid = name_of(perfetto, key, buf_text(&text));
+	uint64_t iid = interned_name(perfetto, key, buf_text(&text));
 	buf_release(&text);
 	return iid;
 }
@@ -123,7 +123,7 @@ static uint64_t label_name(struct perfetto *perfetto, const struct field *field,
 static void add_member(struct perfetto *perfetto, struct buf *out, unsigned number,
 		       const char *name, const struct field *field)
 {
-	add_item(perfetto, out, number, name_of(perfetto, field->class, name), field);
+	add_item(perfetto, out, number, interned_name(perfetto, field->class, name), field);
 	if (has_labels(field))
 		add_label_item(out, number, label_name(perfetto, field, name), field);
 }

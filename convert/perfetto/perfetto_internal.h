@@ -95,7 +95,7 @@ enum track_kind_of {
 
 enum track_group { TRACKS_CPUS, TRACKS_STREAMS, TRACKS_STATE, TRACKS_GROUPS };
 
-struct track {
+struct perfetto_track {
 	enum track_kind_of kind;
 	int64_t number;
 	const char *path; /* of PLACE_PATH; else NULL */
@@ -109,7 +109,7 @@ struct track {
 enum sched_kind { SCHED_UNSEEN, SCHED_NONE, SCHED_SWITCH, SCHED_WAKING };
 enum { SWITCH_FIELDS = 7, WAKING_FIELDS = 4 };
 
-struct class_plan { /* what is known of an event class */
+struct perfetto_plan { /* what is known of an event class */
 	bool made;
 	struct event_thread thread;
 	uint32_t name_generation;
@@ -131,11 +131,11 @@ struct perfetto {
 	nstime base; /* that times count from: 0, or less where the trace begins before */
 	struct track_names *names;
 	struct arena *arena;
-	struct class_plan *classes;
+	struct perfetto_plan *classes;
 	struct sequence events, states;
 	struct sequence **samples; /* one per name of events with stacks */
 	size_t nsamples, samples_capacity;
-	struct track *tracks; /* their uuids are their places, from 1 */
+	struct perfetto_track *tracks; /* their uuids are their places, from 1 */
 	size_t ntracks, tracks_capacity;
 	struct hash_index track_index;
 	struct name_cache {
@@ -176,7 +176,7 @@ uint64_t perfetto_intern(struct sequence *sequence, enum intern_table table, con
 uint64_t perfetto_intern_text(struct sequence *sequence, enum intern_table table, const char *text);
 /* The thread that the event tells, and its process, else the thread's number. False: it tells none.
  */
-bool perfetto_thread_of(const struct perfetto *perfetto, const struct class_plan *plan,
+bool perfetto_thread_of(const struct perfetto *perfetto, const struct perfetto_plan *plan,
 			const struct fields *fields, int64_t *tid, int64_t *pid);
 /* The sequence of stacks of the events of that name, which lives as the trace. */
 struct sequence *perfetto_samples(struct perfetto *perfetto, const char *name);

@@ -42,7 +42,7 @@ enum {
 	COLUMNS
 };
 
-struct comm {
+struct sched_comm {
 	char text[COMM_MAX];
 	size_t len;
 };
@@ -51,13 +51,13 @@ struct sched_cpu {
 	struct buf columns[COLUMNS]; /* [COMMS]: the table itself, as fields */
 	size_t nswitches, nwakings;
 	nstime last_switch, last_waking;
-	struct comm *comms;
+	struct sched_comm *comms;
 	size_t ncomms, comms_capacity;
 	struct hash_index comm_index;
 	bool used, known; /* known: the fields below are of the switch before */
 	nstime whole;     /* from when on no event is missing */
 	int64_t tid, prio;
-	struct comm comm;
+	struct sched_comm comm;
 };
 
 /* ---- fields of events ---- */
@@ -95,7 +95,7 @@ static bool find_waking(const struct event_class *class, struct field_path *out)
 }
 
 static enum sched_kind kind_of(const struct perfetto *perfetto, const struct event_class *class,
-			       struct class_plan *plan)
+			       struct perfetto_plan *plan)
 {
 	const char *name = event_bare_name(class->name);
 
@@ -117,7 +117,7 @@ static int64_t number_of(const struct fields *fields, const struct field_path *p
 }
 
 static void comm_of(struct perfetto *perfetto, const struct fields *fields,
-		    const struct field_path *path, struct comm *out)
+		    const struct field_path *path, struct sched_comm *out)
 {
 	struct buf scratch = {0};
 	const uint8_t *bytes;
@@ -137,7 +137,7 @@ static void comm_of(struct perfetto *perfetto, const struct fields *fields,
 	buf_release(&scratch);
 }
 
-static bool same_comm(const struct comm *a, const struct comm *b)
+static bool same_comm(const struct sched_comm *a, const struct sched_comm *b)
 {
 	return a->len == b->len && !memcmp(a->text, b->text, a->len);
 }
@@ -184,7 +184,7 @@ bool perfetto_sched_flush(struct perfetto *perfetto, struct error *err)
 	return true;
 }
 
-static uint32_t comm_number(struct sched_cpu *cpu, const struct comm *comm)
+static uint32_t comm_number(struct sched_cpu *cpu, const struct sched_comm *comm)
 {
 	uint64_t hash = hash_bytes(comm->text, comm->len);
 	uint32_t at = hash_index_find(&cpu->comm_index, hash, i, same_comm(&cpu->comms[i], comm));
@@ -229,7 +229,7 @@ static uint64_t step(const struct perfetto *perfetto, nstime *last, size_t count
 
 struct switched {
 	int64_t prev_tid, prev_prio, prev_state, next_tid, next_prio;
-	struct comm prev, next;
+	struct sched_comm prev, next;
 };
 
 static bool plain_switch(struct perfetto *perfetto, nstime t, int32_t number,
@@ -264,7 +264,7 @@ static void add_switch(struct perfetto *perfetto, struct sched_cpu *cpu, nstime 
 }
 
 static bool take_switch(struct perfetto *perfetto, nstime t, int32_t number,
-			const struct class_plan *plan, const struct fields *fields,
+			const struct perfetto_plan *plan, const struct fields *fields,
 			struct error *err)
 {
 	struct sched_cpu *cpu = &perfetto->cpus[number];
@@ -298,7 +298,7 @@ static bool take_switch(struct perfetto *perfetto, nstime t, int32_t number,
 
 static bool plain_waking(struct perfetto *perfetto, nstime t, int32_t number, int64_t waker,
 			 uint64_t flags, const int64_t numbers[WAKING_FIELDS],
-			 const struct comm *comm, struct error *err)
+			 const struct sched_comm *comm, struct error *err)
 {
 	size_t begun[2];
 	struct buf *out = begin_plain(perfetto, t, number, waker, begun);
@@ -315,7 +315,7 @@ static bool plain_waking(struct perfetto *perfetto, nstime t, int32_t number, in
 }
 
 static void add_waking(struct perfetto *perfetto, struct sched_cpu *cpu, nstime t, uint64_t flags,
-		       const int64_t numbers[WAKING_FIELDS], const struct comm *comm)
+		       const int64_t numbers[WAKING_FIELDS], const struct sched_comm *comm)
 {
 	struct buf *columns = cpu->columns;
 
@@ -329,14 +329,14 @@ static void add_waking(struct perfetto *perfetto, struct sched_cpu *cpu, nstime 
 }
 
 static bool take_waking(struct perfetto *perfetto, nstime t, int32_t number,
-			const struct class_plan *plan, const struct fields *fields,
+			const struct perfetto_plan *plan, const struct fields *fields,
 			struct error *err)
 {
 	struct sched_cpu *cpu = &perfetto->cpus[number];
 	int64_t numbers[WAKING_FIELDS] = {0}, waker, pid;
 	uint64_t flags = plan->flags.class ? (uint64_t)number_of(fields, &plan->flags) : 0;
 	bool told = perfetto_thread_of(perfetto, plan, fields, &waker, &pid);
-	struct comm comm;
+	struct sched_comm comm;
 
 	for (int i = 0; i < WAKING_FIELDS; i++)
 		if (i != WOKEN_COMM)
@@ -371,7 +371,7 @@ bool perfetto_sched_event(struct perfetto *perfetto, nstime t, int32_t cpu,
 			  const struct event_class *class, const struct fields *fields,
 			  struct error *err)
 {
-	struct class_plan *plan = &perfetto->classes[class->index];
+	struct perfetto_plan *plan = &perfetto->classes[class->index];
 
 	if (plan->sched == SCHED_UNSEEN)
 		plan->sched = kind_of(perfetto, class, plan);

@@ -98,7 +98,7 @@ static uint64_t stack_of(struct sequence *sequence, const struct frame *frames, 
 bool perfetto_stack(struct perfetto *perfetto, nstime t, int32_t cpu,
 		    const struct event_class *class, const struct fields *fields, struct error *err)
 {
-	struct class_plan *plan = &perfetto->classes[class->index];
+	struct perfetto_plan *plan = &perfetto->classes[class->index];
 	const struct frame *frames;
 	int64_t tid, pid;
 	size_t count = 0;

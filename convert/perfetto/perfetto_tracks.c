@@ -57,9 +57,9 @@ static bool take_track(struct perfetto *perfetto, enum track_kind_of kind, int64
 	if (at != HASH_INDEX_NONE)
 		return true;
 	*mem_push(perfetto->tracks, perfetto->ntracks, perfetto->tracks_capacity) =
-		(struct track){.kind = kind,
-			       .number = number,
-			       .path = path ? arena_strdup(perfetto->arena, path) : NULL};
+		(struct perfetto_track){.kind = kind,
+					.number = number,
+					.path = path ? arena_strdup(perfetto->arena, path) : NULL};
 	hash_index_add(&perfetto->track_index, hash, perfetto->ntracks - 1);
 	*uuid = perfetto->ntracks;
 	return false;
@@ -181,7 +181,7 @@ static bool add_state(struct perfetto *perfetto, uint64_t uuid, nstime t, const 
 	return perfetto_packet_end(perfetto, err);
 }
 
-static bool end_state(struct perfetto *perfetto, struct track *track, struct error *err)
+static bool end_state(struct perfetto *perfetto, struct perfetto_track *track, struct error *err)
 {
 	track->open = false;
 	return add_state(perfetto, (uint64_t)(track - perfetto->tracks) + 1, track->end,
@@ -200,7 +200,7 @@ bool perfetto_states_end(struct perfetto *perfetto, struct error *err)
 static bool set_state(struct perfetto *perfetto, uint64_t uuid, const struct interval *interval,
 		      const char *name, const struct event *loss, struct error *err)
 {
-	struct track *track = &perfetto->tracks[uuid - 1];
+	struct perfetto_track *track = &perfetto->tracks[uuid - 1];
 
 	if (track->open && track->end < interval->begin && !end_state(perfetto, track, err))
 		return false;

@@ -27,15 +27,15 @@ struct prv {
 	struct prv_type type;
 };
 
-struct line {
+struct prv_line {
 	nstime time;
 	uint32_t row;
 	int type;
 	int64_t value;
 };
 
-struct lines {
-	struct line *items;
+struct prv_lines {
+	struct prv_line *items;
 	size_t count, capacity;
 };
 
@@ -317,28 +317,29 @@ static void finish_rows(struct prv_rows *rows)
 
 /* ---- lines ---- */
 
-static void add_line(struct lines *lines, const struct line *line)
+static void push_line(struct prv_lines *lines, const struct prv_line *line)
 {
 	*mem_push(lines->items, lines->count, lines->capacity) = *line;
 }
 
-static void add_series(const struct prv_series *series, uint32_t row, struct lines *lines)
+static void add_series(const struct prv_series *series, uint32_t row, struct prv_lines *lines)
 {
 	for (size_t i = 0; i < series->count; i++) {
 		const struct prv_span *span = &series->spans[i];
 		const struct prv_span *next = i + 1 < series->count ? span + 1 : NULL;
 		bool same = i && span[-1].end == span->begin && span[-1].value == span->value;
 		if (!same)
-			add_line(lines, &(struct line){span->begin, row, series->type.number,
-						       span->value});
+			push_line(lines, &(struct prv_line){span->begin, row, series->type.number,
+							    span->value});
 		if (span->end != NSTIME_MAX && (!next || next->begin > span->end))
-			add_line(lines, &(struct line){span->end, row, series->type.number, 0});
+			push_line(lines,
+				  &(struct prv_line){span->end, row, series->type.number, 0});
 	}
 }
 
 static int by_time(const void *a, const void *b)
 {
-	const struct line *x = a, *y = b;
+	const struct prv_line *x = a, *y = b;
 
 	if (x->time != y->time)
 		return x->time > y->time ? 1 : -1;
@@ -362,7 +363,7 @@ static bool write_lines(struct prv *prv, const struct prv_rows *rows, const char
 {
 	enum { FLUSH_AT = 1 << 18 };
 	nstime first = prv->options->first;
-	struct lines lines = {0};
+	struct prv_lines lines = {0};
 	struct buf text = {0};
 	struct out out;
 	bool ok = out_open_inside(&out, &prv->folder, name, err);
@@ -375,7 +376,7 @@ static bool write_lines(struct prv *prv, const struct prv_rows *rows, const char
 	buf_printf(&text, "#Paraver (19/01/38 at 03:14):%020" PRIu64 "_ns:0:1:1(%zu:1)\n",
 		   time_span(first, prv->options->last), rows->count);
 	for (size_t i = 0; ok && i < lines.count; i++) {
-		const struct line *line = &lines.items[i];
+		const struct prv_line *line = &lines.items[i];
 		buf_printf(&text, "2:0:1:1:%" PRIu32 ":%" PRIu64 ":%d:%" PRId64 "\n", line->row,
 			   time_span(first, line->time), line->type, line->value);
 		if (text.len < FLUSH_AT)

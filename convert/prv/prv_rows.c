@@ -70,7 +70,7 @@ static void find_looms(const struct trace *trace, struct looms *out)
 		qsort(out->items, out->count, sizeof *out->items, all ? by_rank : by_name);
 }
 
-static void add_row(struct prv_rows *rows, const struct prv_row *row)
+static void push_row(struct prv_rows *rows, const struct prv_row *row)
 {
 	*mem_push(rows->items, rows->count, rows->capacity) = *row;
 }
@@ -103,9 +103,9 @@ static void add_cpus(const struct trace *trace, const struct loom *loom, size_t 
 			    !strcmp(trace->parts[i]->env[k].name, buf_text(&name)))
 				text = trace->parts[i]->env[k].text;
 	for (; sscanf(text, "%*d:%" SCNd64 "%n", &row.key, &used) == 1; text += used)
-		add_row(out, &row);
+		push_row(out, &row);
 	row.key = -1;
-	add_row(out, &row);
+	push_row(out, &row);
 	buf_release(&name);
 }
 
@@ -126,12 +126,12 @@ void prv_rows_find(const struct trace *trace, struct arena *arena, struct prv_ro
 		const struct loom *loom = find_loom(&looms, host, stream->loom);
 		if (!loom || stream->tid <= 0)
 			continue;
-		add_row(threads, &(struct prv_row){.host = host,
-						   .loom = stream->loom,
-						   .key = stream->tid,
-						   .pid = stream->pid,
-						   .app = stream->app < 0 ? 0 : stream->app,
-						   .loom_place = (size_t)(loom - looms.items)});
+		push_row(threads, &(struct prv_row){.host = host,
+						    .loom = stream->loom,
+						    .key = stream->tid,
+						    .pid = stream->pid,
+						    .app = stream->app < 0 ? 0 : stream->app,
+						    .loom_place = (size_t)(loom - looms.items)});
 	}
 	if (threads->count)
 		qsort(threads->items, threads->count, sizeof *threads->items, by_place);

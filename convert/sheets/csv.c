@@ -13,7 +13,7 @@
 
 enum { FLUSH_AT = 1 << 18 };
 
-struct file {
+struct csv_file {
 	struct out out;
 	char *name;
 };
@@ -21,7 +21,7 @@ struct file {
 struct csv {
 	struct tables_format of;
 	struct out_folder folder;
-	struct file **files;
+	struct csv_file **files;
 	size_t count, capacity;
 	struct nameset names; /* of the files */
 	struct buf text, cell;
@@ -36,9 +36,9 @@ static void add_cell(struct buf *out, const char *text, size_t len)
 		buf_add_text(out, "\"\"");
 }
 
-static struct file *file_of(struct csv *csv, struct sheet *sheet, struct error *err)
+static struct csv_file *file_of(struct csv *csv, struct sheet *sheet, struct error *err)
 {
-	struct file *file = sheet->file;
+	struct csv_file *file = sheet->file;
 
 	if (file)
 		return file;
@@ -56,10 +56,10 @@ static struct file *file_of(struct csv *csv, struct sheet *sheet, struct error *
 	return out_open_inside(&file->out, &csv->folder, file->name, err) ? file : NULL;
 }
 
-static void add_row(struct csv *csv, const struct sheet *sheet, size_t row)
+static void add_csv_row(struct csv *csv, const struct sheet *sheet, size_t row)
 {
 	for (size_t i = 0; i < sheet->ncolumns; i++) {
-		const struct values *values = &sheet->columns[i];
+		const struct sheet_values *values = &sheet->columns[i];
 		const char *text;
 		size_t len;
 		if (i)
@@ -83,11 +83,11 @@ static void add_row(struct csv *csv, const struct sheet *sheet, size_t row)
 static bool write_rows(void *arg, struct sheet *sheet, struct error *err)
 {
 	struct csv *csv = arg;
-	struct file *file = file_of(csv, sheet, err);
+	struct csv_file *file = file_of(csv, sheet, err);
 	bool ok = file != NULL;
 
 	for (size_t row = 0; ok && row < sheet->rows; row++) {
-		add_row(csv, sheet, row);
+		add_csv_row(csv, sheet, row);
 		if (csv->text.len < FLUSH_AT && row + 1 < sheet->rows)
 			continue;
 		ok = out_write(&file->out, csv->text.data, csv->text.len, err);

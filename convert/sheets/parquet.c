@@ -18,17 +18,17 @@
 
 enum { THREADS_MAX = 8 };
 
-struct group {
-	struct chunk *chunks;
+struct row_group {
+	struct column_chunk *chunks;
 	uint64_t at; /* in the file */
 	size_t rows, bytes;
 };
 
-struct file {
+struct parquet_file {
 	struct out out;
 	char *name;
 	struct sheet *sheet; /* its columns: names and types */
-	struct group *groups;
+	struct row_group *groups;
 	size_t count, capacity;
 	uint64_t rows;
 	uint64_t given, written; /* groups that were given out; that are written */
@@ -38,7 +38,7 @@ struct parquet {
 	struct tables_format of;
 	const struct convert_options *options;
 	struct out_folder folder;
-	struct file **files;
+	struct parquet_file **files;
 	size_t nfiles, capacity;
 	struct nameset names;     /* of the files */
 	struct thread_pool *pool; /* NULL: groups are made at once */
@@ -47,16 +47,16 @@ struct parquet {
 	struct error failed;
 };
 
-struct work {
+struct parquet_work {
 	struct parquet *parquet;
-	struct file *file;
+	struct parquet_file *file;
 	struct sheet *sheet; /* its own */
 	uint64_t number;     /* of the group in the file */
 };
 
 /* ---- row groups ---- */
 
-static void chunks_free(struct chunk *chunks, size_t count)
+static void chunks_free(struct column_chunk *chunks, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		buf_release(&chunks[i].least);
@@ -65,7 +65,7 @@ static void chunks_free(struct chunk *chunks, size_t count)
 	mem_free(chunks);
 }
 
-static void make_group(const struct sheet *sheet, struct buf *out, struct group *group)
+static void make_group(const struct sheet *sheet, struct buf *out, struct row_group *group)
 {
 	ZSTD_CCtx *zstd = ZSTD_createCCtx();
 
@@ -79,7 +79,7 @@ static void make_group(const struct sheet *sheet, struct buf *out, struct group 
 }
 
 /* With the lock held. */
-static void keep_group(struct parquet *parquet, struct file *file, struct group *group,
+static void keep_group(struct parquet *parquet, struct parquet_file *file, struct row_group *group,
 		       const struct buf *bytes)
 {
 	group->at = file->out.at;
@@ -92,9 +92,9 @@ static void keep_group(struct parquet *parquet, struct file *file, struct group 
 
 static void run_work(void *arg)
 {
-	struct work *work = arg;
+	struct parquet_work *work = arg;
 	struct parquet *parquet = work->parquet;
-	struct group group = {0};
+	struct row_group group = {0};
 	struct buf bytes = {0};
 
 	make_group(work->sheet, &bytes, &group);
@@ -111,9 +111,9 @@ static void run_work(void *arg)
 
 /* ---- files ---- */
 
-static struct file *file_of(struct parquet *parquet, struct sheet *sheet, struct error *err)
+static struct parquet_file *file_of(struct parquet *parquet, struct sheet *sheet, struct error *err)
 {
-	struct file *file = sheet->file;
+	struct parquet_file *file = sheet->file;
 
 	if (file)
 		return file;
@@ -131,13 +131,13 @@ static struct file *file_of(struct parquet *parquet, struct sheet *sheet, struct
 static bool write_rows(void *arg, struct sheet *sheet, struct error *err)
 {
 	struct parquet *parquet = arg;
-	struct file *file = file_of(parquet, sheet, err);
-	struct work *work;
+	struct parquet_file *file = file_of(parquet, sheet, err);
+	struct parquet_work *work;
 
 	if (!file)
 		return false;
 	work = mem_new(sizeof *work);
-	*work = (struct work){parquet, file, sheet_take(sheet), file->given++};
+	*work = (struct parquet_work){parquet, file, sheet_take(sheet), file->given++};
 	if (parquet->pool)
 		thread_pool_add(parquet->pool, run_work, work);
 	else
@@ -167,7 +167,7 @@ static void stamp_type(struct thrift *thrift)
 	thrift_end(thrift);
 }
 
-static void integer_type(struct thrift *thrift, const struct values *values)
+static void integer_type(struct thrift *thrift, const struct sheet_values *values)
 {
 	thrift_struct(thrift, 10);
 	thrift_byte(thrift, 1, (int8_t)values->bits);
@@ -176,7 +176,7 @@ static void integer_type(struct thrift *thrift, const struct values *values)
 }
 
 /* ConvertedType, for older readers; -1: there is none. */
-static int old_type(const struct values *values)
+static int old_type(const struct sheet_values *values)
 {
 	int width = values->bits == 8 ? 0 : values->bits == 16 ? 1 : values->bits == 32 ? 2 : 3;
 
@@ -192,7 +192,7 @@ static int old_type(const struct values *values)
 	}
 }
 
-static void leaf_schema(struct thrift *thrift, const struct values *values, const char *name,
+static void leaf_schema(struct thrift *thrift, const struct sheet_values *values, const char *name,
 			bool required)
 {
 	thrift_begin(thrift);
@@ -218,7 +218,7 @@ static void leaf_schema(struct thrift *thrift, const struct values *values, cons
 }
 
 /* optional group NAME (LIST) { repeated group list { required element } } */
-static void list_schema(struct thrift *thrift, const struct values *values)
+static void list_schema(struct thrift *thrift, const struct sheet_values *values)
 {
 	thrift_begin(thrift);
 	thrift_i32(thrift, 3, 1);
@@ -257,7 +257,7 @@ static void schema(struct thrift *thrift, const struct sheet *sheet)
 	}
 }
 
-static void statistics(struct thrift *thrift, const struct chunk *chunk)
+static void statistics(struct thrift *thrift, const struct column_chunk *chunk)
 {
 	thrift_struct(thrift, 12);
 	thrift_i64(thrift, 3, chunk->nulls);
@@ -268,8 +268,8 @@ static void statistics(struct thrift *thrift, const struct chunk *chunk)
 	thrift_end(thrift);
 }
 
-static void column_metadata(struct thrift *thrift, const struct values *values,
-			    const struct chunk *chunk, uint64_t at)
+static void column_metadata(struct thrift *thrift, const struct sheet_values *values,
+			    const struct column_chunk *chunk, uint64_t at)
 {
 	bool dictionary = chunk->dictionary_at >= 0;
 
@@ -297,14 +297,15 @@ static void column_metadata(struct thrift *thrift, const struct values *values,
 	thrift_end(thrift);
 }
 
-static void row_group(struct thrift *thrift, const struct sheet *sheet, const struct group *group)
+static void row_group(struct thrift *thrift, const struct sheet *sheet,
+		      const struct row_group *group)
 {
 	int64_t plain = 0;
 
 	thrift_begin(thrift);
 	thrift_list(thrift, 1, THRIFT_STRUCT, sheet->ncolumns);
 	for (size_t i = 0; i < sheet->ncolumns; i++) {
-		const struct chunk *chunk = &group->chunks[i];
+		const struct column_chunk *chunk = &group->chunks[i];
 		int64_t first = chunk->dictionary_at >= 0 ? chunk->dictionary_at : chunk->data_at;
 		plain += chunk->plain_bytes;
 		thrift_begin(thrift);
@@ -335,7 +336,7 @@ static void key_value(struct thrift *thrift, const char *key, const char *value)
 	thrift_end(thrift);
 }
 
-static void footer(const struct parquet *parquet, const struct file *file, struct buf *out)
+static void footer(const struct parquet *parquet, const struct parquet_file *file, struct buf *out)
 {
 	const struct sheet *sheet = file->sheet;
 	struct thrift thrift = {.out = out};
@@ -366,7 +367,7 @@ static void footer(const struct parquet *parquet, const struct file *file, struc
 	buf_add(out, "PAR1", 4);
 }
 
-static bool finish_file(struct parquet *parquet, struct file *file, struct error *err)
+static bool finish_file(struct parquet *parquet, struct parquet_file *file, struct error *err)
 {
 	struct buf bytes = {0};
 
@@ -424,7 +425,7 @@ static void parquet_close(void *self)
 	thread_pool_free(parquet->pool);
 	nameset_release(&parquet->names);
 	for (size_t i = 0; i < parquet->nfiles; i++) {
-		struct file *file = parquet->files[i];
+		struct parquet_file *file = parquet->files[i];
 		for (size_t k = 0; k < file->count; k++)
 			chunks_free(file->groups[k].chunks, file->sheet->ncolumns);
 		out_drop(&file->out);

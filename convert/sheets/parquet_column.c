@@ -18,7 +18,7 @@
 
 enum { PAGE_ROWS = 1 << 16, PAGE_BYTES = 1 << 20, BOUND_MAX = 64 };
 
-enum parquet_type parquet_type(const struct values *values)
+enum parquet_type parquet_type(const struct sheet_values *values)
 {
 	switch (values->kind) {
 	case CELL_INT:
@@ -37,12 +37,12 @@ enum parquet_type parquet_type(const struct values *values)
 	return PARQUET_BYTE_ARRAY;
 }
 
-struct column {
-	const struct values *values;
+struct column_writer {
+	const struct sheet_values *values;
 	size_t rows;
 	struct ZSTD_CCtx_s *zstd;
 	struct buf *out;
-	struct chunk *chunk;
+	struct column_chunk *chunk;
 	size_t begin; /* of the column in `out` */
 	/* values without nulls, or all elements: numbers, or entries */
 	uint64_t *numbers;
@@ -54,16 +54,16 @@ struct column {
 	size_t nlevels, levels_capacity;
 };
 
-static bool is_text(const struct values *values)
+static bool is_text(const struct sheet_values *values)
 {
 	return values->kind == CELL_TEXT || values->kind == CELL_BYTES;
 }
 
 /* ---- values ---- */
 
-static void gather_texts(struct column *column)
+static void gather_texts(struct column_writer *column)
 {
-	const struct values *values = column->values;
+	const struct sheet_values *values = column->values;
 
 	column->entries = mem_new_array(column->rows + 1, sizeof *column->entries);
 	for (size_t i = 0; i < column->rows; i++)
@@ -71,9 +71,9 @@ static void gather_texts(struct column *column)
 			column->entries[column->count++] = values->index[i];
 }
 
-static void gather_numbers(struct column *column)
+static void gather_numbers(struct column_writer *column)
 {
-	const struct values *values = column->values;
+	const struct sheet_values *values = column->values;
 	size_t elements = values->elements.len / (values->wide ? 8 : 4);
 	size_t most = values->list ? elements : column->rows;
 	uint64_t *to = column->numbers = mem_new_array(most + 1, sizeof *to);
@@ -100,7 +100,7 @@ static void gather_numbers(struct column *column)
 	}
 }
 
-static void plain_text(struct column *column, uint32_t entry)
+static void plain_text(struct column_writer *column, uint32_t entry)
 {
 	size_t len;
 	const char *text = texts_get(&column->values->texts, entry, &len);
@@ -111,7 +111,7 @@ static void plain_text(struct column *column, uint32_t entry)
 		buf_add(&column->body, text, len);
 }
 
-static void plain_numbers(struct column *column, const uint64_t *numbers, size_t count)
+static void plain_numbers(struct column_writer *column, const uint64_t *numbers, size_t count)
 {
 	struct buf *body = &column->body;
 
@@ -137,7 +137,7 @@ static void plain_numbers(struct column *column, const uint64_t *numbers, size_t
 /* ---- bounds ---- */
 
 /* In the order that the type has; floats: no NaN. */
-static bool is_less(const struct values *values, uint64_t a, uint64_t b)
+static bool is_less(const struct sheet_values *values, uint64_t a, uint64_t b)
 {
 	double x, y;
 	float u, v;
@@ -157,7 +157,7 @@ static bool is_less(const struct values *values, uint64_t a, uint64_t b)
 	return values->wide ? (int64_t)a < (int64_t)b : (int32_t)a < (int32_t)b;
 }
 
-static bool has_nan(const struct values *values, const uint64_t *numbers, size_t count)
+static bool has_nan(const struct sheet_values *values, const uint64_t *numbers, size_t count)
 {
 	double wide;
 	float narrow;
@@ -172,7 +172,8 @@ static bool has_nan(const struct values *values, const uint64_t *numbers, size_t
 }
 
 /* Zero stands for both zeros: as a minimum it is the negative one. */
-static void add_bound(const struct values *values, uint64_t number, bool least, struct buf *out)
+static void add_bound(const struct sheet_values *values, uint64_t number, bool least,
+		      struct buf *out)
 {
 	uint64_t sign = values->wide ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
 
@@ -181,10 +182,10 @@ static void add_bound(const struct values *values, uint64_t number, bool least, 
 	buf_add(out, &number, values->kind == CELL_BOOL ? 1 : values->wide ? 8 : 4);
 }
 
-static void bound_numbers(struct column *column, const uint64_t *numbers, size_t count)
+static void bound_numbers(struct column_writer *column, const uint64_t *numbers, size_t count)
 {
-	const struct values *values = column->values;
-	struct chunk *chunk = column->chunk;
+	const struct sheet_values *values = column->values;
+	struct column_chunk *chunk = column->chunk;
 
 	if (!count || has_nan(values, numbers, count))
 		return;
@@ -208,7 +209,7 @@ static int text_compare(const struct texts *texts, uint32_t a, uint32_t b)
 	return order ? order : (na > nb) - (na < nb);
 }
 
-static void bound_texts(struct column *column)
+static void bound_texts(struct column_writer *column)
 {
 	const struct texts *texts = &column->values->texts;
 	uint32_t least = 0, most = 0;
@@ -231,7 +232,7 @@ static void bound_texts(struct column *column)
 
 /* ---- pages ---- */
 
-static void page_write(struct column *column, int type, size_t values,
+static void page_write(struct column_writer *column, int type, size_t values,
 		       enum parquet_encoding encoding)
 {
 	struct buf *out = column->out, *body = &column->body;
@@ -263,13 +264,13 @@ static void page_write(struct column *column, int type, size_t values,
 	buf_clear(body);
 }
 
-static void level_add(struct column *column, uint32_t level)
+static void level_add(struct column_writer *column, uint32_t level)
 {
 	*mem_push(column->levels, column->nlevels, column->levels_capacity) = level;
 }
 
 /* The levels gathered so far, with the length of their bytes in front. */
-static void levels_write(struct column *column, unsigned bits)
+static void levels_write(struct column_writer *column, unsigned bits)
 {
 	struct buf *body = &column->body;
 	size_t at = body->len;
@@ -283,7 +284,7 @@ static void levels_write(struct column *column, unsigned bits)
 }
 
 /* The same for rows that all have a value: one run. */
-static void levels_all(struct column *column, size_t rows)
+static void levels_all(struct column_writer *column, size_t rows)
 {
 	struct buf run = {0};
 	uint32_t len;
@@ -296,15 +297,15 @@ static void levels_all(struct column *column, size_t rows)
 	buf_release(&run);
 }
 
-static uint32_t list_length(const struct values *values, size_t row)
+static uint32_t list_length(const struct sheet_values *values, size_t row)
 {
 	return values->list_ends[row] - (row ? values->list_ends[row - 1] : 0);
 }
 
 /* Levels of rows [from, to): how many; *there of them have a value. */
-static size_t page_levels(struct column *column, size_t from, size_t to, size_t *there)
+static size_t page_levels(struct column_writer *column, size_t from, size_t to, size_t *there)
 {
-	const struct values *values = column->values;
+	const struct sheet_values *values = column->values;
 	size_t levels;
 
 	*there = to - from;
@@ -332,9 +333,9 @@ static size_t page_levels(struct column *column, size_t from, size_t to, size_t 
 }
 
 /* Where the page that begins with this row ends. */
-static size_t page_end(const struct column *column, size_t from)
+static size_t page_end(const struct column_writer *column, size_t from)
 {
-	const struct values *values = column->values;
+	const struct sheet_values *values = column->values;
 	size_t to = from, bytes = 0, len;
 
 	if (!values->list && !(is_text(values) && values->texts.plain))
@@ -350,7 +351,7 @@ static size_t page_end(const struct column *column, size_t from)
 	return to;
 }
 
-static void page_values(struct column *column, size_t at, size_t count)
+static void page_values(struct column_writer *column, size_t at, size_t count)
 {
 	struct buf *body = &column->body;
 
@@ -372,9 +373,9 @@ static void page_values(struct column *column, size_t at, size_t count)
 	}
 }
 
-static void pages_write(struct column *column)
+static void pages_write(struct column_writer *column)
 {
-	struct chunk *chunk = column->chunk;
+	struct column_chunk *chunk = column->chunk;
 	size_t at = 0, values;
 
 	chunk->data_at = (int64_t)(column->out->len);
@@ -389,7 +390,7 @@ static void pages_write(struct column *column)
 	}
 }
 
-static void dictionary_page(struct column *column, size_t count)
+static void dictionary_page(struct column_writer *column, size_t count)
 {
 	column->chunk->encoding = ENCODING_DICTIONARY;
 	column->chunk->dictionary_at = (int64_t)column->out->len;
@@ -397,7 +398,7 @@ static void dictionary_page(struct column *column, size_t count)
 	page_write(column, PAGE_DICTIONARY, count, ENCODING_PLAIN);
 }
 
-static void text_column(struct column *column)
+static void text_column(struct column_writer *column)
 {
 	const struct texts *texts = &column->values->texts;
 
@@ -410,9 +411,9 @@ static void text_column(struct column *column)
 	}
 }
 
-static void number_column(struct column *column, bool rises)
+static void number_column(struct column_writer *column, bool rises)
 {
-	const struct values *values = column->values;
+	const struct sheet_values *values = column->values;
 	struct dictionary dictionary;
 
 	gather_numbers(column);
@@ -431,13 +432,13 @@ static void number_column(struct column *column, bool rises)
 		column->chunk->encoding = ENCODING_DELTA;
 }
 
-void parquet_column(const struct values *values, size_t rows, bool rises, struct ZSTD_CCtx_s *zstd,
-		    struct buf *out, struct chunk *chunk)
+void parquet_column(const struct sheet_values *values, size_t rows, bool rises,
+		    struct ZSTD_CCtx_s *zstd, struct buf *out, struct column_chunk *chunk)
 {
-	struct column column = {
+	struct column_writer column = {
 		.values = values, .rows = rows, .zstd = zstd, .out = out, .chunk = chunk};
 
-	*chunk = (struct chunk){.dictionary_at = -1, .encoding = ENCODING_PLAIN};
+	*chunk = (struct column_chunk){.dictionary_at = -1, .encoding = ENCODING_PLAIN};
 	if (is_text(values))
 		text_column(&column);
 	else

@@ -143,7 +143,7 @@ static uint32_t number_entry(struct dictionary *dictionary, struct hash_index *i
 	return hash_index_add(index, hash, dictionary->count - 1);
 }
 
-bool dictionary_make(const struct values *values, const uint64_t *numbers, size_t count,
+bool dictionary_make(const struct sheet_values *values, const uint64_t *numbers, size_t count,
 		     struct dictionary *out)
 {
 	struct hash_index index = {0};

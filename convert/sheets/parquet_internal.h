@@ -33,7 +33,7 @@ enum parquet_encoding {
 enum { CODEC_ZSTD = 6, PAGE_DATA = 0, PAGE_DICTIONARY = 2 };
 
 /* What the footer says of one column of one row group; places count from the group's start. */
-struct chunk {
+struct column_chunk {
 	int64_t dictionary_at, data_at; /* dictionary_at -1: none */
 	int64_t bytes, plain_bytes;     /* with page headers; compressed, and not */
 	int64_t values, nulls;
@@ -45,10 +45,10 @@ struct chunk {
 
 struct ZSTD_CCtx_s;
 
-enum parquet_type parquet_type(const struct values *values);
+enum parquet_type parquet_type(const struct sheet_values *values);
 /* Adds the pages of one column of `rows` rows to `out` and tells of them in *chunk. */
-void parquet_column(const struct values *values, size_t rows, bool rises, struct ZSTD_CCtx_s *zstd,
-		    struct buf *out, struct chunk *chunk);
+void parquet_column(const struct sheet_values *values, size_t rows, bool rises,
+		    struct ZSTD_CCtx_s *zstd, struct buf *out, struct column_chunk *chunk);
 
 /* parquet_encode.c: runs of equal numbers, or numbers packed to `bits` bits (the RLE hybrid) */
 void rle_add(struct buf *out, const uint32_t *numbers, size_t count, unsigned bits);
@@ -65,7 +65,7 @@ struct dictionary {
 	size_t count, capacity;
 	uint32_t *entries; /* of each value */
 };
-bool dictionary_make(const struct values *values, const uint64_t *numbers, size_t count,
+bool dictionary_make(const struct sheet_values *values, const uint64_t *numbers, size_t count,
 		     struct dictionary *out);
 void dictionary_release(struct dictionary *dictionary);
 

@@ -15,7 +15,7 @@
 
 #include <sqlite3.h>
 
-struct target {
+struct sqlite_table {
 	char *name;
 	sqlite3_stmt *insert;
 };
@@ -24,7 +24,7 @@ struct sqlite {
 	struct tables_format of;
 	struct out out; /* only for its name */
 	sqlite3 *db;
-	struct target **targets;
+	struct sqlite_table **targets;
 	size_t count, capacity;
 	struct nameset names;      /* of tables */
 	struct nameset last_parts; /* ":switch" of "sched:switch", with how many tables have it */
@@ -36,12 +36,12 @@ static bool failed(struct sqlite *sqlite, struct error *err)
 	return error_set(err, ERR_IO, "%s: %s", sqlite->out.path, sqlite3_errmsg(sqlite->db));
 }
 
-static bool run(struct sqlite *sqlite, const char *sql, struct error *err)
+static bool run_sql(struct sqlite *sqlite, const char *sql, struct error *err)
 {
 	return sqlite3_exec(sqlite->db, sql, NULL, NULL, NULL) == SQLITE_OK || failed(sqlite, err);
 }
 
-static const char *type_name(const struct values *values)
+static const char *type_name(const struct sheet_values *values)
 {
 	if (values->list || values->kind == CELL_TEXT)
 		return "TEXT";
@@ -93,7 +93,7 @@ static size_t columns_of(const struct sheet *sheet, bool state)
 	return state ? STATE_VALUE + 1 : sheet->ncolumns;
 }
 
-static bool create(struct sqlite *sqlite, const struct sheet *sheet, struct target *target,
+static bool create(struct sqlite *sqlite, const struct sheet *sheet, struct sqlite_table *target,
 		   struct error *err)
 {
 	struct buf *sql = &sqlite->text;
@@ -110,7 +110,7 @@ static bool create(struct sqlite *sqlite, const struct sheet *sheet, struct targ
 			buf_printf(sql, " %s", type_name(&sheet->columns[i]));
 	}
 	buf_add_char(sql, ')');
-	if (!run(sqlite, sql->data, err))
+	if (!run_sql(sqlite, sql->data, err))
 		return false;
 	buf_clear(sql);
 	buf_add_text(sql, "INSERT INTO ");
@@ -123,9 +123,9 @@ static bool create(struct sqlite *sqlite, const struct sheet *sheet, struct targ
 	       failed(sqlite, err);
 }
 
-static struct target *target_of(struct sqlite *sqlite, struct sheet *sheet, struct error *err)
+static struct sqlite_table *target_of(struct sqlite *sqlite, struct sheet *sheet, struct error *err)
 {
-	struct target *target = sheet->file;
+	struct sqlite_table *target = sheet->file;
 
 	if (target)
 		return target;
@@ -144,8 +144,8 @@ static void bind_float(sqlite3_stmt *insert, int at, uint64_t bits)
 	sqlite3_bind_double(insert, at, number);
 }
 
-static void bind(struct sqlite *sqlite, sqlite3_stmt *insert, int at, const struct values *values,
-		 size_t row)
+static void bind(struct sqlite *sqlite, sqlite3_stmt *insert, int at,
+		 const struct sheet_values *values, size_t row)
 {
 	const char *text;
 	size_t len;
@@ -172,8 +172,8 @@ static void bind(struct sqlite *sqlite, sqlite3_stmt *insert, int at, const stru
 }
 
 /* The value of a state has the type that it has, as in SQL. */
-static void bind_state(struct sqlite *sqlite, sqlite3_stmt *insert, const struct values *columns,
-		       size_t row)
+static void bind_state(struct sqlite *sqlite, sqlite3_stmt *insert,
+		       const struct sheet_values *columns, size_t row)
 {
 	static const int typed[] = {STATE_INT, STATE_FLOAT, STATE_BOOL};
 	int from = STATE_VALUE;
@@ -187,7 +187,7 @@ static void bind_state(struct sqlite *sqlite, sqlite3_stmt *insert, const struct
 static bool write_rows(void *arg, struct sheet *sheet, struct error *err)
 {
 	struct sqlite *sqlite = arg;
-	struct target *target = target_of(sqlite, sheet, err);
+	struct sqlite_table *target = target_of(sqlite, sheet, err);
 	bool state = is_state(sheet);
 
 	if (!target)
@@ -246,7 +246,7 @@ static void *sqlite_open(const struct convert_options *options, struct error *er
 	bool ok = sqlite3_open_v2(sqlite->out.temporary, &sqlite->db,
 				  SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK ||
 		  failed(sqlite, err);
-	ok = ok && run(sqlite, prepares, err);
+	ok = ok && run_sql(sqlite, prepares, err);
 	if (ok)
 		return sqlite;
 	sqlite_close(sqlite);
@@ -280,7 +280,7 @@ static bool add_views(struct sqlite *sqlite, struct error *err)
 		shape_add_name(&sqlite->text, colon + 1);
 		buf_add_text(&sqlite->text, " AS SELECT * FROM ");
 		shape_add_name(&sqlite->text, name);
-		if (!run(sqlite, sqlite->text.data, err))
+		if (!run_sql(sqlite, sqlite->text.data, err))
 			return false;
 	}
 	return true;
@@ -291,7 +291,7 @@ static bool sqlite_finish(void *self, struct error *err)
 	struct sqlite *sqlite = self;
 
 	if (!tables_flush(sqlite->of.tables, err) || !add_views(sqlite, err) ||
-	    !run(sqlite, "COMMIT", err))
+	    !run_sql(sqlite, "COMMIT", err))
 		return false;
 	return out_finish(&sqlite->out, err);
 }

@@ -21,7 +21,7 @@ enum {
 	TABLES_BYTES = 48 << 20 /* of all */
 };
 
-struct group {
+struct table_group {
 	struct class_group classes;
 	struct shape *shape; /* NULL: no event yet */
 	struct sheet *sheet;
@@ -32,7 +32,7 @@ struct tables {
 	struct arena *arena;
 	struct class_group *named;
 	size_t nnamed;
-	struct group *groups;
+	struct table_group *groups;
 	size_t ngroups;
 	uint32_t *group_of; /* by class */
 	struct class_puts *classes;
@@ -60,7 +60,7 @@ struct tables *tables_new(const struct tables_options *options)
 	 * own */
 	size_t left = trace->nclasses;
 	for (size_t i = 0; i < tables->nnamed && left; i++) {
-		struct group *group = &tables->groups[tables->ngroups];
+		struct table_group *group = &tables->groups[tables->ngroups];
 		group->classes = tables->named[i];
 		for (size_t k = 0; k < group->classes.count; k++, left--)
 			tables->group_of[group->classes.classes[k]->index] =
@@ -178,7 +178,7 @@ static inline bool row_done(struct tables *tables, const struct sheet *sheet, si
 
 /* ---- events ---- */
 
-static inline void put_number(struct values *values, size_t row, bool known, uint64_t number)
+static inline void put_number(struct sheet_values *values, size_t row, bool known, uint64_t number)
 {
 	if (known)
 		values_number(values, row, number);
@@ -186,19 +186,19 @@ static inline void put_number(struct values *values, size_t row, bool known, uin
 		values_null(values, row);
 }
 
-static void put_time(struct values *values, size_t row, nstime t)
+static void put_time(struct sheet_values *values, size_t row, nstime t)
 {
 	put_number(values, row, t != NSTIME_MIN && t != NSTIME_MAX, (uint64_t)t);
 }
 
-static void put_text(struct values *values, size_t row, const char *text)
+static void put_text(struct sheet_values *values, size_t row, const char *text)
 {
 	values_text(values, row, text, strlen(text));
 }
 
 static void make_puts(struct tables *tables, const struct event_class *class)
 {
-	struct group *group = &tables->groups[tables->group_of[class->index]];
+	struct table_group *group = &tables->groups[tables->group_of[class->index]];
 	struct class_puts *puts = &tables->classes[class->index];
 
 	if (!group->shape) {
@@ -219,7 +219,7 @@ static void make_events(struct tables *tables)
 	sheet_describe(sheet, 5, "fields", CELL_TEXT, 0, false);
 }
 
-static size_t put_json(struct tables *tables, struct values *values, size_t row,
+static size_t put_json(struct tables *tables, struct sheet_values *values, size_t row,
 		       const struct fields *fields, unsigned scopes)
 {
 	if (!fields) {
@@ -318,7 +318,7 @@ static struct sheet *state_sheet(struct tables *tables)
 static void put_value(struct sheet *sheet, size_t row, const struct value *value,
 		      struct buf *scratch)
 {
-	struct values *values = sheet->columns;
+	struct sheet_values *values = sheet->columns;
 
 	buf_clear(scratch);
 	if (value_exists(value))

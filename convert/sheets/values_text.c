@@ -4,7 +4,7 @@
 #include "engine/base/quote.h"
 #include "engine/columns/json.h"
 
-bool values_are_numbers(const struct values *values)
+bool values_are_numbers(const struct sheet_values *values)
 {
 	return !values->list && (values->kind == CELL_INT || values->kind == CELL_UINT ||
 				 values->kind == CELL_TIME || values->kind == CELL_BOOL);
@@ -18,7 +18,7 @@ static void add_float(uint64_t bits, struct buf *out)
 	json_add_float(out, number);
 }
 
-static void add_number(const struct values *values, uint64_t number, struct buf *out)
+static void add_number(const struct sheet_values *values, uint64_t number, struct buf *out)
 {
 	if (values->kind == CELL_FLOAT)
 		add_float(number, out);
@@ -30,7 +30,7 @@ static void add_number(const struct values *values, uint64_t number, struct buf 
 		buf_add_i64(out, (int64_t)number);
 }
 
-static void add_list(const struct values *values, size_t row, struct buf *out)
+static void add_list(const struct sheet_values *values, size_t row, struct buf *out)
 {
 	size_t from = row ? values->list_ends[row - 1] : 0;
 
@@ -43,7 +43,7 @@ static void add_list(const struct values *values, size_t row, struct buf *out)
 	buf_add_char(out, ']');
 }
 
-void values_add_text(const struct values *values, size_t row, struct buf *out)
+void values_add_text(const struct sheet_values *values, size_t row, struct buf *out)
 {
 	const char *text;
 	double number;

@@ -6,8 +6,8 @@
 #include "engine/columns/sheet.h"
 
 /* Is there nothing in the text of any value that would have to be quoted? */
-bool values_are_numbers(const struct values *values);
+bool values_are_numbers(const struct sheet_values *values);
 /* Of a row that has a value. */
-void values_add_text(const struct values *values, size_t row, struct buf *out);
+void values_add_text(const struct sheet_values *values, size_t row, struct buf *out);
 
 #endif

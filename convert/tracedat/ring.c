@@ -28,7 +28,7 @@ struct ring_cpu {
 	size_t npages, capacity;
 };
 
-struct ring {
+struct ring_writer {
 	int fd;
 	bool big_endian;
 	unsigned head; /* bytes of a page in front of its entries */
@@ -55,7 +55,8 @@ static int open_nameless(const char *path)
 	return fd;
 }
 
-struct ring *ring_new(const char *path, bool big_endian, unsigned long_bytes, struct error *err)
+struct ring_writer *ring_new(const char *path, bool big_endian, unsigned long_bytes,
+			     struct error *err)
 {
 	int fd = open_nameless(path);
 
@@ -64,14 +65,14 @@ struct ring *ring_new(const char *path, bool big_endian, unsigned long_bytes, st
 			  strerror(errno));
 		return NULL;
 	}
-	struct ring *ring = mem_new(sizeof *ring);
+	struct ring_writer *ring = mem_new(sizeof *ring);
 	ring->fd = fd;
 	ring->big_endian = big_endian;
 	ring->head = 8 + long_bytes;
 	return ring;
 }
 
-void ring_free(struct ring *ring)
+void ring_free(struct ring_writer *ring)
 {
 	if (!ring)
 		return;
@@ -84,7 +85,7 @@ void ring_free(struct ring *ring)
 	mem_free(ring);
 }
 
-uint32_t ring_add_cpu(struct ring *ring)
+uint32_t ring_add_cpu(struct ring_writer *ring)
 {
 	*mem_push(ring->cpus, ring->ncpus, ring->capacity) = mem_new(sizeof **ring->cpus);
 	return (uint32_t)ring->ncpus - 1;
@@ -92,7 +93,7 @@ uint32_t ring_add_cpu(struct ring *ring)
 
 /* ---- pages ---- */
 
-static bool write_page(struct ring *ring, const uint8_t *page, struct error *err)
+static bool write_page(struct ring_writer *ring, const uint8_t *page, struct error *err)
 {
 	size_t done = 0;
 
@@ -109,7 +110,7 @@ static bool write_page(struct ring *ring, const uint8_t *page, struct error *err
 	return true;
 }
 
-static bool close_page(struct ring *ring, struct ring_cpu *cpu, struct error *err)
+static bool close_page(struct ring_writer *ring, struct ring_cpu *cpu, struct error *err)
 {
 	unsigned longs = ring->head - 8;
 	uint64_t commit = cpu->used;
@@ -128,7 +129,7 @@ static bool close_page(struct ring *ring, struct ring_cpu *cpu, struct error *er
 	return write_page(ring, cpu->page, err);
 }
 
-static void open_page(struct ring *ring, struct ring_cpu *cpu, uint64_t t)
+static void open_page(struct ring_writer *ring, struct ring_cpu *cpu, uint64_t t)
 {
 	memset(cpu->page, 0, sizeof cpu->page);
 	ring_put(cpu->page, t, 8, ring->big_endian);
@@ -140,20 +141,20 @@ static void open_page(struct ring *ring, struct ring_cpu *cpu, uint64_t t)
 	cpu->time = t;
 }
 
-static void put_word(struct ring *ring, struct ring_cpu *cpu, uint64_t word)
+static void put_word(struct ring_writer *ring, struct ring_cpu *cpu, uint64_t word)
 {
 	ring_put(cpu->page + ring->head + cpu->used, word, 4, ring->big_endian);
 	cpu->used += 4;
 }
 
-static void put_head(struct ring *ring, struct ring_cpu *cpu, unsigned type, uint64_t delta)
+static void put_head(struct ring_writer *ring, struct ring_cpu *cpu, unsigned type, uint64_t delta)
 {
 	put_word(ring, cpu,
 		 ring->big_endian ? (uint64_t)type << DELTA_BITS | delta : delta << 5 | type);
 }
 
-bool ring_add(struct ring *ring, uint32_t place, uint64_t t, const uint8_t *data, size_t size,
-	      bool *fits, struct error *err)
+bool ring_add(struct ring_writer *ring, uint32_t place, uint64_t t, const uint8_t *data,
+	      size_t size, bool *fits, struct error *err)
 {
 	struct ring_cpu *cpu = ring->cpus[place];
 	size_t whole = (size + 3) & ~(size_t)3;
@@ -185,7 +186,7 @@ bool ring_add(struct ring *ring, uint32_t place, uint64_t t, const uint8_t *data
 	return true;
 }
 
-bool ring_add_loss(struct ring *ring, uint32_t place, bool counted, uint64_t lost,
+bool ring_add_loss(struct ring_writer *ring, uint32_t place, bool counted, uint64_t lost,
 		   struct error *err)
 {
 	struct ring_cpu *cpu = ring->cpus[place];
@@ -198,7 +199,7 @@ bool ring_add_loss(struct ring *ring, uint32_t place, bool counted, uint64_t los
 	return true;
 }
 
-bool ring_finish(struct ring *ring, struct error *err)
+bool ring_finish(struct ring_writer *ring, struct error *err)
 {
 	for (size_t i = 0; i < ring->ncpus; i++) {
 		struct ring_cpu *cpu = ring->cpus[i];
@@ -210,12 +211,12 @@ bool ring_finish(struct ring *ring, struct error *err)
 	return true;
 }
 
-uint64_t ring_bytes(const struct ring *ring, uint32_t cpu)
+uint64_t ring_bytes(const struct ring_writer *ring, uint32_t cpu)
 {
 	return (uint64_t)ring->cpus[cpu]->npages * RING_PAGE;
 }
 
-bool ring_write(const struct ring *ring, uint32_t place, struct out *out, struct error *err)
+bool ring_write(const struct ring_writer *ring, uint32_t place, struct out *out, struct error *err)
 {
 	const struct ring_cpu *cpu = ring->cpus[place];
 	uint8_t page[RING_PAGE];

@@ -19,24 +19,24 @@
 
 enum { RING_PAGE = 4096 };
 
-struct ring;
+struct ring_writer;
 
 /* `path`: what is written in the end; the pages wait on its file system. Sizes of the target. */
-MUST_CHECK struct ring *ring_new(const char *path, bool big_endian, unsigned long_bytes,
-				 struct error *err);
-void ring_free(struct ring *ring); /* NULL is fine */
+MUST_CHECK struct ring_writer *ring_new(const char *path, bool big_endian, unsigned long_bytes,
+					struct error *err);
+void ring_free(struct ring_writer *ring); /* NULL is fine */
 /* A CPU with no pages yet; its place among them. */
-uint32_t ring_add_cpu(struct ring *ring);
+uint32_t ring_add_cpu(struct ring_writer *ring);
 /* *fits false: it is too long for a page, and was not taken. Times of a CPU should not fall. */
-MUST_CHECK bool ring_add(struct ring *ring, uint32_t cpu, uint64_t t, const uint8_t *data,
+MUST_CHECK bool ring_add(struct ring_writer *ring, uint32_t cpu, uint64_t t, const uint8_t *data,
 			 size_t size, bool *fits, struct error *err);
 /* Events are missing in front of the next one. */
-MUST_CHECK bool ring_add_loss(struct ring *ring, uint32_t cpu, bool counted, uint64_t lost,
+MUST_CHECK bool ring_add_loss(struct ring_writer *ring, uint32_t cpu, bool counted, uint64_t lost,
 			      struct error *err);
 /* No more come. */
-MUST_CHECK bool ring_finish(struct ring *ring, struct error *err);
-uint64_t ring_bytes(const struct ring *ring, uint32_t cpu);
-MUST_CHECK bool ring_write(const struct ring *ring, uint32_t cpu, struct out *out,
+MUST_CHECK bool ring_finish(struct ring_writer *ring, struct error *err);
+uint64_t ring_bytes(const struct ring_writer *ring, uint32_t cpu);
+MUST_CHECK bool ring_write(const struct ring_writer *ring, uint32_t cpu, struct out *out,
 			   struct error *err);
 /* The lowest `bytes` bytes of a number. */
 void ring_put(uint8_t *to, uint64_t number, unsigned bytes, bool big_endian);

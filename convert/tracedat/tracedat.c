@@ -36,7 +36,7 @@ enum {
 	OPTION_VERSION = 9
 };
 
-struct host {
+struct host_cpus {
 	uint32_t *places; /* by CPU: of the ring; NO_PLACE: none yet */
 	size_t count;
 };
@@ -46,9 +46,9 @@ struct tracedat {
 	bool is_folder;           /* of pages */
 	struct out_folder folder; /* of it */
 	struct out out;
-	struct ring *ring;
+	struct ring_writer *ring;
 	struct tracepoints *points;
-	struct host *hosts;    /* by part: the one of the first part of that host is used */
+	struct host_cpus *hosts; /* by part: the one of the first part of that host is used */
 	uint32_t *host_of;     /* by part */
 	uint32_t *without_cpu; /* by part: place in the ring */
 	nstime base;           /* stamps are times less this */
@@ -62,7 +62,7 @@ struct tracedat {
 
 /* ---- events ---- */
 
-static uint32_t *grown(struct host *host, uint32_t cpu)
+static uint32_t *grown(struct host_cpus *host, uint32_t cpu)
 {
 	size_t count = host->count;
 
@@ -75,7 +75,7 @@ static uint32_t *grown(struct host *host, uint32_t cpu)
 	return &host->places[cpu];
 }
 
-static uint32_t place_of(struct tracedat *dat, const struct stream *stream, int32_t cpu)
+static uint32_t cpu_place(struct tracedat *dat, const struct stream *stream, int32_t cpu)
 {
 	uint32_t *place = cpu >= 0 && cpu < CPUS_MOST
 				  ? grown(&dat->hosts[dat->host_of[stream->part]], (uint32_t)cpu)
@@ -100,7 +100,7 @@ static bool tracedat_event(void *self, nstime t, const struct stream *stream, in
 		dat->unsaid++;
 		return true;
 	}
-	if (!ring_add(dat->ring, place_of(dat, stream, cpu), (uint64_t)t - (uint64_t)dat->base,
+	if (!ring_add(dat->ring, cpu_place(dat, stream, cpu), (uint64_t)t - (uint64_t)dat->base,
 		      (const uint8_t *)dat->record.data, dat->record.len, &fits, err))
 		return false;
 	dat->too_long += !fits;
@@ -113,7 +113,7 @@ static bool tracedat_loss(void *self, const struct event *loss, struct error *er
 
 	if (loss->loss_kind != LOSS_TOLD)
 		return true;
-	return ring_add_loss(dat->ring, place_of(dat, loss->stream, loss->cpu),
+	return ring_add_loss(dat->ring, cpu_place(dat, loss->stream, loss->cpu),
 			     !loss->lost_unknown && loss->lost, loss->lost, err);
 }
 
@@ -487,7 +487,7 @@ static bool write_folder(struct tracedat *dat, const uint32_t *places, uint32_t 
 	return ok;
 }
 
-static void tell(const struct tracedat *dat)
+static void tell_left_out(const struct tracedat *dat)
 {
 	const struct notices *to = &dat->options->trace->notices;
 
@@ -521,7 +521,7 @@ static bool tracedat_finish(void *self, struct error *err)
 			  : write_file(dat, places, ncpus, err) && out_finish(&dat->out, err);
 	mem_free(places);
 	if (ok)
-		tell(dat);
+		tell_left_out(dat);
 	return ok;
 }
 

@@ -25,8 +25,8 @@ enum { COMMON_BYTES = 8, ID_FIRST = 10000, ID_MOST = 65535, LOCATED_BYTES = 4, D
 
 enum value_kind { VALUE_NUMBER, VALUE_CHARS, VALUE_BYTES, VALUE_NUMBERS };
 
-struct item {
-	const struct place *place;
+struct point_field {
+	const struct value_place *place;
 	const char *name;
 	enum value_kind kind;
 	uint32_t at;
@@ -38,7 +38,7 @@ struct made {
 	const struct event_class *class;
 	struct shape *shape;
 	const char *system, *name;
-	struct item *items;
+	struct point_field *items;
 	size_t nitems;
 	uint32_t bytes; /* before what is located */
 	struct field_path tid;
@@ -159,7 +159,7 @@ static uint8_t whole_bytes(uint32_t bits)
 }
 
 /* False: it is a float. */
-static bool describe_item(const struct field_class *class, struct item *item)
+static bool describe_item(const struct field_class *class, struct point_field *item)
 {
 	const struct field field = {.class = class};
 	const struct field_class *element = class->element;
@@ -186,7 +186,7 @@ static bool describe_item(const struct field_class *class, struct item *item)
 	return true;
 }
 
-static void place_item(struct made *made, struct item *item)
+static void place_item(struct made *made, struct point_field *item)
 {
 	uint32_t bytes = item->kind == VALUE_NUMBER ? item->bytes : LOCATED_BYTES;
 
@@ -222,7 +222,7 @@ static void describe_fields(struct tracepoints *all, struct made *made)
 	made->bytes = COMMON_BYTES;
 	for (size_t i = 0; i < shape->ncolumns; i++) {
 		const struct column *column = &shape->columns[i];
-		struct item item = {0};
+		struct point_field item = {0};
 		if (column->kind != COLUMN_FIELD || column->hidden)
 			continue;
 		item.place = &shape->places[column->field];
@@ -381,7 +381,7 @@ static void put_common(const struct tracepoints *all, const struct made *made,
 }
 
 /* The bytes that an item is said by, behind all that is there already. */
-static void put_data(const struct tracepoints *all, const struct item *item,
+static void put_data(const struct tracepoints *all, const struct point_field *item,
 		     const struct field *field, struct buf *scratch, struct buf *out)
 {
 	struct field_iter iter;
@@ -407,7 +407,7 @@ static void put_data(const struct tracepoints *all, const struct item *item,
 		buf_add_char(out, 0);
 }
 
-static bool put_item(const struct tracepoints *all, const struct item *item,
+static bool put_item(const struct tracepoints *all, const struct point_field *item,
 		     const struct fields *fields, struct buf *scratch, struct buf *out)
 {
 	size_t from = out->len;
@@ -464,7 +464,7 @@ bool tracepoints_record(struct tracepoints *all, const struct event_class *class
 
 /* ---- texts ---- */
 
-static void add_type(const struct item *item, struct buf *out)
+static void add_type(const struct point_field *item, struct buf *out)
 {
 	static const char *const prefix[] = {"", "__data_loc ", "__data_loc ", "__data_loc "};
 	const char *brackets = item->kind == VALUE_NUMBER ? "" : "[]";
@@ -476,7 +476,7 @@ static void add_type(const struct item *item, struct buf *out)
 		buf_printf(out, "%c%d%s", item->is_signed ? 's' : 'u', item->bytes * 8, brackets);
 }
 
-static void add_conversion(const struct item *item, struct buf *out)
+static void add_conversion(const struct point_field *item, struct buf *out)
 {
 	const char *longs = item->bytes == 8 ? "ll" : "";
 
@@ -488,7 +488,7 @@ static void add_conversion(const struct item *item, struct buf *out)
 		buf_printf(out, "%s=%%%s%c", item->name, longs, item->is_signed ? 'd' : 'u');
 }
 
-static void add_argument(const struct item *item, struct buf *out)
+static void add_argument(const struct point_field *item, struct buf *out)
 {
 	const char *name = item->name;
 
@@ -517,7 +517,7 @@ static void add_made(const struct made *made, uint32_t id, struct buf *out)
 		   "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n",
 		   made->name, id);
 	for (size_t i = 0; i < made->nitems; i++) {
-		const struct item *item = &made->items[i];
+		const struct point_field *item = &made->items[i];
 		bool number = item->kind == VALUE_NUMBER;
 		buf_add_text(out, i ? "\tfield:" : "\n\tfield:");
 		add_type(item, out);

@@ -18,21 +18,21 @@
 
 enum { FIRST_BYTES = 1024 - 32, BLOCK_BYTES = 16384 - 32, KEPT_BYTES = 65536 };
 
-struct block {
-	struct block *next;
+struct arena_block {
+	struct arena_block *next;
 	size_t size, used;
 	alignas(max_align_t) uint8_t bytes[];
 };
 
 struct arena {
-	struct block *blocks;
+	struct arena_block *blocks;
 	size_t used;
 };
 
 /* Not cleared: what is allocated is, and pages that nothing is in stay untouched. */
-static struct block *block_new(size_t size)
+static struct arena_block *block_new(size_t size)
 {
-	struct block *block = mem_resize(NULL, 1, sizeof *block + size);
+	struct arena_block *block = mem_resize(NULL, 1, sizeof *block + size);
 
 	block->next = NULL;
 	block->size = size;
@@ -48,10 +48,10 @@ struct arena *arena_new(void)
 	return arena;
 }
 
-static void blocks_free(struct block *block)
+static void blocks_free(struct arena_block *block)
 {
 	while (block) {
-		struct block *next = block->next;
+		struct arena_block *next = block->next;
 		mem_free(block);
 		block = next;
 	}
@@ -67,12 +67,12 @@ void arena_free(struct arena *arena)
 
 void arena_reset(struct arena *arena)
 {
-	struct block *kept = NULL;
+	struct arena_block *kept = NULL;
 
-	for (struct block *block = arena->blocks; block; block = block->next)
+	for (struct arena_block *block = arena->blocks; block; block = block->next)
 		if (block->size <= KEPT_BYTES && (!kept || block->size > kept->size))
 			kept = block;
-	for (struct block *block = arena->blocks, *next; block; block = next) {
+	for (struct arena_block *block = arena->blocks, *next; block; block = next) {
 		next = block->next;
 		if (block != kept)
 			mem_free(block);
@@ -94,9 +94,9 @@ static size_t block_size(const struct arena *arena, size_t least)
 }
 
 /* Not cleared. */
-static void *take(struct arena *arena, size_t size)
+static void *take_bytes(struct arena *arena, size_t size)
 {
-	struct block *block = arena->blocks;
+	struct arena_block *block = arena->blocks;
 	size_t rounded = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
 
 	if (rounded < size)
@@ -114,7 +114,7 @@ static void *take(struct arena *arena, size_t size)
 
 void *arena_alloc(struct arena *arena, size_t size)
 {
-	return memset(take(arena, size), 0, size);
+	return memset(take_bytes(arena, size), 0, size);
 }
 
 /* SIZE_MAX: it does not fit in a number. */
@@ -132,14 +132,14 @@ void *arena_array(struct arena *arena, size_t count, size_t size)
 
 void *arena_copy(struct arena *arena, const void *from, size_t count, size_t size)
 {
-	void *to = take(arena, product(count, size));
+	void *to = take_bytes(arena, product(count, size));
 
 	return count ? memcpy(to, from, count * size) : to;
 }
 
 char *arena_strndup(struct arena *arena, const char *text, size_t len)
 {
-	char *copy = take(arena, len + 1);
+	char *copy = take_bytes(arena, len + 1);
 
 	memcpy(copy, text, len);
 	copy[len] = 0;
@@ -151,7 +151,7 @@ void *arena_grow(struct arena *arena, void *array, size_t count, size_t *capacit
 	if (count < *capacity)
 		return array;
 	*capacity = *capacity ? *capacity * 2 : 16;
-	uint8_t *grown = take(arena, product(*capacity, size));
+	uint8_t *grown = take_bytes(arena, product(*capacity, size));
 	if (count)
 		memcpy(grown, array, count * size);
 	memset(grown + count * size, 0, (*capacity - count) * size);

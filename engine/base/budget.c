@@ -188,7 +188,7 @@ static size_t megabytes(size_t bytes)
 	return (bytes + MEGABYTE - 1) / MEGABYTE;
 }
 
-static void tell(const struct memory_used *used)
+static void put_message(const struct memory_used *used)
 {
 	const struct grown *grown = largest();
 	size_t limit = most.anonymous;
@@ -222,7 +222,7 @@ bool budget_is_over(void)
 	used = memory_used();
 	if ((used.anonymous > most.anonymous || used.size > most.size || used.data > most.data) &&
 	    !atomic_exchange(&telling, true)) {
-		tell(&used);
+		put_message(&used);
 		atomic_store(&over, true);
 	}
 	return atomic_load(&over);

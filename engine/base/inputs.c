@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct input {
+struct input_id {
 	dev_t device;
 	ino_t inode;
 };
@@ -18,7 +18,7 @@ struct input {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool recording;
 static struct hash_index places; /* under the lock */
-static struct input *items;
+static struct input_id *items;
 static size_t count, capacity;
 
 void inputs_record(void)
@@ -31,22 +31,22 @@ void inputs_record(void)
 }
 
 /* Under the lock. */
-static uint32_t find(const struct stat *about, uint64_t *hash)
+static uint32_t find_input(const struct stat *about, uint64_t *hash)
 {
 	*hash = hash_number(hash_number((uint64_t)about->st_dev) + (uint64_t)about->st_ino);
 	return hash_index_find(&places, *hash, i,
 			       items[i].device == about->st_dev && items[i].inode == about->st_ino);
 }
 
-static void add(const struct stat *about)
+static void add_input(const struct stat *about)
 {
 	uint64_t hash;
 
 	if (!atomic_load(&recording) || !about->st_nlink)
 		return;
 	pthread_mutex_lock(&lock);
-	if (find(about, &hash) == HASH_INDEX_NONE) {
-		*mem_push(items, count, capacity) = (struct input){about->st_dev, about->st_ino};
+	if (find_input(about, &hash) == HASH_INDEX_NONE) {
+		*mem_push(items, count, capacity) = (struct input_id){about->st_dev, about->st_ino};
 		hash_index_add(&places, hash, (uint32_t)(count - 1));
 	}
 	pthread_mutex_unlock(&lock);
@@ -55,7 +55,7 @@ static void add(const struct stat *about)
 void inputs_add(const struct stat *about)
 {
 	if (S_ISREG(about->st_mode))
-		add(about);
+		add_input(about);
 }
 
 void inputs_add_fd(int fd)
@@ -79,7 +79,7 @@ void inputs_add_folder(const char *path)
 	struct stat about;
 
 	if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
-		add(&about);
+		add_input(&about);
 }
 
 static bool is_read(const struct stat *about)
@@ -87,7 +87,7 @@ static bool is_read(const struct stat *about)
 	uint64_t hash;
 
 	pthread_mutex_lock(&lock);
-	bool read = find(about, &hash) != HASH_INDEX_NONE;
+	bool read = find_input(about, &hash) != HASH_INDEX_NONE;
 	pthread_mutex_unlock(&lock);
 	return read;
 }

@@ -26,7 +26,7 @@ void large_limit(size_t anonymous)
 }
 
 /* Under the lock. MOST: there is none. */
-static unsigned place_of(const void *block)
+static unsigned find_block(const void *block)
 {
 	unsigned i = 0;
 
@@ -35,10 +35,10 @@ static unsigned place_of(const void *block)
 	return i < used ? i : MOST;
 }
 
-static bool add(const struct paged *paged)
+static bool add_paged(const struct paged *paged)
 {
 	pthread_mutex_lock(&lock);
-	unsigned i = place_of(NULL);
+	unsigned i = find_block(NULL);
 	if (i == MOST && used < MOST)
 		i = used++;
 	if (i < MOST) {
@@ -58,7 +58,7 @@ void *large_new(size_t size, bool must)
 		return NULL;
 	if (!paged_map(&paged, size))
 		return NULL;
-	if (add(&paged))
+	if (add_paged(&paged))
 		return paged.bytes;
 	paged_free(&paged);
 	return NULL;
@@ -67,7 +67,7 @@ void *large_new(size_t size, bool must)
 bool large_find(const void *block)
 {
 	pthread_mutex_lock(&lock);
-	bool found = place_of(block) < MOST;
+	bool found = find_block(block) < MOST;
 	pthread_mutex_unlock(&lock);
 	return found;
 }
@@ -75,7 +75,7 @@ bool large_find(const void *block)
 size_t large_size(const void *block)
 {
 	pthread_mutex_lock(&lock);
-	size_t size = blocks[place_of(block)].size;
+	size_t size = blocks[find_block(block)].size;
 	pthread_mutex_unlock(&lock);
 	return size;
 }
@@ -83,7 +83,7 @@ size_t large_size(const void *block)
 void *large_resize(void *block, size_t size)
 {
 	pthread_mutex_lock(&lock);
-	struct paged *paged = &blocks[place_of(block)];
+	struct paged *paged = &blocks[find_block(block)];
 	void *bytes = paged_remap(paged, size) ? paged->bytes : NULL;
 	pthread_mutex_unlock(&lock);
 	return bytes;
@@ -92,7 +92,7 @@ void *large_resize(void *block, size_t size)
 void large_free(void *block)
 {
 	pthread_mutex_lock(&lock);
-	unsigned i = place_of(block);
+	unsigned i = find_block(block);
 	struct paged paged = blocks[i];
 	blocks[i] = (struct paged){0};
 	atomic_fetch_sub(&large_count, 1);

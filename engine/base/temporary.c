@@ -25,7 +25,7 @@
 enum { SLOTS = 64, TRIES = 64 };
 enum slot_state { EMPTY, TAKEN, NOTED };
 
-static struct slot {
+static struct temporary_slot {
 	_Atomic int state;
 	bool folder;
 	char path[PATH_MAX];

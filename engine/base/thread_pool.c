@@ -6,14 +6,14 @@
 
 #include <stdbool.h>
 
-struct work {
+struct pool_work {
 	void (*run)(void *arg);
 	void *arg;
 };
 
 struct thread_pool {
 	struct workers workers; /* `changed`: something came, was taken or was done, or the end */
-	struct work *ring;
+	struct pool_work *ring;
 	unsigned first, count, capacity, busy;
 	bool ended;
 };
@@ -30,7 +30,7 @@ static void do_works(void *arg, unsigned i)
 			pthread_cond_wait(&workers->changed, &workers->lock);
 		if (!pool->count)
 			break;
-		struct work work = pool->ring[pool->first];
+		struct pool_work work = pool->ring[pool->first];
 		pool->first = (pool->first + 1) % pool->capacity;
 		pool->count--;
 		pool->busy++;
@@ -66,7 +66,7 @@ void thread_pool_add(struct thread_pool *pool, void (*run)(void *arg), void *arg
 	pthread_mutex_lock(&workers->lock);
 	while (pool->count == pool->capacity)
 		pthread_cond_wait(&workers->changed, &workers->lock);
-	pool->ring[(pool->first + pool->count++) % pool->capacity] = (struct work){run, arg};
+	pool->ring[(pool->first + pool->count++) % pool->capacity] = (struct pool_work){run, arg};
 	pthread_cond_broadcast(&workers->changed);
 	pthread_mutex_unlock(&workers->lock);
 }

@@ -46,7 +46,7 @@ static const char *bare_name(const char *name)
 }
 
 /* Groups by name; traces have hundreds of classes and more. */
-struct groups {
+struct class_groups {
 	struct class_group *items;
 	size_t count, capacity;
 	struct hash_index index;
@@ -61,13 +61,14 @@ static uint64_t name_hash(const char *name)
 	return hash;
 }
 
-static uint32_t group_find(const struct groups *groups, const char *name)
+static uint32_t group_find(const struct class_groups *groups, const char *name)
 {
 	return hash_index_find(&groups->index, name_hash(name), i,
 			       shape_same_name(groups->items[i].name, name));
 }
 
-static void group_add(struct groups *groups, const char *name, const struct event_class *class)
+static void group_add(struct class_groups *groups, const char *name,
+		      const struct event_class *class)
 {
 	uint32_t at = group_find(groups, name);
 
@@ -83,7 +84,7 @@ static void group_add(struct groups *groups, const char *name, const struct even
 
 void class_groups_make(const struct trace *trace, struct class_group **out, size_t *count)
 {
-	struct groups groups = {0};
+	struct class_groups groups = {0};
 	size_t whole;
 
 	for (size_t i = 0; i < trace->nclasses; i++)
@@ -119,7 +120,7 @@ struct leaf {
 };
 
 /* Where the columns of one class are found; rows of places follow when all are known. */
-struct build {
+struct shape_builder {
 	struct shape *shape;
 	struct known_column {
 		enum scope scope;
@@ -131,7 +132,7 @@ struct build {
 	struct hash_index ways;  /* of what is known */
 	struct found {
 		uint32_t row, field;
-		struct place place;
+		struct value_place place;
 	} * found;
 	size_t nfound, found_capacity;
 	uint32_t row;
@@ -143,12 +144,12 @@ static void column_add(struct shape *shape, const struct column *column)
 }
 
 /* A column that stands in the shape now has its name. */
-static void name_taken(struct build *build, size_t column)
+static void name_taken(struct shape_builder *build, size_t column)
 {
 	hash_index_add(&build->names, name_hash(build->shape->columns[column].name), column);
 }
 
-static bool has_column(const struct build *build, const char *name)
+static bool has_column(const struct shape_builder *build, const char *name)
 {
 	const struct column *columns = build->shape->columns;
 
@@ -156,7 +157,7 @@ static bool has_column(const struct build *build, const char *name)
 			       shape_same_name(columns[i].name, name)) != HASH_INDEX_NONE;
 }
 
-static const char *free_name(struct build *build, const char *way, enum scope scope)
+static const char *free_name(struct shape_builder *build, const char *way, enum scope scope)
 {
 	struct shape *shape = build->shape;
 	static const char *const before[SCOPE_COUNT] = {[SCOPE_PACKET_CONTEXT] = "packet_",
@@ -201,7 +202,7 @@ static bool is_hex(const struct field_class *class)
 }
 
 /* The field's number; its column is there afterwards. */
-static uint32_t field_column(struct build *build, const struct leaf *leaf)
+static uint32_t field_column(struct shape_builder *build, const struct leaf *leaf)
 {
 	struct shape *shape = build->shape;
 	const char *type = type_of(leaf->class);
@@ -242,10 +243,10 @@ static uint32_t field_column(struct build *build, const struct leaf *leaf)
 	return (uint32_t)build->nknown - 1;
 }
 
-static void add_leaf(struct build *build, const struct leaf *leaf)
+static void add_leaf(struct shape_builder *build, const struct leaf *leaf)
 {
-	struct place place = {leaf->class, leaf->scope, leaf->class->slot, leaf->chosen,
-			      leaf->nchosen};
+	struct value_place place = {leaf->class, leaf->scope, leaf->class->slot, leaf->chosen,
+				    leaf->nchosen};
 
 	*mem_push(build->found, build->nfound, build->found_capacity) =
 		(struct found){build->row, field_column(build, leaf), place};
@@ -253,7 +254,7 @@ static void add_leaf(struct build *build, const struct leaf *leaf)
 
 enum { DEPTH_MAX = 16 }; /* structures deeper than that are shown as one JSON text */
 
-static void add_tree(struct build *build, const struct leaf *at, unsigned depth)
+static void add_tree(struct shape_builder *build, const struct leaf *at, unsigned depth)
 {
 	const struct field_class *class = at->class;
 	struct arena *arena = build->shape->arena;
@@ -283,7 +284,8 @@ static void add_tree(struct build *build, const struct leaf *at, unsigned depth)
 	}
 }
 
-static void add_scope(struct build *build, const struct class_group *group, enum scope scope)
+static void add_scope(struct shape_builder *build, const struct class_group *group,
+		      enum scope scope)
 {
 	for (size_t i = 0; i < group->count; i++) {
 		struct leaf root = {"", scope, group->classes[i]->scope[scope], NULL, 0};
@@ -322,7 +324,7 @@ uint32_t shape_row_sparse(const struct shape *shape, uint32_t class)
 	return found ? found->row : 0;
 }
 
-static void add_places(struct build *build, const struct class_group *group)
+static void add_places(struct shape_builder *build, const struct class_group *group)
 {
 	struct shape *shape = build->shape;
 
@@ -338,7 +340,7 @@ static void add_places(struct build *build, const struct class_group *group)
 
 static void add_fields(struct shape *shape, const struct class_group *group)
 {
-	struct build build = {.shape = shape};
+	struct shape_builder build = {.shape = shape};
 
 	for (size_t i = 0; i < shape->ncolumns; i++)
 		name_taken(&build, i);
@@ -411,7 +413,7 @@ void shape_free(struct shape *shape)
 	mem_free(shape);
 }
 
-bool place_field(const struct place *place, const struct fields *fields, struct field *out)
+bool place_field(const struct value_place *place, const struct fields *fields, struct field *out)
 {
 	const struct slot *slot = place_slot(place, fields);
 	bool packet = place->scope == SCOPE_PACKET_CONTEXT;

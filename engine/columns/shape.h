@@ -51,7 +51,7 @@ struct chosen {
 	uint32_t slot, option;
 };
 
-struct place {
+struct value_place {
 	const struct field_class *class; /* NULL: the class has no such field */
 	enum scope scope;
 	uint32_t slot;
@@ -70,7 +70,7 @@ struct shape {
 	struct shape_row {
 		uint32_t class, row;
 	} * sparse;           /* of many classes, instead of `row`; by rising class */
-	struct place *places; /* nfields a row */
+	struct value_place *places; /* nfields a row */
 };
 
 /* The classes of one name. */
@@ -104,7 +104,8 @@ static inline uint32_t shape_row(const struct shape *shape, uint32_t class)
 }
 
 /* The slot of a place in these fields; NULL: not there in this event. */
-static inline const struct slot *place_slot(const struct place *place, const struct fields *fields)
+static inline const struct slot *place_slot(const struct value_place *place,
+					    const struct fields *fields)
 {
 	const struct slot *slots;
 
@@ -119,6 +120,6 @@ static inline const struct slot *place_slot(const struct place *place, const str
 }
 
 /* The value at a place as a field; false: not there. */
-bool place_field(const struct place *place, const struct fields *fields, struct field *out);
+bool place_field(const struct value_place *place, const struct fields *fields, struct field *out);
 
 #endif

@@ -25,7 +25,7 @@ struct sheet *sheet_new(const char *name, size_t ncolumns)
 void sheet_describe(struct sheet *sheet, size_t column, const char *name, enum cell_kind kind,
 		    unsigned bits, bool list)
 {
-	struct values *values = &sheet->columns[column];
+	struct sheet_values *values = &sheet->columns[column];
 
 	values->name = name;
 	values->kind = kind;
@@ -34,7 +34,7 @@ void sheet_describe(struct sheet *sheet, size_t column, const char *name, enum c
 	values->wide = kind == CELL_TIME || (bits > 32 && kind != CELL_TEXT && kind != CELL_BYTES);
 }
 
-static void values_release(struct values *values)
+static void values_release(struct sheet_values *values)
 {
 	mem_free(values->present);
 	mem_free(values->all);
@@ -60,7 +60,7 @@ void sheet_clear(struct sheet *sheet)
 {
 	sheet->rows = 0;
 	for (size_t i = 0; i < sheet->ncolumns; i++) {
-		struct values *values = &sheet->columns[i];
+		struct sheet_values *values = &sheet->columns[i];
 		struct texts *texts = &values->texts;
 		values->has_null = false;
 		buf_clear(&values->elements);
@@ -78,7 +78,7 @@ size_t sheet_bytes(const struct sheet *sheet)
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < sheet->ncolumns; i++) {
-		const struct values *values = &sheet->columns[i];
+		const struct sheet_values *values = &sheet->columns[i];
 		bytes += sheet->rows * (values->wide ? 9 : 5) + values->elements.len +
 			 values->texts.bytes.len + values->texts.count * 4;
 	}
@@ -103,7 +103,7 @@ void sheet_grow(struct sheet *sheet)
 	size_t capacity = sheet->capacity ? sheet->capacity * 2 : FIRST_ROWS;
 
 	for (size_t i = 0; i < sheet->ncolumns; i++) {
-		struct values *values = &sheet->columns[i];
+		struct sheet_values *values = &sheet->columns[i];
 		values->present = mem_resize(values->present, capacity, 1);
 		values->all = mem_resize(values->all, capacity, values->wide ? 8 : 4);
 		if (values->list)
@@ -141,7 +141,7 @@ static uint32_t add_text(struct texts *texts, const void *bytes, size_t len)
 		       : hash_index_add(&texts->index, hash, entry_add(texts, bytes, len));
 }
 
-static uint32_t entry_of(struct values *values, const void *bytes, size_t len)
+static uint32_t entry_of(struct sheet_values *values, const void *bytes, size_t len)
 {
 	struct texts *texts = &values->texts;
 	struct buf mended = {0};
@@ -156,7 +156,7 @@ static uint32_t entry_of(struct values *values, const void *bytes, size_t len)
 	return entry;
 }
 
-void values_text(struct values *values, size_t row, const void *bytes, size_t len)
+void values_text(struct sheet_values *values, size_t row, const void *bytes, size_t len)
 {
 	struct texts *texts = &values->texts;
 	bool before = row && values->present[row - 1] && !texts->plain;
@@ -167,7 +167,7 @@ void values_text(struct values *values, size_t row, const void *bytes, size_t le
 				     : entry_of(values, bytes, len);
 }
 
-uint32_t values_symbol_entry(struct values *values, uint32_t symbol, const char *text)
+uint32_t values_symbol_entry(struct sheet_values *values, uint32_t symbol, const char *text)
 {
 	struct texts *texts = &values->texts;
 	uint32_t entry = entry_of(values, text, strlen(text));
@@ -178,7 +178,7 @@ uint32_t values_symbol_entry(struct values *values, uint32_t symbol, const char 
 	return entry;
 }
 
-void values_float(struct values *values, size_t row, double number)
+void values_float(struct sheet_values *values, size_t row, double number)
 {
 	float narrow = (float)number;
 	uint64_t bits = 0;
@@ -192,7 +192,7 @@ void values_float(struct values *values, size_t row, double number)
 
 /* ---- lists ---- */
 
-void values_element(struct values *values, uint64_t number)
+void values_element(struct sheet_values *values, uint64_t number)
 {
 	uint32_t narrow = (uint32_t)number;
 	double real;
@@ -209,7 +209,7 @@ void values_element(struct values *values, uint64_t number)
 		buf_add(&values->elements, &narrow, 4);
 }
 
-void values_list_end(struct values *values, size_t row)
+void values_list_end(struct sheet_values *values, size_t row)
 {
 	values->present[row] = 1;
 	values->list_ends[row] = (uint32_t)(values->elements.len / (values->wide ? 8 : 4));
@@ -217,7 +217,7 @@ void values_list_end(struct values *values, size_t row)
 
 /* ---- reading ---- */
 
-static uint64_t widened(const struct values *values, uint32_t number)
+static uint64_t widened(const struct sheet_values *values, uint32_t number)
 {
 	float narrow;
 	double wide;
@@ -233,12 +233,12 @@ static uint64_t widened(const struct values *values, uint32_t number)
 	return bits;
 }
 
-uint64_t values_get(const struct values *values, size_t row)
+uint64_t values_get(const struct sheet_values *values, size_t row)
 {
 	return values->wide ? values->numbers[row] : widened(values, values->narrow[row]);
 }
 
-uint64_t values_get_element(const struct values *values, size_t i)
+uint64_t values_get_element(const struct sheet_values *values, size_t i)
 {
 	uint64_t number;
 	uint32_t narrow;

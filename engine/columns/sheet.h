@@ -41,7 +41,7 @@ struct texts {
 	size_t nsymbols;
 };
 
-struct values {
+struct sheet_values {
 	const char *name;
 	enum cell_kind kind;
 	uint8_t bits;  /* INT, UINT, FLOAT */
@@ -62,7 +62,7 @@ struct values {
 
 struct sheet {
 	const char *name; /* what its columns and it are called lives as long as the table */
-	struct values *columns;
+	struct sheet_values *columns;
 	size_t ncolumns;
 	size_t rows, capacity;
 	bool own;      /* not of an event class: state, losses, events */
@@ -91,7 +91,7 @@ static inline size_t sheet_row(struct sheet *sheet)
 	return sheet->rows++;
 }
 
-static inline void values_number(struct values *values, size_t row, uint64_t number)
+static inline void values_number(struct sheet_values *values, size_t row, uint64_t number)
 {
 	if (values->wide)
 		values->numbers[row] = number;
@@ -100,7 +100,7 @@ static inline void values_number(struct values *values, size_t row, uint64_t num
 	values->present[row] = 1;
 }
 
-static inline void values_null(struct values *values, size_t row)
+static inline void values_null(struct sheet_values *values, size_t row)
 {
 	values->has_null = true;
 	values->present[row] = 0;
@@ -112,10 +112,10 @@ static inline void values_null(struct values *values, size_t row)
 		values->list_ends[row] = row ? values->list_ends[row - 1] : 0;
 }
 
-uint32_t values_symbol_entry(struct values *values, uint32_t symbol, const char *text);
+uint32_t values_symbol_entry(struct sheet_values *values, uint32_t symbol, const char *text);
 
 /* A text that has a small number, always the same one. */
-static inline void values_symbol(struct values *values, size_t row, uint32_t symbol,
+static inline void values_symbol(struct sheet_values *values, size_t row, uint32_t symbol,
 				 const char *text)
 {
 	struct texts *texts = &values->texts;
@@ -126,11 +126,11 @@ static inline void values_symbol(struct values *values, size_t row, uint32_t sym
 }
 
 /* Bytes of CELL_TEXT that are not UTF-8 become the characters U+0080 to U+00FF. */
-void values_text(struct values *values, size_t row, const void *bytes, size_t len);
-void values_float(struct values *values, size_t row, double number);
+void values_text(struct sheet_values *values, size_t row, const void *bytes, size_t len);
+void values_float(struct sheet_values *values, size_t row, double number);
 /* An element of this row's list; then, always, values_list_end(). */
-void values_element(struct values *values, uint64_t number);
-void values_list_end(struct values *values, size_t row);
+void values_element(struct sheet_values *values, uint64_t number);
+void values_list_end(struct sheet_values *values, size_t row);
 
 static inline const char *texts_get(const struct texts *texts, uint32_t entry, size_t *len)
 {
@@ -141,8 +141,8 @@ static inline const char *texts_get(const struct texts *texts, uint32_t entry, s
 }
 
 /* Value of a row: sign-extended where it is signed, a float's bits as a double's. */
-uint64_t values_get(const struct values *values, size_t row);
+uint64_t values_get(const struct sheet_values *values, size_t row);
 /* Element i of all lists, likewise. */
-uint64_t values_get_element(const struct values *values, size_t i);
+uint64_t values_get_element(const struct sheet_values *values, size_t i);
 
 #endif

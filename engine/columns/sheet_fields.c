@@ -9,7 +9,7 @@
 #include "engine/base/bitset.h"
 #include "engine/columns/json.h"
 
-struct type {
+struct cell_type {
 	enum cell_kind kind;
 	unsigned bits;
 	bool list;
@@ -20,12 +20,12 @@ static unsigned whole_bits(uint32_t bits)
 	return bits <= 8 ? 8 : bits <= 16 ? 16 : bits <= 32 ? 32 : 64;
 }
 
-static struct type scalar_type(const struct field_class *class)
+static struct cell_type scalar_type(const struct field_class *class)
 {
 	if (class->kind == FIELD_FLOAT)
-		return (struct type){CELL_FLOAT, class->bits <= 32 ? 32 : 64, false};
-	return (struct type){class->is_signed ? CELL_INT : CELL_UINT, whole_bits(class->bits),
-			     false};
+		return (struct cell_type){CELL_FLOAT, class->bits <= 32 ? 32 : 64, false};
+	return (struct cell_type){class->is_signed ? CELL_INT : CELL_UINT, whole_bits(class->bits),
+				  false};
 }
 
 static bool is_list(const struct field_class *class)
@@ -36,10 +36,10 @@ static bool is_list(const struct field_class *class)
 	       (element->kind == FIELD_INT || element->kind == FIELD_FLOAT);
 }
 
-static struct type type_of(const struct field_class *class)
+static struct cell_type type_of(const struct field_class *class)
 {
 	struct field field = {.class = class};
-	struct type type = {CELL_TEXT, 0, false};
+	struct cell_type type = {CELL_TEXT, 0, false};
 
 	if (class->kind == FIELD_INT || class->kind == FIELD_FLOAT)
 		return scalar_type(class);
@@ -54,9 +54,9 @@ static struct type type_of(const struct field_class *class)
 	return type;
 }
 
-static struct type common_type(struct type a, struct type b)
+static struct cell_type common_type(struct cell_type a, struct cell_type b)
 {
-	struct type text = {CELL_TEXT, 0, false};
+	struct cell_type text = {CELL_TEXT, 0, false};
 
 	if (a.kind == b.kind && a.list == b.list) {
 		a.bits = a.bits > b.bits ? a.bits : b.bits;
@@ -68,17 +68,17 @@ static struct type common_type(struct type a, struct type b)
 	unsigned bits = a.kind == CELL_INT ? a.bits : b.bits;
 	if (!integers || a.list || b.list || least > 64)
 		return text;
-	return (struct type){CELL_INT, bits > least ? bits : least, false};
+	return (struct cell_type){CELL_INT, bits > least ? bits : least, false};
 }
 
-static struct type column_type(const struct shape *shape, const struct class_group *group,
-			       uint32_t field)
+static struct cell_type column_type(const struct shape *shape, const struct class_group *group,
+				    uint32_t field)
 {
-	struct type type = {CELL_TEXT, 0, false};
+	struct cell_type type = {CELL_TEXT, 0, false};
 	bool first = true;
 
 	for (size_t i = 0; i < group->count; i++) {
-		const struct place *place = &shape->places[i * shape->nfields + field];
+		const struct value_place *place = &shape->places[i * shape->nfields + field];
 		if (!place->class)
 			continue;
 		type = first ? type_of(place->class) : common_type(type, type_of(place->class));
@@ -150,10 +150,10 @@ static bool is_number(enum cell_kind kind)
 	return kind != CELL_TEXT && kind != CELL_BYTES;
 }
 
-static struct put put_of(const struct event_class *class, const struct place *place,
+static struct put put_of(const struct event_class *class, const struct value_place *place,
 			 const struct sheet *sheet, uint32_t column, bool label)
 {
-	const struct values *values = &sheet->columns[column];
+	const struct sheet_values *values = &sheet->columns[column];
 	bool own = place->scope != SCOPE_PACKET_CONTEXT && !place->nchosen;
 	struct put put = {PUT_VALUE, column, 0, place};
 
@@ -172,7 +172,7 @@ static struct put put_of(const struct event_class *class, const struct place *pl
 void fields_puts(const struct shape *shape, const struct event_class *class, const uint64_t *wanted,
 		 const struct sheet *sheet, struct arena *arena, struct class_puts *out)
 {
-	const struct place *row =
+	const struct value_place *row =
 		shape->places + (shape_row(shape, class->index) - 1) * (size_t)shape->nfields;
 	uint32_t at = COLUMNS_OWN;
 
@@ -190,7 +190,7 @@ void fields_puts(const struct shape *shape, const struct event_class *class, con
 
 /* ---- an event ---- */
 
-static size_t put_list(struct values *values, size_t row, const struct field *field)
+static size_t put_list(struct sheet_values *values, size_t row, const struct field *field)
 {
 	struct field_iter iter;
 
@@ -202,7 +202,7 @@ static size_t put_list(struct values *values, size_t row, const struct field *fi
 	return (size_t)iter.index * 8;
 }
 
-static size_t put_text(struct values *values, size_t row, const struct field *field,
+static size_t put_text(struct sheet_values *values, size_t row, const struct field *field,
 		       struct buf *scratch)
 {
 	const struct field_class *class = field->class;
@@ -226,7 +226,7 @@ static size_t put_text(struct values *values, size_t row, const struct field *fi
 	return len;
 }
 
-static size_t put_value(struct values *values, size_t row, const struct place *place,
+static size_t put_value(struct sheet_values *values, size_t row, const struct value_place *place,
 			const struct fields *fields, struct buf *scratch)
 {
 	struct field field;
@@ -247,7 +247,7 @@ static size_t put_value(struct values *values, size_t row, const struct place *p
 }
 
 /* The labels that hold, joined by | when several do. */
-static void put_label(struct values *values, size_t row, const struct place *place,
+static void put_label(struct sheet_values *values, size_t row, const struct value_place *place,
 		      const struct fields *fields, struct buf *scratch)
 {
 	const struct slot *slot = place_slot(place, fields);
@@ -279,7 +279,7 @@ size_t fields_put(const struct class_puts *puts, const struct fields *fields, si
 
 	for (size_t i = 0; i < puts->count; i++) {
 		const struct put *put = &puts->items[i];
-		struct values *values = &puts->sheet->columns[put->column];
+		struct sheet_values *values = &puts->sheet->columns[put->column];
 		const struct slot *slot;
 		switch (fields ? put->op : PUT_NULL) {
 		case PUT_NUMBER:

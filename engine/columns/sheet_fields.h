@@ -20,7 +20,7 @@ enum put_op {
 struct put {
 	enum put_op op;
 	uint32_t column, slot;
-	const struct place *place;
+	const struct value_place *place;
 };
 
 struct class_puts {

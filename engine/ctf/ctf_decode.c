@@ -61,7 +61,7 @@ static bool fail(const struct decoder *d, struct error *err)
 }
 
 /* Header and context of the packet that a piece belongs to: their values hold for the piece too. */
-static bool read_head_of_piece(struct decoder *d, uint64_t whole, struct packet_head *head,
+static bool read_head_of_piece(struct decoder *d, uint64_t whole, struct ctf_packet_head *head,
 			       struct error *err)
 {
 	struct source *source = stream_source(d->stream, d->info.rec.source);
@@ -92,7 +92,7 @@ static bool open_piece(struct decoder *d, const struct ctf_carried *carried, str
 	struct source *source = stream_source(d->stream, d->info.rec.source);
 	uint64_t whole = source_size(source), off = carried->packet_off;
 	uint64_t inside = d->info.rec.off - off;
-	struct packet_head head;
+	struct ctf_packet_head head;
 
 	if (off > d->info.rec.off || off >= whole)
 		return error_set(err, ERR_FORMAT, "the piece lies outside its packet");
@@ -119,7 +119,7 @@ static bool open_piece(struct decoder *d, const struct ctf_carried *carried, str
 }
 
 /* The content of a packet of the 2010 proposal, which must be there as a whole, as it was. */
-static bool undo_coding(struct decoder *d, const struct packet_head *head, struct error *err)
+static bool undo_coding(struct decoder *d, const struct ctf_packet_head *head, struct error *err)
 {
 	const struct rfc_key *key = d->class->part->description.key;
 	const uint8_t *plain;
@@ -143,7 +143,7 @@ static bool open_packet(struct decoder *d, const struct ctf_carried *carried, st
 	struct source *source = stream_source(d->stream, d->info.rec.source);
 	uint64_t whole = source_size(source), off = d->info.rec.off;
 	uint64_t len = packet_bytes(&d->info);
-	struct packet_head head;
+	struct ctf_packet_head head;
 
 	d->shift = 0;
 	if (off >= whole)

@@ -181,7 +181,7 @@ struct ctf_stream_state {
 	struct ctf_order *order;    /* streams made per CPU share the first one's */
 };
 
-struct packet_head {
+struct ctf_packet_head {
 	uint64_t packet_bits, content_bits; /* from the packet's first byte */
 	uint64_t events_at;		    /* bits: where the first event may begin */
 	uint64_t begin, end;		    /* cycles */
@@ -220,7 +220,7 @@ static inline uint64_t clock_update(uint64_t clock, uint64_t value, unsigned bit
  * CTF 2 packets have the UUID of their metadata stream. In CTF 1.8 a file without any that has it
  * is read. False: such a packet is not to be read.
  */
-MUST_CHECK bool packet_head_is_own(const struct ctf_part *part, const struct packet_head *head,
+MUST_CHECK bool packet_head_is_own(const struct ctf_part *part, const struct ctf_packet_head *head,
 				   struct error *err);
 /*
  * Decodes header and context, which begin at data[0]; `size` bytes are there, and `whole` bytes
@@ -229,12 +229,13 @@ MUST_CHECK bool packet_head_is_own(const struct ctf_part *part, const struct pac
  */
 MUST_CHECK bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *data,
 				   size_t size, uint64_t whole, struct slot *slots,
-				   uint64_t *registers, struct packet_head *out, struct error *err);
+				   uint64_t *registers, struct ctf_packet_head *out,
+				   struct error *err);
 /* The same from a source, reading as little as it can. `offset`: of the packet. */
 MUST_CHECK bool packet_head_of(const struct ctf_stream_class *class, struct source *source,
-			       uint64_t offset, struct packet_head *out, struct error *err);
+			       uint64_t offset, struct ctf_packet_head *out, struct error *err);
 MUST_CHECK bool packet_head_read(const struct stream *stream, uint32_t source, uint64_t offset,
-				 struct packet_head *out, struct error *err);
+				 struct ctf_packet_head *out, struct error *err);
 
 /* open.c, for others: whose class does the packet at data belong to? NULL and *err: none. */
 MUST_CHECK const struct ctf_stream_class *
@@ -277,20 +278,20 @@ size_t ctf_doubled_in_files(const struct stream *stream);
  * head is the packet's.
  */
 MUST_CHECK bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off,
-			    uint64_t *entry, struct packet_head *out, struct error *err);
+			    uint64_t *entry, struct ctf_packet_head *out, struct error *err);
 /* The first packet at or behind `from` that can be trusted; false: there is none. */
 bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t from, uint64_t *found,
-		       struct packet_head *head);
+		       struct ctf_packet_head *head);
 /* Does the packet at `off` say its size, and has the file all of it? */
 bool ctf_is_whole(const struct stream *stream, uint32_t source, uint64_t off,
-		  const struct packet_head *head);
+		  const struct ctf_packet_head *head);
 /* A packet whose header says its sizes, and behind which the file ends or the next one begins. */
 bool ctf_packet_fits(const struct stream *stream, uint32_t source, uint64_t off,
-		     struct packet_head *head);
+		     struct ctf_packet_head *head);
 
 /* Packets of one stream, in the order in which they were found, for ctf_order_list(). */
 struct ctf_listed {
-	struct packet_head head;
+	struct ctf_packet_head head;
 	struct ctf_place place;
 };
 

@@ -108,20 +108,20 @@ static bool look_at_file(struct ctf_part *part, const char *name, struct file *f
 	return file->class || error_while(err, "%s: packet at offset 0", source_name(file->source));
 }
 
-static bool gathers(const struct opening *opening)
+static bool gathers(const struct ctf_opening *opening)
 {
 	return opening->input.has_prefix || opening->input.scan || opening->input.datagrams;
 }
 
 /* Metadata from elsewhere must be that of the file: its packets say it, where they have a UUID. */
-static bool check_metadata(const struct opening *opening, struct ctf_part *part,
+static bool check_metadata(const struct ctf_opening *opening, struct ctf_part *part,
 			   const struct file *file, struct error *err)
 {
 	struct ctf_stream_state state = {.class = file->class, .sources = &(struct ctf_source){0}};
 	struct source *source = file->source;
 	const struct stream stream = {.sources = &source, .nsources = 1, .cpu = -1, .priv = &state};
 	char said[UUID_TEXT], wanted[UUID_TEXT];
-	struct packet_head head;
+	struct ctf_packet_head head;
 	struct error ignored; /* the scan tells of it */
 
 	if (!opening->input.metadata || !packet_head_read(&stream, 0, 0, &head, &ignored) ||
@@ -133,7 +133,7 @@ static bool check_metadata(const struct opening *opening, struct ctf_part *part,
 }
 
 /* False: the file has no packets, or was told to be damaged. */
-static bool open_file(const struct opening *opening, struct ctf_part *part,
+static bool open_file(const struct ctf_opening *opening, struct ctf_part *part,
 		      const struct folder *folder, const char *path, struct file *out)
 {
 	const char *slash = strrchr(path, '/');
@@ -164,7 +164,7 @@ static bool open_file(const struct opening *opening, struct ctf_part *part,
 	return false;
 }
 
-static void add_file(const struct opening *opening, struct ctf_part *part,
+static void add_file(const struct ctf_opening *opening, struct ctf_part *part,
 		     const struct folder *folder, const char *name, const char *path,
 		     struct files *out)
 {
@@ -226,7 +226,7 @@ static void add_empty(struct trace *trace, const struct ctf_part *part, const ch
 }
 
 /* Everything but the metadata is a stream; folders go to *folders, regular files to *streams. */
-static void add_named(const struct opening *opening, struct ctf_part *part,
+static void add_named(const struct ctf_opening *opening, struct ctf_part *part,
 		      const struct folder *folder, const char *name, struct files *out,
 		      struct folder_names *folders, struct folder_names *streams)
 {
@@ -253,7 +253,7 @@ static void add_named(const struct opening *opening, struct ctf_part *part,
 	mem_free(path);
 }
 
-static bool add_files(const struct opening *opening, struct ctf_part *part,
+static bool add_files(const struct ctf_opening *opening, struct ctf_part *part,
 		      const struct folder *folder, struct files *out, struct error *err)
 {
 	struct folder_names names, folders = {0}, streams = {0};
@@ -350,7 +350,7 @@ static void chain_files(struct files *files)
 }
 
 /* The files that are one stream with file `first`, which has the earliest name. */
-static void add_stream(struct ctf_part *part, struct files *files, size_t first,
+static void join_files(struct ctf_part *part, struct files *files, size_t first,
 		       struct file **members)
 {
 	struct trace *trace = part->trace;
@@ -373,7 +373,7 @@ static void add_stream(struct ctf_part *part, struct files *files, size_t first,
 	state->sources = arena_array(trace->arena, n, sizeof *state->sources);
 	stream->nsources = (uint32_t)n;
 	for (size_t i = 0; i < n; i++) { /* packet_head_read() goes by the stream's sources */
-		struct packet_head head;
+		struct ctf_packet_head head;
 		struct error ignored;
 		stream->sources[i] = members[i]->source;
 		if (!packet_head_read(stream, (uint32_t)i, 0, &head, &ignored))
@@ -429,12 +429,12 @@ static void add_streams(struct ctf_part *part, struct files *files)
 	chain_files(files);
 	for (size_t i = 0; i < files->count; i++)
 		if (files->items[i].source)
-			add_stream(part, files, i, members);
+			join_files(part, files, i, members);
 	mem_free(members);
 }
 
 /* They have packets of all streams. */
-static bool gather_streams(const struct opening *opening, struct ctf_part *part,
+static bool gather_streams(const struct ctf_opening *opening, struct ctf_part *part,
 			   struct files *files, bool is_file, struct error *err)
 {
 	struct source **sources = mem_new_array(files->count + 1, sizeof(struct source *));
@@ -454,7 +454,7 @@ static bool gather_streams(const struct opening *opening, struct ctf_part *part,
 }
 
 /* Folder `first` and those behind it that are of its group; `speaker` is one of them. */
-static bool open_group(const struct opening *opening, struct folders *folders, size_t first,
+static bool open_group(const struct ctf_opening *opening, struct folders *folders, size_t first,
 		       size_t speaker, struct error *err)
 {
 	const struct ctf_description *d = &folders->items[speaker].description;
@@ -498,7 +498,8 @@ static bool open_group(const struct opening *opening, struct folders *folders, s
 }
 
 /* All folders, group by group. */
-static bool open_folders(const struct opening *opening, struct folders *folders, struct error *err)
+static bool open_folders(const struct ctf_opening *opening, struct folders *folders,
+			 struct error *err)
 {
 	for (size_t i = 0; i < folders->count; i++)
 		while (!folders->items[i].taken)
@@ -513,7 +514,7 @@ bool ctf_open(struct trace *trace, const char *path, const char *settings, enum 
 	struct folders folders = {0};
 	size_t len = strlen(path);
 	char *root = mem_strdup(path);
-	struct opening opening = {.trace = trace, .root = root, .mode = mode};
+	struct ctf_opening opening = {.trace = trace, .root = root, .mode = mode};
 	bool ok = ctf_input_parse(settings, trace->arena, &opening.input, err);
 
 	if (len >= 9 && !strcmp(path + len - 9, "/metadata"))

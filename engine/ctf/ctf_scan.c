@@ -25,7 +25,7 @@
 
 enum { HUGE = 1 << 20, PIECE_BYTES = 256 << 10, LATELY = 4 << 20 };
 
-struct scan_state {          /* in scan->priv */
+struct ctf_scan_state {      /* in scan->priv */
 	uint64_t clock;      /* after the last event decoded, or the last packet's end */
 	uint64_t ordinal;    /* events so far, of streams without clock */
 	uint64_t piece_off;  /* packet that is being cut; valid while piece_at != 0 */
@@ -35,7 +35,7 @@ struct scan_state {          /* in scan->priv */
 	uint64_t entry;      /* next in LTTng's index of the source, or in the list of places */
 	uint64_t stuck;      /* size of the source when nothing more could be found in it */
 };
-_Static_assert(sizeof(struct scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
+_Static_assert(sizeof(struct ctf_scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
 
 static nstime cycles_to_ns(const struct stream *stream, uint64_t cycles)
 {
@@ -43,7 +43,7 @@ static nstime cycles_to_ns(const struct stream *stream, uint64_t cycles)
 }
 
 /* What decoding showed of a packet or piece. */
-struct walked {
+struct walked_packet {
 	nstime min, max;
 	uint32_t events;
 	bool unsorted, damaged, lacks_class;
@@ -52,14 +52,14 @@ struct walked {
 
 /* Decodes heads up to the end, or to the first batch's end past `stop_bit` of the packet. */
 static bool walk(const struct stream *stream, const struct packet_info *info, uint64_t stop_bit,
-		 uint32_t most, struct walked *out, struct error *err)
+		 uint32_t most, struct walked_packet *out, struct error *err)
 {
 	struct decoder *d = ctf_decoder_new(stream);
 	struct batch *b = batch_new(BATCH_MAX, 0, NULL);
 	nstime last = NSTIME_MIN;
 	enum step step = STEP_END;
 
-	*out = (struct walked){.min = NSTIME_MAX, .max = NSTIME_MIN};
+	*out = (struct walked_packet){.min = NSTIME_MAX, .max = NSTIME_MIN};
 	bool ok = ctf_decoder_open(d, info, err);
 	if (ok)
 		ctf_decoder_where(d, &out->at, &out->clock);
@@ -90,8 +90,8 @@ static void set_length(struct packet_info *out, uint64_t bytes)
 	out->long_len = bytes;
 }
 
-static void fill(const struct stream *stream, const struct packet_head *head, uint32_t source,
-		 uint64_t off, uint64_t len, struct packet_info *out)
+static void fill_info(const struct stream *stream, const struct ctf_packet_head *head,
+		      uint32_t source, uint64_t off, uint64_t len, struct packet_info *out)
 {
 	*out = (struct packet_info){
 		.rec = {.off = off,
@@ -118,7 +118,7 @@ static void fill(const struct stream *stream, const struct packet_head *head, ui
 	}
 }
 
-static void take_walked(const struct walked *walked, bool exact_min, struct packet_info *out)
+static void take_walked(const struct walked_packet *walked, bool exact_min, struct packet_info *out)
 {
 	struct packet *rec = &out->rec;
 
@@ -135,10 +135,11 @@ static void take_walked(const struct walked *walked, bool exact_min, struct pack
 }
 
 /* Times that only the events know: no clock, or no times in the packet's context. */
-static bool times_from_events(const struct stream *stream, const struct packet_head *head,
-			      struct scan_state *state, struct packet_info *out, struct error *err)
+static bool times_from_events(const struct stream *stream, const struct ctf_packet_head *head,
+			      struct ctf_scan_state *state, struct packet_info *out,
+			      struct error *err)
 {
-	struct walked walked;
+	struct walked_packet walked;
 	bool ordinals = !stream->has_time;
 
 	ctf_carried_write(&(struct ctf_carried){.clock = state->clock}, false, out);
@@ -173,12 +174,12 @@ static const struct ctf_place *next_place(const struct stream *stream, uint64_t 
 }
 
 /* The time at which the packet behind this one begins, in the same source. */
-static bool next_begin(const struct stream *stream, const struct scan_state *state,
+static bool next_begin(const struct stream *stream, const struct ctf_scan_state *state,
 		       const struct packet_info *info, nstime *out)
 {
 	const struct ctf_place *place = next_place(stream, state->entry);
 	uint64_t next = info->rec.off + packet_bytes(info);
-	struct packet_head head;
+	struct ctf_packet_head head;
 	struct error ignored;
 
 	if (place) {
@@ -193,12 +194,12 @@ static bool next_begin(const struct stream *stream, const struct scan_state *sta
 }
 
 /* Ends that a known tracer writes wrong: not later than the next begin; else the last event. */
-static void mend(const struct stream *stream, const struct scan_state *state,
+static void mend(const struct stream *stream, const struct ctf_scan_state *state,
 		 struct packet_info *out)
 {
 	unsigned quirks = stream_state(stream)->class->part->quirks;
 	struct packet *rec = &out->rec;
-	struct walked walked;
+	struct walked_packet walked;
 	bool wrong_end = rec->max < rec->min;
 	struct error ignored; /* decoding the packet reports it */
 	nstime next;
@@ -240,9 +241,9 @@ static void mend(const struct stream *stream, const struct scan_state *state,
  * Decodes from where the last piece ended to an event 256 KB further, in twice as many bytes; more
  * when an event crosses the end of these. All of it is read at most a few times, however damaged.
  */
-static bool walk_piece(const struct stream *stream, const struct scan_state *state, uint64_t end,
-		       struct ctf_carried *carried, struct packet_info *out, struct walked *walked,
-		       struct error *err)
+static bool walk_piece(const struct stream *stream, const struct ctf_scan_state *state,
+		       uint64_t end, struct ctf_carried *carried, struct packet_info *out,
+		       struct walked_packet *walked, struct error *err)
 {
 	uint64_t from = state->piece_at;
 
@@ -261,7 +262,7 @@ static bool walk_piece(const struct stream *stream, const struct scan_state *sta
 
 /* Bytes from the packet's first, which is at `off`, to where it must have ended. */
 static uint64_t room_at(const struct stream *stream, const struct scan *scan,
-			const struct scan_state *state, uint64_t off)
+			const struct ctf_scan_state *state, uint64_t off)
 {
 	size_t count;
 	const struct ctf_place *places = ctf_places(stream, &count);
@@ -270,20 +271,20 @@ static uint64_t room_at(const struct stream *stream, const struct scan *scan,
 }
 
 /* The next piece of a huge packet. */
-static bool next_piece(const struct stream *stream, struct scan *scan, struct scan_state *state,
+static bool next_piece(const struct stream *stream, struct scan *scan, struct ctf_scan_state *state,
 		       struct packet_info *out, struct error *err)
 {
 	struct ctf_carried carried = {.packet_off = state->piece_off, .clock = state->clock};
-	struct packet_head head;
-	struct walked walked;
+	struct ctf_packet_head head;
+	struct walked_packet walked;
 	uint64_t from = state->piece_at;
 
 	if (!packet_head_read(stream, scan->source, state->piece_off, &head, err))
 		return false;
 	uint64_t room = room_at(stream, scan, state, state->piece_off);
 	state->piece_len = head.packet_bits / 8 < room ? head.packet_bits / 8 : room; /* may grow */
-	fill(stream, &head, scan->source, state->piece_off + from / 8, state->piece_len - from / 8,
-	     out);
+	fill_info(stream, &head, scan->source, state->piece_off + from / 8,
+		  state->piece_len - from / 8, out);
 	out->rec.flags |= PACKET_PIECE;
 	out->rec.min = out->rec.max =
 		stream->has_time ? cycles_to_ns(stream, state->clock) : (nstime)state->ordinal;
@@ -309,8 +310,8 @@ static bool next_piece(const struct stream *stream, struct scan *scan, struct sc
 	return true;
 }
 
-static bool begin_pieces(const struct stream *stream, const struct packet_head *head,
-			 struct scan *scan, struct scan_state *state, uint64_t len,
+static bool begin_pieces(const struct stream *stream, const struct ctf_packet_head *head,
+			 struct scan *scan, struct ctf_scan_state *state, uint64_t len,
 			 struct packet_info *out, struct error *err)
 {
 	state->piece_off = scan->next;
@@ -322,11 +323,11 @@ static bool begin_pieces(const struct stream *stream, const struct packet_head *
 }
 
 static void head_from_entry(const struct stream *stream, const struct ctf_index_entry *entry,
-			    struct packet_head *out)
+			    struct ctf_packet_head *out)
 {
 	const struct ctf_stream_class *class = stream_state(stream)->class;
 
-	*out = (struct packet_head){
+	*out = (struct ctf_packet_head){
 		.packet_bits = entry->len * 8,
 		.content_bits = entry->content_bits,
 		.events_at = class->head_bytes * 8,
@@ -343,7 +344,7 @@ static void head_from_entry(const struct stream *stream, const struct ctf_index_
 }
 
 bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off, uint64_t *entry,
-		 struct packet_head *out, struct error *err)
+		 struct ctf_packet_head *out, struct error *err)
 {
 	const struct ctf_stream_state *ss = stream_state(stream);
 	const struct ctf_source *beside = &ss->sources[source];
@@ -372,7 +373,7 @@ static bool magic_bytes(const struct stream *stream, uint8_t out[4])
 }
 
 bool ctf_packet_fits(const struct stream *stream, uint32_t source, uint64_t off,
-		     struct packet_head *head)
+		     struct ctf_packet_head *head)
 {
 	uint64_t room = source_size(stream->sources[source]) - off;
 	struct error ignored;
@@ -388,7 +389,7 @@ bool ctf_packet_fits(const struct stream *stream, uint32_t source, uint64_t off,
 }
 
 bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t from, uint64_t *found,
-		       struct packet_head *head)
+		       struct ctf_packet_head *head)
 {
 	uint64_t size = source_size(stream->sources[source]);
 	uint8_t bytes[4];
@@ -418,7 +419,7 @@ bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t fr
 
 /* A record of what lies between a header that cannot be read and `found`, a good packet. */
 static void put_damage(const struct stream *stream, struct scan *scan,
-		       const struct scan_state *state, uint64_t found, bool has_begin,
+		       const struct ctf_scan_state *state, uint64_t found, bool has_begin,
 		       uint64_t begin, struct packet_info *out)
 {
 	*out = (struct packet_info){.rec = {.off = scan->next,
@@ -437,9 +438,9 @@ static void put_damage(const struct stream *stream, struct scan *scan,
 }
 
 static bool pass_damage(const struct stream *stream, struct scan *scan,
-			const struct scan_state *state, struct packet_info *out)
+			const struct ctf_scan_state *state, struct packet_info *out)
 {
-	struct packet_head next;
+	struct ctf_packet_head next;
 	uint64_t found;
 
 	if (!stream->has_time ||
@@ -450,8 +451,8 @@ static bool pass_damage(const struct stream *stream, struct scan *scan,
 }
 
 /* `head` is of the packet at scan->next. */
-static bool put_packet(const struct stream *stream, struct packet_head *head, struct scan *scan,
-		       struct scan_state *state, struct packet_info *out, struct error *err)
+static bool put_packet(const struct stream *stream, struct ctf_packet_head *head, struct scan *scan,
+		       struct ctf_scan_state *state, struct packet_info *out, struct error *err)
 {
 	const struct ctf_stream_class *class = stream_state(stream)->class;
 	uint64_t room = room_at(stream, scan, state, scan->next);
@@ -465,7 +466,7 @@ static bool put_packet(const struct stream *stream, struct packet_head *head, st
 	if (len > HUGE && head->content_bits > HUGE * UINT64_C(8) && !class->uncut &&
 	    !rfc_is_coded(&head->coding))
 		return begin_pieces(stream, head, scan, state, len, out, err);
-	fill(stream, head, scan->source, scan->next, len, out);
+	fill_info(stream, head, scan->source, scan->next, len, out);
 	if (head->packet_bits / 8 > room) { /* to be decoded, if only to tell of it */
 		out->rec.flags = (out->rec.flags & ~(uint32_t)PACKET_EMPTY) | PACKET_DAMAGED;
 		out->rec.events = UINT32_MAX;
@@ -478,10 +479,10 @@ static bool put_packet(const struct stream *stream, struct packet_head *head, st
 	return true;
 }
 
-static bool next_packet(const struct stream *stream, struct scan *scan, struct scan_state *state,
-			struct packet_info *out, struct error *err)
+static bool next_packet(const struct stream *stream, struct scan *scan,
+			struct ctf_scan_state *state, struct packet_info *out, struct error *err)
 {
-	struct packet_head head;
+	struct ctf_packet_head head;
 
 	/* nothing is prefetched: ctf_places() has read all heads */
 	if (!ctf_head_at(stream, scan->source, scan->next, &state->entry, &head, err))
@@ -490,7 +491,7 @@ static bool next_packet(const struct stream *stream, struct scan *scan, struct s
 }
 
 bool ctf_is_whole(const struct stream *stream, uint32_t source, uint64_t off,
-		  const struct packet_head *head)
+		  const struct ctf_packet_head *head)
 {
 	return head->has_size &&
 	       head->packet_bits / 8 <= source_size(stream->sources[source]) - off;
@@ -503,8 +504,8 @@ bool ctf_is_whole(const struct stream *stream, uint32_t source, uint64_t off,
 static bool is_there(const struct stream *stream, const struct scan *scan)
 {
 	struct packet_info info;
-	struct packet_head head;
-	struct walked walked;
+	struct ctf_packet_head head;
+	struct walked_packet walked;
 	struct error ignored;
 	uint64_t found;
 
@@ -514,13 +515,14 @@ static bool is_there(const struct stream *stream, const struct scan *scan)
 		return false;
 	if (source_size(stream->sources[scan->source]) - scan->next > LATELY)
 		return true;
-	fill(stream, &head, scan->source, scan->next, head.packet_bits / 8, &info);
+	fill_info(stream, &head, scan->source, scan->next, head.packet_bits / 8, &info);
 	return info.rec.flags & PACKET_EMPTY ||
 	       !walk(stream, &info, UINT64_MAX, UINT32_MAX, &walked, &ignored) ||
 	       !walked.lacks_class;
 }
 
-static void finish(struct scan *scan, struct scan_state *state, bool last, struct packet_info *out)
+static void finish_packet(struct scan *scan, struct ctf_scan_state *state, bool last,
+			  struct packet_info *out)
 {
 	if (!(out->rec.flags & PACKET_PIECE))
 		state->last = out->rec.off + 1;
@@ -534,13 +536,13 @@ static void finish(struct scan *scan, struct scan_state *state, bool last, struc
 /* Places of packets that do not lie in their order */
 
 /* A copy tells nothing that the packet before it did not, and is there to be counted. */
-static void put_copy(const struct stream *stream, const struct packet_head *head,
-		     const struct ctf_place *place, const struct scan_state *state,
+static void put_copy(const struct stream *stream, const struct ctf_packet_head *head,
+		     const struct ctf_place *place, const struct ctf_scan_state *state,
 		     struct packet_info *out)
 {
 	const struct ctf_stream_class *class = stream_state(stream)->class;
 
-	fill(stream, head, place->source, place->off, place->len, out);
+	fill_info(stream, head, place->source, place->off, place->len, out);
 	out->rec.flags = PACKET_EMPTY | PACKET_DOUBLED;
 	out->rec.events = 0;
 	if (!stream->has_time)
@@ -568,11 +570,11 @@ static void put_other(const struct stream *stream, const struct ctf_place *place
 }
 
 static bool scan_place(const struct stream *stream, const struct ctf_place *place,
-		       struct scan *scan, struct scan_state *state, struct packet_info *out,
+		       struct scan *scan, struct ctf_scan_state *state, struct packet_info *out,
 		       struct error *err)
 {
 	const struct ctf_place *next;
-	struct packet_head head;
+	struct ctf_packet_head head;
 
 	if (state->piece_at)
 		return next_piece(stream, scan, state, out, err);
@@ -601,7 +603,7 @@ static enum step scan_places(const struct stream *stream, const struct ctf_place
 			     size_t count, struct scan *scan, struct packet_info *out,
 			     struct error *err)
 {
-	struct scan_state state;
+	struct ctf_scan_state state;
 
 	memcpy(&state, scan->priv, sizeof state);
 	if (state.entry >= count)
@@ -617,13 +619,13 @@ static enum step scan_places(const struct stream *stream, const struct ctf_place
 		return STEP_ERROR;
 	}
 	out->rec.source = place->source + place->round * stream->nsources;
-	finish(scan, &state, state.entry == count || (ctf_grows(stream) && !firm), out);
+	finish_packet(scan, &state, state.entry == count || (ctf_grows(stream) && !firm), out);
 	return STEP_ITEM;
 }
 
 bool ctf_goes_on(const struct stream *stream, const struct scan *scan)
 {
-	struct scan_state state;
+	struct ctf_scan_state state;
 	size_t count;
 
 	memcpy(&state, scan->priv, sizeof state);
@@ -635,7 +637,7 @@ bool ctf_goes_on(const struct stream *stream, const struct scan *scan)
 enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
 		   struct error *err)
 {
-	struct scan_state state;
+	struct ctf_scan_state state;
 	uint64_t size = 0;
 	size_t count;
 	const struct ctf_place *places = ctf_places(stream, &count);
@@ -660,8 +662,8 @@ enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet
 	bool ok = state.piece_at ? next_piece(stream, scan, &state, out, err)
 				 : next_packet(stream, scan, &state, out, err);
 	if (ok) {
-		finish(scan, &state, scan->source + 1 == stream->nsources && scan->next >= size,
-		       out);
+		finish_packet(scan, &state,
+			      scan->source + 1 == stream->nsources && scan->next >= size, out);
 		return STEP_ITEM;
 	}
 	state.stuck = size; /* nothing says where the next packet begins */
@@ -678,7 +680,7 @@ enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet
 uint64_t ctf_equal_size(const struct stream *stream, uint64_t *number)
 {
 	const struct ctf_stream_class *class = stream_state(stream)->class;
-	struct packet_head first, last;
+	struct ctf_packet_head first, last;
 	struct error ignored;
 
 	if (ctf_grows(stream) || stream->nsources != 1 || !stream->has_time || !stream->seq_bits ||
@@ -716,7 +718,7 @@ bool ctf_packet_at(const struct stream *stream, uint64_t i, struct packet_info *
 		   struct error *err)
 {
 	uint64_t bytes = stream_state(stream)->equal_size;
-	struct packet_head head;
+	struct ctf_packet_head head;
 
 	if (!packet_head_read(stream, 0, i * bytes, &head, err))
 		return false;
@@ -725,7 +727,7 @@ bool ctf_packet_at(const struct stream *stream, uint64_t i, struct packet_info *
 	if (head.other || packet_steps(stream_state(stream)->first_number, head.seq,
 				       stream->seq_bits) != (int64_t)i)
 		return error_set(err, ERR_FORMAT, "a packet does not lie where its number says");
-	fill(stream, &head, 0, i * bytes, bytes, out);
+	fill_info(stream, &head, 0, i * bytes, bytes, out);
 	if (out->rec.max < out->rec.min)
 		return error_set(err, ERR_FORMAT, "a packet ends before it begins");
 	if ((i + 1) * bytes == source_size(stream->sources[0]))

@@ -133,7 +133,7 @@ static bool read_text(struct trace *trace, struct folder *folder, const char *pa
 	return true;
 }
 
-bool ctf_folder_read(const struct opening *opening, struct folder *folder, struct error *err)
+bool ctf_folder_read(const struct ctf_opening *opening, struct folder *folder, struct error *err)
 {
 	const char *apart = opening->input.metadata;
 	struct trace *trace = opening->trace;

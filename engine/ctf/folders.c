@@ -15,7 +15,7 @@
 enum { DEPTH_MAX = 10, FILES_LOOKED = 16, MAGIC_BYTES = 4 };
 
 /* A file `metadata` at `path`, or what is in its place: a trace whose metadata cannot be had. */
-static bool is_metadata(const struct opening *opening, const char *path)
+static bool is_metadata(const struct ctf_opening *opening, const char *path)
 {
 	struct error cause;
 	uint64_t size;
@@ -56,7 +56,7 @@ static bool has_packets(const char *folder, const struct folder_names *names)
 }
 
 /* The folder itself; true: it has something called `metadata`, which makes it a trace. */
-static bool look_at_folder(const struct opening *opening, const char *path,
+static bool look_at_folder(const struct ctf_opening *opening, const char *path,
 			   const struct folder_names *names, bool inside, struct folders *out)
 {
 	char *metadata = folder_join(path, "metadata");
@@ -90,7 +90,7 @@ static void look_for_moving(struct trace *trace, const char *path)
 
 /* Adds every folder at or below `path` that has a file `metadata`. `inside`: of a trace's folder.
  */
-static bool find_folders(const struct opening *opening, const char *path, unsigned depth,
+static bool find_folders(const struct ctf_opening *opening, const char *path, unsigned depth,
 			 bool inside, struct folders *out, struct error *err)
 {
 	struct folder_names names;
@@ -114,7 +114,7 @@ static bool find_folders(const struct opening *opening, const char *path, unsign
 }
 
 /* Where others are traces, packets without metadata are of one that lost it. */
-static void tell_without(const struct opening *opening, const struct folders *folders)
+static void tell_without(const struct ctf_opening *opening, const struct folders *folders)
 {
 	for (size_t i = 0; i < folders->without.count; i++) {
 		struct error cause;
@@ -132,7 +132,7 @@ static bool is_folder(const char *path)
 	return stat(path, &st) != 0 || S_ISDIR(st.st_mode);
 }
 
-bool ctf_folders_find(const struct opening *opening, struct folders *out, struct error *err)
+bool ctf_folders_find(const struct ctf_opening *opening, struct folders *out, struct error *err)
 {
 	bool is_file = !is_folder(opening->root);
 
@@ -247,7 +247,7 @@ static const struct folder *folder_of_uuid(const struct folders *folders, const 
  * Takes the metadata of another folder whose UUID the packets have, where LTTng has it, behind the
  * magic number. True, too: there is nothing that would need metadata.
  */
-static bool borrow_metadata(const struct opening *opening, const struct folders *folders,
+static bool borrow_metadata(const struct ctf_opening *opening, const struct folders *folders,
 			    struct folder *folder)
 {
 	const struct folder *from = NULL;
@@ -273,7 +273,7 @@ static bool borrow_metadata(const struct opening *opening, const struct folders 
 }
 
 /* What could not be read: its error is in `causes`, and it is taken. */
-static void tell_unread(const struct opening *opening, struct folders *folders,
+static void tell_unread(const struct ctf_opening *opening, struct folders *folders,
 			const struct error *causes)
 {
 	for (size_t i = 0; i < folders->count; i++)
@@ -282,7 +282,7 @@ static void tell_unread(const struct opening *opening, struct folders *folders,
 			trace_damage(opening->trace, "", &causes[i]);
 }
 
-bool ctf_folders_read(const struct opening *opening, struct folders *folders, struct error *err)
+bool ctf_folders_read(const struct ctf_opening *opening, struct folders *folders, struct error *err)
 {
 	struct error *causes = mem_new_array(folders->count, sizeof *causes);
 	size_t good = 0;

@@ -11,7 +11,7 @@
 #include "engine/ctf/ctf_internal.h"
 
 /* What is opened, and how. */
-struct opening {
+struct ctf_opening {
 	struct trace *trace;
 	const char *root;
 	enum source_mode mode;
@@ -41,20 +41,20 @@ struct folders {
 };
 
 /* Where packets are: beside each metadata, or in the root when its metadata is elsewhere. */
-MUST_CHECK bool ctf_folders_find(const struct opening *opening, struct folders *out,
+MUST_CHECK bool ctf_folders_find(const struct ctf_opening *opening, struct folders *out,
 				 struct error *err);
 /*
  * Reads the metadata of all, and chains those of one group. A folder whose metadata cannot be read
  * is told as damage and taken; false: no folder has metadata that can be read.
  */
-MUST_CHECK bool ctf_folders_read(const struct opening *opening, struct folders *folders,
+MUST_CHECK bool ctf_folders_read(const struct ctf_opening *opening, struct folders *folders,
 				 struct error *err);
 /* The folder, not yet taken, with the richest metadata among those of the first one's group. */
 size_t ctf_folders_speaker(const struct folders *folders, size_t first);
 void ctf_folders_release(struct folders *folders);
 
 /* folder_metadata.c: reads the metadata file of one. */
-MUST_CHECK bool ctf_folder_read(const struct opening *opening, struct folder *folder,
+MUST_CHECK bool ctf_folder_read(const struct ctf_opening *opening, struct folder *folder,
 				struct error *err);
 
 #endif

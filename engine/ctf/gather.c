@@ -27,7 +27,7 @@
 
 enum { HEAD_READ = 4096, WINDOW = 1 << 20, MAGIC_BYTES = 4 };
 
-struct found { /* a packet */
+struct found_packet { /* a packet */
 	const struct ctf_stream_class *class;
 	uint64_t instance;
 	bool has_instance;
@@ -48,11 +48,11 @@ struct ctf_reached {
 };
 
 /* Packets of one stream: found now, behind those of the trace before. */
-struct group {
+struct packet_group {
 	const struct ctf_stream_class *class;
 	uint64_t instance;
 	bool has_instance;
-	struct found *packets;
+	struct found_packet *packets;
 	size_t count;
 	const struct stream *before; /* NULL: it had none */
 };
@@ -67,20 +67,21 @@ struct gather {
 	size_t file;  /* that is looked at */
 	uint64_t end; /* in it: of the datagram that is looked at; 0: there are none */
 	uint8_t magic[MAGIC_BYTES];
-	struct found *items;
+	struct found_packet *items;
 	size_t count, capacity;
 };
 
 /* What the header says at `off`; false: there is no packet that could be. */
-static bool look(const struct gather *gather, uint64_t off, struct found *out, struct error *err)
+static bool look_at_packet(const struct gather *gather, uint64_t off, struct found_packet *out,
+			   struct error *err)
 {
 	struct source *source = gather->sources[gather->file];
 	uint64_t left = (gather->end ? gather->end : source_size(source)) - off;
 	size_t n = left < HEAD_READ ? (size_t)left : HEAD_READ;
-	struct packet_head *head = &out->item.head;
+	struct ctf_packet_head *head = &out->item.head;
 	uint8_t bytes[HEAD_READ];
 
-	*out = (struct found){.item.place = {.off = off, .source = (uint32_t)gather->file}};
+	*out = (struct found_packet){.item.place = {.off = off, .source = (uint32_t)gather->file}};
 	if (!source_peek(source, off, bytes, n, err))
 		return false;
 	out->class = ctf_stream_class_of(gather->part, bytes, n, &out->instance, &out->has_instance,
@@ -99,9 +100,9 @@ static bool look(const struct gather *gather, uint64_t off, struct found *out, s
 	return true;
 }
 
-static bool is_plausible(const struct gather *gather, const struct found *found)
+static bool is_plausible(const struct gather *gather, const struct found_packet *found)
 {
-	const struct packet_head *head = &found->item.head;
+	const struct ctf_packet_head *head = &found->item.head;
 	uint64_t left = source_size(gather->sources[gather->file]) - found->item.place.off;
 
 	return found->item.place.len <= left &&
@@ -109,7 +110,8 @@ static bool is_plausible(const struct gather *gather, const struct found *found)
 }
 
 /* Does one begin at `off`, in what ends at `end`? */
-static bool begins_packet(struct gather *gather, uint64_t off, uint64_t end, struct found *out)
+static bool begins_packet(struct gather *gather, uint64_t off, uint64_t end,
+			  struct found_packet *out)
 {
 	uint8_t bytes[MAGIC_BYTES];
 	struct error ignored;
@@ -117,11 +119,11 @@ static bool begins_packet(struct gather *gather, uint64_t off, uint64_t end, str
 	gather->end = end;
 	return end - off >= sizeof bytes &&
 	       source_peek(gather->sources[gather->file], off, bytes, sizeof bytes, &ignored) &&
-	       !memcmp(bytes, gather->magic, sizeof bytes) && look(gather, off, out, &ignored) &&
-	       is_plausible(gather, out);
+	       !memcmp(bytes, gather->magic, sizeof bytes) &&
+	       look_at_packet(gather, off, out, &ignored) && is_plausible(gather, out);
 }
 
-static void keep(struct gather *gather, const struct found *found)
+static void keep_packet(struct gather *gather, const struct found_packet *found)
 {
 	gather->items =
 		mem_grow(gather->items, gather->count, &gather->capacity, sizeof *gather->items);
@@ -153,13 +155,13 @@ static uint64_t next_magic(const struct gather *gather, uint64_t from)
 }
 
 /* The next packet at or behind `from`; false: there is none. */
-static bool search(const struct gather *gather, uint64_t from, struct found *out)
+static bool search(const struct gather *gather, uint64_t from, struct found_packet *out)
 {
 	uint64_t size = source_size(gather->sources[gather->file]);
 	struct error ignored;
 
 	for (; (from = next_magic(gather, from)) < size; from++)
-		if (look(gather, from, out, &ignored) && is_plausible(gather, out))
+		if (look_at_packet(gather, from, out, &ignored) && is_plausible(gather, out))
 			return true;
 	return false;
 }
@@ -185,7 +187,7 @@ static void walk_prefixed(struct gather *gather)
 	const struct source *source = gather->sources[gather->file];
 	uint64_t size = source_size(source), prefix = gather->input->prefix;
 	uint64_t at = gather->before ? gather->reached->at : 0;
-	struct found found;
+	struct found_packet found;
 	struct error cause;
 
 	while (at < size) {
@@ -199,7 +201,7 @@ static void walk_prefixed(struct gather *gather)
 			return;
 		}
 		at += prefix;
-		if (!look(gather, at, &found, &cause)) {
+		if (!look_at_packet(gather, at, &found, &cause)) {
 			forget_reached(gather);
 			trace_damage(gather->part->trace, "", &cause);
 			if (!search(gather, at + 1, &found))
@@ -210,7 +212,7 @@ static void walk_prefixed(struct gather *gather)
 			return; /* its rest comes */
 		if (found.item.place.len > size - at)
 			found.item.place.len = size - at;
-		keep(gather, &found);
+		keep_packet(gather, &found);
 		at += found.item.place.len;
 		/* sizes of another session's packets, whose header may be another, are doubted */
 		if (found.item.place.kind == PLACE_OTHER && at < size &&
@@ -326,11 +328,11 @@ static void take_framed(struct gather *gather, struct source *file, struct datag
  * not known which of the others came. The number of the datagram behind them.
  */
 static size_t take_pieces(struct gather *gather, const struct datagrams *datagrams, size_t i,
-			  struct found *found)
+			  struct found_packet *found)
 {
 	struct ctf_place *place = &found->item.place;
 	size_t next = i + 1;
-	struct found other;
+	struct found_packet other;
 
 	while (next < datagrams->count && datagrams->end[next - 1] - place->off < place->len &&
 	       !begins_packet(gather, datagrams->end[next - 1], datagrams->end[next], &other))
@@ -368,11 +370,11 @@ static void walk_datagrams(struct gather *gather, const struct datagrams *datagr
 		size_t settled = gather->count;
 		bool lacks = false;
 		uint64_t at = i ? datagrams->end[i - 1] : 0;
-		struct found found;
+		struct found_packet found;
 		struct error ignored;
 		next = i + 1;
 		gather->end = datagrams->end[i];
-		if (!look(gather, at, &found, &ignored) ||
+		if (!look_at_packet(gather, at, &found, &ignored) ||
 		    found.item.head.events_at > (datagrams->end[i] - at) * 8) {
 			tell_headless(gather, datagrams, i);
 			continue;
@@ -382,7 +384,7 @@ static void walk_datagrams(struct gather *gather, const struct datagrams *datagr
 			next = take_pieces(gather, datagrams, i, &found);
 			lacks = next == datagrams->count &&
 				datagrams->end[next - 1] - found.item.place.off < says;
-			keep(gather, &found);
+			keep_packet(gather, &found);
 			at = found.item.place.off + found.item.place.len;
 		} while (next == i + 1 && at < datagrams->end[i] &&
 			 begins_packet(gather, at, datagrams->end[i], &found));
@@ -465,13 +467,13 @@ static void search_all(struct gather *gather)
 {
 	size_t first = gather->count;
 	uint64_t end = 0;
-	struct found found;
+	struct found_packet found;
 
 	for (uint64_t at = 0; search(gather, at, &found); at = found.item.place.off + 1) {
 		const struct ctf_place *place = &found.item.place;
 		if (place->kind == PLACE_OTHER && place->off < end)
 			continue;
-		keep(gather, &found);
+		keep_packet(gather, &found);
 		if (place->kind == PLACE_PACKET && place->off + place->len > end)
 			end = place->off + place->len;
 	}
@@ -487,7 +489,7 @@ static void drop_others(struct gather *gather)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < gather->count; i++) {
-		const struct found *found = &gather->items[i];
+		const struct found_packet *found = &gather->items[i];
 		if (found->item.place.kind == PLACE_PACKET) {
 			gather->items[kept++] = *found;
 			continue;
@@ -506,7 +508,7 @@ static void drop_others(struct gather *gather)
 
 static int by_stream(const void *a, const void *b)
 {
-	const struct found *x = a, *y = b;
+	const struct found_packet *x = a, *y = b;
 
 	if (x->class != y->class)
 		return x->class < y->class ? -1 : 1;
@@ -517,7 +519,7 @@ static int by_stream(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static bool same_stream(const struct found *x, const struct found *y)
+static bool same_stream(const struct found_packet *x, const struct found_packet *y)
 {
 	return x->class == y->class && x->has_instance == y->has_instance &&
 	       x->instance == y->instance;
@@ -525,7 +527,7 @@ static bool same_stream(const struct found *x, const struct found *y)
 
 static int by_group(const void *a, const void *b)
 {
-	const struct group *x = a, *y = b;
+	const struct packet_group *x = a, *y = b;
 
 	if (x->class != y->class)
 		return x->class < y->class ? -1 : 1;
@@ -534,8 +536,8 @@ static int by_group(const void *a, const void *b)
 	return x->instance < y->instance ? -1 : x->instance > y->instance;
 }
 
-static const char *name_of(const struct gather *gather, const struct group *group, bool only,
-			   const char *file)
+static const char *stream_name(const struct gather *gather, const struct packet_group *group,
+			       bool only, const char *file)
 {
 	struct arena *arena = gather->part->trace->arena;
 	uint64_t id = group->class->description->id;
@@ -549,11 +551,11 @@ static const char *name_of(const struct gather *gather, const struct group *grou
 
 /* Numbers of files become numbers of the stream's sources; packets stand file by file. */
 static void set_sources(const struct gather *gather, struct stream *stream,
-			const struct group *group)
+			const struct packet_group *group)
 {
 	struct arena *arena = gather->part->trace->arena;
 	struct ctf_stream_state *state = stream->priv;
-	struct found *packets = group->packets;
+	struct found_packet *packets = group->packets;
 	uint32_t n = 1;
 
 	for (size_t i = 1; i < group->count; i++)
@@ -584,12 +586,12 @@ static void take_before(struct stream *stream, const struct stream *before)
 	stream->pieces = before->pieces;
 }
 
-static void add_stream(const struct gather *gather, const struct group *group, bool only,
+static void put_stream(const struct gather *gather, const struct packet_group *group, bool only,
 		       const char *const *names)
 {
 	struct trace *trace = gather->part->trace;
 	const char *file = names[group->count ? group->packets->item.place.source : 0];
-	const char *name = name_of(gather, group, only, file);
+	const char *name = stream_name(gather, group, only, file);
 	struct stream *stream = trace_add_stream(trace, gather->part->part, name);
 	struct ctf_stream_state *state = arena_alloc(trace->arena, sizeof *state);
 	struct ctf_listing listing = {0};
@@ -621,20 +623,20 @@ static void add_stream(const struct gather *gather, const struct group *group, b
 	ctf_split_by_cpu(trace, stream);
 }
 
-struct groups {
-	struct group *items;
+struct packet_groups {
+	struct packet_group *items;
 	size_t count, capacity;
 };
 
 static void add_before(const struct gather *gather, const struct stream *before,
-		       struct groups *groups)
+		       struct packet_groups *groups)
 {
 	const struct ctf_stream_state *state = stream_state(before);
-	struct group group = {.class = gather->part->classes +
-				       (state->class - gather->before->classes),
-			      .instance = state->instance,
-			      .has_instance = state->has_instance,
-			      .before = before};
+	struct packet_group group = {.class = gather->part->classes +
+					      (state->class - gather->before->classes),
+				     .instance = state->instance,
+				     .has_instance = state->has_instance,
+				     .before = before};
 
 	for (size_t i = 0; i < groups->count; i++)
 		if (!by_group(&groups->items[i], &group)) {
@@ -647,27 +649,27 @@ static void add_before(const struct gather *gather, const struct stream *before,
 static void add_streams(const struct gather *gather, const char *const *names)
 {
 	const struct ctf_part *before = gather->before;
-	struct groups groups = {0};
+	struct packet_groups groups = {0};
 
 	if (gather->count)
 		qsort(gather->items, gather->count, sizeof *gather->items, by_stream);
 	for (size_t i = 0, n; i < gather->count; i += n) {
-		struct found *first = &gather->items[i];
+		struct found_packet *first = &gather->items[i];
 		for (n = 1; i + n < gather->count && same_stream(first, first + n);)
 			n++;
 		*mem_push(groups.items, groups.count, groups.capacity) =
-			(struct group){.class = first->class,
-				       .instance = first->instance,
-				       .has_instance = first->has_instance,
-				       .packets = first,
-				       .count = n};
+			(struct packet_group){.class = first->class,
+					      .instance = first->instance,
+					      .has_instance = first->has_instance,
+					      .packets = first,
+					      .count = n};
 	}
 	for (size_t i = before ? before->first_stream : 0; before && i < before->end_stream; i++)
 		add_before(gather, before->trace->streams[i], &groups);
 	if (groups.count)
 		qsort(groups.items, groups.count, sizeof *groups.items, by_group);
 	for (size_t i = 0; i < groups.count; i++)
-		add_stream(gather, &groups.items[i], groups.count == 1, names);
+		put_stream(gather, &groups.items[i], groups.count == 1, names);
 	mem_free(groups.items);
 }
 

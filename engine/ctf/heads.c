@@ -7,7 +7,7 @@
  * constant size. With values the class's layout runs instead of the skip list; where all of its
  * places are constant, that is one load and one store per field.
  *
- * What changes from event to event is in a struct walk that never leaves the registers: the
+ * What changes from event to event is in a struct heads_walk that never leaves the registers: the
  * position of the next event depends on it, and nothing can be faster than that chain.
  */
 #include "engine/base/bitset.h"
@@ -21,7 +21,7 @@
 
 enum { AHEAD = 768 /* bytes, how far ahead of the reading place memory is prefetched */ };
 
-struct walk {
+struct heads_walk {
 	uint64_t at, clock;
 	uint32_t n, used; /* events and slots of the batch */
 };
@@ -63,7 +63,7 @@ static inline bool to_ns(struct decoder *d, uint64_t cycles, nstime *out)
  * Said once of a trace; `check` looks at each packet.
  */
 static __attribute__((cold, noinline)) void
-tell_fall(const struct decoder *d, const struct batch *b, struct walk w, uint64_t to)
+tell_fall(const struct decoder *d, const struct batch *b, struct heads_walk w, uint64_t to)
 {
 	struct ctf_part *part = d->class->part;
 	uint32_t event = b->first + w.n;
@@ -86,7 +86,7 @@ tell_fall(const struct decoder *d, const struct batch *b, struct walk w, uint64_
 }
 
 /* The clock, after an integer of `bits` bits. */
-static inline void advance(const struct decoder *d, const struct batch *b, struct walk *w,
+static inline void advance(const struct decoder *d, const struct batch *b, struct heads_walk *w,
 			   uint64_t value, unsigned bits)
 {
 	uint64_t clock = clock_update(w->clock, value, bits);
@@ -105,7 +105,7 @@ static const struct ctf_class *search_class(const struct ctf_stream_class *class
 }
 
 /* The batch as the walk left it. */
-static void leave(struct decoder *d, struct batch *b, struct walk w)
+static void leave(struct decoder *d, struct batch *b, struct heads_walk w)
 {
 	b->count = w.n;
 	d->index = b->first + w.n;
@@ -115,10 +115,9 @@ static void leave(struct decoder *d, struct batch *b, struct walk w)
 }
 
 /* What stopped a packet, said with as much as is known: event number, class, place. */
-static __attribute__((cold, noinline)) bool stopped(struct decoder *d, struct batch *b,
-						    struct walk w, const struct ctf_class *class,
-						    uint64_t id, uint64_t at, const char *what,
-						    struct error *err)
+static __attribute__((cold, noinline)) bool
+stopped(struct decoder *d, struct batch *b, struct heads_walk w, const struct ctf_class *class,
+	uint64_t id, uint64_t at, const char *what, struct error *err)
 {
 	uint64_t byte = (d->shift + at) / 8;
 	const char *file = source_name(stream_source(d->stream, d->info.rec.source));
@@ -292,7 +291,7 @@ static void check_told_size(struct decoder *d, const struct ctf_class *class, ui
  * and those of no known class are passed over by it. False ends the packet with *err set.
  */
 static inline __attribute__((always_inline)) bool
-finish_head(struct decoder *d, struct batch *b, struct walk *w, uint64_t id, uint64_t head_at,
+finish_head(struct decoder *d, struct batch *b, struct heads_walk *w, uint64_t id, uint64_t head_at,
 	    uint64_t body_at, bool has_time, bool is_2010, bool values, struct error *err)
 {
 	const struct ctf_stream_class *sc = d->class;
@@ -354,7 +353,7 @@ static uint32_t slots_enough(const struct decoder *d, const struct batch *b)
 	return v->capacity - d->class->event_slots;
 }
 
-static inline bool has_room(const struct batch *b, struct walk w, uint32_t enough)
+static inline bool has_room(const struct batch *b, struct heads_walk w, uint32_t enough)
 {
 	return w.n < b->capacity && w.used <= enough;
 }
@@ -406,7 +405,7 @@ static inline __attribute__((always_inline)) bool escaped_heads(struct decoder *
 	const uint64_t content = d->content;
 	const uint8_t *data = d->block.data;
 	const uint32_t enough = slots_enough(d, b);
-	struct walk w = {d->at, d->clock, b->count, b->count ? d->used : 0};
+	struct heads_walk w = {d->at, d->clock, b->count, b->count ? d->used : 0};
 
 	while (has_room(b, w, enough)) {
 		uint64_t at = aligned(w.at, unit), id, body;
@@ -457,7 +456,7 @@ static inline __attribute__((always_inline)) bool flat_heads(struct decoder *d, 
 	const struct head_flat flat = d->class->flat;
 	const bool swap = d->class->big_endian;
 	const uint32_t enough = slots_enough(d, b);
-	struct walk w = {d->at, d->clock, b->count, b->count ? d->used : 0};
+	struct heads_walk w = {d->at, d->clock, b->count, b->count ? d->used : 0};
 
 	while (has_room(b, w, enough)) {
 		uint64_t at = aligned(w.at, d->class->head_align), id = 0;
@@ -509,7 +508,7 @@ static void look_through(const struct decoder *d, const struct field_class *clas
 static bool general_heads(struct decoder *d, struct batch *b, bool values, struct error *err)
 {
 	const uint32_t enough = slots_enough(d, b);
-	struct walk w = {d->at, d->clock, b->count, b->count ? d->used : 0};
+	struct heads_walk w = {d->at, d->clock, b->count, b->count ? d->used : 0};
 
 	while (has_room(b, w, enough) && w.at < d->content) {
 		struct layout_input in = {.data = d->block.data,

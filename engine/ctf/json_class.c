@@ -194,7 +194,7 @@ static bool take_base(struct ctf2 *t, const struct item *item, struct field_clas
 
 /* ---- ranges ---- */
 
-struct ranges {
+struct label_list {
 	struct enum_label *items;
 	uint32_t count;
 	size_t capacity;
@@ -226,7 +226,7 @@ static bool take_end(struct ctf2 *t, const struct item *pair, size_t i, enum ran
  * ends below 0 is an error, or a warning where it only names values: none is there.
  */
 static bool add_ranges(struct ctf2 *t, const struct item *array, const char *name, enum range_of of,
-		       bool lenient, struct ranges *out)
+		       bool lenient, struct label_list *out)
 {
 	if (!item_is(array, VALUE_ARRAY) || !item_count(array))
 		return item_fail(t, array, "expected an array of ranges that is not empty");
@@ -275,7 +275,7 @@ static bool above(uint64_t a, uint64_t b, bool is_signed)
 }
 
 /* Ranges of one name, from `first` on: none overlaps another, so that a value has a name once. */
-static void join_ranges(struct ranges *ranges, uint32_t first, bool is_signed)
+static void join_ranges(struct label_list *ranges, uint32_t first, bool is_signed)
 {
 	uint32_t n = 0, count = ranges->count - first;
 
@@ -292,7 +292,7 @@ static void join_ranges(struct ranges *ranges, uint32_t first, bool is_signed)
 	ranges->count = first + n;
 }
 
-static const struct enum_label *keep(struct ctf2 *t, struct ranges *ranges, bool done)
+static const struct enum_label *keep_labels(struct ctf2 *t, struct label_list *ranges, bool done)
 {
 	struct enum_label *items = arena_array(memory(t), ranges->count, sizeof *items);
 
@@ -304,7 +304,7 @@ static const struct enum_label *keep(struct ctf2 *t, struct ranges *ranges, bool
 
 static bool take_mappings(struct ctf2 *t, const struct item *item, struct field_class *node)
 {
-	struct ranges ranges = {0};
+	struct label_list ranges = {0};
 	bool done = true;
 
 	if (!item->value)
@@ -321,7 +321,7 @@ static bool take_mappings(struct ctf2 *t, const struct item *item, struct field_
 		join_ranges(&ranges, first, node->is_signed);
 	}
 	node->nlabels = ranges.count;
-	node->labels = keep(t, &ranges, done);
+	node->labels = keep_labels(t, &ranges, done);
 	node->is_enum = node->nlabels > 0;
 	return done;
 }
@@ -336,7 +336,7 @@ static bool take_flags(struct ctf2 *t, const struct item *item, struct field_cla
 	{
 		const struct item inner = {value, item, key, 0};
 		const char *name = names_intern(&t->names, key, strlen(key))->text;
-		struct ranges ranges = {0};
+		struct label_list ranges = {0};
 		uint64_t mask = 0;
 		bool done = add_ranges(t, &inner, name, RANGE_UNSIGNED, false, &ranges);
 		for (uint32_t i = 0; i < ranges.count; i++)
@@ -657,7 +657,7 @@ static bool optional_ranges(struct ctf2 *t, const struct item *item, const struc
 			    struct field_class *node)
 {
 	bool boolean = node->ref && node->ref->form == FORM_BOOL;
-	struct ranges ranges = {0};
+	struct label_list ranges = {0};
 	bool done = true;
 
 	if (boolean && ranges_item->value)
@@ -673,7 +673,7 @@ static bool optional_ranges(struct ctf2 *t, const struct item *item, const struc
 		done = add_ranges(t, ranges_item, "", selector_ranges(node), false, &ranges);
 	}
 	node->members[0].nranges = ranges.count;
-	node->members[0].ranges = keep(t, &ranges, done);
+	node->members[0].ranges = keep_labels(t, &ranges, done);
 	return done;
 }
 
@@ -698,7 +698,7 @@ static bool build_optional(struct ctf2 *t, const struct item *item, const struct
 static bool check_overlap(struct ctf2 *t, const struct item *item, const struct field_class *node)
 {
 	bool is_signed = node->ref && node->ref->is_signed, done = true;
-	struct ranges all = {0};
+	struct label_list all = {0};
 
 	for (uint32_t i = 0; i < node->nmembers; i++)
 		for (uint32_t k = 0; k < node->members[i].nranges; k++) {
@@ -719,14 +719,14 @@ static bool take_option(struct ctf2 *t, const struct item *options, struct field
 			uint32_t i, struct item *field_class)
 {
 	struct item element = item_element(options, i), *kept, p[MEMBER_PROPERTIES];
-	struct ranges ranges = {0};
+	struct label_list ranges = {0};
 
 	if (!take_member(t, &element, OF_VARIANT, node, i, p))
 		return false;
 	bool done = add_ranges(t, &p[MEMBER_RANGES], "", selector_ranges(node), false, &ranges);
 	join_ranges(&ranges, 0, node->ref && node->ref->is_signed);
 	node->members[i].nranges = ranges.count;
-	node->members[i].ranges = keep(t, &ranges, done);
+	node->members[i].ranges = keep_labels(t, &ranges, done);
 	*field_class = p[MEMBER_CLASS];
 	kept = arena_alloc(t->scratch, sizeof *kept); /* its way is told when the class is wrong */
 	*kept = element;

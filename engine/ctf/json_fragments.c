@@ -44,14 +44,14 @@ static bool fail_at(struct ctf2 *t, const char *text, const char *p, const char 
 	return false;
 }
 
-struct raw { /* a text that json-c took */
+struct fragment_text { /* a text that json-c took */
 	struct ctf2 *t;
 	const char *text, *end;
 	size_t pairs;
 };
 
 /* Behind the string whose quote is at p; NULL: it holds what it must not. */
-static const char *pass_string(struct raw *raw, const char *p)
+static const char *pass_string(struct fragment_text *raw, const char *p)
 {
 	const char *quote = p;
 	bool zero = false;
@@ -68,7 +68,7 @@ static const char *pass_string(struct raw *raw, const char *p)
 	return p;
 }
 
-static const char *pass_number(struct raw *raw, const char *p)
+static const char *pass_number(struct fragment_text *raw, const char *p)
 {
 	const char *begin = p, *end = p;
 	uint64_t value = 0, most;
@@ -85,7 +85,7 @@ static const char *pass_number(struct raw *raw, const char *p)
 	return end;
 }
 
-static const char *pass_word(struct raw *raw, const char *p)
+static const char *pass_word(struct fragment_text *raw, const char *p)
 {
 	static const char *const words[] = {"true", "false", "null"};
 
@@ -96,7 +96,7 @@ static const char *pass_word(struct raw *raw, const char *p)
 	return fail_at(raw->t, raw->text, p, "no JSON value"), NULL;
 }
 
-static bool look_again(struct raw *raw)
+static bool look_again(struct fragment_text *raw)
 {
 	for (const char *p = raw->text; p && p < raw->end;) {
 		if (*p == '"')
@@ -136,7 +136,7 @@ struct raw_key {
 };
 
 /* Tells of the first key that stands twice in one object, if both are written alike. */
-static bool tell_doubled(struct raw *raw)
+static bool tell_doubled(struct fragment_text *raw)
 {
 	struct raw_key *keys = NULL;
 	size_t count = 0, capacity = 0, depth = 0;
@@ -169,7 +169,7 @@ static bool tell_doubled(struct raw *raw)
 
 static bool check_raw(struct ctf2 *t, const char *text, size_t len, struct json_object *value)
 {
-	struct raw raw = {t, text, text + len, 0};
+	struct fragment_text raw = {t, text, text + len, 0};
 
 	return look_again(&raw) && (raw.pairs == count_pairs(value) || tell_doubled(&raw));
 }

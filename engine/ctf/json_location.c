@@ -19,7 +19,7 @@ struct up { /* the structures around, inside out */
 };
 
 /* Names follow parents, never the other way round: what goes there and back is left out. */
-struct search {
+struct location_search {
 	struct ctf2 *t;
 	const struct item *item; /* for messages */
 	enum location_use use;
@@ -48,7 +48,7 @@ static const struct json_frame *open_frame(const struct ctf2 *t, const struct fi
 }
 
 /* An end of the way: can it be what it is wanted for, and go with those found so far? */
-static bool take(struct search *s, struct field_class *node)
+static bool take_field(struct location_search *s, struct field_class *node)
 {
 	bool number = node->kind == FIELD_INT && node->form == FORM_NUMBER;
 
@@ -69,9 +69,10 @@ static bool take(struct search *s, struct field_class *node)
 	return true;
 }
 
-static bool enter(struct search *s, struct field_class *node, const struct up *up, size_t i);
+static bool enter(struct location_search *s, struct field_class *node, const struct up *up,
+		  size_t i);
 
-static bool walk(struct search *s, struct field_class *node, const struct up *up, size_t i)
+static bool walk(struct location_search *s, struct field_class *node, const struct up *up, size_t i)
 {
 	const struct up own = {node, up};
 
@@ -88,7 +89,8 @@ static bool walk(struct search *s, struct field_class *node, const struct up *up
 	return true; /* another option may have it */
 }
 
-static bool enter_options(struct search *s, struct field_class *node, const struct up *up, size_t i)
+static bool enter_options(struct location_search *s, struct field_class *node, const struct up *up,
+			  size_t i)
 {
 	const struct json_frame *open = open_frame(s->t, node);
 
@@ -101,7 +103,8 @@ static bool enter_options(struct search *s, struct field_class *node, const stru
 	return true;
 }
 
-static bool enter(struct search *s, struct field_class *node, const struct up *up, size_t i)
+static bool enter(struct location_search *s, struct field_class *node, const struct up *up,
+		  size_t i)
 {
 	if (node == s->user)
 		return true; /* it is not there before itself */
@@ -119,14 +122,14 @@ static bool enter(struct search *s, struct field_class *node, const struct up *u
 		return enter(s, node->element, up, i);
 	default:
 		return i == s->nparts
-			       ? take(s, node)
+			       ? take_field(s, node)
 			       : item_fail(s->t, s->item,
 					   "the location leads through what is no structure");
 	}
 }
 
 /* From the structure that holds the user: the structures that are not finished are around it. */
-static bool search_relative(struct search *s)
+static bool search_relative(struct location_search *s)
 {
 	struct up ups[CTF2_MAX_DEPTH + 1];
 	const struct up *up = NULL;
@@ -140,7 +143,8 @@ static bool search_relative(struct search *s)
 	return up ? walk(s, up->node, up->up, 0) : item_fail(s->t, s->item, "no structure here");
 }
 
-static bool read_path(struct ctf2 *t, const struct item *path, size_t from, struct search *s)
+static bool read_path(struct ctf2 *t, const struct item *path, size_t from,
+		      struct location_search *s)
 {
 	size_t count = item_count(path);
 
@@ -162,7 +166,8 @@ static bool read_path(struct ctf2 *t, const struct item *path, size_t from, stru
 	return s->parts[s->nparts - 1] || item_fail(t, path, "the path ends with null");
 }
 
-static bool read_location(struct ctf2 *t, const struct item *item, int *scope, struct search *s)
+static bool read_location(struct ctf2 *t, const struct item *item, int *scope,
+			  struct location_search *s)
 {
 	static const struct property table[] = {{"origin", VALUE_STRING, DIALECT_FINAL, 1, 0},
 						{"path", VALUE_ARRAY, DIALECT_ANY, 1, 1}};
@@ -192,7 +197,7 @@ static bool read_location(struct ctf2 *t, const struct item *item, int *scope, s
 bool location_resolve(struct ctf2 *t, const struct item *item, enum location_use use,
 		      struct field_class *user)
 {
-	struct search s = {.t = t, .item = item, .use = use, .user = user};
+	struct location_search s = {.t = t, .item = item, .use = use, .user = user};
 	int scope;
 
 	if (!read_location(t, item, &scope, &s))

@@ -470,7 +470,7 @@ static void set_origins(struct ctf2 *t)
 	}
 }
 
-static void finish(struct ctf2 *t)
+static void finish_description(struct ctf2 *t)
 {
 	struct ctf_description *out = t->out;
 
@@ -487,7 +487,7 @@ static void finish(struct ctf2 *t)
 	}
 }
 
-static void release(struct ctf2 *t)
+static void release_parse(struct ctf2 *t)
 {
 	for (size_t i = 0; i < t->naliases; i++)
 		json_object_put(t->aliases[i]);
@@ -533,9 +533,9 @@ bool ctf2_parse(const char *name, const char *text, size_t size, struct arena *a
 		done = error_set(err, ERR_FORMAT, "%s: no fragment: CTF 2 metadata has a preamble",
 				 name);
 	if (done)
-		finish(t);
+		finish_description(t);
 	if (head)
 		*head = trimmed(text, t->head);
-	release(t);
+	release_parse(t);
 	return done;
 }

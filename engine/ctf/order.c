@@ -39,7 +39,7 @@ enum {
 struct looked {
 	uint32_t source;
 	uint64_t next;           /* in that source */
-	struct packet_head last; /* packet before it, if there was `any` */
+	struct ctf_packet_head last; /* packet before it, if there was `any` */
 	bool any, own, other;    /* own, other: of this source's packets so far */
 };
 
@@ -86,7 +86,7 @@ struct head_walk {
 };
 
 /* Packets of a stream are mostly of one size: the next heads are prefetched in one go. */
-static void prefetch_heads(struct head_walk *walk, const struct packet_head *head)
+static void prefetch_heads(struct head_walk *walk, const struct ctf_packet_head *head)
 {
 	uint64_t bytes = head->packet_bits / 8;
 
@@ -106,7 +106,7 @@ static bool walk_next(struct head_walk *walk, struct ctf_listed *out)
 {
 	const struct stream *stream = walk->stream;
 	uint64_t size = source_size(stream->sources[walk->source]), found;
-	struct packet_head next;
+	struct ctf_packet_head next;
 	struct error ignored; /* the scan meets it again, and tells */
 
 	*out = (struct ctf_listed){.place = {.source = walk->source, .off = walk->next}};
@@ -156,8 +156,8 @@ static bool has_times(const struct stream *stream)
 }
 
 /* Does a packet come after one that it should come before? */
-static bool steps_back(const struct stream *stream, const struct packet_head *last,
-		       const struct packet_head *head)
+static bool steps_back(const struct stream *stream, const struct ctf_packet_head *last,
+		       const struct ctf_packet_head *head)
 {
 	if (has_numbers(stream) && head->seq != PACKET_NONE && last->seq != PACKET_NONE)
 		return head->seq == last->seq
@@ -370,7 +370,7 @@ static bool same_bytes(const struct stream *stream, const struct ctf_place *a,
 static bool same_packet(const struct stream *stream, const struct ctf_place *a,
 			const struct ctf_place *b)
 {
-	struct packet_head x, y;
+	struct ctf_packet_head x, y;
 	struct error ignored;
 
 	return a->kind == PLACE_PACKET && b->kind == PLACE_PACKET && same_bytes(stream, a, b) &&
@@ -574,7 +574,7 @@ static uint64_t last_end(const struct stream *stream, uint32_t source)
 	const struct ctf_source *beside = &stream_state(stream)->sources[source];
 	uint64_t size = source_size(stream->sources[source]), end = 0;
 	struct ctf_index_entry entry;
-	struct packet_head head;
+	struct ctf_packet_head head;
 	struct error ignored;
 
 	if (beside->index && beside->nentries &&
@@ -596,7 +596,7 @@ static bool overlap(const struct stream *stream)
 	uint64_t end = 0;
 
 	for (uint32_t i = 0; i < stream->nsources; i++) {
-		struct packet_head head;
+		struct ctf_packet_head head;
 		struct error ignored;
 		if (!packet_head_read(stream, i, 0, &head, &ignored))
 			continue;

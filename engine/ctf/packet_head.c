@@ -32,7 +32,7 @@ static bool is_uuid(const struct ctf_description *d, const struct member *member
  * and they may wherever packets are gathered from.
  */
 static void note_uuid(const struct ctf_part *part, const struct slot *slots, const uint8_t *data,
-		      struct packet_head *out)
+		      struct ctf_packet_head *out)
 {
 	const struct ctf_description *d = &part->description;
 	const struct field_class *header = d->packet_header;
@@ -47,7 +47,7 @@ static void note_uuid(const struct ctf_part *part, const struct slot *slots, con
 	}
 }
 
-bool packet_head_is_own(const struct ctf_part *part, const struct packet_head *head,
+bool packet_head_is_own(const struct ctf_part *part, const struct ctf_packet_head *head,
 			struct error *err)
 {
 	const struct ctf_description *d = &part->description;
@@ -73,7 +73,7 @@ static bool check_session(const struct ctf_description *d, const uint8_t *data, 
 }
 
 static bool check_header(const struct ctf_stream_class *stream, const struct slot *slots,
-			 const uint8_t *data, struct packet_head *out, struct error *err)
+			 const uint8_t *data, struct ctf_packet_head *out, struct error *err)
 {
 	const struct ctf_description *d = &stream->part->description;
 	const struct field_class *header = d->packet_header;
@@ -124,7 +124,8 @@ static bool member_value(const struct ctf_stream_class *class, const struct slot
 	return true;
 }
 
-static bool check_sizes(struct packet_head *head, uint64_t at, uint64_t whole, struct error *err)
+static bool check_sizes(struct ctf_packet_head *head, uint64_t at, uint64_t whole,
+			struct error *err)
 {
 	if (head->packet_bits == 0 || head->packet_bits % 8)
 		return error_set(err, ERR_FORMAT,
@@ -147,7 +148,7 @@ static bool check_sizes(struct packet_head *head, uint64_t at, uint64_t whole, s
 
 /* What the header of a packet of the 2010 proposal says besides; it and its sizes are whole bytes.
  */
-static void take_rfc_head(const uint8_t *data, struct packet_head *out)
+static void take_rfc_head(const uint8_t *data, struct ctf_packet_head *out)
 {
 	struct rfc_head head;
 
@@ -161,13 +162,13 @@ static void take_rfc_head(const uint8_t *data, struct packet_head *out)
 
 bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *data, size_t size,
 			uint64_t whole, struct slot *slots, uint64_t *registers,
-			struct packet_head *out, struct error *err)
+			struct ctf_packet_head *out, struct error *err)
 {
 	struct layout_input in = {.data = data, .bits = (uint64_t)size * 8, .registers = registers};
 	uint64_t cpu;
 	unsigned bits;
 
-	*out = (struct packet_head){.discarded = PACKET_NONE, .seq = PACKET_NONE, .cpu = -1};
+	*out = (struct ctf_packet_head){.discarded = PACKET_NONE, .seq = PACKET_NONE, .cpu = -1};
 	if (!layout_decode(class->packet, &in, slots))
 		return size < whole ? error_set(err, ERR_RANGE, "more bytes are needed")
 				    : error_set(err, ERR_FORMAT, "packet header cut short");
@@ -202,7 +203,7 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 
 /* A small buffer first; doubled when the context turns out to be longer. */
 static bool read_growing(const struct ctf_stream_class *class, struct source *source,
-			 uint64_t offset, uint8_t *bytes, size_t size, struct packet_head *out,
+			 uint64_t offset, uint8_t *bytes, size_t size, struct ctf_packet_head *out,
 			 struct error *err)
 {
 	uint64_t whole = source_size(source) - offset;
@@ -229,7 +230,7 @@ static bool read_growing(const struct ctf_stream_class *class, struct source *so
 }
 
 bool packet_head_of(const struct ctf_stream_class *class, struct source *source, uint64_t offset,
-		    struct packet_head *out, struct error *err)
+		    struct ctf_packet_head *out, struct error *err)
 {
 	uint8_t bytes[FIRST_READ];
 	size_t size = class->head_bytes && class->head_bytes < FIRST_READ
@@ -244,7 +245,7 @@ bool packet_head_of(const struct ctf_stream_class *class, struct source *source,
 }
 
 bool packet_head_read(const struct stream *stream, uint32_t source, uint64_t offset,
-		      struct packet_head *out, struct error *err)
+		      struct ctf_packet_head *out, struct error *err)
 {
 	return packet_head_of(stream_state(stream)->class, stream->sources[source], offset, out,
 			      err);

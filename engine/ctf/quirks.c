@@ -21,7 +21,7 @@ static const struct env_entry *env_find(const struct ctf_description *d, const c
 	return NULL;
 }
 
-static int64_t number(const struct ctf_description *d, const char *name)
+static int64_t env_number(const struct ctf_description *d, const char *name)
 {
 	const struct env_entry *entry = env_find(d, name);
 	return entry && !entry->text ? entry->number : 0;
@@ -52,8 +52,8 @@ bool ctf_is_by_cpu(const struct ctf_description *d)
 unsigned ctf_quirks(const struct ctf_description *d)
 {
 	const char *name = tracer_name(d);
-	struct version v = {number(d, "tracer_major"), number(d, "tracer_minor"),
-			    number(d, "tracer_patch")};
+	struct version v = {env_number(d, "tracer_major"), env_number(d, "tracer_minor"),
+			    env_number(d, "tracer_patch")};
 	unsigned quirks = 0;
 
 	if (!strcmp(name, "lttng-modules") || !strcmp(name, "lttng-ust"))

@@ -104,7 +104,7 @@ struct rfc {
 	char types, predeclared, section_names; /* their addresses are name spaces */
 };
 
-static inline const char *rfc_word(const struct token *token)
+static inline const char *rfc_word(const struct tsdl_token *token)
 {
 	return token->kind == TOKEN_NAME || token->kind == TOKEN_KEYWORD ? token->text : "";
 }

@@ -71,7 +71,7 @@ bool rfc_is_text(const char *text, size_t size)
 	return false;
 }
 
-struct metadata {
+struct rfc_text {
 	const char *name;
 	const uint8_t *bytes;
 	size_t count;
@@ -80,7 +80,7 @@ struct metadata {
 	struct error *err;
 };
 
-static bool read_head(const struct metadata *m, size_t at, const struct rfc_head *first,
+static bool read_head(const struct rfc_text *m, size_t at, const struct rfc_head *first,
 		      struct rfc_head *out)
 {
 	const char *wrong = NULL;
@@ -96,7 +96,7 @@ static bool read_head(const struct metadata *m, size_t at, const struct rfc_head
 	return !wrong || metadata_refuse(m->name, at, wrong, m->err);
 }
 
-static bool add_text(const struct metadata *m, size_t at, const struct rfc_head *head,
+static bool add_text(const struct rfc_text *m, size_t at, const struct rfc_head *head,
 		     struct rfc_room *room, struct buf *text)
 {
 	const uint8_t *plain;
@@ -112,7 +112,7 @@ static bool add_text(const struct metadata *m, size_t at, const struct rfc_head 
 	return true;
 }
 
-static bool join_packets(const struct metadata *m, struct rfc_head *first, struct rfc_room *room,
+static bool join_packets(const struct rfc_text *m, struct rfc_head *first, struct rfc_room *room,
 			 struct buf *text)
 {
 	struct rfc_head head;
@@ -142,7 +142,7 @@ bool rfc_metadata_text(const char *name, const uint8_t *bytes, size_t count,
 		       const struct notices *notices, char **text, size_t *size, uint32_t *session,
 		       bool *big_endian, struct error *err)
 {
-	const struct metadata m = {name, bytes, count, key, notices, err};
+	const struct rfc_text m = {name, bytes, count, key, notices, err};
 	struct rfc_room room = {0};
 	struct rfc_head first = {0};
 	struct buf joined = {0};

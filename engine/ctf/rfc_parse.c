@@ -17,7 +17,7 @@ enum { MAJOR_MOST = 1, HEADER_1 = 1, HEADER_2 = 2 };
 
 bool rfc_parse_word(struct rfc *r, const char *what, const char **out)
 {
-	const struct token *token = peek(&r->t);
+	const struct tsdl_token *token = peek(&r->t);
 
 	*out = token->kind == TOKEN_STRING ? token->text : rfc_word(token);
 	if (!**out)
@@ -122,7 +122,7 @@ static bool parse_keys(struct rfc *r, const struct block_key *keys, void *block,
 
 /* ---- trace ---- */
 
-static void add_env(struct rfc *r, const char *name, const struct value *value)
+static void add_env(struct rfc *r, const char *name, const struct tsdl_value *value)
 {
 	struct tsdl *t = &r->t;
 	struct env_entry entry = {.name = name, .text = value->text};
@@ -132,7 +132,7 @@ static void add_env(struct rfc *r, const char *name, const struct value *value)
 	*mem_push(t->env, t->nenv, t->env_capacity) = entry;
 }
 
-static bool set_trace_key(struct rfc *r, const char *key, const struct value *value)
+static bool set_trace_key(struct rfc *r, const char *key, const struct tsdl_value *value)
 {
 	static const char *const aligns[] = {"packed", "natural32", "natural64", NULL};
 	struct tsdl *t = &r->t;
@@ -162,7 +162,7 @@ static bool set_trace_key(struct rfc *r, const char *key, const struct value *va
 static bool parse_trace(struct rfc *r)
 {
 	struct tsdl *t = &r->t;
-	struct value value;
+	struct tsdl_value value;
 
 	if (!expect_token(t, '{', "'{'"))
 		return false;
@@ -206,7 +206,7 @@ static bool parse_event_size(struct rfc *r, struct rfc_section *section)
 {
 	static const char name[] = "event_size";
 	struct tsdl *t = &r->t;
-	struct value value;
+	struct tsdl_value value;
 	uint32_t at = peek(t)->at;
 
 	t->pos++;
@@ -231,7 +231,7 @@ static bool parse_context(struct rfc *r, void *block)
 		return parse_context_type(r, &section->context);
 	while (!accept_token(t, '}')) {
 		struct rfc_member member;
-		const struct token *token = peek(t);
+		const struct tsdl_token *token = peek(t);
 		bool good;
 		if (token->kind == '{')
 			good = rfc_parse_member(r, &member) &&
@@ -385,7 +385,7 @@ static bool parse_fields(struct rfc *r, void *block)
 static bool parse_id(struct rfc *r, void *block)
 {
 	struct rfc_event *event = block;
-	struct value value;
+	struct tsdl_value value;
 
 	event->has_id = true;
 	return parse_value(&r->t, &value) && value_unsigned(&r->t, &value, "an id", &event->id) &&
@@ -411,7 +411,7 @@ static bool parse_event_section(struct rfc *r, void *block)
 static bool parse_loglevel(struct rfc *r, void *block)
 {
 	struct rfc_event *event = block;
-	struct value value;
+	struct tsdl_value value;
 	uint64_t level;
 
 	if (!parse_value(&r->t, &value) || !value_unsigned(&r->t, &value, "a log level", &level))
@@ -498,7 +498,7 @@ static bool parse_all(struct rfc *r)
 	return place_events(r);
 }
 
-static void release(struct rfc *r)
+static void release_rfc(struct rfc *r)
 {
 	for (size_t i = 0; i < r->nsections; i++) {
 		buf_release(&r->sections[i]->rules);
@@ -536,6 +536,6 @@ bool rfc_parse(const char *name, const char *text, size_t size, struct arena *ar
 	r.t.size = size;
 	names_init(&r.t.names, arena);
 	bool done = parse_all(&r) && rfc_build(&r);
-	release(&r);
+	release_rfc(&r);
 	return done;
 }

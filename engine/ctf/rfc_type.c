@@ -195,7 +195,7 @@ static const struct rfc_type *find_type(struct rfc *r)
 {
 	static const char *const undefined[] = {"vector", "complex", "_Complex",
 						"_Fract", "_Accum",  NULL};
-	const struct token *token = peek(&r->t);
+	const struct tsdl_token *token = peek(&r->t);
 	const char *name = rfc_word(token);
 	const struct rfc_type *type;
 	uintptr_t found;
@@ -220,7 +220,7 @@ static const struct rfc_type *find_type(struct rfc *r)
 
 static bool set_number(struct rfc *r, const char *what, uint64_t *out)
 {
-	struct value value;
+	struct tsdl_value value;
 
 	return parse_value(&r->t, &value) && value_unsigned(&r->t, &value, what, out);
 }
@@ -268,7 +268,7 @@ static bool check_encoding(struct rfc *r)
 static bool parse_bound(struct rfc *r, uint64_t *out, bool *negative)
 {
 	struct tsdl *t = &r->t;
-	struct value value;
+	struct tsdl_value value;
 
 	if (!parse_value(t, &value))
 		return false;
@@ -415,7 +415,7 @@ static bool set_meaning(struct rfc *r, struct rfc_type *type)
 
 static bool set_attribute(struct rfc *r, enum attribute attribute, struct rfc_type *type)
 {
-	struct value value;
+	struct tsdl_value value;
 
 	switch (attribute) {
 	case ATTRIBUTE_SIGNED:
@@ -466,7 +466,7 @@ static bool parse_attribute(struct rfc *r, struct rfc_type *type, unsigned *seen
 	unsigned i = 0;
 
 	accept_token(t, '.');
-	const struct token *token = peek(t);
+	const struct tsdl_token *token = peek(t);
 	const char *name = rfc_word(token);
 	if (!*name)
 		return tsdl_expected(t, "an attribute");
@@ -495,7 +495,7 @@ static bool find_parent(struct rfc *r, const char *name, const struct rfc_type *
 	bool is_float = false;
 
 	for (size_t i = begin; t->tokens[i].kind != TOKEN_END; i++) {
-		const struct token *token = &t->tokens[i];
+		const struct tsdl_token *token = &t->tokens[i];
 		if (token->kind == '}' && !depth--)
 			break;
 		depth += token->kind == '{';
@@ -638,7 +638,7 @@ static bool parse_body(struct rfc *r, const char *name, bool is_abstract,
 bool rfc_parse_type(struct rfc *r, const struct rfc_type **out)
 {
 	struct tsdl *t = &r->t;
-	const struct token *token = peek(t);
+	const struct tsdl_token *token = peek(t);
 
 	if (!strcmp(rfc_word(token), "type") && peek_next(t)->kind == '{') {
 		t->pos++;
@@ -654,12 +654,12 @@ bool rfc_parse_type(struct rfc *r, const struct rfc_type **out)
 /* Word by word. */
 static bool are_alike(const struct rfc *r, const struct rfc_type *a, const struct rfc_type *b)
 {
-	const struct token *tokens = r->t.tokens;
+	const struct tsdl_token *tokens = r->t.tokens;
 
 	if (a->is_abstract != b->is_abstract || a->end - a->first != b->end - b->first)
 		return false;
 	for (size_t i = 0; i < a->end - a->first; i++) {
-		const struct token *x = &tokens[a->first + i], *y = &tokens[b->first + i];
+		const struct tsdl_token *x = &tokens[a->first + i], *y = &tokens[b->first + i];
 		bool has_text = x->kind != TOKEN_INT && x->kind >= TOKEN_NAME;
 		if (x->kind != y->kind || (has_text && x->text != y->text) ||
 		    (x->kind == TOKEN_INT && x->number != y->number))
@@ -703,7 +703,7 @@ void rfc_find_word(struct rfc *r)
 	int asked = -1;
 
 	for (size_t i = 0; i + 2 < r->t.ntokens; i++) {
-		const struct token *token = &r->t.tokens[i];
+		const struct tsdl_token *token = &r->t.tokens[i];
 		if (token[1].kind != '=')
 			continue;
 		if (!strcmp(rfc_word(token), "align") && token[2].kind == TOKEN_INT &&

@@ -21,7 +21,7 @@ static bool check_version(struct tsdl *t)
 			 len > 20 ? 20 : (int)len, t->text + at);
 }
 
-static void release(struct tsdl *t)
+static void release_tsdl(struct tsdl *t)
 {
 	names_release(&t->names);
 	mem_free(t->tokens);
@@ -52,6 +52,6 @@ bool tsdl_parse(const char *name, const char *text, size_t size, bool strict, st
 	bool done = check_version(&t) && tsdl_lex(&t) && parse_blocks(&t) && build_description(&t);
 	if (done)
 		check_meanings(&t);
-	release(&t);
+	release_tsdl(&t);
 	return done;
 }

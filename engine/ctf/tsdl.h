@@ -19,7 +19,7 @@ enum { TSDL_MAX_DEPTH = 1024 };
 
 enum { PATH_RELATIVE = -1, PATH_ENV = SCOPE_COUNT };
 
-struct path { /* a length or a tag */
+struct tsdl_path { /* a length or a tag */
 	uint32_t at;
 	int scope; /* PATH_RELATIVE, PATH_ENV or the scope of an absolute path */
 	const char **parts;
@@ -45,7 +45,7 @@ struct type {
 	const void *identity;     /* STRUCT, VARIANT: space of its members' names; NULL else */
 	const struct type_member *members;
 	const struct type *element;
-	struct path *path; /* SEQUENCE: length, VARIANT: tag, NULL none */
+	struct tsdl_path *path; /* SEQUENCE: length, VARIANT: tag, NULL none */
 	uint32_t depth;
 	uint32_t unit_align; /* of a bit-field `T name:bits`: alignment and size of T; else 0 */
 	uint32_t unit_bits;
@@ -66,11 +66,11 @@ struct body { /* a struct or variant whose members are being read */
 };
 
 struct unbound { /* a path that the declaration could not place */
-	struct path *path;
+	struct tsdl_path *path;
 	bool placed;
 };
 
-struct event_block {
+struct tsdl_event {
 	struct ctf_event event;
 	const struct type *context, *payload;
 	uint64_t stream_id; /* once it is known, the stream's index */
@@ -79,7 +79,7 @@ struct event_block {
 };
 
 /* A known remainder of an offset into the packet, in bits: offset mod unit == at. */
-struct place {
+struct known_offset {
 	uint64_t at, unit; /* unit is a power of two */
 };
 
@@ -90,7 +90,7 @@ struct stream_block {
 	size_t nevents;
 	bool lacks_id; /* event headers have none, and there are several classes */
 	const void *ids;    /* name space of its events' ids */
-	struct place place; /* of an event's context */
+	struct known_offset place; /* of an event's context */
 };
 
 struct tsdl {
@@ -107,7 +107,7 @@ struct tsdl {
 	unsigned warnings;
 
 	struct tsdl_names names;
-	struct token *tokens;
+	struct tsdl_token *tokens;
 	size_t ntokens, token_capacity, pos;
 
 	struct lexical *lexical;
@@ -126,7 +126,7 @@ struct tsdl {
 	size_t nenv, env_capacity;
 	struct stream_block *streams;
 	size_t nstreams, stream_capacity;
-	struct event_block *events;
+	struct tsdl_event *events;
 	size_t nevents, event_capacity;
 	uint64_t nodes; /* nodes, labels and options that were made for uses, so far */
 };
@@ -141,17 +141,17 @@ void tsdl_warn(struct tsdl *t, uint32_t at, const char *fmt, ...)
 /* "expected WHAT, found TOKEN" at the current token; always false. */
 bool tsdl_expected(struct tsdl *t, const char *what);
 
-static inline const struct token *peek(const struct tsdl *t)
+static inline const struct tsdl_token *peek(const struct tsdl *t)
 {
 	return &t->tokens[t->pos];
 }
 
-static inline const struct token *peek_next(const struct tsdl *t)
+static inline const struct tsdl_token *peek_next(const struct tsdl *t)
 {
 	return &t->tokens[t->pos + (t->tokens[t->pos].kind != TOKEN_END)];
 }
 
-static inline bool is_word(const struct token *token, enum word word)
+static inline bool is_word(const struct tsdl_token *token, enum word word)
 {
 	return token->kind == TOKEN_KEYWORD && token->word == word;
 }
@@ -171,7 +171,7 @@ static inline bool expect_token(struct tsdl *t, int kind, const char *what)
 }
 
 /* tsdl_attribute.c: values, and the types that have attributes only */
-struct value {
+struct tsdl_value {
 	enum { VALUE_INT, VALUE_STRING, VALUE_WORD } kind; /* a word may have dots */
 	bool negative;
 	uint64_t magnitude;
@@ -179,12 +179,13 @@ struct value {
 	uint32_t at;
 };
 
-bool parse_value(struct tsdl *t, struct value *out);
+bool parse_value(struct tsdl *t, struct tsdl_value *out);
 /* name { "." name }, keywords allowed, joined by dots. */
 bool parse_dotted(struct tsdl *t, const char **out);
-bool value_unsigned(struct tsdl *t, const struct value *value, const char *what, uint64_t *out);
-bool value_signed(struct tsdl *t, const struct value *value, const char *what, int64_t *out);
-bool value_bool(struct tsdl *t, const struct value *value, bool *out);
+bool value_unsigned(struct tsdl *t, const struct tsdl_value *value, const char *what,
+		    uint64_t *out);
+bool value_signed(struct tsdl *t, const struct tsdl_value *value, const char *what, int64_t *out);
+bool value_bool(struct tsdl *t, const struct tsdl_value *value, bool *out);
 bool parse_integer(struct tsdl *t, const struct type **out);
 bool parse_float(struct tsdl *t, const struct type **out);
 bool parse_string(struct tsdl *t, const struct type **out);
@@ -201,25 +202,26 @@ void lexical_close(struct tsdl *t);
 
 /* tsdl_type.c: making types of parts; paths */
 struct type *type_new(struct tsdl *t, enum field_kind kind);
-bool tsdl_path(struct tsdl *t, const char *what, struct path **out);
+bool tsdl_path(struct tsdl *t, const char *what, struct tsdl_path **out);
 bool type_array(struct tsdl *t, const struct type *element, uint64_t length, uint32_t at,
 		const struct type **out);
-bool type_sequence(struct tsdl *t, const struct type *element, struct path *path,
+bool type_sequence(struct tsdl *t, const struct type *element, struct tsdl_path *path,
 		   const struct type **out);
 /* `variant` with this tag; binds the path to what is open now. */
-bool type_tagged(struct tsdl *t, const struct type *variant, struct path *path,
+bool type_tagged(struct tsdl *t, const struct type *variant, struct tsdl_path *path,
 		 const struct type **out);
 bool type_bit_field(struct tsdl *t, const struct type *base, uint64_t bits, uint32_t at,
 		    const struct type **out);
 bool body_open(struct tsdl *t, struct body *body, struct type *type);
 bool body_add(struct tsdl *t, const char *name, const struct type *type, uint32_t at);
 bool body_close(struct tsdl *t, struct type *type, uint32_t at);
-bool check_length_type(struct tsdl *t, const struct path *path, const struct field_class *target);
-bool check_tag_type(struct tsdl *t, const struct path *path, const struct field_class *target);
+bool check_length_type(struct tsdl *t, const struct tsdl_path *path,
+		       const struct field_class *target);
+bool check_tag_type(struct tsdl *t, const struct tsdl_path *path, const struct field_class *target);
 /* Fills the ranges of the variant's options for this tag; false when no option can be selected. */
 bool variant_match(struct tsdl *t, const struct type *variant, const struct field_class *tag,
 		   const struct member **out);
-const char *path_text(struct tsdl *t, const struct path *path);
+const char *path_text(struct tsdl *t, const struct tsdl_path *path);
 const char *without_underscore(struct tsdl *t, const char *name); /* interned */
 /* Index of the member; as written first when `shown` is false, else compared as shown. */
 bool member_find(struct tsdl *t, const void *identity, const char *name, bool shown,

@@ -22,7 +22,7 @@ int attribute_index(const char *const *names, const char *name)
 
 bool parse_dotted(struct tsdl *t, const char **out)
 {
-	const struct token *token = peek(t);
+	const struct tsdl_token *token = peek(t);
 
 	if (token->kind != TOKEN_NAME && token->kind != TOKEN_KEYWORD)
 		return tsdl_expected(t, "a name");
@@ -49,11 +49,11 @@ bool parse_dotted(struct tsdl *t, const char **out)
 	return done;
 }
 
-bool parse_value(struct tsdl *t, struct value *out)
+bool parse_value(struct tsdl *t, struct tsdl_value *out)
 {
-	const struct token *token = peek(t);
+	const struct tsdl_token *token = peek(t);
 
-	*out = (struct value){.at = token->at};
+	*out = (struct tsdl_value){.at = token->at};
 	if (token->kind == '-' || token->kind == '+') {
 		out->negative = token->kind == '-';
 		t->pos++;
@@ -81,7 +81,7 @@ bool parse_value(struct tsdl *t, struct value *out)
 	}
 }
 
-bool value_unsigned(struct tsdl *t, const struct value *value, const char *what, uint64_t *out)
+bool value_unsigned(struct tsdl *t, const struct tsdl_value *value, const char *what, uint64_t *out)
 {
 	if (value->kind != VALUE_INT)
 		return tsdl_fail(t, value->at, "%s must be an integer", what);
@@ -91,7 +91,7 @@ bool value_unsigned(struct tsdl *t, const struct value *value, const char *what,
 	return true;
 }
 
-bool value_signed(struct tsdl *t, const struct value *value, const char *what, int64_t *out)
+bool value_signed(struct tsdl *t, const struct tsdl_value *value, const char *what, int64_t *out)
 {
 	if (value->kind != VALUE_INT)
 		return tsdl_fail(t, value->at, "%s must be an integer", what);
@@ -102,7 +102,7 @@ bool value_signed(struct tsdl *t, const struct value *value, const char *what, i
 }
 
 /* Words may be quoted: some writers do, and the meaning is clear. */
-static const char *value_word(struct tsdl *t, const struct value *value)
+static const char *value_word(struct tsdl *t, const struct tsdl_value *value)
 {
 	if (value->kind == VALUE_INT)
 		return "";
@@ -111,7 +111,7 @@ static const char *value_word(struct tsdl *t, const struct value *value)
 	return value->text;
 }
 
-bool value_bool(struct tsdl *t, const struct value *value, bool *out)
+bool value_bool(struct tsdl *t, const struct tsdl_value *value, bool *out)
 {
 	static const char *const words[] = {"false", "FALSE", "true", "TRUE", NULL};
 
@@ -126,7 +126,7 @@ bool value_bool(struct tsdl *t, const struct value *value, bool *out)
 	return true;
 }
 
-static bool set_align(struct tsdl *t, const struct value *value, struct type *type)
+static bool set_align(struct tsdl *t, const struct tsdl_value *value, struct type *type)
 {
 	uint64_t align = 0;
 
@@ -138,7 +138,7 @@ static bool set_align(struct tsdl *t, const struct value *value, struct type *ty
 	return true;
 }
 
-static bool set_byte_order(struct tsdl *t, const struct value *value, struct type *type)
+static bool set_byte_order(struct tsdl *t, const struct tsdl_value *value, struct type *type)
 {
 	static const char *const words[] = {"le", "native", "be", "network", NULL};
 	int i = attribute_index(words, value_word(t, value));
@@ -149,7 +149,7 @@ static bool set_byte_order(struct tsdl *t, const struct value *value, struct typ
 	return true;
 }
 
-static bool set_encoding(struct tsdl *t, const struct value *value, struct type *type)
+static bool set_encoding(struct tsdl *t, const struct tsdl_value *value, struct type *type)
 {
 	static const char *const words[] = {"none",  "UTF8",  "utf8",  "UTF-8",
 					    "utf-8", "ASCII", "ascii", NULL};
@@ -168,7 +168,7 @@ static bool set_encoding(struct tsdl *t, const struct value *value, struct type 
 	return true;
 }
 
-static bool set_base(struct tsdl *t, const struct value *value, struct type *type)
+static bool set_base(struct tsdl *t, const struct tsdl_value *value, struct type *type)
 {
 	static const char *const words[] = {"decimal", "dec",    "d", "i", "u",     "hexadecimal",
 					    "hex",     "x",      "X", "p", "octal", "oct",
@@ -186,7 +186,7 @@ static bool set_base(struct tsdl *t, const struct value *value, struct type *typ
 	return true;
 }
 
-static bool set_map(struct tsdl *t, const struct value *value, struct type *type)
+static bool set_map(struct tsdl *t, const struct tsdl_value *value, struct type *type)
 {
 	const char *text = value_word(t, value);
 	size_t len = strlen(text);
@@ -203,7 +203,7 @@ static bool set_map(struct tsdl *t, const struct value *value, struct type *type
 	return tsdl_fail(t, value->at, "there is no clock %.*s", (int)(len - 12), text + 6);
 }
 
-static bool set_size(struct tsdl *t, const struct value *value, struct type *type)
+static bool set_size(struct tsdl *t, const struct tsdl_value *value, struct type *type)
 {
 	uint64_t bits = 0;
 
@@ -218,7 +218,7 @@ static bool set_size(struct tsdl *t, const struct value *value, struct type *typ
 	return true;
 }
 
-typedef bool set_attribute(struct tsdl *t, int index, const struct value *value, void *arg);
+typedef bool set_attribute(struct tsdl *t, int index, const struct tsdl_value *value, void *arg);
 
 /* "{" { name "=" value ";" } "}" */
 static bool parse_attributes(struct tsdl *t, const char *const *names, set_attribute *set,
@@ -228,7 +228,7 @@ static bool parse_attributes(struct tsdl *t, const char *const *names, set_attri
 		return false;
 	while (!accept_token(t, '}')) {
 		const char *name;
-		struct value value;
+		struct tsdl_value value;
 		uint32_t at = peek(t)->at;
 		if (!parse_dotted(t, &name) || !expect_token(t, '=', "'='") ||
 		    !parse_value(t, &value))
@@ -251,7 +251,7 @@ static bool parse_attributes(struct tsdl *t, const char *const *names, set_attri
 
 enum { INT_SIZE, INT_ALIGN, INT_SIGNED, INT_BYTE_ORDER, INT_BASE, INT_ENCODING, INT_MAP };
 
-static bool set_integer(struct tsdl *t, int index, const struct value *value, void *arg)
+static bool set_integer(struct tsdl *t, int index, const struct tsdl_value *value, void *arg)
 {
 	struct type *type = arg;
 
@@ -324,7 +324,7 @@ struct float_digits {
 	uint64_t exponent, mantissa;
 };
 
-static bool set_float(struct tsdl *t, int index, const struct value *value, void *arg)
+static bool set_float(struct tsdl *t, int index, const struct tsdl_value *value, void *arg)
 {
 	struct float_digits *digits = arg;
 
@@ -365,7 +365,7 @@ bool parse_float(struct tsdl *t, const struct type **out)
 	return true;
 }
 
-static bool set_string(struct tsdl *t, int index, const struct value *value, void *arg)
+static bool set_string(struct tsdl *t, int index, const struct tsdl_value *value, void *arg)
 {
 	(void)index;
 	return set_encoding(t, value, arg);

@@ -16,7 +16,7 @@
 struct block_kind {
 	const char *const *names; /* of the attributes; the first `ntypes` are assigned by ":=" */
 	unsigned ntypes;
-	bool (*set)(struct tsdl *t, int index, const struct value *value, void *arg);
+	bool (*set)(struct tsdl *t, int index, const struct tsdl_value *value, void *arg);
 	bool (*set_type)(struct tsdl *t, int index, const struct type *type, void *arg);
 };
 
@@ -41,7 +41,7 @@ static bool entry_type(struct tsdl *t, const struct block_kind *block, int index
 static bool entry_value(struct tsdl *t, const struct block_kind *block, int index, const char *name,
 			uint32_t at, void *arg)
 {
-	struct value value;
+	struct tsdl_value value;
 
 	if (!parse_value(t, &value))
 		return false;
@@ -91,7 +91,7 @@ static bool parse_block(struct tsdl *t, const struct block_kind *block, unsigned
 	return expect_token(t, ';', "';' after the block");
 }
 
-static bool set_uuid(struct tsdl *t, const struct value *value, uint8_t uuid[16])
+static bool set_uuid(struct tsdl *t, const struct tsdl_value *value, uint8_t uuid[16])
 {
 	size_t bad;
 
@@ -102,7 +102,7 @@ static bool set_uuid(struct tsdl *t, const struct value *value, uint8_t uuid[16]
 	return tsdl_fail(t, value->at, "this is no UUID: character %zu", bad);
 }
 
-static bool value_text(struct tsdl *t, const struct value *value, const char *what,
+static bool value_text(struct tsdl *t, const struct tsdl_value *value, const char *what,
 		       const char **out)
 {
 	*out = value->text;
@@ -124,7 +124,7 @@ static bool trace_set_type(struct tsdl *t, int index, const struct type *type, v
 	return true;
 }
 
-static bool byte_order_of(struct tsdl *t, const struct value *value, bool *big_endian)
+static bool byte_order_of(struct tsdl *t, const struct tsdl_value *value, bool *big_endian)
 {
 	static const char *const words[] = {"le", "be", "network", NULL};
 	int i = value->kind == VALUE_INT ? -1 : attribute_index(words, value->text);
@@ -133,7 +133,7 @@ static bool byte_order_of(struct tsdl *t, const struct value *value, bool *big_e
 	return i >= 0 || tsdl_fail(t, value->at, "byte_order must be le or be");
 }
 
-static bool trace_set(struct tsdl *t, int index, const struct value *value, void *arg)
+static bool trace_set(struct tsdl *t, int index, const struct tsdl_value *value, void *arg)
 {
 	static const uint64_t versions[] = {[TRACE_MAJOR] = 1, [TRACE_MINOR] = 8};
 	bool big_endian;
@@ -180,7 +180,7 @@ static bool parse_trace(struct tsdl *t)
 
 /* env */
 
-static bool env_set(struct tsdl *t, const char *name, uint32_t at, const struct value *value)
+static bool env_set(struct tsdl *t, const char *name, uint32_t at, const struct tsdl_value *value)
 {
 	struct env_entry entry = {.name = name, .text = value->text};
 	uintptr_t old;
@@ -208,7 +208,7 @@ static bool parse_env(struct tsdl *t)
 	while (!accept_token(t, '}')) {
 		uint32_t at = peek(t)->at;
 		const char *name;
-		struct value value;
+		struct tsdl_value value;
 		if (!parse_dotted(t, &name) || !expect_token(t, '=', "'='") ||
 		    !parse_value(t, &value) || !env_set(t, name, at, &value) ||
 		    !expect_token(t, ';', "';' after the value"))
@@ -234,7 +234,7 @@ enum {
 	CLOCK_ABSOLUTE
 };
 
-static bool clock_set(struct tsdl *t, int index, const struct value *value, void *arg)
+static bool clock_set(struct tsdl *t, int index, const struct tsdl_value *value, void *arg)
 {
 	struct clock *clock = arg;
 
@@ -302,7 +302,7 @@ static bool stream_set_type(struct tsdl *t, int index, const struct type *type, 
 	return true;
 }
 
-static bool stream_set(struct tsdl *t, int index, const struct value *value, void *arg)
+static bool stream_set(struct tsdl *t, int index, const struct tsdl_value *value, void *arg)
 {
 	struct stream_block *stream = arg;
 
@@ -368,14 +368,14 @@ enum {
 
 static bool event_set_type(struct tsdl *t, int index, const struct type *type, void *arg)
 {
-	struct event_block *event = arg;
+	struct tsdl_event *event = arg;
 
 	(void)t;
 	*(index == EVENT_CONTEXT ? &event->context : &event->payload) = type;
 	return true;
 }
 
-static bool set_loglevel(struct tsdl *t, const struct value *value, int32_t *level)
+static bool set_loglevel(struct tsdl *t, const struct tsdl_value *value, int32_t *level)
 {
 	int64_t number = 0;
 
@@ -388,9 +388,9 @@ static bool set_loglevel(struct tsdl *t, const struct value *value, int32_t *lev
 	return true;
 }
 
-static bool event_set(struct tsdl *t, int index, const struct value *value, void *arg)
+static bool event_set(struct tsdl *t, int index, const struct tsdl_value *value, void *arg)
 {
-	struct event_block *event = arg;
+	struct tsdl_event *event = arg;
 
 	switch (index) {
 	case EVENT_NAME:
@@ -407,7 +407,7 @@ static bool event_set(struct tsdl *t, int index, const struct value *value, void
 	}
 }
 
-static bool event_add(struct tsdl *t, struct event_block *event)
+static bool event_add(struct tsdl *t, struct tsdl_event *event)
 {
 	uintptr_t stream = 0;
 
@@ -433,7 +433,7 @@ static bool parse_event(struct tsdl *t)
 	static const char *const names[] = {"context",   "fields",   "name",          "id",
 					    "stream_id", "loglevel", "model.emf.uri", NULL};
 	static const struct block_kind block = {names, 2, event_set, event_set_type};
-	struct event_block event = {.at = peek(t)->at, .event.loglevel = -1};
+	struct tsdl_event event = {.at = peek(t)->at, .event.loglevel = -1};
 	unsigned seen;
 
 	t->pos++;
@@ -442,7 +442,7 @@ static bool parse_event(struct tsdl *t)
 
 /* callsite: it informs people only */
 
-static bool callsite_set(struct tsdl *t, int index, const struct value *value, void *arg)
+static bool callsite_set(struct tsdl *t, int index, const struct tsdl_value *value, void *arg)
 {
 	(void)t;
 	(void)index;
@@ -480,7 +480,7 @@ static void skip_item(struct tsdl *t)
 
 static enum word block_word(const struct tsdl *t)
 {
-	const struct token *token = peek(t);
+	const struct tsdl_token *token = peek(t);
 
 	if (token->kind != TOKEN_KEYWORD)
 		return WORD_NONE;
@@ -517,7 +517,7 @@ static bool find_byte_order(struct tsdl *t)
 
 	t->pos += 1;
 	for (; peek(t)->kind != TOKEN_END; t->pos++) {
-		const struct token *token = peek(t);
+		const struct tsdl_token *token = peek(t);
 		if (token->kind == '{')
 			depth++;
 		else if (token->kind == '}' && depth)
@@ -526,7 +526,7 @@ static bool find_byte_order(struct tsdl *t)
 			break;
 		if (depth == 1 && token->kind == TOKEN_NAME && peek_next(t)->kind == '=' &&
 		    !strcmp(token->text, "byte_order")) {
-			struct value value;
+			struct tsdl_value value;
 			t->pos += 2;
 			if (!parse_value(t, &value) ||
 			    !byte_order_of(t, &value, &t->out->big_endian))

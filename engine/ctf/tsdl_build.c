@@ -16,7 +16,7 @@
 enum { NODES_AT_LEAST = 1 << 20 };
 static const uint64_t EXACT = UINT64_C(1) << 62; /* a unit that no packet fills */
 
-struct frame {
+struct type_frame {
 	const struct type *type;
 	struct field_class *node;
 	uint32_t current; /* the member that is being built */
@@ -26,21 +26,21 @@ struct build {
 	struct tsdl *t;
 	struct field_class *roots[SCOPE_COUNT]; /* finished, or under way in the current scope */
 	int scope;
-	struct frame frames[TSDL_MAX_DEPTH + 1];
+	struct type_frame frames[TSDL_MAX_DEPTH + 1];
 	unsigned nframes;
-	struct place place;
+	struct known_offset place;
 	int32_t clock; /* of the stream, -1: none seen */
 	uint32_t at;   /* of the block */
 };
 
-static void place_align(struct place *place, uint32_t align)
+static void place_align(struct known_offset *place, uint32_t align)
 {
 	if (place->unit < align)
-		*place = (struct place){0, align};
+		*place = (struct known_offset){0, align};
 	place->at = (place->at + align - 1) & ~(uint64_t)(align - 1) & (place->unit - 1);
 }
 
-static void place_advance(struct place *place, uint64_t bits)
+static void place_advance(struct known_offset *place, uint64_t bits)
 {
 	place->at = (place->at + bits) & (place->unit - 1);
 }
@@ -81,7 +81,7 @@ static struct field_class *open_option(const struct build *b, const struct field
 
 /* Follows the path from its part `i` on; NULL when it leads nowhere. */
 static struct field_class *descend(struct build *b, struct field_class *node,
-				   const struct path *path, uint32_t i)
+				   const struct tsdl_path *path, uint32_t i)
 {
 	for (; node && i < path->count; i++) {
 		while (node->kind == FIELD_ARRAY || node->kind == FIELD_SEQUENCE) {
@@ -99,22 +99,22 @@ static struct field_class *descend(struct build *b, struct field_class *node,
 	return node;
 }
 
-static struct field_class *find_declared(struct build *b, const struct path *path)
+static struct field_class *find_declared(struct build *b, const struct tsdl_path *path)
 {
 	for (unsigned i = b->nframes; path->owner && i--;) {
-		const struct frame *frame = &b->frames[i];
+		const struct type_frame *frame = &b->frames[i];
 		if (frame->type->identity == path->owner && path->index < frame->current)
 			return descend(b, frame->node->members[path->index].class, path, 1);
 	}
 	return NULL;
 }
 
-static struct field_class *find_used(struct build *b, const struct path *path, bool shown)
+static struct field_class *find_used(struct build *b, const struct tsdl_path *path, bool shown)
 {
 	uint32_t index;
 
 	for (unsigned i = b->nframes; i--;) {
-		const struct frame *frame = &b->frames[i];
+		const struct type_frame *frame = &b->frames[i];
 		if (frame->node->kind != FIELD_STRUCT ||
 		    !member_find(b->t, frame->type->identity, path->parts[0], shown, &index) ||
 		    index > frame->current)
@@ -127,7 +127,7 @@ static struct field_class *find_used(struct build *b, const struct path *path, b
 }
 
 /* Not by the text, but the meaning is clear when one earlier scope only has such a member. */
-static struct field_class *find_earlier(struct build *b, const struct path *path)
+static struct field_class *find_earlier(struct build *b, const struct tsdl_path *path)
 {
 	struct field_class *found = NULL;
 	unsigned hits = 0;
@@ -144,7 +144,7 @@ static struct field_class *find_earlier(struct build *b, const struct path *path
 	return hits == 1 ? found : NULL;
 }
 
-static struct field_class *find_relative(struct build *b, const struct path *path)
+static struct field_class *find_relative(struct build *b, const struct tsdl_path *path)
 {
 	struct field_class *node = find_declared(b, path);
 
@@ -159,7 +159,7 @@ static struct field_class *find_relative(struct build *b, const struct path *pat
 	return node;
 }
 
-static bool resolve(struct build *b, const struct path *path, struct field_class **out)
+static bool resolve(struct build *b, const struct tsdl_path *path, struct field_class **out)
 {
 	if (path->scope == PATH_RELATIVE)
 		*out = find_relative(b, path);
@@ -173,19 +173,20 @@ static bool resolve(struct build *b, const struct path *path, struct field_class
 
 static bool build_node(struct build *b, const struct type *type, struct field_class **slot);
 
-static struct frame *frame_push(struct build *b, const struct type *type, struct field_class *node)
+static struct type_frame *frame_push(struct build *b, const struct type *type,
+				     struct field_class *node)
 {
-	struct frame *frame = &b->frames[b->nframes++];
+	struct type_frame *frame = &b->frames[b->nframes++];
 
-	*frame = (struct frame){type, node, 0};
+	*frame = (struct type_frame){type, node, 0};
 	return frame;
 }
 
 static bool build_members(struct build *b, const struct type *type, struct field_class *node)
 {
 	bool is_variant = node->kind == FIELD_VARIANT;
-	struct frame *frame = frame_push(b, type, node);
-	const struct place before = b->place;
+	struct type_frame *frame = frame_push(b, type, node);
+	const struct known_offset before = b->place;
 
 	for (uint32_t i = 0; i < node->nmembers; i++) {
 		frame->current = i;
@@ -230,23 +231,23 @@ static bool build_variant(struct build *b, const struct type *type, struct field
 	}
 	if (!build_members(b, type, node))
 		return false;
-	b->place = (struct place){0, 1};
+	b->place = (struct known_offset){0, 1};
 	return true;
 }
 
 static bool build_elements(struct build *b, const struct type *type, struct field_class *node)
 {
 	place_align(&b->place, node->align);
-	struct place place = b->place;
+	struct known_offset place = b->place;
 	if (node->kind == FIELD_SEQUENCE && (!resolve(b, type->path, &node->ref) ||
 					     !check_length_type(b->t, type->path, node->ref)))
 		return false;
 	frame_push(b, type, node);
-	b->place = (struct place){0, node->align};
+	b->place = (struct known_offset){0, node->align};
 	if (!build_node(b, type->element, &node->element))
 		return false;
 	b->nframes--;
-	b->place = (struct place){0, 1};
+	b->place = (struct known_offset){0, 1};
 	/* elements of constant size leave the place known */
 	const struct field_class *element = node->element;
 	if (node->kind == FIELD_ARRAY && node->length &&
@@ -278,7 +279,7 @@ static bool build_scalar(struct build *b, const struct type *type, struct field_
 		return false;
 	place_align(&b->place, node->align);
 	if (node->kind == FIELD_STRING)
-		b->place = (struct place){0, 8};
+		b->place = (struct known_offset){0, 8};
 	else
 		place_advance(&b->place, node->bits);
 	if (node->clock < 0 || b->scope == SCOPE_PACKET_HEADER)
@@ -326,14 +327,14 @@ static bool build_scope(struct build *b, enum scope scope, const struct type *ty
 
 static bool build_stream(struct build *b, struct stream_block *block)
 {
-	struct place after_header = b->place;
+	struct known_offset after_header = b->place;
 
 	b->clock = -1;
 	b->at = block->at;
 	if (!build_scope(b, SCOPE_PACKET_CONTEXT, block->packet_context,
 			 &block->stream.packet_context))
 		return false;
-	b->place = (struct place){0, 1};
+	b->place = (struct known_offset){0, 1};
 	if (!build_scope(b, SCOPE_EVENT_HEADER, block->event_header, &block->stream.event_header) ||
 	    !build_scope(b, SCOPE_STREAM_EVENT_CONTEXT, block->event_context,
 			 &block->stream.event_context))
@@ -346,7 +347,7 @@ static bool build_stream(struct build *b, struct stream_block *block)
 	return true;
 }
 
-static bool build_event(struct build *b, struct event_block *block)
+static bool build_event(struct build *b, struct tsdl_event *block)
 {
 	struct stream_block *stream = &b->t->streams[block->stream_id];
 
@@ -450,7 +451,7 @@ bool build_description(struct tsdl *t)
 
 	b->t = t;
 	b->clock = -1;
-	b->place = (struct place){0, EXACT};
+	b->place = (struct known_offset){0, EXACT};
 	if (!build_scope(b, SCOPE_PACKET_HEADER, t->packet_header, &out->packet_header))
 		return false;
 	for (size_t i = 0; i < t->nstreams; i++)

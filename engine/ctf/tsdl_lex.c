@@ -35,7 +35,7 @@ static const struct {
 };
 
 /* "FILE:LINE:COLUMN"; columns count bytes. */
-static void place_of(const struct tsdl *t, uint32_t at, char *to, size_t size)
+static void place_text(const struct tsdl *t, uint32_t at, char *to, size_t size)
 {
 	unsigned line = 1;
 	uint32_t begin = 0;
@@ -57,7 +57,7 @@ bool tsdl_fail(struct tsdl *t, uint32_t at, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	place_of(t, at, place, sizeof place);
+	place_text(t, at, place, sizeof place);
 	return error_set(t->err, ERR_FORMAT, "%s: %s", place, text);
 }
 
@@ -71,7 +71,7 @@ void tsdl_warn(struct tsdl *t, uint32_t at, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	place_of(t, at, place, sizeof place);
+	place_text(t, at, place, sizeof place);
 	notice(t->notices, NOTICE_WARNING, "%s: %s", place, text);
 	if (t->warnings == MAX_WARNINGS)
 		notice(t->notices, NOTICE_WARNING, "%s: more warnings are not shown", t->name);
@@ -79,7 +79,7 @@ void tsdl_warn(struct tsdl *t, uint32_t at, const char *fmt, ...)
 
 bool tsdl_expected(struct tsdl *t, const char *what)
 {
-	const struct token *token = peek(t);
+	const struct tsdl_token *token = peek(t);
 
 	if (token->kind == TOKEN_END)
 		return tsdl_fail(t, token->at, "expected %s, found the end of the text", what);
@@ -94,10 +94,10 @@ bool tsdl_expected(struct tsdl *t, const char *what)
 }
 
 /* The text is followed by a zero, which no text may hold: reading ahead needs no bounds. */
-static struct token *token_add(struct tsdl *t, uint32_t at, int kind)
+static struct tsdl_token *token_add(struct tsdl *t, uint32_t at, int kind)
 {
-	struct token *token = mem_push(t->tokens, t->ntokens, t->token_capacity);
-	*token = (struct token){.at = at, .kind = (uint8_t)kind};
+	struct tsdl_token *token = mem_push(t->tokens, t->ntokens, t->token_capacity);
+	*token = (struct tsdl_token){.at = at, .kind = (uint8_t)kind};
 	return token;
 }
 
@@ -220,7 +220,8 @@ static bool lex_quoted(struct tsdl *t, uint32_t *at)
 	}
 	if (done) {
 		buf_add(&unescaped, t->text + from, i - from);
-		struct token *token = token_add(t, start, quote == '"' ? TOKEN_STRING : TOKEN_CHAR);
+		struct tsdl_token *token =
+			token_add(t, start, quote == '"' ? TOKEN_STRING : TOKEN_CHAR);
 		size_t len = strlen(unescaped.data);
 		token->text = names_intern(&t->names, unescaped.data, len)->text;
 		*at = i + 1;
@@ -268,7 +269,7 @@ static bool lex_name(struct tsdl *t, uint32_t *at)
 	if (i - start == 1 && t->text[start] == 'L' && (t->text[i] == '"' || t->text[i] == '\''))
 		return lex_quoted(t, at);
 	const struct interned *name = names_intern(&t->names, t->text + start, i - start);
-	struct token *token = token_add(t, start, name->word ? TOKEN_KEYWORD : TOKEN_NAME);
+	struct tsdl_token *token = token_add(t, start, name->word ? TOKEN_KEYWORD : TOKEN_NAME);
 	token->word = name->word;
 	token->text = name->text;
 	return true;

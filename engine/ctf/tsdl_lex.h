@@ -38,7 +38,7 @@ enum word {
 	WORD_C_TYPE /* char, unsigned, _Bool ...: parts of the names of types */
 };
 
-struct token {
+struct tsdl_token {
 	uint32_t at; /* offset into the text */
 	uint8_t kind;
 	uint8_t word;

@@ -64,7 +64,7 @@ bool names_add(struct tsdl_names *names, const void *space, uint64_t name, uintp
 	if (named_place(names, space, name) != HASH_INDEX_NONE)
 		return false;
 	*mem_push(names->named, names->nnamed, names->named_capacity) =
-		(struct named){space, name, value};
+		(struct tsdl_name){space, name, value};
 	hash_index_add(&names->named_index, named_hash(space, name), names->nnamed - 1);
 	return true;
 }

@@ -21,7 +21,7 @@ struct interned {
 	uint8_t word; /* the keyword that it is, 0 none */
 };
 
-struct named {
+struct tsdl_name {
 	const void *space;
 	uint64_t name;
 	uintptr_t value;
@@ -32,7 +32,7 @@ struct tsdl_names {
 	struct interned *texts;
 	size_t ntexts, texts_capacity;
 	struct hash_index text_index;
-	struct named *named;
+	struct tsdl_name *named;
 	size_t nnamed, named_capacity;
 	struct hash_index named_index;
 };

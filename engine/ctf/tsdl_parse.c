@@ -23,7 +23,7 @@ struct specifier {
 
 struct dimension {
 	struct dimension *next; /* the one to its left */
-	struct path *path;      /* NULL: a constant */
+	struct tsdl_path *path; /* NULL: a constant */
 	uint64_t length;
 	uint32_t at;
 };
@@ -184,7 +184,7 @@ static bool parse_align(struct tsdl *t, uint32_t *align)
 	t->pos++;
 	if (!expect_token(t, '(', "'(' after align"))
 		return false;
-	const struct token *token = peek(t);
+	const struct tsdl_token *token = peek(t);
 	if (!expect_token(t, TOKEN_INT, "an alignment"))
 		return false;
 	if (!token->number || (token->number & (token->number - 1)) ||
@@ -208,7 +208,7 @@ static bool parse_members(struct tsdl *t)
 		if (!parse_declarator(t, false, &d) || !apply_declarator(t, spec, &d, &name, &type))
 			return false;
 		if (accept_token(t, ':')) {
-			const struct token *bits = peek(t);
+			const struct tsdl_token *bits = peek(t);
 			if (!expect_token(t, TOKEN_INT, "a number of bits") ||
 			    !type_bit_field(t, type, bits->number, bits->at, &type))
 				return false;
@@ -297,7 +297,7 @@ static bool parse_struct(struct tsdl *t, struct specifier *out)
 }
 
 /* "<" path ">", or nothing */
-static bool parse_variant_tag(struct tsdl *t, struct path **path)
+static bool parse_variant_tag(struct tsdl *t, struct tsdl_path **path)
 {
 	*path = NULL;
 	return !accept_token(t, '<') || (tsdl_path(t, "the name of the tag", path) &&
@@ -306,7 +306,7 @@ static bool parse_variant_tag(struct tsdl *t, struct path **path)
 
 static bool parse_variant(struct tsdl *t, struct specifier *out)
 {
-	struct path *path;
+	struct tsdl_path *path;
 	const char *name;
 
 	t->pos++;
@@ -357,7 +357,7 @@ static bool accept_misfit(struct tsdl *t, uint32_t at, const char *what)
 static bool parse_label_value(struct tsdl *t, const struct labels *labels, __int128 *out)
 {
 	uint32_t at = peek(t)->at;
-	struct value value;
+	struct tsdl_value value;
 
 	if (peek(t)->kind == TOKEN_NAME || peek(t)->kind == TOKEN_KEYWORD)
 		return tsdl_expected(t, "an integer");
@@ -373,7 +373,7 @@ static bool parse_label_value(struct tsdl *t, const struct labels *labels, __int
 /* ( name | string ) [ "=" value [ "..." value ] ] */
 static bool parse_label(struct tsdl *t, struct labels *labels)
 {
-	const struct token *token = peek(t);
+	const struct tsdl_token *token = peek(t);
 	__int128 low = labels->next, high;
 
 	if (token->kind != TOKEN_NAME && token->kind != TOKEN_STRING)
@@ -493,7 +493,7 @@ static bool parse_words(struct tsdl *t, const char **out, const char **with_cons
 	bool constant = false, named = false;
 
 	for (;; t->pos++) {
-		const struct token *token = peek(t);
+		const struct tsdl_token *token = peek(t);
 		bool is_const = is_word(token, WORD_CONST);
 		if (!is_const && !is_word(token, WORD_C_TYPE) &&
 		    (token->kind != TOKEN_NAME || plain.len))
@@ -595,7 +595,7 @@ static bool parse_typedef(struct tsdl *t)
 /* Right of a typealias: words, or the tag of a struct, variant or enum, then stars. */
 static bool parse_alias_name(struct tsdl *t, struct specifier *out)
 {
-	const struct token *first = peek(t);
+	const struct tsdl_token *first = peek(t);
 	const char *tag, *with_const;
 	uint32_t stars;
 
@@ -656,7 +656,7 @@ static bool parse_typealias(struct tsdl *t)
 
 static bool starts_tagged(const struct tsdl *t)
 {
-	const struct token *token = peek(t);
+	const struct tsdl_token *token = peek(t);
 
 	return is_word(token, WORD_STRUCT) || is_word(token, WORD_VARIANT) ||
 	       is_word(token, WORD_ENUM);
@@ -664,7 +664,7 @@ static bool starts_tagged(const struct tsdl *t)
 
 bool starts_declaration(const struct tsdl *t)
 {
-	const struct token *token = peek(t);
+	const struct tsdl_token *token = peek(t);
 
 	return (is_word(token, WORD_TYPEDEF) || is_word(token, WORD_TYPEALIAS) ||
 		starts_tagged(t)) &&

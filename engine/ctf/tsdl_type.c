@@ -28,7 +28,7 @@ const char *without_underscore(struct tsdl *t, const char *name)
 	return name[0] == '_' ? names_intern(&t->names, name + 1, strlen(name + 1))->text : name;
 }
 
-const char *path_text(struct tsdl *t, const struct path *path)
+const char *path_text(struct tsdl *t, const struct tsdl_path *path)
 {
 	static const char *const scopes[] = {"trace.packet.header",
 					     "stream.packet.context",
@@ -58,7 +58,7 @@ static bool accept_words(struct tsdl *t, const char *text)
 
 	while (*text) {
 		size_t len = strcspn(text, ".");
-		const struct token *token = &t->tokens[pos];
+		const struct tsdl_token *token = &t->tokens[pos];
 		if ((token->kind != TOKEN_NAME && token->kind != TOKEN_KEYWORD) ||
 		    strlen(token->text) != len || strncmp(token->text, text, len) != 0 ||
 		    token[1].kind != '.')
@@ -92,9 +92,9 @@ static int parse_path_scope(struct tsdl *t)
 	return PATH_RELATIVE;
 }
 
-bool tsdl_path(struct tsdl *t, const char *what, struct path **out)
+bool tsdl_path(struct tsdl *t, const char *what, struct tsdl_path **out)
 {
-	struct path *path = arena_alloc(t->scratch, sizeof *path);
+	struct tsdl_path *path = arena_alloc(t->scratch, sizeof *path);
 	size_t first;
 
 	path->at = peek(t)->at;
@@ -116,7 +116,8 @@ bool tsdl_path(struct tsdl *t, const char *what, struct path **out)
 	return true;
 }
 
-bool check_length_type(struct tsdl *t, const struct path *path, const struct field_class *target)
+bool check_length_type(struct tsdl *t, const struct tsdl_path *path,
+		       const struct field_class *target)
 {
 	if (target->kind != FIELD_INT)
 		return tsdl_fail(t, path->at, "the length %s is no integer", path_text(t, path));
@@ -124,7 +125,7 @@ bool check_length_type(struct tsdl *t, const struct path *path, const struct fie
 	       tsdl_fail(t, path->at, "the length %s is a signed integer", path_text(t, path));
 }
 
-bool check_tag_type(struct tsdl *t, const struct path *path, const struct field_class *target)
+bool check_tag_type(struct tsdl *t, const struct tsdl_path *path, const struct field_class *target)
 {
 	return (target->kind == FIELD_INT && target->is_enum) ||
 	       tsdl_fail(t, path->at, "the tag %s is no enumeration", path_text(t, path));
@@ -151,7 +152,7 @@ bool member_find(struct tsdl *t, const void *identity, const char *name, bool sh
 }
 
 /* The member of the open bodies that a relative path begins with, innermost first. */
-static const struct type *find_open(struct tsdl *t, struct path *path, bool shown)
+static const struct type *find_open(struct tsdl *t, struct tsdl_path *path, bool shown)
 {
 	for (const struct body *body = t->body; body; body = body->parent) {
 		if (body->is_variant ||
@@ -164,7 +165,7 @@ static const struct type *find_open(struct tsdl *t, struct path *path, bool show
 }
 
 /* What the path names when all of it stands in finished types; NULL: not known here. */
-static const struct type *path_bind(struct tsdl *t, struct path *path)
+static const struct type *path_bind(struct tsdl *t, struct tsdl_path *path)
 {
 	const struct type *type = find_open(t, path, false);
 	uint32_t index;
@@ -194,11 +195,11 @@ static bool is_type_name(struct tsdl *t, const char *name)
 	return false;
 }
 
-typedef bool check_target(struct tsdl *t, const struct path *path,
+typedef bool check_target(struct tsdl *t, const struct tsdl_path *path,
 			  const struct field_class *target);
 
 /* Binds and checks; what cannot be bound now is remembered. */
-static bool path_declare(struct tsdl *t, struct path *path, check_target *check,
+static bool path_declare(struct tsdl *t, struct tsdl_path *path, check_target *check,
 			 const struct type **target)
 {
 	*target = NULL;
@@ -240,7 +241,7 @@ bool type_array(struct tsdl *t, const struct type *element, uint64_t length, uin
 	return type_deeper(t, type, element, at);
 }
 
-static bool env_length(struct tsdl *t, const struct path *path, uint64_t *length)
+static bool env_length(struct tsdl *t, const struct tsdl_path *path, uint64_t *length)
 {
 	for (size_t i = 0; path->count == 1 && i < t->nenv; i++) {
 		if (strcmp(t->env[i].name, path->parts[0]) != 0)
@@ -253,7 +254,7 @@ static bool env_length(struct tsdl *t, const struct path *path, uint64_t *length
 	return tsdl_fail(t, path->at, "the env block has no %s", path_text(t, path));
 }
 
-bool type_sequence(struct tsdl *t, const struct type *element, struct path *path,
+bool type_sequence(struct tsdl *t, const struct type *element, struct tsdl_path *path,
 		   const struct type **out)
 {
 	const struct type *target;
@@ -321,7 +322,7 @@ bool variant_match(struct tsdl *t, const struct type *variant, const struct fiel
 			 path_text(t, variant->path));
 }
 
-bool type_tagged(struct tsdl *t, const struct type *variant, struct path *path,
+bool type_tagged(struct tsdl *t, const struct type *variant, struct tsdl_path *path,
 		 const struct type **out)
 {
 	struct type *type = type_new(t, FIELD_VARIANT);

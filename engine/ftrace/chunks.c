@@ -23,7 +23,7 @@ struct survey {                       /* of a packet's pages */
 	bool has_begin, whole; /* what is known of the above: `begin`, all */
 };
 
-struct found {
+struct chunk_list {
 	struct chunk *items;
 	size_t count, capacity;
 	uint64_t bytes, plain; /* of all of them */
@@ -53,7 +53,7 @@ static bool makes_sense(const struct ftrace_stream *own, const struct chunk *chu
 	       chunk->plain % own->page_bytes == 0;
 }
 
-static void found_add(struct found *found, const struct chunk *chunk)
+static void found_add(struct chunk_list *found, const struct chunk *chunk)
 {
 	*mem_push(found->items, found->count, found->capacity) = *chunk;
 	found->bytes += chunk->bytes;
@@ -61,7 +61,7 @@ static void found_add(struct found *found, const struct chunk *chunk)
 }
 
 static bool add_chunk(struct ftrace_stream *own, struct source *source, uint64_t *at,
-		      struct found *found, struct error *err)
+		      struct chunk_list *found, struct error *err)
 {
 	struct chunk chunk;
 
@@ -88,7 +88,7 @@ static bool add_chunk(struct ftrace_stream *own, struct source *source, uint64_t
 
 /* What an earlier run found, as far as it can be: one behind the other, and some heads say so. */
 static bool add_kept(struct ftrace_stream *own, struct source *source, uint64_t at,
-		     uint64_t claimed, struct found *found)
+		     uint64_t claimed, struct chunk_list *found)
 {
 	uint64_t count, begin = at, end = source_size(source), bytes = 0, plain = 0;
 	const struct chunk *kept = chunk_cache_find(own->file, at - COUNT_BYTES, &count);
@@ -137,7 +137,7 @@ static void group_chunks(struct ftrace_stream *own, struct arena *arena)
 	own->surveys = arena_array(arena, own->npackets, sizeof *own->surveys);
 }
 
-static void take_found(struct ftrace_stream *own, struct found *found)
+static void take_found(struct ftrace_stream *own, struct chunk_list *found)
 {
 	struct arena *arena = own->file->trace->arena;
 
@@ -155,7 +155,7 @@ static void take_found(struct ftrace_stream *own, struct found *found)
 bool chunks_find(struct ftrace_stream *own, struct source *source, uint64_t at, struct error *err)
 {
 	uint8_t count[COUNT_BYTES];
-	struct found found = {0};
+	struct chunk_list found = {0};
 	struct error ignored;
 	bool good = source_peek(source, at, count, sizeof count, &ignored);
 	uint64_t claimed = good ? ftrace_load(count, sizeof count, own->file->big_endian) : 0;

@@ -26,7 +26,7 @@ struct section {            /* release with section_release() */
 	uint64_t at, stored; /* where it is in the file, and its bytes there */
 };
 
-struct chain {
+struct option_sections {
 	uint64_t sections[OPTION_COUNT]; /* where each is, 0: not named */
 };
 
@@ -98,7 +98,7 @@ static bool section_open(struct ftrace_file *file, uint64_t at, unsigned id, str
 	return true;
 }
 
-static void take_option(struct ftrace_file *file, struct chain *chain, uint64_t section,
+static void take_option(struct ftrace_file *file, struct option_sections *chain, uint64_t section,
 			unsigned id, const uint8_t *data, size_t size)
 {
 	struct error cause;
@@ -121,8 +121,8 @@ static void take_option(struct ftrace_file *file, struct chain *chain, uint64_t 
 }
 
 /* One section of options; *next is where the chain goes on. */
-static bool read_options(struct ftrace_file *file, struct chain *chain, uint64_t at, uint64_t *next,
-			 struct error *err)
+static bool read_options(struct ftrace_file *file, struct option_sections *chain, uint64_t at,
+			 uint64_t *next, struct error *err)
 {
 	struct section section;
 	bool good = section_open(file, at, OPTION_DONE, &section, err), done = false;
@@ -156,7 +156,7 @@ static bool leads_back(const uint64_t *seen, unsigned count, uint64_t at)
 }
 
 /* False: not even the first section of options can be read. */
-static bool read_chain(struct ftrace_file *file, struct chain *chain, uint64_t at,
+static bool read_chain(struct ftrace_file *file, struct option_sections *chain, uint64_t at,
 		       struct error *err)
 {
 	uint64_t seen[CHAIN_MAX], next;
@@ -203,7 +203,7 @@ static void keep_cmdlines(struct ftrace_file *file, const struct section *sectio
 	trace_add_source(file->trace, file->cmdlines);
 }
 
-static void read_sections(struct ftrace_file *file, const struct chain *chain)
+static void read_sections(struct ftrace_file *file, const struct option_sections *chain)
 {
 	static const struct {
 		const char *what;
@@ -259,7 +259,7 @@ static void look_at_buffers(struct ftrace_file *file)
 
 bool ftrace_read_7(struct ftrace_file *file, uint64_t at, struct error *err)
 {
-	struct chain chain = {0};
+	struct option_sections chain = {0};
 	uint64_t options;
 
 	file->codec_name = ftrace_read_name(file, &at, err);

@@ -14,7 +14,7 @@
 
 enum { STREAMS_MAX = 1 << 20 };
 
-static uint64_t number(const struct ftrace_file *file, struct cursor *in, unsigned bytes)
+static uint64_t option_number(const struct ftrace_file *file, struct cursor *in, unsigned bytes)
 {
 	return cursor_number(in, bytes, file->big_endian);
 }
@@ -107,7 +107,7 @@ bool ftrace_add_cpus(struct ftrace_file *file, struct buffer *buffer, uint32_t c
 static bool read_buffer(struct ftrace_file *file, struct cursor *in, bool sections,
 			struct error *err)
 {
-	uint64_t at = number(file, in, 8);
+	uint64_t at = option_number(file, in, 8);
 	const char *name = text(in);
 
 	if (in->failed)
@@ -117,16 +117,16 @@ static bool read_buffer(struct ftrace_file *file, struct cursor *in, bool sectio
 	if (!sections)
 		return true;
 	buffer->clock = arena_strdup(file->trace->arena, text(in));
-	buffer->page_bytes = (uint32_t)number(file, in, 4);
-	uint32_t cpus = (uint32_t)number(file, in, 4);
+	buffer->page_bytes = (uint32_t)option_number(file, in, 4);
+	uint32_t cpus = (uint32_t)option_number(file, in, 4);
 	if (in->failed || cpus > (in->size - in->pos) / 20)
 		return error_set(err, ERR_FORMAT, "the option of buffer \"%s\" is cut short", name);
 	if (!ftrace_add_cpus(file, buffer, cpus, err))
 		return error_while(err, "the option of buffer \"%s\"", name);
 	for (uint32_t i = 0; i < buffer->ncpus; i++) {
-		buffer->cpus[i].cpu = (uint32_t)number(file, in, 4);
-		buffer->cpus[i].offset = number(file, in, 8);
-		buffer->cpus[i].size = number(file, in, 8);
+		buffer->cpus[i].cpu = (uint32_t)option_number(file, in, 4);
+		buffer->cpus[i].offset = option_number(file, in, 8);
+		buffer->cpus[i].size = option_number(file, in, 8);
 	}
 	return true;
 }
@@ -154,7 +154,7 @@ static void order_samples(struct shift_cpu *cpu)
 
 static void read_samples(struct ftrace_file *file, struct cursor *in, struct shift_cpu *cpu)
 {
-	cpu->count = (uint32_t)number(file, in, 4);
+	cpu->count = (uint32_t)option_number(file, in, 4);
 	if (in->failed || cpu->count > (in->size - in->pos) / 24) {
 		in->failed = true;
 		cpu->count = 0;
@@ -162,11 +162,11 @@ static void read_samples(struct ftrace_file *file, struct cursor *in, struct shi
 	}
 	cpu->samples = arena_array(file->trace->arena, cpu->count, sizeof *cpu->samples);
 	for (uint32_t i = 0; i < cpu->count; i++)
-		cpu->samples[i].time = number(file, in, 8);
+		cpu->samples[i].time = option_number(file, in, 8);
 	for (uint32_t i = 0; i < cpu->count; i++)
-		cpu->samples[i].offset = (int64_t)number(file, in, 8);
+		cpu->samples[i].offset = (int64_t)option_number(file, in, 8);
 	for (uint32_t i = 0; i < cpu->count; i++)
-		cpu->samples[i].scaling = (int64_t)number(file, in, 8);
+		cpu->samples[i].scaling = (int64_t)option_number(file, in, 8);
 }
 
 /* Newer writers add, per CPU and sample, how many bits of the scaling are a fraction. */
@@ -176,7 +176,7 @@ static bool read_fractions(struct ftrace_file *file, struct cursor *in, struct t
 		return true;
 	for (uint32_t i = 0; i < shift->ncpus; i++)
 		for (uint32_t k = 0; k < shift->cpus[i].count; k++) {
-			uint64_t bits = number(file, in, 8);
+			uint64_t bits = option_number(file, in, 8);
 			if (in->failed || bits > 63)
 				return false;
 			shift->cpus[i].samples[k].fraction = (uint32_t)bits;
@@ -189,9 +189,9 @@ static bool read_time_shift(struct ftrace_file *file, struct cursor *in, struct 
 	struct time_shift shift = {0};
 	char peer[32];
 
-	snprintf(peer, sizeof peer, "0x%" PRIx64, number(file, in, 8));
-	shift.flags = (uint32_t)number(file, in, 4);
-	shift.ncpus = (uint32_t)number(file, in, 4);
+	snprintf(peer, sizeof peer, "0x%" PRIx64, option_number(file, in, 8));
+	shift.flags = (uint32_t)option_number(file, in, 4);
+	shift.ncpus = (uint32_t)option_number(file, in, 4);
 	if (in->failed || shift.ncpus > (in->size - in->pos) / 4)
 		return error_set(err, ERR_FORMAT, "the host's clock (TIME_SHIFT) is cut short");
 	shift.cpus = arena_array(file->trace->arena, shift.ncpus, sizeof *shift.cpus);
@@ -211,16 +211,16 @@ static bool read_guest(struct ftrace_file *file, struct cursor *in, struct error
 {
 	struct buf line = {0};
 	const char *name = text(in);
-	uint64_t id = number(file, in, 8);
-	uint32_t cpus = (uint32_t)number(file, in, 4);
+	uint64_t id = option_number(file, in, 8);
+	uint32_t cpus = (uint32_t)option_number(file, in, 4);
 
 	if (in->failed || cpus > (in->size - in->pos) / 8)
 		return error_set(err, ERR_FORMAT, "the option of guest \"%.40s\" is cut short",
 				 name);
 	buf_printf(&line, "%s id=0x%" PRIx64, name, id);
 	for (uint32_t i = 0; i < cpus; i++) {
-		uint64_t vcpu = number(file, in, 4);
-		buf_printf(&line, " vcpu%" PRIu64 "=%" PRIu64, vcpu, number(file, in, 4));
+		uint64_t vcpu = option_number(file, in, 4);
+		buf_printf(&line, " vcpu%" PRIu64 "=%" PRIu64, vcpu, option_number(file, in, 4));
 	}
 	ftrace_env(file, "guest", buf_text(&line));
 	buf_release(&line);
@@ -229,8 +229,9 @@ static bool read_guest(struct ftrace_file *file, struct cursor *in, struct error
 
 static bool read_tsc(struct ftrace_file *file, struct cursor *in, struct error *err)
 {
-	uint32_t mult = (uint32_t)number(file, in, 4), shift = (uint32_t)number(file, in, 4);
-	uint64_t offset = number(file, in, 8);
+	uint32_t mult = (uint32_t)option_number(file, in, 4),
+		 shift = (uint32_t)option_number(file, in, 4);
+	uint64_t offset = option_number(file, in, 8);
 	char words[80];
 
 	if (in->failed || shift > 95)
@@ -250,14 +251,14 @@ static bool read_numbers(struct ftrace_file *file, unsigned id, struct cursor *i
 	char words[32];
 
 	if (id == OPTION_CPUCOUNT) {
-		uint64_t cpus = number(file, in, 4);
+		uint64_t cpus = option_number(file, in, 4);
 		if (in->failed || cpus > CPUS_MAX)
 			return error_set(err, ERR_FORMAT, "a count of CPUs that makes no sense");
 		file->cpus = (uint32_t)cpus;
 		file->has_cpus = true;
 		return true;
 	}
-	uint64_t trace_id = number(file, in, 8);
+	uint64_t trace_id = option_number(file, in, 8);
 	if (in->failed)
 		return error_set(err, ERR_FORMAT, "the recording's id is cut short");
 	snprintf(words, sizeof words, "0x%" PRIx64, trace_id);

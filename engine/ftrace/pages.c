@@ -16,14 +16,14 @@
 
 enum { MISSED = 1u << 31, COUNTED = 1 << 30, USED_MASK = 0xFFFFF, HEAD_MAX = 64 };
 
-struct scan_state { /* in scan.priv */
+struct ftrace_scan_state { /* in scan.priv */
 	nstime last;
 	bool any;
 };
-_Static_assert(sizeof(struct scan_state) <= SCAN_PRIV_MAX, "it rides in the scan");
+_Static_assert(sizeof(struct ftrace_scan_state) <= SCAN_PRIV_MAX, "it rides in the scan");
 
 /* Pages [first, end), as far as their heads tell. */
-struct run {
+struct page_run {
 	uint64_t first, end;
 	uint64_t last_page; /* the last that has entries */
 	struct page_head head,
@@ -103,13 +103,13 @@ static void head_at(const struct stream *stream, uint64_t page, struct page_head
 }
 
 /* The run from page `first` to the next multiple of its length, or to a break before it. */
-static void run_look(const struct stream *stream, uint64_t first, struct run *out)
+static void run_look(const struct stream *stream, uint64_t first, struct page_run *out)
 {
 	const struct ftrace_stream *own = ftrace_own(stream);
 	uint64_t length = pages_per_run(own), count = pages_count(own);
 	uint64_t end = (first / length + 1) * length;
 
-	*out = (struct run){.first = first, .end = end < count ? end : count};
+	*out = (struct page_run){.first = first, .end = end < count ? end : count};
 	for (uint64_t page = first; page < out->end; page++) {
 		struct page_head head;
 		head_at(stream, page, &head);
@@ -184,7 +184,7 @@ bool ftrace_watermark(const struct stream *stream, nstime *until)
 }
 
 /* The end of a run that no later stamp bounds: that of its last event. */
-static void end_by_events(const struct stream *stream, const struct run *run,
+static void end_by_events(const struct stream *stream, const struct page_run *run,
 			  struct packet_info *out)
 {
 	const struct ftrace_stream *own = ftrace_own(stream);
@@ -212,7 +212,8 @@ static void range_by_events(const struct stream *stream, struct packet_info *out
 		out->rec.max = out->rec.min;
 }
 
-static void note_lost(const struct stream *stream, const struct run *run, struct packet_info *out)
+static void note_lost(const struct stream *stream, const struct page_run *run,
+		      struct packet_info *out)
 {
 	const struct ftrace_stream *own = ftrace_own(stream);
 	uint64_t at = page_offset(own, run->first) + own->file->page.data_at;
@@ -231,7 +232,8 @@ static void note_lost(const struct stream *stream, const struct run *run, struct
 		out->rec.flags |= PACKET_LOST_UNKNOWN;
 }
 
-static void run_record(const struct stream *stream, const struct run *run, struct packet_info *out)
+static void run_record(const struct stream *stream, const struct page_run *run,
+		       struct packet_info *out)
 {
 	const struct ftrace_stream *own = ftrace_own(stream);
 	struct stamp_clock clock;
@@ -256,10 +258,10 @@ static void run_record(const struct stream *stream, const struct run *run, struc
 	}
 }
 
-static void scan_pages(const struct stream *stream, uint64_t page, struct scan_state *state,
+static void scan_pages(const struct stream *stream, uint64_t page, struct ftrace_scan_state *state,
 		       struct packet_info *out)
 {
-	struct run run;
+	struct page_run run;
 
 	run_look(stream, page, &run);
 	run_record(stream, &run, out);
@@ -300,7 +302,7 @@ enum step ftrace_scan(const struct stream *stream, struct scan *scan, struct pac
 		      struct error *err)
 {
 	const struct ftrace_stream *own = ftrace_own(stream);
-	struct scan_state state;
+	struct ftrace_scan_state state;
 
 	(void)err;
 	if (scan_done(stream, scan))
@@ -348,7 +350,7 @@ bool ftrace_packet_at(const struct stream *stream, uint64_t i, struct packet_inf
 {
 	const struct ftrace_stream *own = ftrace_own(stream);
 	uint64_t length = pages_per_run(own), first = i * length, count = pages_count(own);
-	struct run run;
+	struct page_run run;
 
 	if (own->content == CONTENT_CHUNKS)
 		return (i < own->npackets &&

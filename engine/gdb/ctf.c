@@ -34,7 +34,7 @@ static void align(struct cursor *in, size_t bytes)
 	cursor_bytes(in, (bytes - in->pos % bytes) % bytes);
 }
 
-static uint64_t number(const struct gdb_file *file, struct cursor *in, unsigned bytes)
+static uint64_t target_number(const struct gdb_file *file, struct cursor *in, unsigned bytes)
 {
 	align(in, bytes);
 	return cursor_number(in, bytes, file->big_endian);
@@ -42,7 +42,7 @@ static uint64_t number(const struct gdb_file *file, struct cursor *in, unsigned 
 
 static int32_t number32(const struct gdb_file *file, struct cursor *in)
 {
-	return (int32_t)number(file, in, 4);
+	return (int32_t)target_number(file, in, 4);
 }
 
 /* ---- frames ---- */
@@ -51,9 +51,9 @@ bool gdb_ctf_sizes(const struct gdb_file *file, const uint8_t *head, uint64_t *p
 		   uint64_t *content)
 {
 	struct cursor in = cursor_over(head, CTF_HEAD);
-	uint64_t magic = number(file, &in, 4), bits = number(file, &in, 4);
+	uint64_t magic = target_number(file, &in, 4), bits = target_number(file, &in, 4);
 
-	*packet = number(file, &in, 4) / 8;
+	*packet = target_number(file, &in, 4) / 8;
 	*content = bits / 8;
 	return magic == CTF_MAGIC && *content >= CTF_HEAD && *packet >= *content;
 }
@@ -65,20 +65,20 @@ bool gdb_ctf_block(const struct gdb_file *file, const uint8_t *packet, size_t si
 
 	in.pos = *at < CTF_HEAD ? CTF_HEAD : *at;
 	*out = (struct gdb_block){.kind = '?'};
-	switch (number(file, &in, 4)) {
+	switch (target_number(file, &in, 4)) {
 	case EVENT_REGISTERS:
 		out->kind = 'R';
 		out->size = file->register_bytes;
 		break;
 	case EVENT_VARIABLE:
 		out->kind = 'V';
-		out->value = (int64_t)number(file, &in, 8);
+		out->value = (int64_t)target_number(file, &in, 8);
 		out->variable = number32(file, &in);
 		break;
 	case EVENT_MEMORY:
 		out->kind = 'M';
-		out->address = number(file, &in, 8);
-		out->size = (size_t)number(file, &in, 2);
+		out->address = target_number(file, &in, 8);
+		out->size = (size_t)target_number(file, &in, 2);
 		break;
 	case EVENT_FRAME:
 		out->kind = 'F';
@@ -113,7 +113,7 @@ static void take_status(struct gdb_file *file, struct cursor *in)
 
 static bool take_variable(struct gdb_file *file, struct cursor *in)
 {
-	struct gdb_variable variable = {.initial = (int64_t)number(file, in, 8)};
+	struct gdb_variable variable = {.initial = (int64_t)target_number(file, in, 8)};
 
 	variable.number = number32(file, in);
 	variable.builtin = number32(file, in) != 0;
@@ -128,7 +128,7 @@ static bool take_variable(struct gdb_file *file, struct cursor *in)
 /* A number, and as many texts, which `commands` gets; NULL: they are not wanted. */
 static bool take_texts(struct gdb_file *file, struct cursor *in, struct gdb_tracepoint *commands)
 {
-	uint32_t count = (uint32_t)number(file, in, 4);
+	uint32_t count = (uint32_t)target_number(file, in, 4);
 
 	if (count > LISTED_MAX)
 		return false;
@@ -150,9 +150,9 @@ static const char *keep_text(struct gdb_file *file, const char *text)
 /* `type` is a number of GDB's own, of each version another. */
 static bool take_tracepoint(struct gdb_file *file, struct cursor *in)
 {
-	uint64_t address = number(file, in, 8);
+	uint64_t address = target_number(file, in, 8);
 
-	number(file, in, 8); /* bytes of the buffer that it used */
+	target_number(file, in, 8); /* bytes of the buffer that it used */
 	int32_t id = number32(file, in);
 
 	if (in->failed || id <= 0 || id > TRACEPOINT_MAX)
@@ -185,7 +185,7 @@ static bool take_definitions(struct gdb_file *file, const uint8_t *packet, size_
 	cursor_bytes(&in, CTF_HEAD);
 	while (good && in.pos + 4 <= size) {
 		size_t at = in.pos;
-		switch (number(file, &in, 4)) {
+		switch (target_number(file, &in, 4)) {
 		case EVENT_FRAME: /* GDB begins all packets with it */
 			break;
 		case EVENT_STATUS:

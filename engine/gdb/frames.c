@@ -12,7 +12,7 @@
  */
 #include "engine/gdb/gdb_internal.h"
 
-static uint64_t number(const struct gdb_file *file, struct cursor *in, unsigned bytes)
+static uint64_t target_number(const struct gdb_file *file, struct cursor *in, unsigned bytes)
 {
 	return cursor_number(in, bytes, file->big_endian);
 }
@@ -31,15 +31,15 @@ bool gdb_block(const struct gdb_file *file, const uint8_t *blocks, size_t size, 
 		out->size = file->register_bytes;
 		break;
 	case 'M':
-		out->address = number(file, &in, 8);
-		out->size = (size_t)number(file, &in, 2);
+		out->address = target_number(file, &in, 8);
+		out->size = (size_t)target_number(file, &in, 2);
 		break;
 	case 'V':
-		out->variable = (int32_t)number(file, &in, 4);
-		out->value = (int64_t)number(file, &in, 8);
+		out->variable = (int32_t)target_number(file, &in, 4);
+		out->value = (int64_t)target_number(file, &in, 8);
 		break;
 	case 'S':
-		out->size = (size_t)number(file, &in, 4);
+		out->size = (size_t)target_number(file, &in, 4);
 		break;
 	default:
 		return false;
@@ -63,7 +63,7 @@ bool gdb_frame_bytes(const struct gdb_file *file, const uint8_t *head, uint64_t 
 
 	if (file->is_ctf)
 		return gdb_ctf_sizes(file, head, out, &content);
-	*out = FRAME_HEAD + number(file, &in, 4);
+	*out = FRAME_HEAD + target_number(file, &in, 4);
 	return true;
 }
 
@@ -81,18 +81,18 @@ static enum frame_step read_head(const struct gdb_file *file, const uint8_t *dat
 		if (!gdb_ctf_sizes(file, data, &bytes, &content))
 			return FRAME_LOST;
 		in.pos = CTF_HEAD - 2;
-		out->tracepoint = (int16_t)number(file, &in, 2);
+		out->tracepoint = (int16_t)target_number(file, &in, 2);
 		out->size = (size_t)bytes;
 		out->nblocks = (size_t)content;
 		out->blocks = data;
 		return bytes > size ? FRAME_CUT : FRAME_GOOD;
 	}
-	out->tracepoint = (int16_t)number(file, &in, 2);
+	out->tracepoint = (int16_t)target_number(file, &in, 2);
 	if (in.failed)
 		return FRAME_CUT;
 	if (!out->tracepoint)
 		return FRAME_LAST;
-	out->nblocks = (size_t)number(file, &in, 4);
+	out->nblocks = (size_t)target_number(file, &in, 4);
 	out->blocks = cursor_bytes(&in, out->nblocks);
 	out->size = in.pos;
 	return in.failed ? FRAME_CUT : FRAME_GOOD;

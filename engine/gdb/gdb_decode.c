@@ -17,11 +17,11 @@
 
 enum { PACKET_BYTES = 256 << 10, PEEKED = 1 << 20 };
 
-struct scan_state {      /* in scan->priv */
+struct gdb_scan_state {  /* in scan->priv */
 	uint64_t frames; /* so far */
 	uint64_t ended;  /* size of the source when nothing more could be found in it */
 };
-_Static_assert(sizeof(struct scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
+_Static_assert(sizeof(struct gdb_scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
 
 /* ---- scan ---- */
 
@@ -88,7 +88,7 @@ static enum frame_step gather(const struct gdb_file *file, const struct block *b
 }
 
 /* Nothing more can be found while the file has this size. */
-static void end_scan(struct scan *scan, struct scan_state *state, uint64_t size)
+static void end_scan(struct scan *scan, struct gdb_scan_state *state, uint64_t size)
 {
 	state->ended = size;
 	memcpy(scan->priv, state, sizeof *state);
@@ -99,7 +99,7 @@ static enum step scan_next(const struct stream *stream, struct scan *scan, struc
 {
 	const struct gdb_file *file = gdb_file_of(stream);
 	uint64_t size = source_size(file->source);
-	struct scan_state state;
+	struct gdb_scan_state state;
 	enum frame_step step;
 	struct block block;
 	uint32_t frames;

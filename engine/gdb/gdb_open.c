@@ -152,7 +152,7 @@ static void find_order(struct gdb_file *file, const struct settings *settings)
 
 /* ---- the part ---- */
 
-static void add_stream(struct gdb_file *file)
+static void add_frame_stream(struct gdb_file *file)
 {
 	struct stream *stream = trace_add_stream(file->trace, file->part, "frames");
 
@@ -246,6 +246,6 @@ bool gdb_open(struct trace *trace, const char *path, const char *settings, enum 
 	file->part->nenv = file->nenv;
 	if (!gdb_add_classes(file, err))
 		return false;
-	add_stream(file);
+	add_frame_stream(file);
 	return true;
 }

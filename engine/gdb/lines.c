@@ -18,11 +18,11 @@
 enum { TEXT_SHOWN = 4096 };
 
 /* What remains of a line. */
-struct rest {
+struct line_rest {
 	const char *at, *end;
 };
 
-static bool take_char(struct rest *rest, char c)
+static bool take_char(struct line_rest *rest, char c)
 {
 	if (rest->at == rest->end || *rest->at != c)
 		return false;
@@ -31,7 +31,7 @@ static bool take_char(struct rest *rest, char c)
 }
 
 /* At least one digit, at most 64 bits; `-` in front where negative numbers are legal. */
-static bool take_hex(struct rest *rest, uint64_t *out)
+static bool take_hex(struct line_rest *rest, uint64_t *out)
 {
 	const char *begin = rest->at;
 
@@ -43,7 +43,7 @@ static bool take_hex(struct rest *rest, uint64_t *out)
 	return rest->at > begin;
 }
 
-static bool take_signed(struct rest *rest, int64_t *out)
+static bool take_signed(struct line_rest *rest, int64_t *out)
 {
 	bool minus = take_char(rest, '-');
 	uint64_t value;
@@ -55,9 +55,9 @@ static bool take_signed(struct rest *rest, int64_t *out)
 }
 
 /* Up to `end` or the end of the line. */
-static struct rest take_until(struct rest *rest, char end)
+static struct line_rest take_until(struct line_rest *rest, char end)
 {
-	struct rest part = *rest;
+	struct line_rest part = *rest;
 	const char *found = memchr(rest->at, end, (size_t)(rest->end - rest->at));
 
 	part.end = found ? found : rest->end;
@@ -66,7 +66,7 @@ static struct rest take_until(struct rest *rest, char end)
 }
 
 /* Bytes written in hex, as text; NULL: they are not. */
-static char *unhex(struct arena *arena, struct rest rest)
+static char *unhex(struct arena *arena, struct line_rest rest)
 {
 	size_t len = (size_t)(rest.end - rest.at) / 2;
 	char *text = arena_alloc(arena, len + 1);
@@ -82,7 +82,7 @@ static char *unhex(struct arena *arena, struct rest rest)
 	return text;
 }
 
-static bool is_word(struct rest rest, const char *word)
+static bool is_word(struct line_rest rest, const char *word)
 {
 	size_t len = (size_t)(rest.end - rest.at);
 
@@ -111,9 +111,10 @@ void gdb_env_number(struct gdb_file *file, const char *name, int64_t number)
 /* ---- status ---- */
 
 /* REASON:TEXT:NUMBER or REASON:NUMBER; the texts are notes of a user, or an error's. */
-static bool take_reason(struct gdb_file *file, struct rest word)
+static bool take_reason(struct gdb_file *file, struct line_rest word)
 {
-	struct rest reason = take_until(&word, ':'), first = take_until(&word, ':'), number = first;
+	struct line_rest reason = take_until(&word, ':'), first = take_until(&word, ':'),
+			 number = first;
 	bool has_text = is_word(reason, "tstop") || is_word(reason, "terror");
 	struct arena *arena = file->trace->arena;
 	uint64_t tracepoint = 0; /* none is told */
@@ -137,7 +138,7 @@ static bool take_reason(struct gdb_file *file, struct rest word)
 	return true;
 }
 
-static bool take_status_key(struct gdb_file *file, struct rest word)
+static bool take_status_key(struct gdb_file *file, struct line_rest word)
 {
 	static const struct {
 		const char *key, *name;
@@ -147,7 +148,7 @@ static bool take_status_key(struct gdb_file *file, struct rest word)
 		    {"circular", "circular", false},  {"disconn", "disconnected", false},
 		    {"starttime", "start_us", false}, {"stoptime", "stop_us", false},
 		    {"notes", "notes", true},         {"username", "user", true}};
-	struct rest key = take_until(&word, ':');
+	struct line_rest key = take_until(&word, ':');
 	const char *text;
 	uint64_t number;
 
@@ -168,9 +169,9 @@ static bool take_status_key(struct gdb_file *file, struct rest word)
 	return true; /* of a later GDB */
 }
 
-static bool take_status(struct gdb_file *file, struct rest rest)
+static bool take_status(struct gdb_file *file, struct line_rest rest)
 {
-	struct rest running = take_until(&rest, ';');
+	struct line_rest running = take_until(&rest, ';');
 	uint64_t value;
 
 	if (!take_hex(&running, &value))
@@ -191,7 +192,7 @@ void gdb_add_variable(struct gdb_file *file, const struct gdb_variable *variable
 	*mem_push(file->variables, file->nvariables, file->variables_capacity) = *variable;
 }
 
-static bool take_variable(struct gdb_file *file, struct rest rest)
+static bool take_variable(struct gdb_file *file, struct line_rest rest)
 {
 	struct gdb_variable variable;
 	uint64_t number, builtin;
@@ -226,7 +227,7 @@ struct gdb_tracepoint *gdb_tracepoint_of(struct gdb_file *file, uint64_t number,
 }
 
 /* E or D, steps, passes, then :F fast, :S static, :X condition in bytecode. */
-static bool take_location(struct gdb_tracepoint *tracepoint, struct rest rest)
+static bool take_location(struct gdb_tracepoint *tracepoint, struct line_rest rest)
 {
 	tracepoint->nlocations++;
 	tracepoint->enabled = take_char(&rest, 'E');
@@ -235,7 +236,7 @@ static bool take_location(struct gdb_tracepoint *tracepoint, struct rest rest)
 	    !take_hex(&rest, &tracepoint->pass))
 		return false;
 	while (take_char(&rest, ':')) {
-		struct rest more = take_until(&rest, ':');
+		struct line_rest more = take_until(&rest, ':');
 		rest.at -= rest.at < rest.end;
 		tracepoint->fast |= more.at < more.end && *more.at == 'F';
 		tracepoint->is_static |= more.at < more.end && *more.at == 'S';
@@ -253,10 +254,11 @@ void gdb_add_command(struct gdb_tracepoint *tracepoint, const char *text)
 }
 
 /* Source text in pieces: KIND:START:LENGTH:TEXT. Pieces of one text come one behind the other. */
-static bool take_source(struct gdb_file *file, struct gdb_tracepoint *tracepoint, struct rest rest)
+static bool take_source(struct gdb_file *file, struct gdb_tracepoint *tracepoint,
+			struct line_rest rest)
 {
 	struct arena *arena = file->trace->arena;
-	struct rest kind = take_until(&rest, ':');
+	struct line_rest kind = take_until(&rest, ':');
 	uint64_t start, length;
 
 	if (!take_hex(&rest, &start) || !take_char(&rest, ':') || !take_hex(&rest, &length) ||
@@ -282,7 +284,7 @@ static bool take_source(struct gdb_file *file, struct gdb_tracepoint *tracepoint
 	return true;
 }
 
-static bool take_tracepoint(struct gdb_file *file, struct rest rest)
+static bool take_tracepoint(struct gdb_file *file, struct line_rest rest)
 {
 	uint64_t number, address;
 	char piece = rest.at < rest.end ? *rest.at++ : 0;
@@ -345,7 +347,7 @@ void gdb_env_definitions(struct gdb_file *file)
 
 /* ---- lines ---- */
 
-static bool take_size(struct gdb_file *file, struct rest rest)
+static bool take_size(struct gdb_file *file, struct line_rest rest)
 {
 	uint64_t size;
 
@@ -357,7 +359,7 @@ static bool take_size(struct gdb_file *file, struct rest rest)
 
 bool gdb_line(struct gdb_file *file, const char *line, size_t len, struct error *err)
 {
-	struct rest rest = {line, line + len}, word = take_until(&rest, ' ');
+	struct line_rest rest = {line, line + len}, word = take_until(&rest, ' ');
 	bool good = true;
 
 	if (is_word(word, "R")) {

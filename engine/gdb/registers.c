@@ -117,12 +117,12 @@ bool gdb_read_description(struct gdb_file *file)
 
 /* ---- orders of architectures ---- */
 
-struct run { /* registers of one size, by names with blanks between them */
+struct register_run { /* registers of one size, by names with blanks between them */
 	const char *names;
 	uint32_t bits;
 };
 
-static const struct run x86_64[] = {
+static const struct register_run x86_64[] = {
 	{"rax rbx rcx rdx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip", 64},
 	{"eflags cs ss ds es fs gs", 32},
 	{"st0 st1 st2 st3 st4 st5 st6 st7", 80},
@@ -132,7 +132,7 @@ static const struct run x86_64[] = {
 	{"mxcsr", 32},
 	{NULL, 0}};
 
-static const struct run i386[] = {
+static const struct register_run i386[] = {
 	{"eax ecx edx ebx esp ebp esi edi eip eflags cs ss ds es fs gs", 32},
 	{"st0 st1 st2 st3 st4 st5 st6 st7", 80},
 	{"fctrl fstat ftag fiseg fioff foseg fooff fop", 32},
@@ -142,10 +142,10 @@ static const struct run i386[] = {
 
 static const struct {
 	const char *name;
-	const struct run *runs;
+	const struct register_run *runs;
 } orders[] = {{"x86-64", x86_64}, {"i386", i386}};
 
-static const struct run *order_of(const char *name)
+static const struct register_run *order_of(const char *name)
 {
 	for (size_t i = 0; name && i < sizeof orders / sizeof *orders; i++)
 		if (!strcmp(orders[i].name, name))
@@ -163,7 +163,7 @@ static bool is_counter(const char *name, size_t len)
 	return len == 3 && (!memcmp(name, "rip", 3) || !memcmp(name, "eip", 3));
 }
 
-static void take_order(struct gdb_file *file, const struct run *run)
+static void take_order(struct gdb_file *file, const struct register_run *run)
 {
 	uint32_t number = 0;
 
@@ -193,8 +193,8 @@ static int by_number(const void *a, const void *b)
 enum { FRAMES_TRIED = 64 };
 
 /* Where the program counter is in a block of this order; false: the block is too small. */
-static bool counter_of(const struct gdb_file *file, const struct run *run, uint32_t *offset,
-		       uint32_t *bytes)
+static bool counter_of(const struct gdb_file *file, const struct register_run *run,
+		       uint32_t *offset, uint32_t *bytes)
 {
 	for (*offset = 0; run->names; run++)
 		for (const char *at = run->names; *at; at += strspn(at, " ")) {
@@ -224,7 +224,7 @@ static int agrees(const struct gdb_file *file, const struct gdb_frame *frame, ui
 }
 
 /* Do the first frames say that registers are in this order? */
-static bool fits(const struct gdb_file *file, const struct run *run)
+static bool fits(const struct gdb_file *file, const struct register_run *run)
 {
 	uint64_t at = file->frames_at, size = source_size(file->source), bytes;
 	uint32_t offset, width;
@@ -290,7 +290,7 @@ static void place(struct gdb_file *file, bool told)
 void gdb_find_registers(struct gdb_file *file, const char *architecture)
 {
 	const char *found = file->nregisters || architecture ? NULL : find_order(file);
-	const struct run *order = order_of(found ? found : architecture);
+	const struct register_run *order = order_of(found ? found : architecture);
 	const char *const names[] = {"pc", "rip", "eip"};
 
 	if (found)

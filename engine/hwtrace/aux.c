@@ -208,7 +208,7 @@ void aux_release(struct aux *aux)
 	*aux = (struct aux){0};
 }
 
-static bool take(void *arg, const struct aux_chunk *chunk, struct error *err)
+static bool place_chunk(void *arg, const struct aux_chunk *chunk, struct error *err)
 {
 	return aux_place(arg, chunk, err);
 }
@@ -218,5 +218,5 @@ bool aux_read(const struct part *part, struct aux *out, struct error *err)
 	const struct reader_aux *aux = part->reader->aux;
 
 	*out = (struct aux){0};
-	return !aux || aux->chunks(part, &out->kind, take, out, err);
+	return !aux || aux->chunks(part, &out->kind, place_chunk, out, err);
 }

@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-struct scan {
+struct format_scan {
 	const char *at, *end;
 };
 
@@ -28,14 +28,14 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-static void skip_blanks(struct scan *scan)
+static void skip_blanks(struct format_scan *scan)
 {
 	while (scan->at < scan->end && is_blank(*scan->at))
 		scan->at++;
 }
 
 /* `text` comes next, behind blanks: moves behind it. */
-static bool accept(struct scan *scan, const char *text)
+static bool accept(struct format_scan *scan, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -46,7 +46,7 @@ static bool accept(struct scan *scan, const char *text)
 	return true;
 }
 
-static bool read_number(struct scan *scan, uint32_t max, uint32_t *out)
+static bool read_number(struct format_scan *scan, uint32_t max, uint32_t *out)
 {
 	skip_blanks(scan);
 	const char *start = scan->at;
@@ -55,10 +55,10 @@ static bool read_number(struct scan *scan, uint32_t max, uint32_t *out)
 	return scan->at > start && value <= max;
 }
 
-static struct scan take_line(struct scan *scan)
+static struct format_scan take_line(struct format_scan *scan)
 {
 	const char *stop = memchr(scan->at, '\n', (size_t)(scan->end - scan->at));
-	struct scan line = {scan->at, stop ? stop : scan->end};
+	struct format_scan line = {scan->at, stop ? stop : scan->end};
 
 	scan->at = stop ? stop + 1 : scan->end;
 	skip_blanks(&line);
@@ -67,12 +67,12 @@ static struct scan take_line(struct scan *scan)
 	return line;
 }
 
-static char *copy(struct tracing *tracing, struct scan part)
+static char *copy(struct tracing *tracing, struct format_scan part)
 {
 	return arena_strndup(tracing->arena, part.at, (size_t)(part.end - part.at));
 }
 
-static void trim(struct scan *part)
+static void trim(struct format_scan *part)
 {
 	while (part->end > part->at && is_blank(part->end[-1]))
 		part->end--;
@@ -80,7 +80,7 @@ static void trim(struct scan *part)
 }
 
 /* Takes the `[...]` that ends `part` off it; the number inside is 0 when there is none. */
-static bool take_brackets(struct scan *part, uint32_t *number)
+static bool take_brackets(struct format_scan *part, uint32_t *number)
 {
 	const char *open = part->end;
 
@@ -91,7 +91,7 @@ static bool take_brackets(struct scan *part, uint32_t *number)
 		;
 	if (*open != '[')
 		return false;
-	struct scan inside = {open + 1, part->end - 1};
+	struct format_scan inside = {open + 1, part->end - 1};
 	if (!read_number(&inside, RECORD_MAX, number))
 		*number = 0;
 	part->end = open;
@@ -100,9 +100,10 @@ static bool take_brackets(struct scan *part, uint32_t *number)
 }
 
 /* "char comm[16]", "__data_loc char[] name", "const char *const name" */
-static bool read_declaration(struct tracing *tracing, struct scan part, struct kernel_field *field)
+static bool read_declaration(struct tracing *tracing, struct format_scan part,
+			     struct kernel_field *field)
 {
-	struct scan type = part, name;
+	struct format_scan type = part, name;
 	uint32_t length;
 
 	trim(&type);
@@ -167,7 +168,7 @@ static void find_kind(const struct tracing *tracing, struct kernel_field *field)
 		field->element_bytes = tracing->long_bytes;
 }
 
-static bool read_field(struct tracing *tracing, struct scan line, struct kernel_field *field)
+static bool read_field(struct tracing *tracing, struct format_scan line, struct kernel_field *field)
 {
 	uint32_t is_signed = 0;
 
@@ -178,7 +179,7 @@ static bool read_field(struct tracing *tracing, struct scan line, struct kernel_
 	if (!accept(&line, ":"))
 		return false;
 	const char *stop = memchr(line.at, ';', (size_t)(line.end - line.at));
-	if (!stop || !read_declaration(tracing, (struct scan){line.at, stop}, field))
+	if (!stop || !read_declaration(tracing, (struct format_scan){line.at, stop}, field))
 		return false;
 	line.at = stop;
 	if (!accept(&line, ";") || !accept(&line, "offset:") ||
@@ -194,11 +195,11 @@ static bool read_field(struct tracing *tracing, struct scan line, struct kernel_
 }
 
 /* Lines up to a blank one; false when one of them is no field. */
-static bool read_fields(struct tracing *tracing, struct scan *scan, struct kernel_field *fields,
-			uint32_t *count)
+static bool read_fields(struct tracing *tracing, struct format_scan *scan,
+			struct kernel_field *fields, uint32_t *count)
 {
 	while (scan->at < scan->end) {
-		struct scan before = *scan, line = take_line(scan);
+		struct format_scan before = *scan, line = take_line(scan);
 		if (line.at == line.end)
 			return true;
 		if (accept(&line, "print")) { /* no blank line in front of it: the block is over */
@@ -212,7 +213,7 @@ static bool read_fields(struct tracing *tracing, struct scan *scan, struct kerne
 	return true;
 }
 
-static uint32_t count_lines(struct scan scan)
+static uint32_t count_lines(struct format_scan scan)
 {
 	uint32_t count = 0;
 
@@ -221,9 +222,9 @@ static uint32_t count_lines(struct scan scan)
 	return count;
 }
 
-static bool read_head(struct tracing *tracing, struct scan *scan, struct tracing_format *out)
+static bool read_head(struct tracing *tracing, struct format_scan *scan, struct tracing_format *out)
 {
-	struct scan line = take_line(scan);
+	struct format_scan line = take_line(scan);
 
 	if (!accept(&line, "name:"))
 		return false;
@@ -241,7 +242,7 @@ bool format_parse(struct tracing *tracing, const char *system, const char *text,
 		  struct tracing_format *out, struct error *err)
 {
 	const char *zero = len ? memchr(text, 0, len) : NULL;
-	struct scan scan = {text, zero ? zero : text + len};
+	struct format_scan scan = {text, zero ? zero : text + len};
 
 	if (!len || !read_head(tracing, &scan, out))
 		return error_set(err, ERR_FORMAT, "a format without name or ID");
@@ -274,13 +275,13 @@ const struct kernel_field *format_field(const struct tracing_text *text, const c
 }
 
 /* `field: TYPE NAME; offset: size:` of that name in header_page. */
-static bool page_field(struct tracing *tracing, struct scan scan, const char *name, uint32_t *at,
-		       uint32_t *bytes)
+static bool page_field(struct tracing *tracing, struct format_scan scan, const char *name,
+		       uint32_t *at, uint32_t *bytes)
 {
 	struct kernel_field field;
 
 	while (scan.at < scan.end) {
-		struct scan line = take_line(&scan);
+		struct format_scan line = take_line(&scan);
 		if (read_field(tracing, line, &field) && !strcmp(field.name, name)) {
 			*at = field.offset;
 			*bytes = field.size;
@@ -292,7 +293,7 @@ static bool page_field(struct tracing *tracing, struct scan scan, const char *na
 
 bool tracing_header_page(struct tracing *tracing, const char *text, size_t len, struct error *err)
 {
-	struct scan scan = {text, text + len};
+	struct format_scan scan = {text, text + len};
 	struct tracing_page page = tracing->page;
 
 	if (!len) /* kernels before header_page: what they had is what was set at first */

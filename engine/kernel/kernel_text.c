@@ -1,11 +1,11 @@
 /* text.c - the text of a record: a program made when its class is first printed, then run */
 #include "engine/kernel/print.h"
 
-static struct program *program_of(const struct tracing *tracing, struct tracing_text *text,
-				  enum tracing_style style)
+static struct print_program *program_of(const struct tracing *tracing, struct tracing_text *text,
+					enum tracing_style style)
 {
-	struct program **slot = &text->programs[style];
-	struct program *program = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	struct print_program **slot = &text->programs[style];
+	struct print_program *program = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
 	if (program)
 		return program;
@@ -25,9 +25,9 @@ bool tracing_text(const struct tracing *tracing, const struct tracing_format *fo
 		  enum tracing_style style, const uint8_t *data, size_t size, struct buf *out)
 {
 	static const uint8_t none;
-	const struct record record = {tracing, data ? data : &none, data ? size : 0};
+	const struct print_record record = {tracing, data ? data : &none, data ? size : 0};
 	struct tracing_text *text = format->text;
-	const struct program *program = program_of(tracing, text, style);
+	const struct print_program *program = program_of(tracing, text, style);
 	size_t before = out->len;
 	bool lines = true;
 

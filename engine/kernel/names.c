@@ -49,24 +49,24 @@ static int by_address(const void *a, const void *b)
 	return (x->order < y->order) - (x->order > y->order);
 }
 
-static void add_row(struct symbol_row **rows, size_t *count, size_t *capacity, uint64_t address,
-		    const char *name)
+static void add_symbol(struct symbol_row **rows, size_t *count, size_t *capacity, uint64_t address,
+		       const char *name)
 {
 	*rows = mem_grow(*rows, *count, capacity, sizeof **rows);
 	(*rows)[*count] = (struct symbol_row){address, name, (uint32_t)*count};
 	++*count;
 }
 
-struct symbol_table *symbol_table_new(void)
+struct kernel_symbols *symbol_table_new(void)
 {
-	struct symbol_table *table = mem_new(sizeof *table);
+	struct kernel_symbols *table = mem_new(sizeof *table);
 
 	pthread_mutex_init(&table->lock, NULL);
 	table->ready = true;
 	return table;
 }
 
-void symbol_table_free(struct symbol_table *table)
+void symbol_table_free(struct kernel_symbols *table)
 {
 	while (table->texts) {
 		struct symbol_text *next = table->texts->next;
@@ -80,7 +80,7 @@ void symbol_table_free(struct symbol_table *table)
 
 bool tracing_kallsyms(struct tracing *tracing, const char *text, size_t len, struct error *err)
 {
-	struct symbol_table *table = tracing->symbols;
+	struct kernel_symbols *table = tracing->symbols;
 	struct symbol_text **last = &table->texts;
 	struct symbol_text *kept = mem_resize(NULL, sizeof *kept + len + 1, 1);
 
@@ -98,7 +98,7 @@ bool tracing_kallsyms(struct tracing *tracing, const char *text, size_t len, str
 }
 
 /* One line becomes a row; its name is ended in place. */
-static void symbol_line(struct symbol_table *table, char *line, size_t size)
+static void symbol_line(struct kernel_symbols *table, char *line, size_t size)
 {
 	const char *p = line, *stop = line + size;
 	uint64_t address;
@@ -113,10 +113,10 @@ static void symbol_line(struct symbol_table *table, char *line, size_t size)
 	if (end == name || kind == 'A' || kind == 'a' || *name == '$')
 		return;
 	*end = 0;
-	add_row(&table->rows, &table->nrows, &table->capacity, address, name);
+	add_symbol(&table->rows, &table->nrows, &table->capacity, address, name);
 }
 
-static void read_symbols(struct symbol_table *table)
+static void read_symbols(struct kernel_symbols *table)
 {
 	bool sorted = true;
 
@@ -136,9 +136,9 @@ static void read_symbols(struct symbol_table *table)
 		qsort(table->rows, table->nrows, sizeof *table->rows, by_address);
 }
 
-static const struct symbol_table *symbols(const struct tracing *tracing)
+static const struct kernel_symbols *symbols(const struct tracing *tracing)
 {
-	struct symbol_table *table = tracing->symbols;
+	struct kernel_symbols *table = tracing->symbols;
 
 	if (__atomic_load_n(&table->ready, __ATOMIC_ACQUIRE))
 		return table;
@@ -153,7 +153,7 @@ static const struct symbol_table *symbols(const struct tracing *tracing)
 
 uint64_t symbol_address(const struct tracing *tracing, const char *name)
 {
-	const struct symbol_table *table = symbols(tracing);
+	const struct kernel_symbols *table = symbols(tracing);
 
 	for (size_t i = 0; i < table->nrows; i++)
 		if (!strcmp(table->rows[i].name, name))
@@ -179,7 +179,7 @@ const char *tracing_symbol(const struct tracing *tracing, uint64_t address, uint
 		if (name)
 			return name;
 	}
-	const struct symbol_table *table = symbols(tracing);
+	const struct kernel_symbols *table = symbols(tracing);
 	row = row_below(table->rows, table->nrows, address);
 	if (!row ||
 	    (row->address != address && row->address == table->rows[table->nrows - 1].address))
@@ -190,7 +190,7 @@ const char *tracing_symbol(const struct tracing *tracing, uint64_t address, uint
 
 bool tracing_symbol_at(const struct tracing *tracing, size_t i, uint64_t *start, const char **name)
 {
-	const struct symbol_table *table = symbols(tracing);
+	const struct kernel_symbols *table = symbols(tracing);
 
 	if (i >= table->nrows)
 		return false;
@@ -220,8 +220,8 @@ bool tracing_printk(struct tracing *tracing, const char *text, size_t len, struc
 		stop -= stop > p && stop[-1] == '"';
 		if (stop - p >= 2 && stop[-2] == '\\' && stop[-1] == 'n')
 			stop -= 2;
-		add_row(&tracing->printks, &tracing->nprintks, &tracing->printks_capacity, address,
-			arena_strndup(tracing->arena, p, (size_t)(stop - p)));
+		add_symbol(&tracing->printks, &tracing->nprintks, &tracing->printks_capacity,
+			   address, arena_strndup(tracing->arena, p, (size_t)(stop - p)));
 	}
 	if (tracing->nprintks)
 		qsort(tracing->printks, tracing->nprintks, sizeof *tracing->printks, by_address);

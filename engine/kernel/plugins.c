@@ -80,9 +80,10 @@ void plugin_choose(struct tracing_format *format)
 		}
 }
 
-static const struct spec plain = {.conversion = 'd', .longs = 2, .width = -1, .precision = -1};
+static const struct print_spec plain = {
+	.conversion = 'd', .longs = 2, .width = -1, .precision = -1};
 
-static void add(struct buf *out, const char *text)
+static void append(struct buf *out, const char *text)
 {
 	buf_add(out, text, strlen(text));
 }
@@ -94,14 +95,14 @@ static void add_number(struct buf *out, uint64_t value)
 
 static void add_hex(struct buf *out, const char *before, uint64_t value, int digits)
 {
-	const struct spec spec = {
+	const struct print_spec spec = {
 		.conversion = 'x', .longs = 2, .zero = true, .width = digits, .precision = -1};
 
-	add(out, before);
+	append(out, before);
 	print_number(out, &spec, value);
 }
 
-static void add_field_text(const struct record *record, const struct kernel_field *field,
+static void add_field_text(const struct print_record *record, const struct kernel_field *field,
 			   struct buf *out)
 {
 	size_t at = field->offset, len = field->size;
@@ -114,7 +115,7 @@ static void add_field_text(const struct record *record, const struct kernel_fiel
 }
 
 /* "comm:pid" */
-static void add_task(const struct record *record, const struct kernel_field *const *comm_pid,
+static void add_task(const struct print_record *record, const struct kernel_field *const *comm_pid,
 		     struct buf *out)
 {
 	add_field_text(record, comm_pid[0], out);
@@ -123,7 +124,7 @@ static void add_task(const struct record *record, const struct kernel_field *con
 }
 
 /* Of a print format that does not tell it: the letters of Linux 4.14 and later. */
-static void add_state(const struct record *record, const struct kernel_field *field,
+static void add_state(const struct print_record *record, const struct kernel_field *field,
 		      struct buf *out)
 {
 	static const char states[] = "SDTtXZPI";
@@ -133,83 +134,83 @@ static void add_state(const struct record *record, const struct kernel_field *fi
 	for (size_t i = 0; i < sizeof states - 1; i++) {
 		if (!(state >> i & 1))
 			continue;
-		add(out, more ? "|" : "");
+		append(out, more ? "|" : "");
 		buf_add_char(out, states[i]);
 		more = true;
 	}
-	add(out, more ? "" : "R");
+	append(out, more ? "" : "R");
 }
 
-static void switch_text(const struct record *record, const struct kernel_field *const *used,
-			const struct program *program, struct buf *out)
+static void switch_text(const struct print_record *record, const struct kernel_field *const *used,
+			const struct print_program *program, struct buf *out)
 {
 	add_task(record, used, out);
-	add(out, " [");
+	append(out, " [");
 	add_number(out, (uint64_t)(int64_t)(int32_t)print_field(record, used[2]));
-	add(out, "] ");
+	append(out, "] ");
 	if (program->state)
 		print_prepared(program, program->state, record, out);
 	else
 		add_state(record, used[3], out);
-	add(out, " ==> ");
+	append(out, " ==> ");
 	add_task(record, used + 4, out);
-	add(out, " [");
+	append(out, " [");
 	add_number(out, (uint64_t)(int64_t)(int32_t)print_field(record, used[6]));
 	buf_add_char(out, ']');
 }
 
-static void wakeup_text(const struct record *record, const struct kernel_field *const *used,
+static void wakeup_text(const struct print_record *record, const struct kernel_field *const *used,
 			struct buf *out)
 {
-	const struct spec cpu = {
+	const struct print_spec cpu = {
 		.conversion = 'u', .longs = 2, .zero = true, .width = 3, .precision = -1};
 
 	add_task(record, used, out);
-	add(out, " [");
+	append(out, " [");
 	add_number(out, print_field(record, used[2]));
 	buf_add_char(out, ']');
 	if (used[3]) {
-		add(out, " success=");
+		append(out, " success=");
 		add_number(out, print_field(record, used[3]));
 	}
 	if (used[4]) {
-		add(out, " CPU:");
+		append(out, " CPU:");
 		print_number(out, &cpu, print_field(record, used[4]));
 	}
 }
 
-static void add_function(const struct record *record, uint64_t address, struct buf *out)
+static void add_function(const struct print_record *record, uint64_t address, struct buf *out)
 {
 	uint64_t start;
 	const char *name = tracing_symbol(record->tracing, address, &start);
 
 	if (name)
-		add(out, name);
+		append(out, name);
 	else
 		add_hex(out, "0x", address, -1);
 }
 
-static void stack_text(const struct record *record, const struct kernel_field *caller,
+static void stack_text(const struct print_record *record, const struct kernel_field *caller,
 		       struct buf *out)
 {
 	uint32_t bytes = record->tracing->long_bytes;
 	uint64_t start;
 
-	add(out, "<stack trace >\n");
+	append(out, "<stack trace >\n");
 	for (size_t at = caller->offset; at + bytes <= record->size; at += bytes) {
 		uint64_t address = print_load(record, at, bytes);
 		const char *name = tracing_symbol(record->tracing, address, &start);
 		if ((uint32_t)address == UINT32_MAX) /* -1, in a long of either size */
 			break;
-		add(out, "=> ");
+		append(out, "=> ");
 		if (name)
-			add(out, name);
+			append(out, name);
 		add_hex(out, name ? " (" : "", address, -1);
-		add(out, name ? ")\n" : "\n");
+		append(out, name ? ")\n" : "\n");
 	}
 }
 
-static void raw_data_text(const struct record *record, const struct kernel_field *const *used,
+static void raw_data_text(const struct print_record *record, const struct kernel_field *const *used,
 			  struct buf *out)
 {
 	add_hex(out, "# ", print_field(record, used[0]), -1);
@@ -217,7 +218,7 @@ static void raw_data_text(const struct record *record, const struct kernel_field
 		add_hex(out, " ", record->data[at], 2);
 }
 
-static void kmem_prefix(const struct record *record, const struct kernel_field *site,
+static void kmem_prefix(const struct print_record *record, const struct kernel_field *site,
 			struct buf *out)
 {
 	uint64_t address = print_field(record, site), start;
@@ -226,13 +227,13 @@ static void kmem_prefix(const struct record *record, const struct kernel_field *
 	if (!name)
 		return;
 	buf_add_char(out, '(');
-	add(out, name);
+	append(out, name);
 	add_hex(out, "+0x", (uint32_t)(address - start), -1);
-	add(out, ") ");
+	append(out, ") ");
 }
 
-static void add_timer_function(const struct record *record, const struct kernel_field *function,
-			       struct buf *out)
+static void add_timer_function(const struct print_record *record,
+			       const struct kernel_field *function, struct buf *out)
 {
 	uint64_t start, address;
 
@@ -240,42 +241,42 @@ static void add_timer_function(const struct record *record, const struct kernel_
 		return;
 	address = print_field(record, function);
 	const char *name = tracing_symbol(record->tracing, address, &start);
-	add(out, " function=");
-	add(out, name ? name : "");
+	append(out, " function=");
+	append(out, name ? name : "");
 	add_hex(out, name ? "/0x" : "0x", name ? start - address : address, name ? -1 : 8);
 }
 
-static void hrtimer_text(const struct record *record, const struct tracing_text *text,
+static void hrtimer_text(const struct print_record *record, const struct tracing_text *text,
 			 struct buf *out)
 {
 	const struct kernel_field *const *used = text->used;
 
 	add_hex(out, "hrtimer=0x", print_field(record, used[0]), -1);
 	if (text->plugin == PLUGIN_HRTIMER_EXPIRE) {
-		add(out, " now=");
+		append(out, " now=");
 		print_decimal(out, false, print_field(record, used[1]));
 		add_timer_function(record, used[2], out);
 		return;
 	}
 	add_timer_function(record, used[3], out);
-	add(out, " expires=");
+	append(out, " expires=");
 	print_decimal(out, false, print_field(record, used[1]));
-	add(out, " softexpires=");
+	append(out, " softexpires=");
 	print_decimal(out, false, print_field(record, used[2]));
 }
 
-static void tlb_text(const struct record *record, const struct kernel_field *const *used,
+static void tlb_text(const struct print_record *record, const struct kernel_field *const *used,
 		     struct buf *out)
 {
 	static const char *const reasons[] = {"flush on task switch", "remote shootdown",
 					      "local shootdown", "local mm shootdown"};
 	uint64_t reason = print_field(record, used[1]);
 
-	add(out, "pages=");
+	append(out, "pages=");
 	add_number(out, print_field(record, used[0]));
-	add(out, " reason=");
-	add(out, reason < sizeof reasons / sizeof *reasons ? reasons[reason] : "");
-	add(out, " (");
+	append(out, " reason=");
+	append(out, reason < sizeof reasons / sizeof *reasons ? reasons[reason] : "");
+	append(out, " (");
 	add_number(out, reason);
 	buf_add_char(out, ')');
 }
@@ -305,7 +306,7 @@ static void add_argument(struct buf *out, const char *name, char how, uint64_t v
 	if (how == '-')
 		return;
 	buf_add_char(out, ' ');
-	add(out, name);
+	append(out, name);
 	if (how == 'x')
 		add_hex(out, "=0x", value, 8);
 	else
@@ -315,17 +316,17 @@ static void add_argument(struct buf *out, const char *name, char how, uint64_t v
 }
 
 /* False: a command that the plugin does not know either. */
-static bool futex_text(const struct record *record, const struct kernel_field *const *used,
+static bool futex_text(const struct print_record *record, const struct kernel_field *const *used,
 		       struct buf *out)
 {
 	uint64_t op = print_field(record, used[1]), command = op & ~UINT64_C(0x180);
 
 	if (command >= sizeof futex_commands / sizeof *futex_commands)
 		return false;
-	add(out, "op=");
-	add(out, futex_commands[command].name);
-	add(out, op & 0x80 ? "|FUTEX_PRIVATE_FLAG" : "");
-	add(out, op & 0x100 ? "|FUTEX_CLOCK_REALTIME" : "");
+	append(out, "op=");
+	append(out, futex_commands[command].name);
+	append(out, op & 0x80 ? "|FUTEX_PRIVATE_FLAG" : "");
+	append(out, op & 0x100 ? "|FUTEX_CLOCK_REALTIME" : "");
 	add_argument(out, "uaddr", 'x', print_field(record, used[0]));
 	add_argument(out, "val", futex_commands[command].val, print_field(record, used[2]));
 	/* the kernel takes the same argument for a time or for a second value */
@@ -336,8 +337,8 @@ static bool futex_text(const struct record *record, const struct kernel_field *c
 	return true;
 }
 
-bool plugin_text(const struct record *record, const struct tracing_text *text,
-		 const struct program *program, struct buf *out)
+bool plugin_text(const struct print_record *record, const struct tracing_text *text,
+		 const struct print_program *program, struct buf *out)
 {
 	const struct kernel_field *const *used = text->used;
 

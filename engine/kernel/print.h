@@ -68,7 +68,7 @@ struct label {
 	const char *text;
 };
 
-struct node {
+struct print_node {
 	uint8_t kind; /* enum node_kind */
 	uint8_t op;   /* enum binary */
 	uint32_t nlabels;
@@ -76,12 +76,12 @@ struct node {
 	const char *text;
 	const struct kernel_field
 		*field; /* FIELD, STRING..LENGTH; NULL: the event has no such one */
-	const struct node *a, *b, *c;
+	const struct print_node *a, *b, *c;
 	const struct label *labels;
 	uint64_t pointed; /* CAST to a pointer: mask of what it points to, else 0 */
 };
 
-struct spec { /* of one conversion */
+struct print_spec { /* of one conversion */
 	bool left, zero, alternate, plus, space;
 	char conversion;      /* d u x X o c s p */
 	int8_t longs;         /* how many l, minus how many h */
@@ -98,12 +98,12 @@ enum piece_kind {
 	PIECE_POINTER
 };
 
-struct piece {
+struct print_piece {
 	uint8_t kind;
-	struct spec spec;
+	struct print_spec spec;
 	const char *text; /* LITERAL, for copy_padded(); POINTER: the letters behind %p */
 	uint32_t len;
-	const struct node *arg, *width, *precision; /* NULL: not by an argument */
+	const struct print_node *arg, *width, *precision; /* NULL: not by an argument */
 	/*
 	 * Plain pieces, in records of program->need bytes and more. DECIMAL, HEX, `texts`: eight
 	 * bytes from `at`, which end within these, shifted and masked; `sign` is the sign bit, 0
@@ -135,20 +135,21 @@ static inline size_t ready_place(uint64_t number)
 		       : READY_SMALL + (size_t)__builtin_ctzll(number);
 }
 
-struct program {
-	struct piece *pieces;
+struct print_program {
+	struct print_piece *pieces;
 	size_t capacity;
 	uint32_t count;
 	size_t room; /* of all literals, padded, and plain numbers */
 	size_t need; /* bytes of a record that all plain pieces lie in; SIZE_MAX: do not count on
 			it */
-	const struct piece *state; /* sched_switch: how the thread left its CPU; NULL: not found */
+	const struct print_piece
+		*state;            /* sched_switch: how the thread left its CPU; NULL: not found */
 	bool failed;               /* the tools print all fields instead */
 	bool lines;                /* it may print newlines, not counting one at its end */
 	bool texts;                /* it prints texts of the record, which may have some */
 };
 
-struct record {
+struct print_record {
 	const struct tracing *tracing;
 	const uint8_t *data;
 	size_t size;
@@ -157,31 +158,34 @@ struct record {
 /* print_parse.c: the format's text, unescaped only of quotes, and its arguments; NULL: cannot be */
 struct print_args {
 	const char *format;
-	const struct node **args;
+	const struct print_node **args;
 	uint32_t count;
 };
 bool print_parse(const struct tracing *tracing, const struct tracing_text *text, bool plugins,
 		 struct arena *arena, struct print_args *out);
 
 /* print_compile.c */
-struct program *print_compile(const struct tracing *tracing, const struct tracing_text *text,
-			      enum tracing_style style, struct arena *arena);
+struct print_program *print_compile(const struct tracing *tracing, const struct tracing_text *text,
+				    enum tracing_style style, struct arena *arena);
 /* Reads one conversion at *at (a '%'), moves behind it. False: not one; *at is then behind it too.
  */
-bool print_conversion(const char **at, struct piece *out, bool *star_width, bool *star_precision);
+bool print_conversion(const char **at, struct print_piece *out, bool *star_width,
+		      bool *star_precision);
 
 /* print_run.c */
-void print_run(const struct program *program, const struct record *record, struct buf *out);
-void print_piece(const struct piece *piece, const struct record *record, struct buf *out);
+void print_run(const struct print_program *program, const struct print_record *record,
+	       struct buf *out);
+void print_piece(const struct print_piece *piece, const struct print_record *record,
+		 struct buf *out);
 /* The same; a plain piece is not formatted where its text is known beforehand. */
-void print_prepared(const struct program *program, const struct piece *piece,
-		    const struct record *record, struct buf *out);
-uint64_t print_value(const struct record *record, const struct node *node);
-uint64_t print_field(const struct record *record, const struct kernel_field *field);
+void print_prepared(const struct print_program *program, const struct print_piece *piece,
+		    const struct print_record *record, struct buf *out);
+uint64_t print_value(const struct print_record *record, const struct print_node *node);
+uint64_t print_field(const struct print_record *record, const struct kernel_field *field);
 /* Where a located field's bytes are; both within the record. */
-void print_locate(const struct record *record, const struct kernel_field *field, size_t *at,
+void print_locate(const struct print_record *record, const struct kernel_field *field, size_t *at,
 		  size_t *len);
-uint64_t print_load(const struct record *record, size_t at, uint32_t bytes);
+uint64_t print_load(const struct print_record *record, size_t at, uint32_t bytes);
 
 /* Adds bytes and no zero behind them: tracing_text() ends what it made. */
 static inline void print_add(struct buf *out, const char *bytes, size_t len)
@@ -193,28 +197,29 @@ static inline void print_add(struct buf *out, const char *bytes, size_t len)
 }
 
 /* print_number.c */
-void print_number(struct buf *out, const struct spec *spec, uint64_t value);
-void print_text(struct buf *out, const struct spec *spec, const char *text, size_t len);
+void print_number(struct buf *out, const struct print_spec *spec, uint64_t value);
+void print_text(struct buf *out, const struct print_spec *spec, const char *text, size_t len);
 void print_decimal(struct buf *out, bool negative, uint64_t value);
 void print_hex(struct buf *out, uint64_t value);
 
 /* print_pointer.c */
-void print_pointer(const struct piece *piece, const struct spec *spec, const struct record *record,
-		   struct buf *out);
-void print_bitmask(struct buf *out, const struct spec *spec, const struct record *record, size_t at,
-		   size_t len);
-void print_cpumask(struct buf *out, const struct spec *spec, const struct record *record, size_t at,
-		   size_t len, size_t nbits);
+void print_pointer(const struct print_piece *piece, const struct print_spec *spec,
+		   const struct print_record *record, struct buf *out);
+void print_bitmask(struct buf *out, const struct print_spec *spec,
+		   const struct print_record *record, size_t at, size_t len);
+void print_cpumask(struct buf *out, const struct print_spec *spec,
+		   const struct print_record *record, size_t at, size_t len, size_t nbits);
 
 /* print_scsi.c: the SCSI command in these bytes */
 void print_scsi(struct buf *out, const uint8_t *cdb, size_t len);
 
 /* print_raw.c: " name=value" of each own field */
-void print_raw(const struct record *record, const struct tracing_text *text, struct buf *out);
+void print_raw(const struct print_record *record, const struct tracing_text *text, struct buf *out);
 /* print_bprint.c */
-void print_bprint(const struct record *record, const struct tracing_text *text, struct buf *out);
+void print_bprint(const struct print_record *record, const struct tracing_text *text,
+		  struct buf *out);
 /* plugins.c: false: print fmt goes on behind what was added. `program` is that of print fmt. */
-bool plugin_text(const struct record *record, const struct tracing_text *text,
-		 const struct program *program, struct buf *out);
+bool plugin_text(const struct print_record *record, const struct tracing_text *text,
+		 const struct print_program *program, struct buf *out);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct packed {
-	const struct record *record;
+	const struct print_record *record;
 	size_t at;
 };
 
@@ -22,18 +22,19 @@ static size_t text_length(const struct packed *packed)
 }
 
 /* False: nothing is left. */
-static bool take_number(struct packed *packed, uint32_t bytes, struct node *out)
+static bool take_number(struct packed *packed, uint32_t bytes, struct print_node *out)
 {
 	size_t at = (packed->at + 3) & ~(size_t)3;
 
 	if (packed->at >= packed->record->size)
 		return false;
-	*out = (struct node){.kind = NODE_NUMBER, .number = print_load(packed->record, at, bytes)};
+	*out = (struct print_node){.kind = NODE_NUMBER,
+				   .number = print_load(packed->record, at, bytes)};
 	packed->at = at + bytes < packed->record->size ? at + bytes : packed->record->size;
 	return true;
 }
 
-static void take_text(struct packed *packed, const struct spec *spec, struct buf *out)
+static void take_text(struct packed *packed, const struct print_spec *spec, struct buf *out)
 {
 	size_t len = text_length(packed);
 
@@ -42,14 +43,15 @@ static void take_text(struct packed *packed, const struct spec *spec, struct buf
 }
 
 /* Newer kernels print pointers' targets when they are recorded: a text then stands there. */
-static bool is_text_pointer(const struct packed *packed, const struct piece *piece)
+static bool is_text_pointer(const struct packed *packed, const struct print_piece *piece)
 {
 	uint8_t first = packed->at < packed->record->size ? packed->record->data[packed->at] : 0;
 
 	return piece->len && !strchr("sSfFx", piece->text[0]) && first >= ' ' && first <= '~';
 }
 
-static bool star(struct packed *packed, bool wanted, struct node *node, const struct node **out)
+static bool star(struct packed *packed, bool wanted, struct print_node *node,
+		 const struct print_node **out)
 {
 	*out = wanted ? node : NULL;
 	return !wanted || take_number(packed, 4, node);
@@ -57,16 +59,16 @@ static bool star(struct packed *packed, bool wanted, struct node *node, const st
 
 static void one(struct packed *packed, const char **at, struct buf *out)
 {
-	struct node width, precision, value;
+	struct print_node width, precision, value;
 	bool star_width, star_precision;
-	struct piece piece;
+	struct print_piece piece;
 
 	if (!print_conversion(at, &piece, &star_width, &star_precision) ||
 	    !star(packed, star_width, &width, &piece.width) ||
 	    !star(packed, star_precision, &precision, &piece.precision))
 		return;
 	if (piece.kind == PIECE_STRING || is_text_pointer(packed, &piece)) {
-		struct spec spec = piece.spec;
+		struct print_spec spec = piece.spec;
 		if (piece.precision)
 			spec.precision = (int)(precision.number & 0xfff);
 		take_text(packed, &spec, out);
@@ -96,7 +98,8 @@ static void unescape(const char **at, struct buf *out)
 	++*at;
 }
 
-void print_bprint(const struct record *record, const struct tracing_text *text, struct buf *out)
+void print_bprint(const struct print_record *record, const struct tracing_text *text,
+		  struct buf *out)
 {
 	const struct kernel_field *ip = format_field(text, "ip"), *fmt = format_field(text, "fmt");
 	const struct kernel_field *field = format_field(text, "buf");
@@ -106,8 +109,8 @@ void print_bprint(const struct record *record, const struct tracing_text *text, 
 		print_raw(record, text, out);
 		return;
 	}
-	struct node address = {.kind = NODE_NUMBER, .number = print_field(record, ip)};
-	struct piece symbol = {.kind = PIECE_POINTER, .text = "s", .len = 1, .arg = &address};
+	struct print_node address = {.kind = NODE_NUMBER, .number = print_field(record, ip)};
+	struct print_piece symbol = {.kind = PIECE_POINTER, .text = "s", .len = 1, .arg = &address};
 	print_piece(&symbol, record, out);
 	buf_add_text(out, ": ");
 	const char *at = printk_find(record->tracing, print_field(record, fmt));

@@ -4,35 +4,35 @@
 
 #include <string.h>
 
-struct compiler {
+struct print_compiler {
 	const struct print_args *args;
-	struct program *program;
+	struct print_program *program;
 	struct arena *arena;
 	uint32_t used; /* arguments */
 };
 
-static struct piece *add_piece(struct compiler *c, enum piece_kind kind)
+static struct print_piece *add_piece(struct print_compiler *c, enum piece_kind kind)
 {
-	struct program *program = c->program;
+	struct print_program *program = c->program;
 
 	program->pieces = arena_grow(c->arena, program->pieces, program->count, &program->capacity,
 				     sizeof *program->pieces);
-	struct piece *piece = &program->pieces[program->count++];
-	*piece = (struct piece){.kind = (uint8_t)kind};
+	struct print_piece *piece = &program->pieces[program->count++];
+	*piece = (struct print_piece){.kind = (uint8_t)kind};
 	return piece;
 }
 
-static void add_literal(struct compiler *c, const char *text, size_t len)
+static void add_literal(struct print_compiler *c, const char *text, size_t len)
 {
 	if (!len)
 		return;
-	struct piece *piece = add_piece(c, PIECE_LITERAL);
+	struct print_piece *piece = add_piece(c, PIECE_LITERAL);
 	piece->text = arena_strndup(c->arena, text, len);
 	piece->len = (uint32_t)strlen(piece->text);
 }
 
 /* Plain text up to the next conversion, escapes resolved. */
-static const char *literal(struct compiler *c, const char *at)
+static const char *literal(struct print_compiler *c, const char *at)
 {
 	struct buf text = {0};
 
@@ -60,7 +60,7 @@ static int digits(const char **at)
 	return *at == begin ? -1 : value < 4096 ? (int)value : 4096;
 }
 
-static void read_flags(const char **at, struct spec *spec)
+static void read_flags(const char **at, struct print_spec *spec)
 {
 	for (;; ++*at) {
 		switch (**at) {
@@ -157,11 +157,12 @@ static size_t print_extension(const char *letters)
 	return (size_t)(at - letters);
 }
 
-bool print_conversion(const char **at, struct piece *out, bool *star_width, bool *star_precision)
+bool print_conversion(const char **at, struct print_piece *out, bool *star_width,
+		      bool *star_precision)
 {
 	const char *p = *at + 1;
 
-	*out = (struct piece){.spec = {.width = -1, .precision = -1}};
+	*out = (struct print_piece){.spec = {.width = -1, .precision = -1}};
 	read_flags(&p, &out->spec);
 	*star_width = *p == '*';
 	if (*star_width)
@@ -191,7 +192,7 @@ bool print_conversion(const char **at, struct piece *out, bool *star_width, bool
 	return true;
 }
 
-static const struct node *next_arg(struct compiler *c)
+static const struct print_node *next_arg(struct print_compiler *c)
 {
 	if (c->used == c->args->count) {
 		c->program->failed = true;
@@ -201,9 +202,9 @@ static const struct node *next_arg(struct compiler *c)
 }
 
 /* A mere width or precision that is not known is left out. */
-static const struct node *next_size(struct compiler *c)
+static const struct print_node *next_size(struct print_compiler *c)
 {
-	const struct node *node = next_arg(c);
+	const struct print_node *node = next_arg(c);
 
 	return node && node->kind == NODE_UNKNOWN ? NULL : node;
 }
@@ -214,9 +215,9 @@ static bool is_power(uint32_t bytes)
 }
 
 /* A number's mere digits, or the characters of a field: without a look at the specification. */
-static void simplify(struct piece *piece)
+static void simplify(struct print_piece *piece)
 {
-	const struct spec *spec = &piece->spec;
+	const struct print_spec *spec = &piece->spec;
 	const struct kernel_field *field = piece->arg->field;
 
 	if (piece->arg->kind != NODE_FIELD || spec->width >= 0 || spec->precision >= 0 ||
@@ -232,9 +233,9 @@ static void simplify(struct piece *piece)
 	}
 }
 
-static void conversion(struct compiler *c, const char **at)
+static void conversion(struct print_compiler *c, const char **at)
 {
-	struct piece piece;
+	struct print_piece piece;
 	bool star_width, star_precision;
 	const char *start = *at;
 
@@ -263,11 +264,11 @@ static void conversion(struct compiler *c, const char **at)
 }
 
 /* What the plain pieces need: see print_run(). */
-static void make_room(struct program *program, struct arena *arena)
+static void make_room(struct print_program *program, struct arena *arena)
 {
 	program->room = COPY_PAD;
 	for (uint32_t i = 0; i < program->count; i++) {
-		struct piece *piece = &program->pieces[i];
+		struct print_piece *piece = &program->pieces[i];
 		program->room += NUMBER_ROOM;
 		if (piece->kind != PIECE_LITERAL)
 			continue;
@@ -280,7 +281,7 @@ static void make_room(struct program *program, struct arena *arena)
 }
 
 /* The one field whose number decides what is printed; false: there are others, or other things. */
-static bool find_number(const struct node *node, const struct kernel_field **field)
+static bool find_number(const struct print_node *node, const struct kernel_field **field)
 {
 	switch ((enum node_kind)node->kind) {
 	case NODE_NUMBER:
@@ -309,7 +310,7 @@ static bool find_number(const struct node *node, const struct kernel_field **fie
 }
 
 /* The field whose bytes a plain piece is made of; NULL: it is no plain one. */
-static const struct kernel_field *plain_field(const struct piece *piece)
+static const struct kernel_field *plain_field(const struct print_piece *piece)
 {
 	const struct kernel_field *field = NULL;
 
@@ -331,13 +332,13 @@ static const struct kernel_field *plain_field(const struct piece *piece)
 }
 
 static const struct ready_texts *make_texts(const struct tracing *tracing,
-					    const struct piece *piece,
+					    const struct print_piece *piece,
 					    const struct kernel_field *field, struct arena *arena)
 {
 	struct ready_texts *texts = arena_alloc(arena, sizeof *texts);
 	size_t size = (size_t)field->offset + field->size;
 	uint8_t *data = mem_new_array(size, 1);
-	const struct record record = {tracing, data, size};
+	const struct print_record record = {tracing, data, size};
 	struct buf text = {0};
 
 	for (size_t i = 0; i < READY_SMALL + READY_BITS; i++) {
@@ -355,7 +356,7 @@ static const struct ready_texts *make_texts(const struct tracing *tracing,
 }
 
 /* How a plain number is loaded: as unsigned, then cut to what the conversion says. */
-static void make_load(const struct program *program, struct piece *piece,
+static void make_load(const struct print_program *program, struct print_piece *piece,
 		      const struct kernel_field *field)
 {
 	size_t end = (size_t)field->offset + 8;
@@ -370,7 +371,8 @@ static void make_load(const struct program *program, struct piece *piece,
 	piece->sign = piece->spec.conversion == 'd' ? UINT64_C(1) << 31 : 0;
 }
 
-static void make_plain(const struct tracing *tracing, struct program *program, struct arena *arena)
+static void make_plain(const struct tracing *tracing, struct print_program *program,
+		       struct arena *arena)
 {
 	program->need = tracing->big_endian ? SIZE_MAX : 8;
 	if (tracing->big_endian)
@@ -381,7 +383,7 @@ static void make_plain(const struct tracing *tracing, struct program *program, s
 		program->need = end > program->need ? end : program->need;
 	}
 	for (uint32_t i = 0; i < program->count; i++) {
-		struct piece *piece = &program->pieces[i];
+		struct print_piece *piece = &program->pieces[i];
 		const struct kernel_field *field = plain_field(piece);
 		if (!field)
 			continue;
@@ -400,7 +402,7 @@ static bool text_has_lines(const char *text)
 }
 
 /* What a %s may print that is none of the record's bytes. */
-static bool node_has_lines(const struct node *node)
+static bool node_has_lines(const struct print_node *node)
 {
 	switch ((enum node_kind)node->kind) {
 	case NODE_CHOICE:
@@ -419,15 +421,15 @@ static bool node_has_lines(const struct node *node)
 	}
 }
 
-static bool is_record_text(const struct node *node)
+static bool is_record_text(const struct print_node *node)
 {
 	return node->kind == NODE_STRING || (node->kind == NODE_FIELD && node->field->is_array);
 }
 
-static void find_lines(struct program *program)
+static void find_lines(struct print_program *program)
 {
 	for (uint32_t i = 0; i < program->count; i++) {
-		const struct piece *piece = &program->pieces[i];
+		const struct print_piece *piece = &program->pieces[i];
 		const char *newline = NULL;
 		switch ((enum piece_kind)piece->kind) {
 		case PIECE_LITERAL:
@@ -458,7 +460,7 @@ static void find_lines(struct program *program)
 }
 
 /* The bits of a field by name, whatever is done to it before, or beside them. */
-static bool has_flags_of(const struct node *node, const struct kernel_field *field)
+static bool has_flags_of(const struct print_node *node, const struct kernel_field *field)
 {
 	const struct kernel_field *of = NULL;
 
@@ -473,23 +475,23 @@ static bool has_flags_of(const struct node *node, const struct kernel_field *fie
 }
 
 /* Where print fmt tells the state in which a thread left its CPU. */
-static void find_state(struct program *program, const struct tracing_text *text)
+static void find_state(struct print_program *program, const struct tracing_text *text)
 {
 	const struct kernel_field *state = format_field(text, "prev_state");
 
 	for (uint32_t i = 0; state && i < program->count && !program->state; i++) {
-		const struct piece *piece = &program->pieces[i];
+		const struct print_piece *piece = &program->pieces[i];
 		if (piece->kind == PIECE_STRING && has_flags_of(piece->arg, state))
 			program->state = piece;
 	}
 }
 
-struct program *print_compile(const struct tracing *tracing, const struct tracing_text *text,
-			      enum tracing_style style, struct arena *arena)
+struct print_program *print_compile(const struct tracing *tracing, const struct tracing_text *text,
+				    enum tracing_style style, struct arena *arena)
 {
-	struct program *program = arena_alloc(arena, sizeof *program);
+	struct print_program *program = arena_alloc(arena, sizeof *program);
 	struct print_args args;
-	struct compiler c = {.args = &args, .program = program, .arena = arena};
+	struct print_compiler c = {.args = &args, .program = program, .arena = arena};
 
 	if (!print_parse(tracing, text, style == TRACING_TRACECMD, arena, &args)) {
 		program->failed = true;

@@ -28,7 +28,7 @@ static int64_t known_name(const char *name)
 	return -1;
 }
 
-static bool is_constant(const struct node *node)
+static bool is_constant(const struct print_node *node)
 {
 	switch ((enum node_kind)node->kind) {
 	case NODE_NUMBER:
@@ -46,9 +46,9 @@ static bool is_constant(const struct node *node)
 }
 
 /* Negative ones are all -1, as the tools have it. */
-static int64_t label_value(struct parser *p, const struct node *node)
+static int64_t label_value(struct print_parser *p, const struct print_node *node)
 {
-	struct record none = {0};
+	struct print_record none = {0};
 
 	while (node->kind == NODE_CAST)
 		node = node->a;
@@ -63,7 +63,7 @@ static int64_t label_value(struct parser *p, const struct node *node)
 }
 
 /* Mostly a string; ((void *)0) ends some lists. */
-static const char *label_text(struct parser *p, const struct node *node)
+static const char *label_text(struct print_parser *p, const struct print_node *node)
 {
 	while (node->kind == NODE_CAST)
 		node = node->a;
@@ -76,16 +76,16 @@ static const char *label_text(struct parser *p, const struct node *node)
 }
 
 /* {value, "text"}, ... up to the helper's closing parenthesis */
-static void labels(struct parser *p, struct node *node)
+static void labels(struct print_parser *p, struct print_node *node)
 {
 	struct label *list = NULL;
 	size_t count = 0, capacity = 0;
 
 	do {
 		parser_expect(p, "{");
-		const struct node *value = parser_expression(p);
+		const struct print_node *value = parser_expression(p);
 		parser_expect(p, ",");
-		const struct node *text = parser_expression(p);
+		const struct print_node *text = parser_expression(p);
 		parser_expect(p, "}");
 		if (p->failed || count > PARSER_NODES_MAX)
 			break;
@@ -100,9 +100,9 @@ static void labels(struct parser *p, struct node *node)
 
 /* ---- helpers, from behind their opening parenthesis ---- */
 
-static const struct node *helper_flags(struct parser *p)
+static const struct print_node *helper_flags(struct print_parser *p)
 {
-	struct node *node = parser_node(p, NODE_FLAGS);
+	struct print_node *node = parser_node(p, NODE_FLAGS);
 
 	node->a = parser_expression(p);
 	parser_expect(p, ",");
@@ -112,9 +112,9 @@ static const struct node *helper_flags(struct parser *p)
 	return node;
 }
 
-static const struct node *helper_symbol(struct parser *p)
+static const struct print_node *helper_symbol(struct print_parser *p)
 {
-	struct node *node = parser_node(p, NODE_SYMBOL);
+	struct print_node *node = parser_node(p, NODE_SYMBOL);
 
 	node->a = parser_expression(p);
 	parser_expect(p, ",");
@@ -122,9 +122,9 @@ static const struct node *helper_symbol(struct parser *p)
 	return node;
 }
 
-static const struct node *helper_hex(struct parser *p, const char *between)
+static const struct print_node *helper_hex(struct print_parser *p, const char *between)
 {
-	struct node *node = parser_node(p, NODE_HEX);
+	struct print_node *node = parser_node(p, NODE_HEX);
 
 	node->text = between;
 	node->a = parser_expression(p);
@@ -134,9 +134,9 @@ static const struct node *helper_hex(struct parser *p, const char *between)
 	return node;
 }
 
-static const struct node *helper_numbers(struct parser *p, bool counted)
+static const struct print_node *helper_numbers(struct print_parser *p, bool counted)
 {
-	struct node *node = parser_node(p, NODE_NUMBERS);
+	struct print_node *node = parser_node(p, NODE_NUMBERS);
 
 	node->a = parser_expression(p);
 	parser_expect(p, ",");
@@ -149,9 +149,9 @@ static const struct node *helper_numbers(struct parser *p, bool counted)
 	return node;
 }
 
-static const struct node *helper_field(struct parser *p, enum node_kind kind)
+static const struct print_node *helper_field(struct print_parser *p, enum node_kind kind)
 {
-	struct node *node = parser_node(p, kind);
+	struct print_node *node = parser_node(p, kind);
 
 	node->field = format_field(p->text, parser_word(p));
 	if (!node->field && (kind == NODE_LOCATED || kind == NODE_LENGTH))
@@ -160,10 +160,10 @@ static const struct node *helper_field(struct parser *p, enum node_kind kind)
 	return node;
 }
 
-static const struct node *divided(struct parser *p, enum binary op, const struct node *a,
-				  uint64_t by)
+static const struct print_node *divided(struct print_parser *p, enum binary op,
+					const struct print_node *a, uint64_t by)
 {
-	struct node *node = parser_node(p, NODE_BINARY);
+	struct print_node *node = parser_node(p, NODE_BINARY);
 
 	node->op = (uint8_t)op;
 	node->a = a;
@@ -171,17 +171,17 @@ static const struct node *divided(struct parser *p, enum binary op, const struct
 	return node;
 }
 
-static const struct node *helper_seconds(struct parser *p, enum binary op)
+static const struct print_node *helper_seconds(struct print_parser *p, enum binary op)
 {
-	const struct node *value = parser_expression(p);
+	const struct print_node *value = parser_expression(p);
 
 	parser_expect(p, ")");
 	return divided(p, op, value, 1000000000);
 }
 
-static const struct node *helper_expect(struct parser *p)
+static const struct print_node *helper_expect(struct print_parser *p)
 {
-	const struct node *value = parser_expression(p);
+	const struct print_node *value = parser_expression(p);
 
 	parser_expect(p, ",");
 	parser_expression(p);
@@ -189,7 +189,7 @@ static const struct node *helper_expect(struct parser *p)
 	return value;
 }
 
-static uint64_t size_of_type(const struct parser *p, const char *type)
+static uint64_t size_of_type(const struct print_parser *p, const char *type)
 {
 	static const struct {
 		const char *name;
@@ -211,12 +211,12 @@ static uint64_t size_of_type(const struct parser *p, const char *type)
 	return 0;
 }
 
-static const struct node *helper_sizeof(struct parser *p)
+static const struct print_node *helper_sizeof(struct print_parser *p)
 {
 	uint64_t size = 0;
 
 	if (parser_accept(p, "REC")) {
-		const struct node *field = parser_field(p);
+		const struct print_node *field = parser_field(p);
 		size = field->kind == NODE_FIELD && !field->field->is_array ? field->field->size
 									    : 0;
 	} else {
@@ -229,7 +229,7 @@ static const struct node *helper_sizeof(struct parser *p)
 }
 
 /* In brackets, as the kernel's function gives it; "" of a number that it does not know. */
-static const struct node *helper_hypercall(struct parser *p)
+static const struct print_node *helper_hypercall(struct print_parser *p)
 {
 	static const struct label names[] = {
 		{0, "(set_trap_table)"},
@@ -275,7 +275,7 @@ static const struct node *helper_hypercall(struct parser *p)
 		{54, "(arch_6)"},
 		{55, "(arch_7)"},
 	};
-	struct node *node = parser_node(p, NODE_SYMBOL);
+	struct print_node *node = parser_node(p, NODE_SYMBOL);
 
 	node->a = parser_expression(p);
 	node->text = "";
@@ -286,9 +286,9 @@ static const struct node *helper_hypercall(struct parser *p)
 }
 
 /* (p, bytes, length): the bytes tell how many they are */
-static const struct node *helper_scsi(struct parser *p)
+static const struct print_node *helper_scsi(struct print_parser *p)
 {
-	struct node *node = parser_node(p, NODE_SCSI);
+	struct print_node *node = parser_node(p, NODE_SCSI);
 
 	parser_expression(p);
 	parser_expect(p, ",");
@@ -300,7 +300,7 @@ static const struct node *helper_scsi(struct parser *p)
 }
 
 /* A function that is not known, or only with other arguments: the argument it is in is lost. */
-static const struct node *helper_unknown(struct parser *p, const char *name)
+static const struct print_node *helper_unknown(struct print_parser *p, const char *name)
 {
 	p->unknown = name;
 	parser_skip(p, ")");
@@ -308,18 +308,18 @@ static const struct node *helper_unknown(struct parser *p, const char *name)
 	return parser_number(p, 0);
 }
 
-static const struct node *helper_of_one(struct parser *p, enum node_kind kind)
+static const struct print_node *helper_of_one(struct print_parser *p, enum node_kind kind)
 {
-	struct node *node = parser_node(p, kind);
+	struct print_node *node = parser_node(p, kind);
 
 	node->a = parser_expression(p);
 	parser_expect(p, ")");
 	return node;
 }
 
-static const struct node *helper_same(struct parser *p)
+static const struct print_node *helper_same(struct print_parser *p)
 {
-	const struct node *value = parser_expression(p);
+	const struct print_node *value = parser_expression(p);
 
 	parser_expect(p, ")");
 	return value;
@@ -333,7 +333,7 @@ static bool one_of(const char *name, const char *const *names)
 	return false;
 }
 
-static const struct node *field_helper(struct parser *p, const char *name)
+static const struct print_node *field_helper(struct print_parser *p, const char *name)
 {
 	static const char *const text[] = {"__get_str", "__get_rel_str", NULL};
 	static const char *const bitmask[] = {"__get_bitmask", "__get_rel_bitmask", NULL};
@@ -355,11 +355,11 @@ static const struct node *field_helper(struct parser *p, const char *name)
 	return one_of(name, length) ? helper_field(p, NODE_LENGTH) : NULL;
 }
 
-const struct node *parser_helper(struct parser *p, const char *name)
+const struct print_node *parser_helper(struct print_parser *p, const char *name)
 {
 	static const char *const flags[] = {"__print_flags", "__print_flags_u64", NULL};
 	static const char *const symbol[] = {"__print_symbolic", "__print_symbolic_u64", NULL};
-	const struct node *node = field_helper(p, name);
+	const struct print_node *node = field_helper(p, name);
 
 	if (node)
 		return node;

@@ -21,7 +21,7 @@ static size_t sign_length(const char *at)
 	return 1;
 }
 
-void parser_next(struct parser *p)
+void parser_next(struct print_parser *p)
 {
 	const char *at = p->at;
 
@@ -52,13 +52,13 @@ void parser_next(struct parser *p)
 	p->at = at;
 }
 
-bool parser_at(const struct parser *p, const char *text)
+bool parser_at(const struct print_parser *p, const char *text)
 {
 	return (p->kind == TOKEN_SIGN || p->kind == TOKEN_WORD) && strlen(text) == p->len &&
 	       !memcmp(p->token, text, p->len);
 }
 
-bool parser_accept(struct parser *p, const char *text)
+bool parser_accept(struct print_parser *p, const char *text)
 {
 	if (p->failed || !parser_at(p, text))
 		return false;
@@ -66,15 +66,15 @@ bool parser_accept(struct parser *p, const char *text)
 	return true;
 }
 
-void parser_expect(struct parser *p, const char *text)
+void parser_expect(struct print_parser *p, const char *text)
 {
 	if (!parser_accept(p, text))
 		p->failed = true;
 }
 
-struct node *parser_node(struct parser *p, enum node_kind kind)
+struct print_node *parser_node(struct print_parser *p, enum node_kind kind)
 {
-	struct node *node = arena_alloc(p->arena, sizeof *node);
+	struct print_node *node = arena_alloc(p->arena, sizeof *node);
 
 	node->kind = (uint8_t)kind;
 	p->tall += kind == NODE_BINARY || kind == NODE_INDEX;
@@ -83,15 +83,15 @@ struct node *parser_node(struct parser *p, enum node_kind kind)
 	return node;
 }
 
-const struct node *parser_number(struct parser *p, uint64_t value)
+const struct print_node *parser_number(struct print_parser *p, uint64_t value)
 {
-	struct node *node = parser_node(p, NODE_NUMBER);
+	struct print_node *node = parser_node(p, NODE_NUMBER);
 
 	node->number = value;
 	return node;
 }
 
-void parser_skip(struct parser *p, const char *sign)
+void parser_skip(struct print_parser *p, const char *sign)
 {
 	size_t depth = 0;
 
@@ -106,7 +106,7 @@ void parser_skip(struct parser *p, const char *sign)
 	}
 }
 
-const char *parser_strings(struct parser *p)
+const char *parser_strings(struct print_parser *p)
 {
 	struct buf joined = {0};
 
@@ -119,7 +119,7 @@ const char *parser_strings(struct parser *p)
 	return text;
 }
 
-const char *parser_word(struct parser *p)
+const char *parser_word(struct print_parser *p)
 {
 	if (p->kind != TOKEN_WORD) {
 		p->failed = true;
@@ -130,16 +130,16 @@ const char *parser_word(struct parser *p)
 	return text;
 }
 
-const struct node *parser_field(struct parser *p)
+const struct print_node *parser_field(struct print_parser *p)
 {
-	struct node *node = parser_node(p, NODE_FIELD);
+	struct print_node *node = parser_node(p, NODE_FIELD);
 
 	parser_expect(p, "->");
 	node->field = format_field(p->text, parser_word(p));
 	return node->field ? node : parser_number(p, 0);
 }
 
-const char *parser_type(struct parser *p)
+const char *parser_type(struct print_parser *p)
 {
 	struct buf name = {0};
 

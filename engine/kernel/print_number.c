@@ -56,7 +56,7 @@ void print_hex(struct buf *out, uint64_t value)
 }
 
 /* What a conversion keeps of a value: int, or as many longs or halves as it says. */
-static uint64_t cut(const struct spec *spec, uint64_t value)
+static uint64_t cut(const struct print_spec *spec, uint64_t value)
 {
 	bool is_signed = spec->conversion == 'd';
 
@@ -72,7 +72,7 @@ static uint64_t cut(const struct spec *spec, uint64_t value)
 	}
 }
 
-static const char *prefix_of(const struct spec *spec, bool negative, uint64_t value)
+static const char *prefix_of(const struct print_spec *spec, bool negative, uint64_t value)
 {
 	if (spec->conversion == 'd')
 		return negative ? "-" : spec->plus ? "+" : spec->space ? " " : "";
@@ -81,7 +81,7 @@ static const char *prefix_of(const struct spec *spec, bool negative, uint64_t va
 	return spec->conversion == 'x' ? "0x" : spec->conversion == 'X' ? "0X" : "";
 }
 
-static char *digits_of(const struct spec *spec, char *end, uint64_t value)
+static char *digits_of(const struct print_spec *spec, char *end, uint64_t value)
 {
 	switch (spec->conversion) {
 	case 'x':
@@ -95,7 +95,7 @@ static char *digits_of(const struct spec *spec, char *end, uint64_t value)
 	}
 }
 
-void print_number(struct buf *out, const struct spec *spec, uint64_t value)
+void print_number(struct buf *out, const struct print_spec *spec, uint64_t value)
 {
 	char digits[32], *end = digits + sizeof digits;
 
@@ -131,7 +131,7 @@ void print_number(struct buf *out, const struct spec *spec, uint64_t value)
 		pad(out, ' ', blanks);
 }
 
-void print_text(struct buf *out, const struct spec *spec, const char *text, size_t len)
+void print_text(struct buf *out, const struct print_spec *spec, const char *text, size_t len)
 {
 	if (spec->precision >= 0 && len > (size_t)spec->precision)
 		len = (size_t)spec->precision;

@@ -16,7 +16,7 @@
 
 enum { DEPTH_MAX = 400, LOOKUPS_MAX = 64, ARGS_MAX = 256 };
 
-static const struct node *unary(struct parser *p);
+static const struct print_node *unary(struct print_parser *p);
 
 /* ---- casts ---- */
 
@@ -37,7 +37,7 @@ static uint64_t type_mask(const char *type)
 	return UINT64_MAX;
 }
 
-static bool is_type_word(const struct parser *p)
+static bool is_type_word(const struct print_parser *p)
 {
 	static const char *const words[] = {
 		"unsigned", "signed", "int",    "long", "char",  "short", "void", "const",
@@ -52,9 +52,9 @@ static bool is_type_word(const struct parser *p)
 
 /* A type in parentheses comes next: takes it, and what follows it. NULL: something else, untouched.
  */
-static const struct node *cast(struct parser *p)
+static const struct print_node *cast(struct print_parser *p)
 {
-	struct parser saved = *p;
+	struct print_parser saved = *p;
 	bool known = is_type_word(p);
 	const char *type = p->kind == TOKEN_WORD && !parser_at(p, "REC") ? parser_type(p) : "";
 	size_t len = strlen(type);
@@ -64,7 +64,7 @@ static const struct node *cast(struct parser *p)
 		*p = saved;
 		return NULL;
 	}
-	struct node *node = parser_node(p, NODE_CAST);
+	struct print_node *node = parser_node(p, NODE_CAST);
 	node->number = type_mask(type);
 	if (type[len - 1] == '*') {
 		node->number = UINT64_MAX;
@@ -78,13 +78,13 @@ static const struct node *cast(struct parser *p)
 	return node;
 }
 
-static const struct node *parenthesis(struct parser *p)
+static const struct print_node *parenthesis(struct print_parser *p)
 {
-	const struct node *node = cast(p);
+	const struct print_node *node = cast(p);
 
 	if (node)
 		return node;
-	struct parser saved = *p;
+	struct print_parser saved = *p;
 	if (parser_accept(p, "REC") && parser_accept(p, ")"))
 		return parser_field(p);
 	*p = saved;
@@ -94,10 +94,10 @@ static const struct node *parenthesis(struct parser *p)
 }
 
 /* A name that is no field is a kernel symbol's, or 0; as text it is itself. */
-static const struct node *name_or_number(struct parser *p)
+static const struct print_node *name_or_number(struct print_parser *p)
 {
 	const char *text = parser_word(p), *more;
-	struct node *node = parser_node(p, NODE_NUMBER);
+	struct print_node *node = parser_node(p, NODE_NUMBER);
 
 	node->text = text;
 	if (text[0] >= '0' && text[0] <= '9') {
@@ -116,14 +116,14 @@ static const struct node *name_or_number(struct parser *p)
 	return node;
 }
 
-static const struct node *primary(struct parser *p)
+static const struct print_node *primary(struct print_parser *p)
 {
 	if (parser_accept(p, "("))
 		return parenthesis(p);
 	if (parser_accept(p, "REC"))
 		return parser_field(p);
 	if (p->kind == TOKEN_TEXT) {
-		struct node *node = parser_node(p, NODE_TEXT);
+		struct print_node *node = parser_node(p, NODE_TEXT);
 		bool character = p->token[-1] == '\'' && p->len;
 		uint8_t code = (uint8_t)*p->token;
 		node->text = parser_strings(p);
@@ -131,7 +131,7 @@ static const struct node *primary(struct parser *p)
 		return node;
 	}
 	if (p->kind == TOKEN_WORD) {
-		struct parser saved = *p;
+		struct print_parser saved = *p;
 		const char *name = parser_word(p);
 		if (parser_accept(p, "("))
 			return parser_helper(p, name);
@@ -143,11 +143,11 @@ static const struct node *primary(struct parser *p)
 }
 
 /* REC->args[3] is as good as a field of its own. */
-static const struct node *item_field(struct parser *p, const struct kernel_field *array,
-				     uint64_t index)
+static const struct print_node *item_field(struct print_parser *p, const struct kernel_field *array,
+					   uint64_t index)
 {
 	struct kernel_field *field = arena_alloc(p->arena, sizeof *field);
-	struct node *node = parser_node(p, NODE_FIELD);
+	struct print_node *node = parser_node(p, NODE_FIELD);
 
 	*field = (struct kernel_field){
 		.type = array->type,
@@ -161,12 +161,12 @@ static const struct node *item_field(struct parser *p, const struct kernel_field
 	return node;
 }
 
-static const struct node *postfix(struct parser *p)
+static const struct print_node *postfix(struct print_parser *p)
 {
-	const struct node *node = primary(p);
+	const struct print_node *node = primary(p);
 
 	while (parser_accept(p, "[")) {
-		const struct node *index = parser_expression(p);
+		const struct print_node *index = parser_expression(p);
 		parser_expect(p, "]");
 		if (node->kind == NODE_FIELD && index->kind == NODE_NUMBER &&
 		    node->field->element_bytes &&
@@ -174,7 +174,7 @@ static const struct node *postfix(struct parser *p)
 			node = item_field(p, node->field, index->number);
 			continue;
 		}
-		struct node *item = parser_node(p, NODE_INDEX);
+		struct print_node *item = parser_node(p, NODE_INDEX);
 		item->a = node;
 		item->b = index;
 		node = item;
@@ -182,9 +182,9 @@ static const struct node *postfix(struct parser *p)
 	return node;
 }
 
-static const struct node *operated(struct parser *p, enum node_kind kind)
+static const struct print_node *operated(struct print_parser *p, enum node_kind kind)
 {
-	struct node *node = parser_node(p, kind);
+	struct print_node *node = parser_node(p, kind);
 
 	node->a = unary(p);
 	if (node->a->kind == NODE_NUMBER)
@@ -194,27 +194,27 @@ static const struct node *operated(struct parser *p, enum node_kind kind)
 
 static uint64_t compute(enum binary op, uint64_t a, uint64_t b)
 {
-	struct record none = {0};
-	struct node left = {.kind = NODE_NUMBER, .number = a};
-	struct node right = {.kind = NODE_NUMBER, .number = b};
-	struct node node = {.kind = NODE_BINARY, .op = (uint8_t)op, .a = &left, .b = &right};
+	struct print_record none = {0};
+	struct print_node left = {.kind = NODE_NUMBER, .number = a};
+	struct print_node right = {.kind = NODE_NUMBER, .number = b};
+	struct print_node node = {.kind = NODE_BINARY, .op = (uint8_t)op, .a = &left, .b = &right};
 
 	return print_value(&none, &node);
 }
 
-static const struct node *binary_node(struct parser *p, enum binary op, const struct node *a,
-				      const struct node *b)
+static const struct print_node *binary_node(struct print_parser *p, enum binary op,
+					    const struct print_node *a, const struct print_node *b)
 {
 	if (a->kind == NODE_NUMBER && b->kind == NODE_NUMBER)
 		return parser_number(p, compute(op, a->number, b->number));
-	struct node *node = parser_node(p, NODE_BINARY);
+	struct print_node *node = parser_node(p, NODE_BINARY);
 	node->op = (uint8_t)op;
 	node->a = a;
 	node->b = b;
 	return node;
 }
 
-static const struct node *unary_inner(struct parser *p)
+static const struct print_node *unary_inner(struct print_parser *p)
 {
 	if (parser_accept(p, "~"))
 		return operated(p, NODE_INVERT);
@@ -227,19 +227,19 @@ static const struct node *unary_inner(struct parser *p)
 	return postfix(p);
 }
 
-static const struct node *unary(struct parser *p)
+static const struct print_node *unary(struct print_parser *p)
 {
 	if (p->failed || p->depth >= DEPTH_MAX) {
 		p->failed = true;
 		return parser_number(p, 0);
 	}
 	p->depth++;
-	const struct node *node = unary_inner(p);
+	const struct print_node *node = unary_inner(p);
 	p->depth--;
 	return node;
 }
 
-static bool binary_sign(const struct parser *p, enum binary *op, int *rank)
+static bool binary_sign(const struct print_parser *p, enum binary *op, int *rank)
 {
 	static const struct {
 		const char *sign;
@@ -278,9 +278,9 @@ static bool binary_sign(const struct parser *p, enum binary *op, int *rank)
 }
 
 /* Recursion is bounded by the number of ranks here, by unary() below it. */
-static const struct node *binary(struct parser *p, int least)
+static const struct print_node *binary(struct print_parser *p, int least)
 {
-	const struct node *node = unary(p);
+	const struct print_node *node = unary(p);
 	enum binary op;
 	int rank;
 
@@ -291,18 +291,18 @@ static const struct node *binary(struct parser *p, int least)
 	return node;
 }
 
-const struct node *parser_expression(struct parser *p)
+const struct print_node *parser_expression(struct print_parser *p)
 {
 	if (p->depth >= DEPTH_MAX) {
 		p->failed = true;
 		return parser_number(p, 0);
 	}
 	p->depth++;
-	const struct node *condition = binary(p, 0);
+	const struct print_node *condition = binary(p, 0);
 	p->depth--;
 	if (!parser_accept(p, "?"))
 		return condition;
-	struct node *node = parser_node(p, NODE_CHOICE);
+	struct print_node *node = parser_node(p, NODE_CHOICE);
 	node->a = condition;
 	p->depth++;
 	node->b = parser_expression(p);
@@ -313,28 +313,28 @@ const struct node *parser_expression(struct parser *p)
 }
 
 /* ftrace's own events once had no arguments: their fields are, in order. */
-static void fields_as_args(struct parser *p, const struct node **args, uint32_t *count)
+static void fields_as_args(struct print_parser *p, const struct print_node **args, uint32_t *count)
 {
 	for (uint32_t i = p->text->ncommon; i < p->text->nfields && *count < ARGS_MAX; i++) {
-		struct node *node = parser_node(p, NODE_FIELD);
+		struct print_node *node = parser_node(p, NODE_FIELD);
 		node->field = &p->text->fields[i];
 		args[(*count)++] = node;
 	}
 }
 
-static const struct node *unknown_node(struct parser *p, const char *name)
+static const struct print_node *unknown_node(struct print_parser *p, const char *name)
 {
-	struct node *node = parser_node(p, NODE_UNKNOWN);
+	struct print_node *node = parser_node(p, NODE_UNKNOWN);
 
 	node->text = name ? arena_printf(p->arena, "%s(?)", name) : "?";
 	return node;
 }
 
 /* One argument, up to its comma. What was counted against the bounds stays counted. */
-static const struct node *argument(struct parser *p)
+static const struct print_node *argument(struct print_parser *p)
 {
-	const struct parser saved = *p;
-	const struct node *node;
+	const struct print_parser saved = *p;
+	const struct print_node *node;
 
 	p->unknown = NULL;
 	node = parser_expression(p);
@@ -353,18 +353,18 @@ static const struct node *argument(struct parser *p)
 bool print_parse(const struct tracing *tracing, const struct tracing_text *text, bool plugins,
 		 struct arena *arena, struct print_args *out)
 {
-	struct parser p = {.tracing = tracing,
-			   .text = text,
-			   .arena = arena,
-			   .at = text->print,
-			   .plugins = plugins};
+	struct print_parser p = {.tracing = tracing,
+				 .text = text,
+				 .arena = arena,
+				 .at = text->print,
+				 .plugins = plugins};
 
 	*out = (struct print_args){0};
 	parser_next(&p);
 	if (p.kind != TOKEN_TEXT)
 		return false;
 	out->format = parser_strings(&p);
-	out->args = arena_array(arena, ARGS_MAX, sizeof(struct node *));
+	out->args = arena_array(arena, ARGS_MAX, sizeof(struct print_node *));
 	if (p.kind != TOKEN_END && !parser_at(&p, ","))
 		return false;
 	while (parser_accept(&p, ",") && out->count < ARGS_MAX)

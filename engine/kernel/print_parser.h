@@ -9,7 +9,7 @@ enum { PARSER_NODES_MAX = 20000 };
 
 enum token { TOKEN_END, TOKEN_WORD, TOKEN_TEXT, TOKEN_SIGN };
 
-struct parser {
+struct print_parser {
 	const struct tracing *tracing;
 	const struct tracing_text *text;
 	struct arena *arena;
@@ -26,22 +26,23 @@ struct parser {
 };
 
 /* print_lex.c: failure is sticky */
-void parser_next(struct parser *p);
-bool parser_at(const struct parser *p, const char *text); /* the token is this sign or word */
-bool parser_accept(struct parser *p, const char *text);
-void parser_expect(struct parser *p, const char *text);
-struct node *parser_node(struct parser *p, enum node_kind kind);
-const struct node *parser_number(struct parser *p, uint64_t value);
+void parser_next(struct print_parser *p);
+bool parser_at(const struct print_parser *p, const char *text); /* the token is this sign or word */
+bool parser_accept(struct print_parser *p, const char *text);
+void parser_expect(struct print_parser *p, const char *text);
+struct print_node *parser_node(struct print_parser *p, enum node_kind kind);
+const struct print_node *parser_number(struct print_parser *p, uint64_t value);
 /* Passes over tokens up to that sign, those in brackets included, or to the text's end. */
-void parser_skip(struct parser *p, const char *sign);
-const char *parser_strings(struct parser *p); /* in a row they are one */
-const char *parser_word(struct parser *p);
-const char *parser_type(struct parser *p); /* up to a closing parenthesis; "": something else */
-const struct node *parser_field(struct parser *p); /* behind REC */
+void parser_skip(struct print_parser *p, const char *sign);
+const char *parser_strings(struct print_parser *p); /* in a row they are one */
+const char *parser_word(struct print_parser *p);
+const char *
+parser_type(struct print_parser *p); /* up to a closing parenthesis; "": something else */
+const struct print_node *parser_field(struct print_parser *p); /* behind REC */
 
 /* print_helpers.c: from behind the opening parenthesis */
-const struct node *parser_helper(struct parser *p, const char *name);
+const struct print_node *parser_helper(struct print_parser *p, const char *name);
 /* print_parse.c */
-const struct node *parser_expression(struct parser *p);
+const struct print_node *parser_expression(struct print_parser *p);
 
 #endif

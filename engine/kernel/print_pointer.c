@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static const struct node *bare(const struct node *node)
+static const struct print_node *bare(const struct print_node *node)
 {
 	while (node->kind == NODE_CAST)
 		node = node->a;
@@ -16,8 +16,8 @@ static const struct node *bare(const struct node *node)
 }
 
 /* The bytes of a field of `size`, NULL (and what the tools say instead) when it is none such. */
-static const uint8_t *field_of(const struct record *record, const struct node *node, uint32_t size,
-			       const char *otherwise, struct buf *out)
+static const uint8_t *field_of(const struct print_record *record, const struct print_node *node,
+			       uint32_t size, const char *otherwise, struct buf *out)
 {
 	node = bare(node);
 	if (node->kind != NODE_FIELD) {
@@ -39,7 +39,8 @@ static void byte_in_hex(struct buf *out, uint8_t byte, bool upper)
 	buf_add(out, both, 2);
 }
 
-static void symbol(const struct record *record, uint64_t address, bool offset, struct buf *out)
+static void symbol(const struct print_record *record, uint64_t address, bool offset,
+		   struct buf *out)
 {
 	uint64_t start = 0;
 	const char *name = tracing_symbol(record->tracing, address, &start);
@@ -56,7 +57,7 @@ static void symbol(const struct record *record, uint64_t address, bool offset, s
 	}
 }
 
-static void hardware_address(const struct record *record, const struct piece *piece,
+static void hardware_address(const struct print_record *record, const struct print_piece *piece,
 			     struct buf *out)
 {
 	const uint8_t *bytes = field_of(record, piece->arg, 6, "INVALIDMAC", out);
@@ -71,7 +72,7 @@ static void hardware_address(const struct record *record, const struct piece *pi
 
 static void ip4(struct buf *out, const uint8_t *bytes, bool padded, bool reverse)
 {
-	const struct spec spec = {
+	const struct print_spec spec = {
 		.conversion = 'd', .zero = true, .width = padded ? 3 : -1, .precision = -1};
 
 	for (int i = 0; i < 4; i++) {
@@ -141,9 +142,10 @@ static void ip6_short(struct buf *out, const uint8_t *bytes)
 }
 
 /* A sockaddr of 16 bytes or more: family of the machine's order, then as the network has it. */
-static void socket_address(const struct record *record, const struct piece *piece, struct buf *out)
+static void socket_address(const struct print_record *record, const struct print_piece *piece,
+			   struct buf *out)
 {
-	const struct node *node = bare(piece->arg);
+	const struct print_node *node = bare(piece->arg);
 	const char *letters = piece->text;
 	bool port = strchr(letters, 'p') != NULL, brief = strchr(letters, 'c') != NULL;
 	size_t at = 0, len = 0;
@@ -179,7 +181,7 @@ static void socket_address(const struct record *record, const struct piece *piec
 	}
 }
 
-static void internet_address(const struct record *record, const struct piece *piece,
+static void internet_address(const struct print_record *record, const struct print_piece *piece,
 			     struct buf *out)
 {
 	const char *letters = piece->text;
@@ -202,7 +204,8 @@ static void internet_address(const struct record *record, const struct piece *pi
 	}
 }
 
-static void uuid(const struct record *record, const struct piece *piece, struct buf *out)
+static void uuid(const struct print_record *record, const struct print_piece *piece,
+		 struct buf *out)
 {
 	static const uint8_t little[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
 	const uint8_t *bytes = field_of(record, piece->arg, 16, "INVALIDUUID", out);
@@ -216,10 +219,10 @@ static void uuid(const struct record *record, const struct piece *piece, struct 
 	}
 }
 
-static void bytes_in_hex(const struct record *record, const struct piece *piece,
-			 const struct spec *spec, struct buf *out)
+static void bytes_in_hex(const struct print_record *record, const struct print_piece *piece,
+			 const struct print_spec *spec, struct buf *out)
 {
-	const struct node *node = bare(piece->arg);
+	const struct print_node *node = bare(piece->arg);
 	char kind = piece->text[1], between = kind == 'C' ? ':' : kind == 'D' ? '-' : ' ';
 	size_t wanted = spec->width < 0 ? 1 : (size_t)spec->width, at = 0, len = 0;
 
@@ -236,13 +239,13 @@ static void bytes_in_hex(const struct record *record, const struct piece *piece,
 }
 
 /* Byte `i` of a mask, counted from its lowest: longs of the machine's order. */
-static uint8_t mask_byte(const struct record *record, size_t at, size_t len, size_t i)
+static uint8_t mask_byte(const struct print_record *record, size_t at, size_t len, size_t i)
 {
 	return record->data[at + (record->tracing->big_endian ? len - 1 - i : i)];
 }
 
-void print_bitmask(struct buf *out, const struct spec *spec, const struct record *record, size_t at,
-		   size_t len)
+void print_bitmask(struct buf *out, const struct print_spec *spec,
+		   const struct print_record *record, size_t at, size_t len)
 {
 	struct buf text = {0};
 
@@ -255,8 +258,8 @@ void print_bitmask(struct buf *out, const struct spec *spec, const struct record
 	buf_release(&text);
 }
 
-void print_cpumask(struct buf *out, const struct spec *spec, const struct record *record, size_t at,
-		   size_t len, size_t nbits)
+void print_cpumask(struct buf *out, const struct print_spec *spec,
+		   const struct print_record *record, size_t at, size_t len, size_t nbits)
 {
 	struct buf text = {0};
 	size_t bits = nbits < len * 8 ? nbits : len * 8;
@@ -280,11 +283,11 @@ void print_cpumask(struct buf *out, const struct spec *spec, const struct record
 }
 
 /* %*pb, %*pbl: as many bits as the width says, of a field or a located array. */
-static void bits(const struct record *record, const struct piece *piece, const struct spec *spec,
-		 struct buf *out)
+static void bits(const struct print_record *record, const struct print_piece *piece,
+		 const struct print_spec *spec, struct buf *out)
 {
-	const struct node *node = bare(piece->arg);
-	const struct spec plain = {.width = -1, .precision = -1};
+	const struct print_node *node = bare(piece->arg);
+	const struct print_spec plain = {.width = -1, .precision = -1};
 	size_t at = 0, len = 0, count = spec->width < 0 ? 0 : (size_t)spec->width;
 
 	if (node->kind == NODE_LOCATED || (node->kind == NODE_FIELD && node->field->is_located)) {
@@ -300,8 +303,8 @@ static void bits(const struct record *record, const struct piece *piece, const s
 		print_bitmask(out, &plain, record, at, len);
 }
 
-void print_pointer(const struct piece *piece, const struct spec *spec, const struct record *record,
-		   struct buf *out)
+void print_pointer(const struct print_piece *piece, const struct print_spec *spec,
+		   const struct print_record *record, struct buf *out)
 {
 	uint64_t value;
 

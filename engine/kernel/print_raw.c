@@ -13,7 +13,7 @@ static bool is_printable(const uint8_t *bytes, size_t len)
 	return true;
 }
 
-static void raw_array(const struct record *record, const struct kernel_field *field,
+static void raw_array(const struct print_record *record, const struct kernel_field *field,
 		      struct buf *out)
 {
 	size_t at = field->offset, len = field->size;
@@ -38,10 +38,10 @@ static void raw_array(const struct record *record, const struct kernel_field *fi
 	buf_add_char(out, ']');
 }
 
-static void raw_number(const struct record *record, const struct kernel_field *field,
+static void raw_number(const struct print_record *record, const struct kernel_field *field,
 		       struct buf *out)
 {
-	struct spec spec = {.conversion = 'd', .width = -1, .precision = -1, .longs = 2};
+	struct print_spec spec = {.conversion = 'd', .width = -1, .precision = -1, .longs = 2};
 	uint64_t value = print_field(record, field);
 	bool hex = field->is_pointer || (field->is_long && (!field->is_signed || field->size == 4));
 
@@ -59,7 +59,7 @@ static void raw_number(const struct record *record, const struct kernel_field *f
 	print_number(out, &spec, value);
 }
 
-void print_raw(const struct record *record, const struct tracing_text *text, struct buf *out)
+void print_raw(const struct print_record *record, const struct tracing_text *text, struct buf *out)
 {
 	for (uint32_t i = text->ncommon; i < text->nfields; i++) {
 		const struct kernel_field *field = &text->fields[i];

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-uint64_t print_load(const struct record *record, size_t at, uint32_t bytes)
+uint64_t print_load(const struct print_record *record, size_t at, uint32_t bytes)
 {
 	if (at > record->size || bytes > record->size - at)
 		return 0;
@@ -31,14 +31,14 @@ uint64_t print_load(const struct record *record, size_t at, uint32_t bytes)
 }
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "print_load() swaps elsewhere");
 
-uint64_t print_field(const struct record *record, const struct kernel_field *field)
+uint64_t print_field(const struct print_record *record, const struct kernel_field *field)
 {
 	uint32_t bytes = field->size;
 
 	return bytes <= 8 && !(bytes & (bytes - 1)) ? print_load(record, field->offset, bytes) : 0;
 }
 
-void print_locate(const struct record *record, const struct kernel_field *field, size_t *at,
+void print_locate(const struct print_record *record, const struct kernel_field *field, size_t *at,
 		  size_t *len)
 {
 	uint64_t word = print_field(record, field);
@@ -55,7 +55,7 @@ void print_locate(const struct record *record, const struct kernel_field *field,
 }
 
 /* Where the bytes of a field or located array are, casts aside. */
-static bool find_bytes(const struct record *record, const struct node *node, size_t *at,
+static bool find_bytes(const struct print_record *record, const struct print_node *node, size_t *at,
 		       size_t *len, uint32_t *element)
 {
 	while (node->kind == NODE_CAST)
@@ -78,7 +78,7 @@ static bool find_bytes(const struct record *record, const struct node *node, siz
 	return true;
 }
 
-static uint64_t index_value(const struct record *record, const struct node *node)
+static uint64_t index_value(const struct print_record *record, const struct print_node *node)
 {
 	uint64_t index = print_value(record, node->b), mask = UINT64_MAX;
 	uint32_t element;
@@ -91,7 +91,7 @@ static uint64_t index_value(const struct record *record, const struct node *node
 	return print_load(record, at + index * element, element) & mask;
 }
 
-static uint64_t le16_value(const struct record *record, const struct node *bytes)
+static uint64_t le16_value(const struct print_record *record, const struct print_node *bytes)
 {
 	uint32_t element;
 	size_t at, len;
@@ -144,7 +144,7 @@ static uint64_t binary_value(enum binary op, uint64_t a, uint64_t b)
 	return 0;
 }
 
-uint64_t print_value(const struct record *record, const struct node *node)
+uint64_t print_value(const struct print_record *record, const struct print_node *node)
 {
 	size_t at, len;
 
@@ -190,8 +190,8 @@ uint64_t print_value(const struct record *record, const struct node *node)
 	return 0;
 }
 
-static void print_bytes(struct buf *out, const struct spec *spec, const struct record *record,
-			size_t at, size_t len)
+static void print_bytes(struct buf *out, const struct print_spec *spec,
+			const struct print_record *record, size_t at, size_t len)
 {
 	const char *text = (const char *)record->data + at;
 	const char *zero = len ? memchr(text, 0, len) : NULL;
@@ -200,7 +200,7 @@ static void print_bytes(struct buf *out, const struct spec *spec, const struct r
 }
 
 /* A pointer to a string that printk_formats knows, else where it points. */
-static void pointed_text(struct buf *out, const struct record *record,
+static void pointed_text(struct buf *out, const struct print_record *record,
 			 const struct kernel_field *field)
 {
 	uint64_t address = print_field(record, field);
@@ -212,8 +212,8 @@ static void pointed_text(struct buf *out, const struct record *record,
 		print_hex(out, address);
 }
 
-static void field_text(struct buf *out, const struct spec *spec, const struct record *record,
-		       const struct node *node)
+static void field_text(struct buf *out, const struct print_spec *spec,
+		       const struct print_record *record, const struct print_node *node)
 {
 	const struct kernel_field *field = node->field;
 	size_t at, len;
@@ -232,8 +232,8 @@ static void number_in_hex(struct buf *out, uint64_t value)
 	print_hex(out, value);
 }
 
-static void flags_text(struct buf *out, const struct spec *spec, const struct record *record,
-		       const struct node *node)
+static void flags_text(struct buf *out, const struct print_spec *spec,
+		       const struct print_record *record, const struct print_node *node)
 {
 	uint64_t value = print_value(record, node->a);
 	bool more = false;
@@ -260,8 +260,8 @@ static void flags_text(struct buf *out, const struct spec *spec, const struct re
 	number_in_hex(out, value);
 }
 
-static void symbol_text(struct buf *out, const struct spec *spec, const struct record *record,
-			const struct node *node)
+static void symbol_text(struct buf *out, const struct print_spec *spec,
+			const struct print_record *record, const struct print_node *node)
 {
 	uint64_t value = print_value(record, node->a);
 
@@ -277,7 +277,8 @@ static void symbol_text(struct buf *out, const struct spec *spec, const struct r
 		number_in_hex(out, value);
 }
 
-static void hex_text(struct buf *out, const struct record *record, const struct node *node)
+static void hex_text(struct buf *out, const struct print_record *record,
+		     const struct print_node *node)
 {
 	uint64_t count = print_value(record, node->b) & UINT32_MAX;
 	uint32_t element;
@@ -296,7 +297,8 @@ static void hex_text(struct buf *out, const struct record *record, const struct 
 }
 
 /* As the kernel prints them: {0x1,0xffff}. Items of no such size are bytes, the first one told. */
-static void numbers_text(struct buf *out, const struct record *record, const struct node *node)
+static void numbers_text(struct buf *out, const struct print_record *record,
+			 const struct print_node *node)
 {
 	uint64_t size = print_value(record, node->c), wrong = 0, count;
 	uint32_t element;
@@ -321,7 +323,8 @@ static void numbers_text(struct buf *out, const struct record *record, const str
 	buf_add_char(out, '}');
 }
 
-static void scsi_text(struct buf *out, const struct record *record, const struct node *node)
+static void scsi_text(struct buf *out, const struct print_record *record,
+		      const struct print_node *node)
 {
 	uint32_t element;
 	size_t at, len;
@@ -331,8 +334,8 @@ static void scsi_text(struct buf *out, const struct record *record, const struct
 }
 
 /* What %s prints of an expression: nothing of what is only a number. */
-static void string(struct buf *out, const struct spec *spec, const struct record *record,
-		   const struct node *node)
+static void string(struct buf *out, const struct print_spec *spec,
+		   const struct print_record *record, const struct print_node *node)
 {
 	size_t at = 0, len = 0;
 
@@ -387,9 +390,10 @@ static void string(struct buf *out, const struct spec *spec, const struct record
 	}
 }
 
-static void general_piece(const struct piece *piece, const struct record *record, struct buf *out)
+static void general_piece(const struct print_piece *piece, const struct print_record *record,
+			  struct buf *out)
 {
-	struct spec spec = piece->spec;
+	struct print_spec spec = piece->spec;
 
 	if (piece->width) {
 		int width = (int)print_value(record, piece->width);
@@ -408,7 +412,7 @@ static void general_piece(const struct piece *piece, const struct record *record
 		print_pointer(piece, &spec, record, out);
 }
 
-static int64_t decimal_value(const struct piece *piece, const struct record *record)
+static int64_t decimal_value(const struct print_piece *piece, const struct print_record *record)
 {
 	uint64_t value = print_field(record, piece->arg->field);
 
@@ -417,7 +421,8 @@ static int64_t decimal_value(const struct piece *piece, const struct record *rec
 	return piece->spec.conversion == 'd' ? (int32_t)value : (int64_t)(uint32_t)value;
 }
 
-static char *put_decimal(char *to, const struct piece *piece, const struct record *record)
+static char *put_decimal(char *to, const struct print_piece *piece,
+			 const struct print_record *record)
 {
 	int64_t value = decimal_value(piece, record);
 
@@ -425,14 +430,15 @@ static char *put_decimal(char *to, const struct piece *piece, const struct recor
 					     : decimal_put(to, (uint64_t)value);
 }
 
-static char *put_hex(char *to, const struct piece *piece, const struct record *record)
+static char *put_hex(char *to, const struct print_piece *piece, const struct print_record *record)
 {
 	uint64_t value = print_field(record, piece->arg->field);
 
 	return hex_put(to, piece->spec.longs ? value : (uint32_t)value, 1);
 }
 
-void print_piece(const struct piece *piece, const struct record *record, struct buf *out)
+void print_piece(const struct print_piece *piece, const struct print_record *record,
+		 struct buf *out)
 {
 	char *to = buf_room(out, NUMBER_ROOM);
 
@@ -460,7 +466,7 @@ void print_piece(const struct piece *piece, const struct record *record, struct 
 	}
 }
 
-static inline uint64_t load_plain(const struct piece *piece, const uint8_t *data)
+static inline uint64_t load_plain(const struct print_piece *piece, const uint8_t *data)
 {
 	uint64_t value = get64(data + piece->at, false) >> piece->shift & piece->mask;
 
@@ -468,7 +474,8 @@ static inline uint64_t load_plain(const struct piece *piece, const uint8_t *data
 }
 
 /* A plain piece's text; all of its bytes are in the record. NULL: it is not known beforehand. */
-static inline char *put_plain(char *to, const struct piece *piece, const struct record *record)
+static inline char *put_plain(char *to, const struct print_piece *piece,
+			      const struct print_record *record)
 {
 	if (piece->kind == PIECE_FIELD_TEXT) {
 		memcpy(to, record->data + piece->at, 16);
@@ -487,8 +494,8 @@ static inline char *put_plain(char *to, const struct piece *piece, const struct 
 	return to + piece->texts->len[i];
 }
 
-void print_prepared(const struct program *program, const struct piece *piece,
-		    const struct record *record, struct buf *out)
+void print_prepared(const struct print_program *program, const struct print_piece *piece,
+		    const struct print_record *record, struct buf *out)
 {
 	char *to = buf_room(out, NUMBER_ROOM), *next = NULL;
 
@@ -501,7 +508,8 @@ void print_prepared(const struct program *program, const struct piece *piece,
 }
 
 /* The room of all plain pieces is had at once, and again behind each of the others. */
-void print_run(const struct program *program, const struct record *record, struct buf *out)
+void print_run(const struct print_program *program, const struct print_record *record,
+	       struct buf *out)
 {
 	const bool plain = record->size >= program->need;
 	char *to, *next;
@@ -509,8 +517,8 @@ void print_run(const struct program *program, const struct record *record, struc
 	if (!program->count)
 		return; /* a print format of no text: there are no pieces to point to */
 	to = buf_room(out, program->room);
-	const struct piece *end = program->pieces + program->count;
-	for (const struct piece *piece = program->pieces; piece < end; piece++) {
+	const struct print_piece *end = program->pieces + program->count;
+	for (const struct print_piece *piece = program->pieces; piece < end; piece++) {
 		if (piece->kind == PIECE_LITERAL) {
 			to = copy_padded(to, piece->text, piece->len);
 		} else if (plain && piece->plain && (next = put_plain(to, piece, record))) {

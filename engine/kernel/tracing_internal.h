@@ -34,7 +34,7 @@ enum plugin { /* events that trace-cmd prints by code of its own */
 	      PLUGIN_FUTEX
 };
 
-struct program;
+struct print_program;
 
 /* The inputs from which the text of one format is made. */
 struct tracing_text {
@@ -44,7 +44,7 @@ struct tracing_text {
 	bool is_ftrace, is_bprint;
 	enum plugin plugin;
 	const struct kernel_field *used[8]; /* by the plugin, in its own order; NULL: missing */
-	struct program *programs[2];        /* by style; made by the first that needs it */
+	struct print_program *programs[2];  /* by style; made by the first that needs it */
 };
 
 struct symbol_row {
@@ -63,7 +63,7 @@ struct symbol_text {
 	char text[];
 };
 
-struct symbol_table {
+struct kernel_symbols {
 	pthread_mutex_t lock;      /* of reading `texts` */
 	struct symbol_text *texts; /* first said first; their names are in use by rows */
 	bool ready;                /* atomic: all of `texts` is in `rows` */
@@ -88,7 +88,7 @@ struct tracing {
 	size_t nformats, formats_capacity;
 	struct tracing_format **by_id; /* for IDs below ID_DIRECT */
 	size_t nby_id;
-	struct symbol_table *symbols;
+	struct kernel_symbols *symbols;
 	struct symbol_row *printks;
 	size_t nprintks, printks_capacity;
 	struct cmdline_row *cmdlines;
@@ -112,8 +112,8 @@ MUST_CHECK bool format_classes(struct tracing *tracing, struct tracing_format *f
 /* names.c */
 const char *printk_find(const struct tracing *tracing, uint64_t address);
 uint64_t symbol_address(const struct tracing *tracing, const char *name); /* 0: none */
-struct symbol_table *symbol_table_new(void);
-void symbol_table_free(struct symbol_table *table);
+struct kernel_symbols *symbol_table_new(void);
+void symbol_table_free(struct kernel_symbols *table);
 /* plugins.c */
 void plugin_choose(struct tracing_format *format);
 

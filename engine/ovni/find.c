@@ -28,7 +28,7 @@ static bool is_folder(const char *path)
 	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-struct search {
+struct ovni_search {
 	struct trace *trace;
 	const char *root;
 	void (*each)(void *arg, const char *folder, const char *name);
@@ -37,7 +37,7 @@ struct search {
 };
 
 /* The folder's name below the root; the root's own last part when it is the root. */
-static const char *name_below(const struct search *search, const char *folder)
+static const char *name_below(const struct ovni_search *search, const char *folder)
 {
 	size_t len = strlen(search->root);
 	const char *slash;
@@ -72,7 +72,7 @@ static void tell_half(struct trace *trace, const char *folder, bool has_obs)
 }
 
 /* Gives each stream; without `each` it ends at the first one. True: there was one. */
-static bool search_in(struct search *search, const char *folder, unsigned depth)
+static bool search_in(struct ovni_search *search, const char *folder, unsigned depth)
 {
 	struct folder_names names;
 	struct error cause;
@@ -98,7 +98,7 @@ static bool search_in(struct search *search, const char *folder, unsigned depth)
 
 bool ovni_has_stream(const char *path)
 {
-	struct search search = {.root = path, .left = PROBED_MAX};
+	struct ovni_search search = {.root = path, .left = PROBED_MAX};
 
 	return search_in(&search, path, 0);
 }
@@ -106,7 +106,7 @@ bool ovni_has_stream(const char *path)
 void ovni_find(struct trace *trace, const char *path,
 	       void (*each)(void *arg, const char *folder, const char *name), void *arg)
 {
-	struct search search = {
+	struct ovni_search search = {
 		.trace = trace, .root = path, .each = each, .arg = arg, .left = SIZE_MAX};
 
 	search_in(&search, path, 0);

@@ -124,14 +124,14 @@ static void make_pieces(struct arena *arena, const struct ovni_event *event, str
 	}
 }
 
-struct adding {
+struct ovni_builder {
 	struct trace *trace;
 	struct part *part;
 	struct ovni_classes *classes;
 	bool big_endian;
 };
 
-static bool add_class(struct adding *adding, const struct ovni_event *event, bool tells_cpu,
+static bool add_class(struct ovni_builder *adding, const struct ovni_event *event, bool tells_cpu,
 		      uint32_t *index, uint32_t *least, struct error *err)
 {
 	struct arena *arena = adding->trace->arena;
@@ -164,7 +164,7 @@ static bool add_class(struct adding *adding, const struct ovni_event *event, boo
 	return true;
 }
 
-static bool add_event(struct adding *adding, const struct ovni_event *event,
+static bool add_event(struct ovni_builder *adding, const struct ovni_event *event,
 		      struct ovni_shape *shape, struct error *err)
 {
 	*shape = (struct ovni_shape){.is_jumbo = event->is_jumbo};
@@ -177,7 +177,7 @@ static bool add_event(struct adding *adding, const struct ovni_event *event,
 	       add_class(adding, event, false, &shape->elsewhere, &shape->least, err);
 }
 
-static bool add_unknown(struct adding *adding, struct error *err)
+static bool add_unknown(struct ovni_builder *adding, struct error *err)
 {
 	struct arena *arena = adding->trace->arena;
 	struct event_class *class = trace_add_class(adding->trace, adding->part, "#unknown");
@@ -229,7 +229,7 @@ const struct ovni_classes *ovni_add_classes(struct trace *trace, struct part *pa
 					    bool big_endian, struct error *err)
 {
 	struct ovni_classes *classes = arena_alloc(trace->arena, sizeof *classes);
-	struct adding adding = {trace, part, classes, big_endian};
+	struct ovni_builder adding = {trace, part, classes, big_endian};
 	size_t total = 0, n = 0;
 
 	for (size_t i = 0; i < ovni_nmodels; i++)

@@ -32,7 +32,7 @@ static bool parse_median(const char *text, int64_t *out)
 	return true;
 }
 
-static void add_line(struct trace *trace, char *line, unsigned number, struct ovni_offsets *out)
+static void add_offset(struct trace *trace, char *line, unsigned number, struct ovni_offsets *out)
 {
 	struct ovni_offset offset;
 	struct error cause;
@@ -61,7 +61,7 @@ static void read_table(struct trace *trace, struct buf *text, struct ovni_offset
 		if (end)
 			*end++ = 0;
 		if (number > 1)
-			add_line(trace, line, number, out);
+			add_offset(trace, line, number, out);
 	}
 }
 

@@ -13,7 +13,7 @@
 
 #define HOUR INT64_C(3600000000000)
 
-struct opening {
+struct ovni_opening {
 	struct trace *trace;
 	enum source_mode mode;
 	struct ovni_metadata *streams;
@@ -24,7 +24,7 @@ struct opening {
 	const struct ovni_loom **looms; /* per stream, in order */
 };
 
-static void refuse(struct opening *opening, const struct error *cause)
+static void refuse(struct ovni_opening *opening, const struct error *cause)
 {
 	opening->trace->awaited++; /* of one that grows, more may come */
 	if (opening->first.kind == ERR_NONE)
@@ -35,7 +35,7 @@ static void refuse(struct opening *opening, const struct error *cause)
 
 static void found(void *arg, const char *folder, const char *name)
 {
-	struct opening *opening = arg;
+	struct ovni_opening *opening = arg;
 	struct ovni_metadata one;
 	struct error cause = {0};
 
@@ -51,7 +51,7 @@ static void found(void *arg, const char *folder, const char *name)
 }
 
 /* The stream's events; false: they cannot be read at all. */
-static bool open_obs(struct opening *opening, const struct ovni_metadata *one,
+static bool open_obs(struct ovni_opening *opening, const struct ovni_metadata *one,
 		     struct source **source, bool *big_endian, struct error *err)
 {
 	char *path = folder_join(one->path, "stream.obs");
@@ -81,7 +81,7 @@ static bool open_obs(struct opening *opening, const struct ovni_metadata *one,
 	return ok;
 }
 
-static struct part *part_of(struct opening *opening, const struct ovni_metadata *one,
+static struct part *part_of(struct ovni_opening *opening, const struct ovni_metadata *one,
 			    const char *path, size_t first_part)
 {
 	struct trace *trace = opening->trace;
@@ -109,7 +109,7 @@ struct host {
 	int64_t first; /* clock of the earliest event */
 };
 
-static int32_t add_clock(struct opening *opening, const char *host)
+static int32_t add_clock(struct ovni_opening *opening, const char *host)
 {
 	struct trace *trace = opening->trace;
 	int64_t offset;
@@ -131,7 +131,7 @@ static int32_t add_clock(struct opening *opening, const char *host)
 	return trace_add_clock(trace, &clock);
 }
 
-static struct host *host_of(struct opening *opening, struct host *hosts, size_t *count,
+static struct host *host_of(struct ovni_opening *opening, struct host *hosts, size_t *count,
 			    struct part *part)
 {
 	for (size_t i = 0; i < *count; i++)
@@ -142,7 +142,7 @@ static struct host *host_of(struct opening *opening, struct host *hosts, size_t 
 	return &hosts[(*count)++];
 }
 
-static const struct ovni_loom *loom_of(struct opening *opening, size_t i)
+static const struct ovni_loom *loom_of(struct ovni_opening *opening, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (opening->looms[k] &&
@@ -152,7 +152,7 @@ static const struct ovni_loom *loom_of(struct opening *opening, size_t i)
 			      opening->streams[i].loom);
 }
 
-static void warn_of(const struct opening *opening, const struct ovni_metadata *one,
+static void warn_of(const struct ovni_opening *opening, const struct ovni_metadata *one,
 		    struct source *source)
 {
 	const struct notices *notices = &opening->trace->notices;
@@ -179,8 +179,8 @@ static void note_first(struct host *host, struct source *source, bool big_endian
 		host->first = (int64_t)clock;
 }
 
-static void add_stream(struct opening *opening, size_t i, const struct host *host,
-		       struct source *source, bool big_endian)
+static void add_thread_stream(struct ovni_opening *opening, size_t i, const struct host *host,
+			      struct source *source, bool big_endian)
 {
 	const struct ovni_metadata *one = &opening->streams[i];
 	struct trace *trace = opening->trace;
@@ -206,7 +206,7 @@ static void add_stream(struct opening *opening, size_t i, const struct host *hos
 	stream->bytes = source_size(source);
 }
 
-static bool add_streams(struct opening *opening, const char *path, struct host *hosts,
+static bool add_streams(struct ovni_opening *opening, const char *path, struct host *hosts,
 			size_t *nhosts, struct error *err)
 {
 	size_t first_part = opening->trace->nparts;
@@ -231,13 +231,13 @@ static bool add_streams(struct opening *opening, const char *path, struct host *
 		opening->looms[i] = loom_of(opening, i);
 		warn_of(opening, one, source);
 		note_first(host, source, big_endian);
-		add_stream(opening, i, host, source, big_endian);
+		add_thread_stream(opening, i, host, source, big_endian);
 	}
 	return true;
 }
 
 /* Clocks of several hosts say nothing of one another unless a table does. */
-static void warn_clocks(const struct opening *opening, const struct host *hosts, size_t count)
+static void warn_clocks(const struct ovni_opening *opening, const struct host *hosts, size_t count)
 {
 	const struct notices *notices = &opening->trace->notices;
 	const struct ovni_offsets *offsets = &opening->offsets;
@@ -267,7 +267,7 @@ static void warn_clocks(const struct opening *opening, const struct host *hosts,
 }
 
 /* Two threads of one number on a host would be one in its state. */
-static void warn_twins(const struct opening *opening)
+static void warn_twins(const struct ovni_opening *opening)
 {
 	for (size_t i = 0; i < opening->count; i++) {
 		const struct ovni_metadata *a = &opening->streams[i];
@@ -284,7 +284,7 @@ static void warn_twins(const struct opening *opening)
 	}
 }
 
-static void release(struct opening *opening)
+static void release_opening(struct ovni_opening *opening)
 {
 	for (size_t i = 0; i < opening->count; i++) {
 		mem_free(opening->streams[i].cpus);
@@ -307,7 +307,7 @@ static char *folder_of(const char *path)
 bool ovni_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
 	       struct error *err)
 {
-	struct opening opening = {.trace = trace, .mode = mode};
+	struct ovni_opening opening = {.trace = trace, .mode = mode};
 	char *folder = folder_of(path);
 	size_t before = trace->nstreams, nhosts = 0;
 
@@ -336,7 +336,7 @@ bool ovni_open(struct trace *trace, const char *path, const char *settings, enum
 				  "%s: no folder with stream.json and stream.obs is there", path);
 	}
 	mem_free(hosts);
-	release(&opening);
+	release_opening(&opening);
 	mem_free(folder);
 	return ok;
 }

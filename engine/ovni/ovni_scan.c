@@ -16,14 +16,14 @@
 enum { WINDOW = 256 << 10 };
 enum { PACKET_BYTES = 64 << 10 /* after which a packet ends */ };
 
-struct scan_state {     /* in scan->priv */
+struct ovni_scan_state { /* in scan->priv */
 	uint64_t clock; /* of the last event outside of regions */
 	uint8_t in_region, done;
 };
-_Static_assert(sizeof(struct scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
+_Static_assert(sizeof(struct ovni_scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
 
 /* A packet while its events are walked over. */
-struct walked {
+struct walked_frames {
 	uint64_t bytes, least, greatest, last;
 	uint32_t events;
 	bool fell;
@@ -37,7 +37,7 @@ static bool says(const struct stream *stream, uint64_t at, const char *what, str
 }
 
 static bool check_clock(const struct stream *stream, uint64_t at, const uint8_t *event,
-			uint64_t clock, struct scan_state *state, struct error *err)
+			uint64_t clock, struct ovni_scan_state *state, struct error *err)
 {
 	bool leaves = ovni_is(event, "OU]");
 
@@ -55,7 +55,7 @@ static bool check_clock(const struct stream *stream, uint64_t at, const uint8_t 
 	return true;
 }
 
-static void take(struct walked *walked, const struct ovni_frame *frame)
+static void take_frame(struct walked_frames *walked, const struct ovni_frame *frame)
 {
 	if (!walked->events || frame->clock < walked->least)
 		walked->least = frame->clock;
@@ -74,7 +74,7 @@ static bool waits_for_more(const struct stream *stream)
 
 /* Events of the block, which begins at offset `off`, to the packet's end. False: damage. */
 static bool walk(const struct stream *stream, const struct block *block, uint64_t off,
-		 struct scan_state *state, struct walked *walked, uint64_t *wanted,
+		 struct ovni_scan_state *state, struct walked_frames *walked, uint64_t *wanted,
 		 struct error *err)
 {
 	const bool big = ovni_own(stream)->big_endian;
@@ -109,7 +109,7 @@ static bool walk(const struct stream *stream, const struct block *block, uint64_
 		}
 		if (!check_clock(stream, at, event, frame.clock, state, err))
 			return false;
-		take(walked, &frame);
+		take_frame(walked, &frame);
 	}
 	return true;
 }
@@ -121,8 +121,8 @@ static nstime to_time(const struct stream *stream, uint64_t clock)
 	return timebase_to_ns_clamped(&trace->clocks[stream->clock].base, clock);
 }
 
-static void make_record(const struct stream *stream, uint64_t off, const struct walked *walked,
-			struct packet_info *out)
+static void make_record(const struct stream *stream, uint64_t off,
+			const struct walked_frames *walked, struct packet_info *out)
 {
 	*out = (struct packet_info){
 		.rec = {.min = to_time(stream, walked->least),
@@ -140,8 +140,8 @@ static void make_record(const struct stream *stream, uint64_t off, const struct 
 }
 
 /* One packet from `off` on; a jumbo event may be longer than the window. */
-static bool walk_packet(const struct stream *stream, uint64_t off, struct scan_state *state,
-			struct walked *walked, struct error *err)
+static bool walk_packet(const struct stream *stream, uint64_t off, struct ovni_scan_state *state,
+			struct walked_frames *walked, struct error *err)
 {
 	struct source *source = stream->sources[0];
 	uint64_t rest = source_size(source) - off, wanted = WINDOW;
@@ -171,8 +171,8 @@ enum step ovni_scan(const struct stream *stream, struct scan *scan, struct packe
 		    struct error *err)
 {
 	uint64_t off = scan->next < OBS_HEAD ? OBS_HEAD : scan->next;
-	struct walked walked = {0};
-	struct scan_state state;
+	struct walked_frames walked = {0};
+	struct ovni_scan_state state;
 
 	memcpy(&state, scan->priv, sizeof state);
 	if (state.done || off >= source_size(stream->sources[0]))

@@ -17,7 +17,7 @@ struct tree {
 	uint32_t count;
 };
 
-struct making { /* of one class */
+struct perf_builder { /* of one class */
 	struct perf_part *part;
 	struct tree context, payload;
 	struct perf_op ops[OPS_MOST];
@@ -26,7 +26,7 @@ struct making { /* of one class */
 	bool offcpu; /* thread, period and call chain are in the raw record */
 };
 
-static struct field_class *new_int(struct making *m, uint32_t bits, bool is_signed)
+static struct field_class *new_int(struct perf_builder *m, uint32_t bits, bool is_signed)
 {
 	struct field_class *class = field_make_int(m->part->trace->arena, bits, is_signed);
 
@@ -34,7 +34,7 @@ static struct field_class *new_int(struct making *m, uint32_t bits, bool is_sign
 	return class;
 }
 
-static struct field_class *new_hex(struct making *m, bool is_address)
+static struct field_class *new_hex(struct perf_builder *m, bool is_address)
 {
 	struct field_class *class = new_int(m, 64, false);
 
@@ -51,7 +51,7 @@ static struct member *add_member(struct tree *tree, const char *name, struct fie
 	return member;
 }
 
-static struct field_class *close_tree(struct making *m, const struct tree *tree)
+static struct field_class *close_tree(struct perf_builder *m, const struct tree *tree)
 {
 	struct field_class *class = field_make_struct(m->part->trace->arena, tree->count);
 
@@ -60,7 +60,7 @@ static struct field_class *close_tree(struct making *m, const struct tree *tree)
 	return class;
 }
 
-static struct perf_op *add_op(struct making *m, enum perf_op_kind kind)
+static struct perf_op *add_op(struct perf_builder *m, enum perf_op_kind kind)
 {
 	struct perf_op *op = &m->ops[m->nops++];
 
@@ -68,7 +68,7 @@ static struct perf_op *add_op(struct making *m, enum perf_op_kind kind)
 	return op;
 }
 
-static void add_int(struct making *m, struct tree *tree, const char *name,
+static void add_int(struct perf_builder *m, struct tree *tree, const char *name,
 		    struct field_class *class)
 {
 	struct perf_op *op = add_op(m, ITEM_INT);
@@ -80,7 +80,7 @@ static void add_int(struct making *m, struct tree *tree, const char *name,
 }
 
 /* A hidden length, then as many elements. */
-static void add_run(struct making *m, struct tree *tree, const char *name,
+static void add_run(struct perf_builder *m, struct tree *tree, const char *name,
 		    struct field_class *element, struct field_class **length,
 		    struct field_class **run)
 {
@@ -94,12 +94,12 @@ static void add_run(struct making *m, struct tree *tree, const char *name,
 	add_member(tree, name, *run);
 }
 
-static struct field_class *byte_class(struct making *m)
+static struct field_class *byte_class(struct perf_builder *m)
 {
 	return new_int(m, 8, false);
 }
 
-static struct perf_op *add_blob(struct making *m, struct tree *tree, const char *name,
+static struct perf_op *add_blob(struct perf_builder *m, struct tree *tree, const char *name,
 				enum perf_op_kind kind)
 {
 	struct perf_op *op = add_op(m, kind);
@@ -110,7 +110,7 @@ static struct perf_op *add_blob(struct making *m, struct tree *tree, const char 
 }
 
 /* read_format: one counter, or a group's. */
-static void add_read(struct making *m, struct tree *tree, uint64_t format)
+static void add_read(struct perf_builder *m, struct tree *tree, uint64_t format)
 {
 	struct perf_op *op = add_op(m, ITEM_READ);
 	struct tree *read = mem_new(sizeof *read), *value = mem_new(sizeof *value);
@@ -140,7 +140,7 @@ static void add_read(struct making *m, struct tree *tree, uint64_t format)
 }
 
 /* struct perf_branch_entry, a bit field in the machine's order. */
-static struct field_class *branch_class(struct making *m)
+static struct field_class *branch_class(struct perf_builder *m)
 {
 	static const struct branch_bit {
 		const char *name;
@@ -162,7 +162,7 @@ static struct field_class *branch_class(struct making *m)
 	return class;
 }
 
-static void add_branches(struct making *m, const struct perf_attr *attr)
+static void add_branches(struct perf_builder *m, const struct perf_attr *attr)
 {
 	struct perf_op *op = add_op(m, ITEM_BRANCHES);
 
@@ -176,7 +176,7 @@ static void add_branches(struct making *m, const struct perf_attr *attr)
 			&op->node[4]);
 }
 
-static void add_registers(struct making *m, const char *name, uint64_t mask)
+static void add_registers(struct perf_builder *m, const char *name, uint64_t mask)
 {
 	struct perf_op *op = add_op(m, ITEM_REGS);
 	struct arena *arena = m->part->trace->arena;
@@ -187,7 +187,7 @@ static void add_registers(struct making *m, const char *name, uint64_t mask)
 	add_run(m, &m->context, name, new_hex(m, false), &op->node[0], &op->node[1]);
 }
 
-static void add_task(struct making *m)
+static void add_task(struct perf_builder *m)
 {
 	add_int(m, &m->context, "pid", new_int(m, 32, true));
 	add_int(m, &m->context, "tid", new_int(m, 32, true));
@@ -206,7 +206,7 @@ static bool is_offcpu(const struct perf_attr *attr)
 	       attr->sample_type & SAMPLE_RAW && !strcmp(attr->name, "offcpu-time");
 }
 
-static void add_offcpu(struct making *m)
+static void add_offcpu(struct perf_builder *m)
 {
 	struct tree *context = &m->context;
 	struct field_class *ip = new_hex(m, true);
@@ -222,7 +222,7 @@ static void add_offcpu(struct making *m)
 	add_op(m, ITEM_RAW_END);
 }
 
-static void add_raw(struct making *m)
+static void add_raw(struct perf_builder *m)
 {
 	if (m->offcpu) {
 		add_offcpu(m);
@@ -235,7 +235,7 @@ static void add_raw(struct making *m)
 	add_op(m, ITEM_RAW);
 }
 
-static void add_weight(struct making *m)
+static void add_weight(struct perf_builder *m)
 {
 	struct perf_op *op = add_op(m, ITEM_WEIGHTS);
 
@@ -244,7 +244,7 @@ static void add_weight(struct making *m)
 	add_member(&m->context, "p_stage_cyc", op->node[2] = new_int(m, 16, false));
 }
 
-static void add_stack(struct making *m)
+static void add_stack(struct perf_builder *m)
 {
 	struct perf_op *op = add_blob(m, &m->context, "stack_user", ITEM_STACK);
 
@@ -252,12 +252,12 @@ static void add_stack(struct making *m)
 }
 
 /* What an item of unknown layout leaves: the record's bytes from there on. */
-static void add_rest(struct making *m)
+static void add_rest(struct perf_builder *m)
 {
 	add_blob(m, &m->context, "unread", ITEM_REST);
 }
 
-static void add_counts(struct making *m, const struct perf_attr *attr)
+static void add_counts(struct perf_builder *m, const struct perf_attr *attr)
 {
 	const uint64_t type = attr->sample_type;
 	struct tree *context = &m->context;
@@ -289,7 +289,7 @@ static void add_counts(struct making *m, const struct perf_attr *attr)
 }
 
 /* From `read` on; items behind one of unknown layout are not there. */
-static void add_long_items(struct making *m, const struct perf_attr *attr)
+static void add_long_items(struct perf_builder *m, const struct perf_attr *attr)
 {
 	const uint64_t type = attr->sample_type;
 	struct tree *context = &m->context;
@@ -324,7 +324,7 @@ static void add_long_items(struct making *m, const struct perf_attr *attr)
 }
 
 /* Everything that the sample_type of an attribute can ask for, in the order of the record. */
-static void add_sample_items(struct making *m, const struct perf_attr *attr)
+static void add_sample_items(struct perf_builder *m, const struct perf_attr *attr)
 {
 	const uint64_t type = attr->sample_type;
 	struct tree *context = &m->context;
@@ -358,7 +358,7 @@ static void add_sample_items(struct making *m, const struct perf_attr *attr)
 	add_long_items(m, attr);
 }
 
-static void add_trailer(struct making *m, const struct perf_attr *attr)
+static void add_trailer(struct perf_builder *m, const struct perf_attr *attr)
 {
 	const uint64_t type = attr->flags & ATTR_SAMPLE_ID_ALL ? attr->sample_type : 0;
 
@@ -382,7 +382,7 @@ static void add_trailer(struct making *m, const struct perf_attr *attr)
  * s string, n namespaces, r counters, i build id, k poked bytes, t tag of 8 bytes, c call chain,
  * * all bytes that there are, m bit of misc (its number follows the name), _ eight bytes unused.
  */
-static const struct side {
+static const struct record_body {
 	const char *name, *letters, *members;
 	bool build_id; /* MMAP2 with misc bit 14 */
 } sides[] = {
@@ -411,10 +411,10 @@ static const struct side {
 	[PERF_AUX_OUTPUT_HW_ID] = {"perf_aux_output_hw_id", "q", "hw_id", false},
 	[PERF_CALLCHAIN_DEFERRED] = {"perf_callchain_deferred", "qc", "cookie callchain", false},
 };
-static const struct side mmap2_build_id = {
+static const struct record_body mmap2_build_id = {
 	"perf_mmap2", "ddaqxiwws", "pid tid addr len pgoff build_id prot flags filename", true};
 
-static void add_namespaces(struct making *m, const char *name)
+static void add_namespaces(struct perf_builder *m, const char *name)
 {
 	struct perf_op *op = add_op(m, ITEM_PAIRS);
 	struct tree *pair = mem_new(sizeof *pair);
@@ -425,7 +425,7 @@ static void add_namespaces(struct making *m, const char *name)
 	mem_free(pair);
 }
 
-static void add_string(struct making *m, const char *name)
+static void add_string(struct perf_builder *m, const char *name)
 {
 	struct perf_op *op = add_op(m, ITEM_STRING);
 
@@ -433,7 +433,7 @@ static void add_string(struct making *m, const char *name)
 	add_member(&m->payload, name, op->node[0]);
 }
 
-static void add_misc(struct making *m, char *name)
+static void add_misc(struct perf_builder *m, char *name)
 {
 	size_t len = strlen(name);
 	struct perf_op *op = add_op(m, ITEM_MISC);
@@ -444,7 +444,7 @@ static void add_misc(struct making *m, char *name)
 	add_member(&m->payload, name, op->node[0]);
 }
 
-static void add_poke(struct making *m)
+static void add_poke(struct perf_builder *m)
 {
 	struct perf_op *op = add_op(m, ITEM_POKE);
 
@@ -453,7 +453,7 @@ static void add_poke(struct making *m)
 	op->node[1]->is_blob = op->node[3]->is_blob = true;
 }
 
-static void add_body_item(struct making *m, char letter, char *name, uint64_t read_format)
+static void add_body_item(struct perf_builder *m, char letter, char *name, uint64_t read_format)
 {
 	static const char widths[] = "bhwq";
 	const char *width = strchr(widths, letter);
@@ -488,7 +488,8 @@ static void add_body_item(struct making *m, char letter, char *name, uint64_t re
 	}
 }
 
-static void add_body(struct making *m, const struct side *side, const struct perf_attr *attr)
+static void add_body(struct perf_builder *m, const struct record_body *side,
+		     const struct perf_attr *attr)
 {
 	char *names = arena_strdup(m->part->trace->arena, side->members);
 
@@ -501,8 +502,8 @@ static void add_body(struct making *m, const struct side *side, const struct per
 	}
 }
 
-static bool finish(struct making *m, const char *name, uint64_t id, struct perf_class **out,
-		   struct error *err)
+static bool finish_class(struct perf_builder *m, const char *name, uint64_t id,
+			 struct perf_class **out, struct error *err)
 {
 	struct perf_part *part = m->part;
 	struct arena *arena = part->trace->arena;
@@ -556,7 +557,7 @@ static bool finish(struct making *m, const char *name, uint64_t id, struct perf_
 
 static bool add_sample_class(struct perf_part *part, struct perf_attr *attr, struct error *err)
 {
-	struct making *m = mem_new(sizeof *m);
+	struct perf_builder *m = mem_new(sizeof *m);
 	struct perf_class *class = NULL;
 
 	m->part = part;
@@ -565,7 +566,7 @@ static bool add_sample_class(struct perf_part *part, struct perf_attr *attr, str
 		m->format = attr->format;
 	m->offcpu = is_offcpu(attr);
 	add_sample_items(m, attr);
-	bool ok = finish(m, attr->name, attr->index, &class, err);
+	bool ok = finish_class(m, attr->name, attr->index, &class, err);
 	if (ok)
 		perf_flatten(class, part->swap, part->trace->arena);
 	attr->sample = class;
@@ -574,16 +575,16 @@ static bool add_sample_class(struct perf_part *part, struct perf_attr *attr, str
 }
 
 static bool add_side_class(struct perf_part *part, struct perf_attr *attr, uint32_t type,
-			   const struct side *side, struct error *err)
+			   const struct record_body *side, struct error *err)
 {
-	struct making *m = mem_new(sizeof *m);
+	struct perf_builder *m = mem_new(sizeof *m);
 	struct perf_class *class = NULL;
 	uint64_t id = CLASS_SIDE + type + (side->build_id ? CLASS_BUILD_ID : 0);
 
 	m->part = part;
 	add_body(m, side, attr);
 	add_trailer(m, attr);
-	bool ok = finish(m, side->name, id, &class, err);
+	bool ok = finish_class(m, side->name, id, &class, err);
 	if (ok) {
 		class->trailer = perf_trailer_bytes(attr);
 		class->type = type;
@@ -610,7 +611,7 @@ static bool same_side_records(const struct perf_attr *a, const struct perf_attr 
  */
 static bool add_unknown_classes(struct perf_part *part, struct perf_attr *attr, struct error *err)
 {
-	static const struct side side = {"perf_23", "*", "bytes", false};
+	static const struct record_body side = {"perf_23", "*", "bytes", false};
 	struct trace *trace = part->trace;
 
 	if (!add_side_class(part, attr, PERF_KNOWN_TYPES, &side, err))

@@ -19,7 +19,7 @@
 enum { NEAR = 64 << 10, WINDOW_MOST = 4 << 20, REGISTERS_SPARE = 64 };
 enum { PADDING = 8 /* records are filled up to this many bytes */ };
 
-struct window {
+struct data_window {
 	struct block block;  /* what was asked for... */
 	uint64_t off;        /* ...its place in the packet's source */
 	const uint8_t *data; /* what is seen: the block, or the source it is in; NULL: nothing... */
@@ -37,7 +37,7 @@ struct decoder {
 	uint32_t run;     /* which extent; 0 is the record's own */
 	uint64_t at, end; /* next record, and the run's end: offsets in the source */
 	uint32_t index;
-	struct window heads, fields;
+	struct data_window heads, fields;
 	struct slot *slots;
 	uint64_t *registers;
 	uint32_t unread; /* bytes of the last record that no item took */
@@ -55,10 +55,10 @@ static struct decoder *decoder_new(const struct stream *stream)
 	return d;
 }
 
-static void close_window(struct window *window)
+static void close_window(struct data_window *window)
 {
 	source_put(&window->block);
-	*window = (struct window){0};
+	*window = (struct data_window){0};
 }
 
 static void decoder_leave(struct decoder *d)
@@ -90,13 +90,13 @@ static bool within(uint64_t off, uint64_t size, uint64_t begin, uint64_t bytes)
 	return off >= begin && off - begin <= bytes && size <= bytes - (off - begin);
 }
 
-static bool sees(const struct window *window, uint64_t off, uint64_t size)
+static bool sees(const struct data_window *window, uint64_t off, uint64_t size)
 {
 	return window->data && within(off, size, window->from, window->size);
 }
 
-static bool turn_window(const struct decoder *d, struct window *window, uint64_t off, uint64_t size,
-			struct error *err)
+static bool turn_window(const struct decoder *d, struct data_window *window, uint64_t off,
+			uint64_t size, struct error *err)
 {
 	close_window(window);
 	if (!source_get(d->source, off, (size_t)size, &window->block, err))
@@ -242,7 +242,7 @@ static void decoder_seek(struct decoder *d, const struct mark *mark)
 }
 
 /* What the ops run over. */
-struct run {
+struct decode_run {
 	const struct perf_part *part;
 	const uint8_t *data;    /* what positions count from */
 	const uint8_t *p, *end; /* of the body; behind ITEM_TRAILER, of the trailer */
@@ -254,12 +254,12 @@ struct run {
 	uint32_t unread;
 };
 
-static uint64_t room(const struct run *run)
+static uint64_t room(const struct decode_run *run)
 {
 	return (uint64_t)(run->end - run->p);
 }
 
-static uint64_t take64(struct run *run)
+static uint64_t take64(struct decode_run *run)
 {
 	uint64_t value = get64(run->p, run->part->swap);
 
@@ -267,14 +267,14 @@ static uint64_t take64(struct run *run)
 	return value;
 }
 
-static void set(const struct run *run, const struct perf_op *op, unsigned k, uint64_t value)
+static void set(const struct decode_run *run, const struct perf_op *op, unsigned k, uint64_t value)
 {
 	if (op->slot[k] != ITEM_NO_SLOT)
 		run->slots[op->slot[k]].u = value;
 }
 
 /* Elements from here on: their number in slot k, the elements in slot k + 1. */
-static bool take_run(struct run *run, const struct perf_op *op, unsigned k, unsigned to,
+static bool take_run(struct decode_run *run, const struct perf_op *op, unsigned k, unsigned to,
 		     uint64_t count, uint64_t bytes_each)
 {
 	if (count > room(run) / bytes_each)
@@ -296,7 +296,7 @@ static void load_swapped(const struct perf_op *op, const uint8_t *p, struct slot
 	}
 }
 
-static bool take_ints(struct run *run, const struct perf_op *op)
+static bool take_ints(struct decode_run *run, const struct perf_op *op)
 {
 	if (room(run) < op->bytes)
 		return false;
@@ -308,7 +308,7 @@ static bool take_ints(struct run *run, const struct perf_op *op)
 	return true;
 }
 
-static bool take_read(struct run *run, const struct perf_op *op)
+static bool take_read(struct decode_run *run, const struct perf_op *op)
 {
 	const uint64_t format = op->format;
 	uint64_t words = 1u + !!(format & READ_ENABLED) + !!(format & READ_RUNNING), count = 0;
@@ -335,7 +335,7 @@ static bool take_read(struct run *run, const struct perf_op *op)
 	return true;
 }
 
-static bool take_raw(struct run *run, const struct perf_class *class)
+static bool take_raw(struct decode_run *run, const struct perf_class *class)
 {
 	uint32_t size;
 
@@ -355,7 +355,7 @@ static bool take_raw(struct run *run, const struct perf_class *class)
 	return layout_decode(layout, &in, run->slots);
 }
 
-static bool take_raw_blob(struct run *run, const struct perf_op *op)
+static bool take_raw_blob(struct decode_run *run, const struct perf_op *op)
 {
 	if (room(run) < 4)
 		return false;
@@ -364,12 +364,12 @@ static bool take_raw_blob(struct run *run, const struct perf_op *op)
 	return take_run(run, op, 0, 1, size, 1);
 }
 
-static bool take_counted(struct run *run, const struct perf_op *op, uint64_t bytes_each)
+static bool take_counted(struct decode_run *run, const struct perf_op *op, uint64_t bytes_each)
 {
 	return room(run) >= 8 && take_run(run, op, 0, 1, take64(run), bytes_each);
 }
 
-static bool take_chain(struct run *run, const struct perf_op *op)
+static bool take_chain(struct decode_run *run, const struct perf_op *op)
 {
 	const uint8_t *at = run->p;
 
@@ -380,7 +380,7 @@ static bool take_chain(struct run *run, const struct perf_op *op)
 }
 
 /* The items that follow stand in the raw record, up to raw_end(). */
-static bool raw_begin(struct run *run)
+static bool raw_begin(struct decode_run *run)
 {
 	uint32_t size;
 
@@ -392,14 +392,14 @@ static bool raw_begin(struct run *run)
 	return true;
 }
 
-static bool raw_end(struct run *run)
+static bool raw_end(struct decode_run *run)
 {
 	run->p = run->end;
 	run->end = run->outer;
 	return true;
 }
 
-static bool take_branches(struct run *run, const struct perf_op *op)
+static bool take_branches(struct decode_run *run, const struct perf_op *op)
 {
 	if (room(run) < 8 + 8u * op->has_index)
 		return false;
@@ -410,7 +410,7 @@ static bool take_branches(struct run *run, const struct perf_op *op)
 	       (!op->has_counters || take_run(run, op, 3, 4, count, 8));
 }
 
-static bool take_registers(struct run *run, const struct perf_op *op)
+static bool take_registers(struct decode_run *run, const struct perf_op *op)
 {
 	if (room(run) < 8)
 		return false;
@@ -421,7 +421,7 @@ static bool take_registers(struct run *run, const struct perf_op *op)
 	return take_run(run, op, 0, 1, abi ? op->count : 0, 8);
 }
 
-static bool take_stack(struct run *run, const struct perf_op *op)
+static bool take_stack(struct decode_run *run, const struct perf_op *op)
 {
 	if (room(run) < 8)
 		return false;
@@ -438,7 +438,7 @@ static bool take_stack(struct run *run, const struct perf_op *op)
 }
 
 /* union perf_sample_weight: the halves change places with the byte order. */
-static bool take_weights(struct run *run, const struct perf_op *op)
+static bool take_weights(struct decode_run *run, const struct perf_op *op)
 {
 	const bool swap = run->part->swap;
 	const uint8_t *p = run->p;
@@ -452,7 +452,7 @@ static bool take_weights(struct run *run, const struct perf_op *op)
 	return true;
 }
 
-static bool take_build_id(struct run *run, const struct perf_op *op)
+static bool take_build_id(struct decode_run *run, const struct perf_op *op)
 {
 	if (room(run) < 24)
 		return false;
@@ -464,7 +464,7 @@ static bool take_build_id(struct run *run, const struct perf_op *op)
 	return ok;
 }
 
-static bool take_poke(struct run *run, const struct perf_op *op)
+static bool take_poke(struct decode_run *run, const struct perf_op *op)
 {
 	if (room(run) < 4)
 		return false;
@@ -474,7 +474,7 @@ static bool take_poke(struct run *run, const struct perf_op *op)
 	return take_run(run, op, 0, 1, before, 1) && take_run(run, op, 2, 3, after, 1);
 }
 
-static bool take_string(struct run *run, const struct perf_op *op)
+static bool take_string(struct decode_run *run, const struct perf_op *op)
 {
 	size_t len = strnlen((const char *)run->p, room(run));
 
@@ -483,7 +483,7 @@ static bool take_string(struct run *run, const struct perf_op *op)
 	return true;
 }
 
-static bool run_op(struct run *run, const struct perf_class *class, const struct perf_op *op)
+static bool run_op(struct decode_run *run, const struct perf_class *class, const struct perf_op *op)
 {
 	switch ((enum perf_op_kind)op->kind) {
 	case ITEM_INTS:
@@ -538,8 +538,8 @@ static bool run_op(struct run *run, const struct perf_class *class, const struct
 }
 
 /* A record that the window of heads does not show. */
-static __attribute__((noinline)) const struct window *fields_window(struct decoder *d, uint64_t off,
-								    struct error *err)
+static __attribute__((noinline)) const struct data_window *
+fields_window(struct decoder *d, uint64_t off, struct error *err)
 {
 	uint64_t whole = source_size(d->source);
 	uint8_t head[RECORD_HEAD];
@@ -558,7 +558,8 @@ static __attribute__((noinline)) const struct window *fields_window(struct decod
 }
 
 /* The window that holds a record of the packet, of at most RECORD_MOST bytes. */
-static inline const struct window *window_of(struct decoder *d, uint64_t off, struct error *err)
+static inline const struct data_window *window_of(struct decoder *d, uint64_t off,
+						  struct error *err)
 {
 	uint64_t at = off - d->heads.from; /* in front of the window: more than its size */
 
@@ -572,7 +573,7 @@ static inline const struct window *window_of(struct decoder *d, uint64_t off, st
 static bool run_ops(struct decoder *d, const struct perf_class *perf, const uint8_t *p,
 		    uint32_t size, const uint8_t *data, bool flat)
 {
-	struct run run = {
+	struct decode_run run = {
 		.part = d->part,
 		.data = data,
 		.p = p + (flat ? perf->flat.bytes : RECORD_HEAD),
@@ -629,7 +630,7 @@ static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i,
 	const struct event_class *class = d->classes[b->class_index[i]];
 	const struct perf_class *perf = class->priv;
 	uint64_t off = d->info.rec.off + b->at[i] / 8;
-	const struct window *window = window_of(d, off, err);
+	const struct data_window *window = window_of(d, off, err);
 
 	if (!window)
 		return false;
@@ -656,7 +657,7 @@ static uint64_t event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 {
 	uint64_t off = d->info.rec.off + b->at[i] / 8;
 	struct error ignored;
-	const struct window *window = window_of(d, off, &ignored);
+	const struct data_window *window = window_of(d, off, &ignored);
 
 	return window ? get16(window->data + (off - window->from) + 6, d->part->swap) * 8u : 0;
 }

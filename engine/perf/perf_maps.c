@@ -19,19 +19,19 @@
 enum { RUN_CHANGES = 2048, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, HINT_AHEAD = 8 };
 enum { DEFERRED_HEAD = RECORD_HEAD + 16 /* cookie, number of addresses */ };
 
-struct change {
+struct map_change {
 	uint64_t key; /* rises with time; 0: from the start */
 	uint64_t record;
 };
 
-struct run {
-	struct run *next;
+struct change_run {
+	struct change_run *next;
 	size_t count;
-	struct change items[RUN_CHANGES];
+	struct map_change items[RUN_CHANGES];
 };
 
 struct run_list {
-	struct run *first, *last;
+	struct change_run *first, *last;
 	size_t count;
 };
 
@@ -39,7 +39,7 @@ struct perf_changes {
 	struct perf_store *store;
 	struct run_list maps;
 	struct run_list deferred; /* rests of call chains; keys are their cookies */
-	struct change *sorted;    /* those, by key, once somebody has asked */
+	struct map_change *sorted; /* those, by key, once somebody has asked */
 	uint64_t *build_ids;      /* such records */
 	size_t nbuild_ids, build_ids_capacity;
 };
@@ -66,7 +66,7 @@ static void cut_list(struct run_list *list, size_t count)
 	size_t left = list->count = count;
 
 	list->last = list->first;
-	for (struct run *run = list->first; run; run = run->next) {
+	for (struct change_run *run = list->first; run; run = run->next) {
 		run->count = run->count < left ? run->count : left;
 		left -= run->count;
 		if (run->count)
@@ -123,9 +123,9 @@ static bool changes_maps(const struct perf_part *part, const uint8_t *p, uint32_
 	}
 }
 
-static void add_change(struct perf_store *store, struct run_list *list, struct change change)
+static void add_change(struct perf_store *store, struct run_list *list, struct map_change change)
 {
-	struct run *run = list->last;
+	struct change_run *run = list->last;
 
 	if (run && run->count == RUN_CHANGES && run->next) {
 		list->last = run = run->next; /* cut_list() left it */
@@ -152,9 +152,10 @@ void perf_changes_note(struct perf_changes *changes, const struct perf_part *par
 	if (get32(p, part->swap) == PERF_CALLCHAIN_DEFERRED) {
 		if (size >= DEFERRED_HEAD)
 			add_change(changes->store, &changes->deferred,
-				   (struct change){get64(p + RECORD_HEAD, part->swap), record});
+				   (struct map_change){get64(p + RECORD_HEAD, part->swap), record});
 	} else if (changes_maps(part, p, size)) {
-		add_change(changes->store, &changes->maps, (struct change){key_of(time), record});
+		add_change(changes->store, &changes->maps,
+			   (struct map_change){key_of(time), record});
 	}
 }
 
@@ -173,7 +174,7 @@ void perf_changes_date(struct perf_changes *changes, size_t first, nstime from)
 {
 	size_t before = 0;
 
-	for (struct run *run = changes->maps.first; run; run = run->next) {
+	for (struct change_run *run = changes->maps.first; run; run = run->next) {
 		for (size_t i = first > before ? first - before : 0; i < run->count; i++)
 			if (!run->items[i].key)
 				run->items[i].key = key_of(from);
@@ -209,8 +210,8 @@ static void note_front(const struct perf_part *part, struct perf_changes *out)
 /* Sorting ------------------------------------------------------------------------------------- */
 
 /* One pass of a radix sort: changes of equal digits keep their order. */
-static void sort_digit(const struct change *from, struct change *to, size_t count, uint64_t least,
-		       unsigned shift)
+static void sort_digit(const struct map_change *from, struct map_change *to, size_t count,
+		       uint64_t least, unsigned shift)
 {
 	size_t places[DIGITS] = {0}, sum = 0;
 
@@ -229,12 +230,12 @@ static void sort_digit(const struct change *from, struct change *to, size_t coun
  * Of few CPUs nearly all are in order: each goes back to its place. False: that is too far for too
  * many; those of equal times still stand as they did.
  */
-static bool sort_near(struct change *items, size_t count)
+static bool sort_near(struct map_change *items, size_t count)
 {
 	size_t moves = 4 * count;
 
 	for (size_t i = 1; i < count; i++) {
-		struct change change = items[i];
+		struct map_change change = items[i];
 		size_t at = i;
 		for (; at && items[at - 1].key > change.key && moves; at--, moves--)
 			items[at] = items[at - 1];
@@ -246,13 +247,13 @@ static bool sort_near(struct change *items, size_t count)
 }
 
 /* Takes the array, and gives it or another one. */
-static struct change *sort(struct change *items, size_t count)
+static struct map_change *sort(struct map_change *items, size_t count)
 {
 	uint64_t least = UINT64_MAX, most = 0;
 
 	if (sort_near(items, count))
 		return items;
-	struct change *other = mem_new_array(count, sizeof *other);
+	struct map_change *other = mem_new_array(count, sizeof *other);
 
 	for (size_t i = 0; i < count; i++) {
 		least = items[i].key < least ? items[i].key : least;
@@ -260,7 +261,7 @@ static struct change *sort(struct change *items, size_t count)
 	}
 	for (unsigned shift = 0; count && shift < 64 && (most - least) >> shift;
 	     shift += DIGIT_BITS) {
-		struct change *from = items;
+		struct map_change *from = items;
 		sort_digit(from, other, count, least, shift);
 		items = other;
 		other = from;
@@ -270,12 +271,12 @@ static struct change *sort(struct change *items, size_t count)
 }
 
 /* Those with a time or those without, in the order of time and walk; for mem_free(). */
-static struct change *pick(const struct perf_changes *changes, bool timed, size_t *count)
+static struct map_change *pick(const struct perf_changes *changes, bool timed, size_t *count)
 {
-	struct change *items = mem_new_array(changes->maps.count, sizeof *items);
+	struct map_change *items = mem_new_array(changes->maps.count, sizeof *items);
 
 	*count = 0;
-	for (const struct run *run = changes->maps.first; run; run = run->next)
+	for (const struct change_run *run = changes->maps.first; run; run = run->next)
 		for (size_t i = 0; i < run->count; i++)
 			if (timed == (run->items[i].key != 0))
 				items[(*count)++] = run->items[i];
@@ -300,7 +301,7 @@ static void add_named(struct named_ids *ids, const struct perf_build_id *items, 
 
 /* Telling ------------------------------------------------------------------------------------- */
 
-struct telling {
+struct map_reader {
 	const struct perf_part *part;
 	const struct perf_changes *changes;
 	void (*each)(void *arg, const struct map_event *event);
@@ -322,7 +323,7 @@ static const struct perf_source *find_record(const struct perf_part *part, uint6
 	return &part->sources[i];
 }
 
-static bool read_record(const struct telling *telling, uint64_t record, struct error *err)
+static bool read_record(const struct map_reader *telling, uint64_t record, struct error *err)
 {
 	size_t size = record & 0xffff;
 	uint64_t off;
@@ -333,7 +334,7 @@ static bool read_record(const struct telling *telling, uint64_t record, struct e
 }
 
 /* In the order of time, records lie far from each other. */
-static void hint_record(const struct telling *telling, uint64_t record)
+static void hint_record(const struct map_reader *telling, uint64_t record)
 {
 	uint64_t off;
 	const struct perf_source *source = find_record(telling->part, record, &off);
@@ -342,7 +343,7 @@ static void hint_record(const struct telling *telling, uint64_t record)
 	source_hint(source->source, off + 64);
 }
 
-static bool name_ids(struct telling *telling, struct error *err)
+static bool name_ids(struct map_reader *telling, struct error *err)
 {
 	const struct perf_part *part = telling->part;
 	const struct perf_changes *changes = telling->changes;
@@ -374,7 +375,7 @@ static const char *text_at(const uint8_t *p, uint32_t at)
 	return (const char *)p + at;
 }
 
-static void fill_map(const struct telling *telling, uint32_t type, struct map_event *out)
+static void fill_map(const struct map_reader *telling, uint32_t type, struct map_event *out)
 {
 	const bool swap = telling->part->swap;
 	const uint8_t *p = telling->record;
@@ -399,7 +400,7 @@ static void fill_map(const struct telling *telling, uint32_t type, struct map_ev
 	}
 }
 
-static void fill(const struct telling *telling, struct map_event *out)
+static void fill_event(const struct map_reader *telling, struct map_event *out)
 {
 	const bool swap = telling->part->swap;
 	const uint8_t *p = telling->record;
@@ -428,10 +429,10 @@ static void fill(const struct telling *telling, struct map_event *out)
 	}
 }
 
-static bool tell(const struct telling *telling, bool timed, struct error *err)
+static bool tell_changes(const struct map_reader *telling, bool timed, struct error *err)
 {
 	size_t count;
-	struct change *items = pick(telling->changes, timed, &count);
+	struct map_change *items = pick(telling->changes, timed, &count);
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < count; i++) {
@@ -441,7 +442,7 @@ static bool tell(const struct telling *telling, bool timed, struct error *err)
 		ok = read_record(telling, items[i].record, err);
 		if (!ok)
 			break;
-		fill(telling, &event);
+		fill_event(telling, &event);
 		telling->each(telling->arg, &event);
 	}
 	mem_free(items);
@@ -452,12 +453,12 @@ static bool tell_all(const struct perf_part *part, const struct perf_changes *ch
 		     void (*each)(void *arg, const struct map_event *event), void *arg,
 		     struct error *err)
 {
-	struct telling telling = {.part = part, .changes = changes, .each = each, .arg = arg};
+	struct map_reader telling = {.part = part, .changes = changes, .each = each, .arg = arg};
 
 	telling.arena = arena_new();
 	telling.record = mem_new(RECORD_MOST + 1);
-	bool ok = name_ids(&telling, err) && tell(&telling, false, err) &&
-		  (!timed || tell(&telling, true, err));
+	bool ok = name_ids(&telling, err) && tell_changes(&telling, false, err) &&
+		  (!timed || tell_changes(&telling, true, err));
 	nameset_release(&telling.ids.numbers);
 	mem_free(telling.ids.ids);
 	mem_free(telling.ids.own);
@@ -500,8 +501,8 @@ void perf_changes_sort_deferred(struct perf_changes *changes)
 
 	if (changes->sorted || !count)
 		return;
-	struct change *items = mem_new_array(count, sizeof *items);
-	for (const struct run *run = changes->deferred.first; run; run = run->next)
+	struct map_change *items = mem_new_array(count, sizeof *items);
+	for (const struct change_run *run = changes->deferred.first; run; run = run->next)
 		for (size_t i = 0; i < run->count; i++)
 			items[n++] = run->items[i];
 	changes->sorted = sort(items, n);
@@ -528,7 +529,7 @@ static bool find_deferred(const struct perf_part *part, const struct perf_change
 			  uint64_t cookie, nstime t, int64_t tid, uint8_t *record)
 {
 	const size_t count = changes->deferred.count;
-	const struct change *items = changes->sorted;
+	const struct map_change *items = changes->sorted;
 	uint64_t found = 0, off;
 	nstime best = NSTIME_MAX;
 	struct error ignored;

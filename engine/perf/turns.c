@@ -141,7 +141,7 @@ static bool identity_of(const char *path, const uint8_t *head, XXH128_hash_t *ou
 	return ok;
 }
 
-struct finding {
+struct turn_search {
 	struct perf_turns *out;
 	XXH128_hash_t identity; /* of the first */
 	const struct perf_part *before; /* NULL: nothing is known, */
@@ -149,7 +149,7 @@ struct finding {
 };
 
 /* Was it a file of the recording, with a head, when it was opened before? Then it is not read. */
-static bool was_taken(struct finding *finding, const char *path)
+static bool was_taken(struct turn_search *finding, const char *path)
 {
 	const struct perf_part *before = finding->before;
 	struct source_stamp stamp;
@@ -170,7 +170,7 @@ static bool was_taken(struct finding *finding, const char *path)
 }
 
 /* Takes a file of the recording; `named`: its name says that it is one. */
-static bool take_file(struct finding *finding, char *path, bool named, struct error *err)
+static bool take_file(struct turn_search *finding, char *path, bool named, struct error *err)
 {
 	struct perf_turns *out = finding->out;
 	XXH128_hash_t identity;
@@ -206,7 +206,7 @@ static bool take_file(struct finding *finding, char *path, bool named, struct er
 bool perf_turns_find(const char *folder, const struct perf_part *before, struct perf_turns *out,
 		     struct error *err)
 {
-	struct finding finding = {.out = out, .before = before};
+	struct turn_search finding = {.out = out, .before = before};
 	struct folder_names names;
 	const char *first = NULL;
 	size_t base = 0;

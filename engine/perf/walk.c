@@ -74,7 +74,7 @@ static struct extent *extents_room(struct perf_walk *walk, size_t count)
 		       mem_new_array(count, sizeof(struct extent));
 }
 
-static struct stored *push_packet(const struct perf_walk *walk, struct list *list)
+static struct packet_extents *push_packet(const struct perf_walk *walk, struct packet_list *list)
 {
 	if (!walk->part->trace->grows)
 		return mem_push(list->items, list->count, list->capacity);
@@ -90,7 +90,7 @@ static struct stored *push_packet(const struct perf_walk *walk, struct list *lis
 static void flush(struct perf_walk *walk, struct bin *bin, bool open)
 {
 	struct packet *rec = &bin->rec;
-	struct list *list = &walk->lists[bin->stream];
+	struct packet_list *list = &walk->lists[bin->stream];
 	struct extent *extents = NULL;
 
 	if (!rec->events)
@@ -115,8 +115,8 @@ static void flush(struct perf_walk *walk, struct bin *bin, bool open)
 				bin->backward && !bin->rose ? PACKET_DESCENDING : PACKET_UNSORTED;
 	}
 	pthread_mutex_lock(&walk->listing);
-	*push_packet(walk, list) =
-		(struct stored){*rec, extents, (uint32_t)(bin->nextents ? bin->nextents - 1 : 0)};
+	*push_packet(walk, list) = (struct packet_extents){
+		*rec, extents, (uint32_t)(bin->nextents ? bin->nextents - 1 : 0)};
 	pthread_mutex_unlock(&walk->listing);
 	*rec = (struct packet){.source = rec->source, .cpu = rec->cpu};
 	bin->bytes = 0;
@@ -335,8 +335,8 @@ static uint64_t take_followers(struct perf_walk *walk, const uint8_t *p, uint64_
 }
 
 /* A record of the kernel, and those that follow it. Returns their bytes, of `room`. */
-static inline uint64_t take(struct perf_walk *walk, const uint8_t *p, uint32_t type, uint32_t size,
-			    uint64_t room, uint64_t off)
+static inline uint64_t take_record(struct perf_walk *walk, const uint8_t *p, uint32_t type,
+				   uint32_t size, uint64_t room, uint64_t off)
 {
 	struct record_view view;
 
@@ -392,7 +392,7 @@ static uint64_t walk_window(struct perf_walk *walk, const uint8_t *data, uint64_
 		if (bytes < RECORD_HEAD || bytes > size - at)
 			break;
 		if (__builtin_expect(type - 1 < PERF_KNOWN_TYPES - 1, 1)) {
-			at += take(walk, p, type, bytes, size - at, off);
+			at += take_record(walk, p, type, bytes, size - at, off);
 			continue;
 		}
 		if (!perf_is_tools(type))
@@ -570,7 +570,7 @@ static bool found(struct perf_walk *walk, size_t list, uint64_t n, struct packet
 	bool there = n < (walk->told ? walk->lists[list].told : walk->lists[list].count);
 	*ended = walk->ended;
 	if (there) {
-		const struct stored *stored = &walk->lists[list].items[n];
+		const struct packet_extents *stored = &walk->lists[list].items[n];
 		*out = (struct packet_info){.rec = stored->rec,
 					    .extents = stored->extents,
 					    .nextents = stored->nextents};
@@ -654,7 +654,8 @@ static void bin_init(struct perf_walk *walk, size_t i, uint32_t list, int32_t cp
 }
 
 /* `section` is what perf itself calls the files of CPUs when it converts them to CTF. */
-static void add_stream(struct perf_part *part, const char *name, const char *section, int32_t cpu)
+static void add_part_stream(struct perf_part *part, const char *name, const char *section,
+			    int32_t cpu)
 {
 	struct stream *stream = trace_add_stream(part->trace, part->part, name);
 
@@ -735,13 +736,13 @@ bool perf_add_streams(struct perf_part *part, struct error *err)
 		bin_init(part->walk, 2 * i, i, cpu);
 		bin_init(part->walk, 2 * i + 1, i, cpu);
 		part->walk->bins[2 * i + 1].backward = true;
-		add_stream(part, arena_printf(arena, part->by_cpu ? "cpu%u" : "lane%u", i),
-			   "perf_stream", cpu);
+		add_part_stream(part, arena_printf(arena, part->by_cpu ? "cpu%u" : "lane%u", i),
+				"perf_stream", cpu);
 	}
 	bin_init(part->walk, 2 * places, (uint32_t)places, -1);
 	bin_init(part->walk, 2 * places + 1, (uint32_t)places, -1);
 	side_bin(part->walk, true)->timeless = true;
-	add_stream(part, "side", "side", -1);
+	add_part_stream(part, "side", "side", -1);
 	perf_walk_go_on(part->walk);
 	return true;
 }

@@ -205,7 +205,7 @@ static void restore_lists(struct perf_walk *walk, struct perf_walk *old)
 		size_t to = i + 1 < old->nlists ? i : walk->nlists - 1;
 		walk->lists[to] = old->lists[i];
 		walk->lists[to].count = walk->lists[to].told = old->lists[i].firm;
-		old->lists[i] = (struct list){0};
+		old->lists[i] = (struct packet_list){0};
 	}
 }
 

@@ -27,14 +27,14 @@ struct bin {
 	size_t nextents, capacity;
 };
 
-struct stored {
+struct packet_extents {
 	struct packet rec;
 	const struct extent *extents;
 	uint32_t nextents;
 };
 
-struct list { /* packets of a stream */
-	struct stored *items;
+struct packet_list { /* packets of a stream */
+	struct packet_extents *items;
 	size_t count, capacity;
 	struct paged memory; /* of a trace that grows: of these */
 	size_t firm; /* of these: what stays when the walk goes on */
@@ -88,7 +88,7 @@ struct perf_walk {
 	nstime flushed; /* the latest time in packets that are made */
 
 	pthread_mutex_t listing; /* guards what stands below; held shortly */
-	struct list *lists;
+	struct packet_list *lists;
 	bool ended;
 	size_t ndamages;
 	struct error damage; /* the first one */

@@ -127,7 +127,7 @@ bool perf_told_again(struct perf_told *told, const uint8_t *p, uint32_t size, bo
 	return !has_time && say(told, hash_bytes(p, size) | UINT64_C(1) << 63, 1);
 }
 
-static bool is_timed(const struct stored *stored)
+static bool is_timed(const struct packet_extents *stored)
 {
 	return !(stored->rec.flags & PACKET_BEFORE_ALL);
 }
@@ -139,7 +139,7 @@ static bool find_begin(struct perf_walk *walk, nstime *begin)
 
 	for (size_t i = 0; i < walk->nlists; i++)
 		for (size_t n = walk->lists[i].told; n < walk->lists[i].count; n++) {
-			const struct stored *stored = &walk->lists[i].items[n];
+			const struct packet_extents *stored = &walk->lists[i].items[n];
 			if (!is_timed(stored))
 				continue;
 			first = stored->rec.min < first ? stored->rec.min : first;
@@ -150,7 +150,7 @@ static bool find_begin(struct perf_walk *walk, nstime *begin)
 	return *begin != NSTIME_MIN;
 }
 
-static void date_list(struct list *list, nstime begin)
+static void date_list(struct packet_list *list, nstime begin)
 {
 	for (size_t n = list->told; n < list->count; n++) {
 		struct packet *rec = &list->items[n].rec;
@@ -191,13 +191,13 @@ static bool was_full(uint64_t bytes)
  * A ring that was overwritten since the turn before: its oldest packet stands behind the hole.
  * `all`: the events of all rings are.
  */
-static void mark_hole(struct list *list, bool all)
+static void mark_hole(struct packet_list *list, bool all)
 {
 	struct packet *oldest = NULL;
 	uint64_t bytes = 0;
 
 	for (size_t n = list->told; n < list->count; n++) {
-		struct stored *stored = &list->items[n];
+		struct packet_extents *stored = &list->items[n];
 		if (!is_timed(stored))
 			continue;
 		bytes += stored->rec.len;
@@ -211,7 +211,7 @@ static void mark_hole(struct list *list, bool all)
 }
 
 /* All packets of a turn that grows may change, since what has no time gets the turn's begin. */
-static void open_list(struct list *list)
+static void open_list(struct packet_list *list)
 {
 	for (size_t n = list->told; n < list->count; n++)
 		list->items[n].rec.flags |= PACKET_OPEN;

@@ -35,8 +35,8 @@ struct edges {
 	size_t count, capacity;
 };
 
-static void add(struct sel4_lanes *lanes, struct edges *edges, size_t at,
-		const struct sel4_record *record)
+static void add_edges(struct sel4_lanes *lanes, struct edges *edges, size_t at,
+		      const struct sel4_record *record)
 {
 	uint32_t order = (uint32_t)edges->count;
 	uint64_t end;
@@ -97,7 +97,7 @@ void sel4_lanes_find(struct sel4_lanes *lanes, const struct sel4_log *log, const
 		if (step != RECORD_GOOD && step != RECORD_EMPTY)
 			break;
 		if (step == RECORD_GOOD)
-			add(lanes, &edges, at, &record);
+			add_edges(lanes, &edges, at, &record);
 	}
 	if (lanes->count)
 		allot(lanes, &edges);

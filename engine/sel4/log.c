@@ -189,7 +189,7 @@ static bool add_classes(struct sel4_log *log, const struct part *part, struct er
 
 /* ---- the part ---- */
 
-static void add_stream(struct sel4_log *log, struct part *part, struct source *source)
+static void add_log_stream(struct sel4_log *log, struct part *part, struct source *source)
 {
 	struct arena *arena = log->trace->arena;
 	struct stream *stream = trace_add_stream(log->trace, part, "kernel");
@@ -266,7 +266,7 @@ bool sel4_open(struct trace *trace, const char *path, const char *settings, enum
 	part->identity[1] = log->div ^ (uint64_t)log->record_bytes << 56 ^ (uint64_t)log->x86 << 63;
 	if (!add_classes(log, part, err) || !find_end(log, source, err))
 		return false;
-	add_stream(log, part, source);
+	add_log_stream(log, part, source);
 	return true;
 }
 

@@ -16,11 +16,11 @@
 
 enum { PACKET_BYTES = 64 << 10, BLOCK_BYTES = 1 << 20 };
 
-struct scan_state {  /* in scan->priv */
+struct sel4_scan_state { /* in scan->priv */
 	nstime last; /* greatest time so far */
 	bool any;
 };
-_Static_assert(sizeof(struct scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
+_Static_assert(sizeof(struct sel4_scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
 
 /* One record, which begins at `offset` of the file, and where it is in time. */
 static enum record_step timed_record(const struct sel4_log *log, const struct sel4_clock *clock,
@@ -125,7 +125,7 @@ static enum step scan_next(const struct stream *stream, struct scan *scan, struc
 {
 	uint64_t size = source_size(stream->sources[0]);
 	struct scanned run = {0};
-	struct scan_state state;
+	struct sel4_scan_state state;
 	struct block block;
 	bool last;
 
@@ -168,7 +168,7 @@ static enum step scan_next(const struct stream *stream, struct scan *scan, struc
 /* ---- decoding ---- */
 
 /* What a decoder has beside. */
-struct records {
+struct sel4_records {
 	const struct sel4_log *log;
 	struct sel4_clock clock;
 	bool last;               /* the file ends with the packet */
@@ -180,8 +180,9 @@ struct records {
 static struct decoder *decoder_new(const struct stream *stream)
 {
 	const struct sel4_log *log = sel4_log_of(stream);
-	struct decoder *d = block_decoder_new(stream, log->greatest_slots, sizeof(struct records));
-	struct records *records = d->own;
+	struct decoder *d =
+		block_decoder_new(stream, log->greatest_slots, sizeof(struct sel4_records));
+	struct sel4_records *records = d->own;
 
 	records->log = log;
 	sel4_clock_of(stream, &records->clock);
@@ -190,7 +191,7 @@ static struct decoder *decoder_new(const struct stream *stream)
 
 static void decoder_free(struct decoder *d)
 {
-	struct records *records = d ? d->own : NULL;
+	struct sel4_records *records = d ? d->own : NULL;
 
 	if (records)
 		sel4_lanes_release(&records->lanes);
@@ -199,7 +200,7 @@ static void decoder_free(struct decoder *d)
 
 static bool decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
 {
-	struct records *records = d->own;
+	struct sel4_records *records = d->own;
 
 	records->inside = records->has_lanes = false;
 	if (!block_decoder_open(d, info, err))
@@ -231,7 +232,7 @@ static void put_head(struct decoder *d, struct batch *b, const struct sel4_recor
 
 static bool heads(struct decoder *d, struct batch *b, struct error *err)
 {
-	struct records *records = d->own;
+	struct sel4_records *records = d->own;
 	const char *why = "it goes on behind the packet";
 	struct sel4_record record;
 	enum record_step step;
@@ -268,7 +269,7 @@ static enum step decoder_next(struct decoder *d, struct batch *b, struct error *
 
 static void decoder_mark(const struct decoder *d, struct mark *mark)
 {
-	const struct records *records = d->own;
+	const struct sel4_records *records = d->own;
 
 	block_decoder_mark(d, mark);
 	mark->more[0] = records->inside;
@@ -276,7 +277,7 @@ static void decoder_mark(const struct decoder *d, struct mark *mark)
 
 static void decoder_seek(struct decoder *d, const struct mark *mark)
 {
-	struct records *records = d->own;
+	struct sel4_records *records = d->own;
 
 	block_decoder_seek(d, mark);
 	records->inside = mark->more[0];
@@ -322,16 +323,16 @@ static void put_exit(const struct sel4_record *record, uint32_t lane, struct slo
 }
 
 /* The record of an event. */
-struct found {
+struct found_record {
 	struct sel4_record record;
 	size_t at, bytes; /* in the block */
 	bool is_exit;     /* the event is its exit */
 };
 
 static bool find_record(const struct decoder *d, const struct batch *b, uint32_t i,
-			struct found *out)
+			struct found_record *out)
 {
-	const struct records *records = d->own;
+	const struct sel4_records *records = d->own;
 	const char *why;
 
 	out->at = (size_t)(b->at[i] / 8);
@@ -348,8 +349,8 @@ static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i,
 			   struct error *err)
 {
 	const struct event_class *class = sel4_log_of(d->stream)->trace->classes[b->class_index[i]];
-	struct records *records = d->own;
-	struct found found;
+	struct sel4_records *records = d->own;
+	struct found_record found;
 
 	if (!find_record(d, b, i, &found))
 		return error_set(err, ERR_FORMAT, "%s: the record cannot be found again",
@@ -376,7 +377,7 @@ static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i,
 static uint64_t event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 {
 	const struct sel4_log *log = sel4_log_of(d->stream);
-	struct found found;
+	struct found_record found;
 
 	if (!find_record(d, b, i, &found))
 		return 0;

@@ -141,9 +141,9 @@ static struct object *jit_of(struct part_symbols *part, int64_t pid)
 
 static void tell_map(struct part_symbols *part, const struct map_event *event)
 {
-	struct range range = {.start = event->start,
-			      .end = event->start + event->len,
-			      .file_offset = event->file_offset};
+	struct mapped_range range = {.start = event->start,
+				     .end = event->start + event->len,
+				     .file_offset = event->file_offset};
 	struct build_id id = {0};
 
 	if (!event->name || !event->len)
@@ -165,7 +165,7 @@ static void tell_map(struct part_symbols *part, const struct map_event *event)
 	spaces_map(part->spaces, event->t, event->pid, &range);
 }
 
-static void tell(void *arg, const struct map_event *event)
+static void tell_part(void *arg, const struct map_event *event)
 {
 	struct part_symbols *part = arg;
 
@@ -201,10 +201,10 @@ static void tell_segments(struct part_symbols *part, nstime t, int64_t pid,
 {
 	for (size_t i = 0; i < elf->nloads; i++) {
 		const struct unwind_load *load = &elf->loads[i];
-		struct range range = {.start = load->address + bias,
-				      .end = load->address + bias + load->size,
-				      .file_offset = load->offset,
-				      .object = object};
+		struct mapped_range range = {.start = load->address + bias,
+					     .end = load->address + bias + load->size,
+					     .file_offset = load->offset,
+					     .object = object};
 		if (range.end > range.start)
 			spaces_map(part->spaces, t, pid, &range);
 	}
@@ -241,7 +241,7 @@ static void gather(struct symbols *symbols)
 		own->spaces = spaces_new();
 		own->kernel = kernel_new(part, &symbols->objects);
 		own->objects = &symbols->objects;
-		if (part->reader->maps && !part->reader->maps->all(part, tell, own, &err))
+		if (part->reader->maps && !part->reader->maps->all(part, tell_part, own, &err))
 			notice(&trace->notices, NOTICE_WARNING, "%s: symbols: maps end early: %s",
 			       part->path, err.text);
 		if (!part->reader->maps && symbols->program)
@@ -259,7 +259,7 @@ static const char *last_name(const char *path)
 }
 
 /* Where the file is to be looked for: as the trace says, or where somebody has said. */
-static const char *place_of(const struct symbols *symbols, const char *path)
+static const char *searched_path(const struct symbols *symbols, const char *path)
 {
 	bool same = symbols->program && !strcmp(last_name(symbols->program), last_name(path));
 
@@ -275,7 +275,7 @@ static bool is_that_file(const struct unwind_tables *elf, const struct build_id 
 
 void symbols_tell_loaded(struct symbols *symbols, uint32_t part, const struct loaded_file *loaded)
 {
-	const char *file = place_of(symbols, loaded->path);
+	const char *file = searched_path(symbols, loaded->path);
 	struct unwind_tables *elf = unwind_tables_new(file);
 	struct build_id id = {0};
 	uint64_t first = UINT64_MAX;
@@ -308,10 +308,10 @@ bool symbols_has_loaded(const struct symbols *symbols)
 /* Asking -------------------------------------------------------------------------------------- */
 
 /* Borrowed until the next question. */
-static const struct symbol *find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid,
-				 bool kernel, uint64_t address, unsigned want)
+static const struct symbol *find_symbol(struct symbols *symbols, uint32_t part, nstime t,
+					int64_t pid, bool kernel, uint64_t address, unsigned want)
 {
-	const struct range *range = NULL;
+	const struct mapped_range *range = NULL;
 
 	if (!symbols->parts)
 		gather(symbols);
@@ -334,7 +334,7 @@ bool symbols_find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid,
 {
 	*out = (struct symbol){.file_offset = address};
 	if (part < symbols->trace->nparts)
-		*out = *find(symbols, part, t, pid, kernel, address, want);
+		*out = *find_symbol(symbols, part, t, pid, kernel, address, want);
 	return out->object || out->function;
 }
 
@@ -523,8 +523,8 @@ const struct symbol *symbols_address(struct symbols *symbols, nstime t, const st
 		symbols->other = (struct symbol){.file_offset = *address};
 		return &symbols->other;
 	}
-	return find(symbols, fields->class->part, t, pid_of(fields, places), whose == WHOSE_KERNEL,
-		    *address, want);
+	return find_symbol(symbols, fields->class->part, t, pid_of(fields, places),
+			   whose == WHOSE_KERNEL, *address, want);
 }
 
 static struct frame *add_frame(struct symbols *symbols, size_t count, uint64_t address, bool kernel)
@@ -598,7 +598,7 @@ static size_t add_inlined(struct symbols *symbols, nstime t, int64_t pid,
 			  const struct fields *fields, size_t count)
 {
 	struct frame first = symbols->frames[count - 1];
-	const struct range *range =
+	const struct mapped_range *range =
 		spaces_find(symbols->parts[fields->class->part].spaces, t, pid, first.address);
 	const char *const *names;
 	size_t n = object_inlined(&symbols->objects, range->object, &first.symbol, &names);
@@ -809,7 +809,7 @@ size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fi
 
 /* Variables ----------------------------------------------------------------------------------- */
 
-struct naming { /* of addresses in values */
+struct frame_naming { /* of addresses in values */
 	struct symbols *symbols;
 	uint32_t part;
 	nstime t;
@@ -817,9 +817,9 @@ struct naming { /* of addresses in values */
 
 static void add_place_name(const void *arg, uint64_t address, struct buf *out)
 {
-	const struct naming *naming = arg;
-	const struct symbol *symbol =
-		find(naming->symbols, naming->part, naming->t, SYMBOLS_PROGRAM, false, address, 0);
+	const struct frame_naming *naming = arg;
+	const struct symbol *symbol = find_symbol(naming->symbols, naming->part, naming->t,
+						  SYMBOLS_PROGRAM, false, address, 0);
 
 	if (symbol->function && symbol->offset)
 		buf_printf(out, " <%s+%" PRIu64 ">", symbol->function, symbol->offset);
@@ -903,10 +903,10 @@ size_t symbols_variables(struct symbols *symbols, nstime t, const struct fields 
 			 const struct variable **out)
 {
 	const struct class_places *places = places_of(symbols, fields->class);
-	struct naming naming = {symbols, fields->class->part, t};
+	struct frame_naming naming = {symbols, fields->class->part, t};
 	struct collected collected = {.arg = &naming, .name = add_place_name};
 	const struct part *part = symbols->trace->parts[fields->class->part];
-	const struct range *range;
+	const struct mapped_range *range;
 	struct code_place place;
 
 	*out = NULL;

@@ -24,7 +24,7 @@ struct object {
 };
 
 /* A symbol of a file that was found lately. */
-struct found {
+struct found_symbol {
 	const struct object *object; /* NULL: not in use */
 	unsigned want;
 	struct symbol symbol;
@@ -34,8 +34,8 @@ struct objects {
 	struct arena *arena;
 	const char *cache; /* folder, NULL none */
 	struct object *hash[256];
-	struct memo memo;    /* the kernel's */
-	struct found *found; /* NULL until the first question */
+	struct symbol_memo memo;    /* the kernel's */
+	struct found_symbol *found; /* NULL until the first question */
 };
 
 void objects_release(struct objects *objects);
@@ -59,7 +59,7 @@ bool object_code_place(struct objects *objects, struct object *object, uint64_t 
 
 /* symbols_space.c: address spaces in time ----------------------------------------------------- */
 
-struct range {
+struct mapped_range {
 	uint64_t start, end;  /* half-open, end not 0 */
 	uint64_t file_offset; /* of start */
 	struct object *object;
@@ -70,14 +70,15 @@ struct spaces;
 struct spaces *spaces_new(void);
 void spaces_free(struct spaces *spaces);
 /* Changes are told in order of time. */
-void spaces_map(struct spaces *spaces, nstime t, int64_t pid, const struct range *range);
+void spaces_map(struct spaces *spaces, nstime t, int64_t pid, const struct mapped_range *range);
 void spaces_unmap(struct spaces *spaces, nstime t, int64_t pid, uint64_t start, uint64_t end);
 void spaces_fork(struct spaces *spaces, nstime t, int64_t pid, int64_t parent);
 /* A mapping stays until a new one covers it, or until the next exec. */
 void spaces_exec(struct spaces *spaces, nstime t, int64_t pid);
 /* What is at the address at t, after all changes of t; borrowed until the next call. NULL: nothing.
  */
-const struct range *spaces_find(struct spaces *spaces, nstime t, int64_t pid, uint64_t address);
+const struct mapped_range *spaces_find(struct spaces *spaces, nstime t, int64_t pid,
+				       uint64_t address);
 
 /* symbols_unwind.c: callers from registers and stack ------------------------------------------ */
 

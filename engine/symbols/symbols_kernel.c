@@ -96,7 +96,7 @@ void kernel_free(struct kernel *kernel)
 
 static void tell_symbol(struct kernel *kernel, const struct map_event *event)
 {
-	struct range range = {.start = event->start, .end = event->start + event->len};
+	struct mapped_range range = {.start = event->start, .end = event->start + event->len};
 
 	if (!event->name || !*event->name)
 		return;
@@ -107,7 +107,8 @@ static void tell_symbol(struct kernel *kernel, const struct map_event *event)
 		return;
 	}
 	if (!event->len) { /* gone: its length is not told again */
-		const struct range *old = spaces_find(kernel->changes, event->t, 0, event->start);
+		const struct mapped_range *old =
+			spaces_find(kernel->changes, event->t, 0, event->start);
 		if (old)
 			spaces_unmap(kernel->changes, event->t, 0, old->start, old->end);
 		return;
@@ -135,7 +136,7 @@ static void shown_map(const char *name, struct buf *out)
 static void tell_map(struct kernel *kernel, const struct map_event *event)
 {
 	static const size_t prefix = sizeof kernel_name - 1;
-	struct range range = {.start = event->start, .end = event->start + event->len};
+	struct mapped_range range = {.start = event->start, .end = event->start + event->len};
 	struct buf name = {0};
 
 	if (!event->name)
@@ -410,7 +411,7 @@ static bool find_in(struct kernel *kernel, struct named_table *named, uint64_t a
 
 bool kernel_find(struct kernel *kernel, nstime t, uint64_t address, struct symbol *out)
 {
-	const struct range *range;
+	const struct mapped_range *range;
 
 	if (!kernel->made) {
 		kernel->made = true;

@@ -86,18 +86,18 @@ struct object *objects_get(struct objects *objects, const char *name, const stru
 
 /* Finding files ------------------------------------------------------------------------------- */
 
-struct place { /* an opened file */
+struct symbol_file { /* an opened file */
 	int fd;
 	char *path;
 	struct stat st;
 };
 
-static void place_close(struct place *place)
+static void place_close(struct symbol_file *place)
 {
 	if (place->fd >= 0)
 		close(place->fd);
 	mem_free(place->path);
-	*place = (struct place){.fd = -1};
+	*place = (struct symbol_file){.fd = -1};
 }
 
 static bool place_open(struct place *place, const char *path)
@@ -112,7 +112,7 @@ static bool place_open(struct place *place, const char *path)
 }
 
 /* As place_open(), when the file has that build id, or when none is known. */
-static bool place_try(struct place *place, const char *path, const struct build_id *id)
+static bool place_try(struct symbol_file *place, const char *path, const struct build_id *id)
 {
 	struct build_id its;
 
@@ -125,7 +125,7 @@ static bool place_try(struct place *place, const char *path, const struct build_
 }
 
 /* ~/.debug/.build-id/ab/cdef.../WHAT */
-static bool kept_by_perf(struct place *place, const struct build_id *id, const char *what)
+static bool kept_by_perf(struct symbol_file *place, const struct build_id *id, const char *what)
 {
 	char text[2 * BUILD_ID_MAX + 1];
 	const char *home = getenv("HOME");
@@ -141,7 +141,7 @@ static bool kept_by_perf(struct place *place, const struct build_id *id, const c
 	return found;
 }
 
-static void find_runtime(const struct object *object, struct place *out)
+static void find_runtime(const struct object *object, struct symbol_file *out)
 {
 	if (object->name[0] == '/' && place_try(out, object->name, &object->id))
 		return;
@@ -151,7 +151,7 @@ static void find_runtime(const struct object *object, struct place *out)
 }
 
 /* A file that was found is good for something only with a full table. */
-static bool with_symtab(struct place *out, bool found)
+static bool with_symtab(struct symbol_file *out, bool found)
 {
 	if (found && !elf_has_symtab(out->fd)) {
 		place_close(out);
@@ -160,7 +160,7 @@ static bool with_symtab(struct place *out, bool found)
 	return found;
 }
 
-static bool try_debug(struct place *out, struct buf *path, const struct build_id *id)
+static bool try_debug(struct symbol_file *out, struct buf *path, const struct build_id *id)
 {
 	bool found = with_symtab(out, place_try(out, buf_text(path), id));
 
@@ -168,8 +168,8 @@ static bool try_debug(struct place *out, struct buf *path, const struct build_id
 	return found;
 }
 
-static bool by_link(const struct object *object, const struct place *runtime,
-		    const struct build_id *id, struct place *out)
+static bool by_link(const struct object *object, const struct symbol_file *runtime,
+		    const struct build_id *id, struct symbol_file *out)
 {
 	char *link = runtime->fd >= 0 ? elf_debug_link(runtime->fd) : NULL;
 	const char *slash = strrchr(object->name, '/');
@@ -192,7 +192,8 @@ static bool by_link(const struct object *object, const struct place *runtime,
 	return found;
 }
 
-static bool by_place(const struct object *object, const struct build_id *id, struct place *out)
+static bool by_place(const struct object *object, const struct build_id *id,
+		     struct symbol_file *out)
 {
 	char text[2 * BUILD_ID_MAX + 1];
 	struct buf path = {0};
@@ -214,8 +215,8 @@ static bool by_place(const struct object *object, const struct build_id *id, str
 	return found;
 }
 
-static void find_debug(const struct object *object, const struct place *runtime,
-		       const struct build_id *id, struct place *out)
+static void find_debug(const struct object *object, const struct symbol_file *runtime,
+		       const struct build_id *id, struct symbol_file *out)
 {
 	if (by_link(object, runtime, id, out))
 		return;
@@ -227,9 +228,9 @@ static void find_debug(const struct object *object, const struct place *runtime,
 
 /* Loading ------------------------------------------------------------------------------------- */
 
-static uint64_t stamp_of(const struct place *debug, const struct place *runtime)
+static uint64_t stamp_of(const struct symbol_file *debug, const struct symbol_file *runtime)
 {
-	const struct place *both[] = {debug, runtime};
+	const struct symbol_file *both[] = {debug, runtime};
 	struct buf text = {0};
 	uint64_t stamp;
 
@@ -273,7 +274,8 @@ static bool running_vdso(const struct object *object, struct raw_symbols *out)
 }
 
 static void make_table(struct objects *objects, struct object *object, const struct buf *name,
-		       uint64_t stamp, const struct place *debug, const struct place *runtime)
+		       uint64_t stamp, const struct symbol_file *debug,
+		       const struct symbol_file *runtime)
 {
 	struct raw_symbols raw = {0};
 
@@ -289,7 +291,7 @@ static void make_table(struct objects *objects, struct object *object, const str
 
 static void load_file(struct objects *objects, struct object *object)
 {
-	struct place runtime = {.fd = -1}, debug = {.fd = -1};
+	struct symbol_file runtime = {.fd = -1}, debug = {.fd = -1};
 	struct build_id id = object->id;
 	struct buf name = {0};
 	uint64_t stamp = 0;
@@ -315,7 +317,7 @@ static void load_file(struct objects *objects, struct object *object)
 /* Lines of "START SIZE name" in hex, which programs with a compiler of their own write. */
 static void load_map_file(struct object *object)
 {
-	struct place place = {.fd = -1};
+	struct symbol_file place = {.fd = -1};
 	struct raw_symbols raw = {0};
 	char *line = NULL;
 	size_t room = 0;
@@ -386,7 +388,7 @@ static struct line_reader *lines_of(struct object *object)
 	return object->lines;
 }
 
-static void add_line(struct object *object, struct symbol *out)
+static void add_source_line(struct object *object, struct symbol *out)
 {
 	struct line_reader *lines = lines_of(object);
 
@@ -394,8 +396,8 @@ static void add_line(struct object *object, struct symbol *out)
 		line_reader_find(lines, out->file_offset, &out->file, &out->line);
 }
 
-static void look(struct objects *objects, struct object *object, uint64_t at, unsigned want,
-		 struct symbol *out)
+static void describe_symbol(struct objects *objects, struct object *object, uint64_t at,
+			    unsigned want, struct symbol *out)
 {
 	uint64_t index;
 
@@ -403,7 +405,7 @@ static void look(struct objects *objects, struct object *object, uint64_t at, un
 		load(objects, object);
 	*out = (struct symbol){.object = object->name, .file_offset = at};
 	if (want & SYMBOLS_LINES)
-		add_line(object, out);
+		add_source_line(object, out);
 	if (!symbol_table_find(&object->table, at, &index))
 		return;
 	out->function = shown_name(objects, object, index);
@@ -419,9 +421,9 @@ const struct symbol *object_find(struct objects *objects, struct object *object,
 
 	if (!objects->found)
 		objects->found = mem_new_array(1 << FOUND_BITS, sizeof *objects->found);
-	struct found *found = &objects->found[hash >> (64 - FOUND_BITS)];
+	struct found_symbol *found = &objects->found[hash >> (64 - FOUND_BITS)];
 	if (found->object != object || found->symbol.file_offset != at || found->want != want) {
-		look(objects, object, at, want, &found->symbol);
+		describe_symbol(objects, object, at, want, &found->symbol);
 		found->object = object;
 		found->want = want;
 	}

@@ -20,8 +20,8 @@
 
 #include <string.h>
 
-struct ranges {
-	struct range *items;
+struct mapped_ranges {
+	struct mapped_range *items;
 	size_t count, capacity;
 };
 
@@ -31,13 +31,13 @@ enum change_kind { CHANGE_MAP, CHANGE_UNMAP, CHANGE_EXEC, CHANGE_FORK };
  * Busy machines map millions of times, the same files at the same addresses: 16 bytes each, and
  * what differs once.
  */
-struct change {
+struct space_change {
 	nstime t;
 	uint32_t from;      /* the latest fork at or before it, which forgets all before; NO_FORK */
 	uint32_t kind : 2;  /* enum change_kind */
 	uint32_t what : 30; /* MAP, UNMAP: of the known; FORK: 1 + of the kept, 0 nothing */
 };
-_Static_assert(sizeof(struct change) == 16, "there are millions of them");
+_Static_assert(sizeof(struct space_change) == 16, "there are millions of them");
 
 enum { WHAT_MOST = (1 << 30) - 1, HASH = 1024, NEAR_CHANGES = 16 };
 #define NO_FORK UINT32_MAX
@@ -45,10 +45,10 @@ enum { WHAT_MOST = (1 << 30) - 1, HASH = 1024, NEAR_CHANGES = 16 };
 struct space {
 	int64_t pid;
 	struct space *next; /* of the same hash */
-	struct change *changes;
+	struct space_change *changes;
 	size_t count, capacity;
 	size_t applied;
-	struct ranges now;
+	struct mapped_ranges now;
 	size_t found; /* in `now`, the range that was asked for last... */
 	size_t held;  /* ...which stands through all changes up to here, too; at least `applied` */
 	nstime begin, end; /* from change `held` - 1 to change `held` */
@@ -59,9 +59,9 @@ struct spaces {
 	struct arena *arena;
 	struct space *hash[HASH];
 	struct space *latest;  /* that was asked for; NULL: none */
-	struct ranges known;   /* all that were ever mapped, each once */
+	struct mapped_ranges known; /* all that were ever mapped, each once */
 	struct hash_index known_index;
-	struct ranges *kept; /* all frozen ones, each once */
+	struct mapped_ranges *kept; /* all frozen ones, each once */
 	size_t nkept, kept_capacity;
 	struct hash_index kept_index;
 };
@@ -93,7 +93,7 @@ void spaces_free(struct spaces *spaces)
 	mem_free(spaces);
 }
 
-static struct space *find(struct spaces *spaces, int64_t pid)
+static struct space *find_space(struct spaces *spaces, int64_t pid)
 {
 	struct space *space = spaces->latest;
 
@@ -108,7 +108,7 @@ static struct space *find(struct spaces *spaces, int64_t pid)
 
 static struct space *get(struct spaces *spaces, int64_t pid)
 {
-	struct space *space = find(spaces, pid);
+	struct space *space = find_space(spaces, pid);
 	struct space **head = &spaces->hash[(uint64_t)pid % HASH];
 
 	if (space)
@@ -123,9 +123,9 @@ static struct space *get(struct spaces *spaces, int64_t pid)
 /* Ranges -------------------------------------------------------------------------------------- */
 
 /* The first range that ends after the address; no branch depends on where that is. */
-static size_t first_after(const struct ranges *ranges, uint64_t address)
+static size_t first_after(const struct mapped_ranges *ranges, uint64_t address)
 {
-	const struct range *low = ranges->items;
+	const struct mapped_range *low = ranges->items;
 	size_t count = ranges->count;
 
 	if (!count)
@@ -138,7 +138,7 @@ static size_t first_after(const struct ranges *ranges, uint64_t address)
 	return (size_t)(low - ranges->items) + (low->end <= address);
 }
 
-static void insert(struct ranges *ranges, size_t at, const struct range *range)
+static void insert(struct mapped_ranges *ranges, size_t at, const struct mapped_range *range)
 {
 	ranges->items =
 		mem_grow(ranges->items, ranges->count, &ranges->capacity, sizeof *ranges->items);
@@ -149,14 +149,14 @@ static void insert(struct ranges *ranges, size_t at, const struct range *range)
 }
 
 /* Takes [start, end) out; returns where a range that begins at `start` goes. */
-static size_t cut(struct ranges *ranges, uint64_t start, uint64_t end)
+static size_t cut(struct mapped_ranges *ranges, uint64_t start, uint64_t end)
 {
 	size_t at = first_after(ranges, start), last;
 
 	if (at == ranges->count)
 		return at; /* beyond all */
 	if (ranges->items[at].start < start) {
-		struct range right = ranges->items[at];
+		struct mapped_range right = ranges->items[at];
 		ranges->items[at].end = start;
 		at++;
 		if (right.end > end) {
@@ -172,14 +172,14 @@ static size_t cut(struct ranges *ranges, uint64_t start, uint64_t end)
 		(ranges->count - last) * sizeof *ranges->items);
 	ranges->count -= last - at;
 	if (at < ranges->count && ranges->items[at].start < end) {
-		struct range *rest = &ranges->items[at];
+		struct mapped_range *rest = &ranges->items[at];
 		rest->file_offset += end - rest->start;
 		rest->start = end;
 	}
 	return at;
 }
 
-static void copy(struct ranges *to, const struct ranges *from)
+static void copy(struct mapped_ranges *to, const struct mapped_ranges *from)
 {
 	to->count = 0;
 	if (!from || !from->count)
@@ -192,7 +192,7 @@ static void copy(struct ranges *to, const struct ranges *from)
 	to->count = from->count;
 }
 
-static void grow_old(struct ranges *ranges)
+static void grow_old(struct mapped_ranges *ranges)
 {
 	size_t kept = 0;
 
@@ -206,9 +206,10 @@ static void grow_old(struct ranges *ranges)
 
 /* Changes ------------------------------------------------------------------------------------- */
 
-static void apply(const struct spaces *spaces, struct ranges *ranges, const struct change *change)
+static void apply(const struct spaces *spaces, struct mapped_ranges *ranges,
+		  const struct space_change *change)
 {
-	const struct range *range = &spaces->known.items[change->what];
+	const struct mapped_range *range = &spaces->known.items[change->what];
 
 	switch ((enum change_kind)change->kind) {
 	case CHANGE_MAP:
@@ -247,23 +248,23 @@ static void turn(const struct spaces *spaces, struct space *space, size_t n)
 	hold(space, n);
 }
 
-static uint64_t hash_of(const struct range *range)
+static uint64_t hash_of(const struct mapped_range *range)
 {
 	uint64_t hash = hash_number(range->start ^ range->file_offset << 20);
 
 	return hash_number(hash_number(hash ^ range->end) ^ (uintptr_t)range->object);
 }
 
-static bool same_range(const struct range *a, const struct range *b)
+static bool same_range(const struct mapped_range *a, const struct mapped_range *b)
 {
 	return a->start == b->start && a->end == b->end && a->file_offset == b->file_offset &&
 	       a->object == b->object;
 }
 
 /* False: too many differ. */
-static bool know(struct spaces *spaces, const struct range *range, uint32_t *what)
+static bool know(struct spaces *spaces, const struct mapped_range *range, uint32_t *what)
 {
-	struct ranges *known = &spaces->known;
+	struct mapped_ranges *known = &spaces->known;
 	uint64_t hash = hash_of(range);
 
 	*what = hash_index_find(&spaces->known_index, hash, i, same_range(&known->items[i], range));
@@ -276,14 +277,14 @@ static bool know(struct spaces *spaces, const struct range *range, uint32_t *wha
 	return true;
 }
 
-static void add(struct space *space, nstime t, enum change_kind kind, uint32_t what)
+static void add_change(struct space *space, nstime t, enum change_kind kind, uint32_t what)
 {
 	uint32_t at = (uint32_t)space->count;
 
 	if (at == NO_FORK)
 		return; /* more than four thousand million of one process */
-	struct change *added = mem_push(space->changes, space->count, space->capacity);
-	*added = (struct change){.t = t, .kind = kind & 3, .what = what & WHAT_MOST};
+	struct space_change *added = mem_push(space->changes, space->count, space->capacity);
+	*added = (struct space_change){.t = t, .kind = kind & 3, .what = what & WHAT_MOST};
 	if (kind == CHANGE_FORK)
 		added->from = at;
 	else
@@ -294,29 +295,29 @@ static void add(struct space *space, nstime t, enum change_kind kind, uint32_t w
 	space->end = space->begin;
 }
 
-void spaces_map(struct spaces *spaces, nstime t, int64_t pid, const struct range *range)
+void spaces_map(struct spaces *spaces, nstime t, int64_t pid, const struct mapped_range *range)
 {
 	uint32_t what;
 
 	if (range->end > range->start && know(spaces, range, &what))
-		add(get(spaces, pid), t, CHANGE_MAP, what);
+		add_change(get(spaces, pid), t, CHANGE_MAP, what);
 }
 
 void spaces_unmap(struct spaces *spaces, nstime t, int64_t pid, uint64_t start, uint64_t end)
 {
-	const struct range range = {.start = start, .end = end};
+	const struct mapped_range range = {.start = start, .end = end};
 	uint32_t what;
 
 	if (end > start && know(spaces, &range, &what))
-		add(get(spaces, pid), t, CHANGE_UNMAP, what);
+		add_change(get(spaces, pid), t, CHANGE_UNMAP, what);
 }
 
 void spaces_exec(struct spaces *spaces, nstime t, int64_t pid)
 {
-	add(get(spaces, pid), t, CHANGE_EXEC, 0);
+	add_change(get(spaces, pid), t, CHANGE_EXEC, 0);
 }
 
-static bool same_ranges(const struct ranges *a, const struct ranges *b)
+static bool same_ranges(const struct mapped_ranges *a, const struct mapped_ranges *b)
 {
 	return a->count == b->count && !memcmp(a->items, b->items, a->count * sizeof *a->items);
 }
@@ -333,8 +334,9 @@ static uint32_t freeze(struct spaces *spaces, struct space *space)
 	uint32_t at = hash_index_find(&spaces->kept_index, hash, i,
 				      same_ranges(&spaces->kept[i], &space->now));
 	if (at == HASH_INDEX_NONE) {
-		struct ranges *kept = mem_push(spaces->kept, spaces->nkept, spaces->kept_capacity);
-		*kept = (struct ranges){0};
+		struct mapped_ranges *kept =
+			mem_push(spaces->kept, spaces->nkept, spaces->kept_capacity);
+		*kept = (struct mapped_ranges){0};
 		copy(kept, &space->now);
 		at = hash_index_add(&spaces->kept_index, hash, spaces->nkept - 1);
 	}
@@ -344,10 +346,10 @@ static uint32_t freeze(struct spaces *spaces, struct space *space)
 
 void spaces_fork(struct spaces *spaces, nstime t, int64_t pid, int64_t parent)
 {
-	struct space *from = find(spaces, parent);
+	struct space *from = find_space(spaces, parent);
 
 	if (pid != parent) /* else a thread */
-		add(get(spaces, pid), t, CHANGE_FORK, from ? freeze(spaces, from) : 0);
+		add_change(get(spaces, pid), t, CHANGE_FORK, from ? freeze(spaces, from) : 0);
 }
 
 /* Asking -------------------------------------------------------------------------------------- */
@@ -367,10 +369,10 @@ static size_t changes_until(const struct space *space, nstime t)
 }
 
 /* No matter which the change is of those that follow `applied`. */
-static bool leaves(const struct spaces *spaces, const struct change *change,
-		   const struct range *range)
+static bool leaves(const struct spaces *spaces, const struct space_change *change,
+		   const struct mapped_range *range)
 {
-	const struct range *changed = &spaces->known.items[change->what];
+	const struct mapped_range *changed = &spaces->known.items[change->what];
 
 	return change->kind <= CHANGE_UNMAP &&
 	       (changed->end <= range->start || changed->start >= range->end);
@@ -380,7 +382,7 @@ static bool is_in(const struct space *space, uint64_t address)
 {
 	if (space->found >= space->now.count)
 		return false;
-	const struct range *range = &space->now.items[space->found];
+	const struct mapped_range *range = &space->now.items[space->found];
 	return address - range->start < range->end - range->start;
 }
 
@@ -401,8 +403,8 @@ static bool holds(const struct spaces *spaces, struct space *space, size_t n, ui
 	return held >= n;
 }
 
-static const struct range *find_after(const struct spaces *spaces, struct space *space, size_t n,
-				      uint64_t address)
+static const struct mapped_range *find_after(const struct spaces *spaces, struct space *space,
+					     size_t n, uint64_t address)
 {
 	if (!holds(spaces, space, n, address)) {
 		turn(spaces, space, n);
@@ -414,9 +416,10 @@ static const struct range *find_after(const struct spaces *spaces, struct space 
 	return &space->now.items[space->found];
 }
 
-const struct range *spaces_find(struct spaces *spaces, nstime t, int64_t pid, uint64_t address)
+const struct mapped_range *spaces_find(struct spaces *spaces, nstime t, int64_t pid,
+				       uint64_t address)
 {
-	struct space *space = find(spaces, pid);
+	struct space *space = find_space(spaces, pid);
 
 	if (!space)
 		return NULL;

@@ -18,7 +18,7 @@ struct text_names {
 	struct kernel *kernel; /* NULL until the first address */
 };
 
-static void tell(void *arg, const struct map_event *event)
+static void tell_kernel_map(void *arg, const struct map_event *event)
 {
 	if (event->kind == MAP_KERNEL_SYMBOL || event->pid == -1)
 		kernel_tell(arg, event);
@@ -31,11 +31,11 @@ static struct kernel *gather(struct text_names *names)
 	struct error ignored; /* decoding the events reports it */
 
 	if (maps && maps->first)
-		MAY_FAIL(maps->first(names->part, tell, kernel, &ignored));
+		MAY_FAIL(maps->first(names->part, tell_kernel_map, kernel, &ignored));
 	return kernel;
 }
 
-static const char *name_of(void *arg, uint64_t address, uint64_t *start)
+static const char *kernel_name(void *arg, uint64_t address, uint64_t *start)
 {
 	struct text_names *names = arg;
 	struct symbol symbol = {0};
@@ -63,7 +63,7 @@ struct text_names *text_names_new(struct part *part, const char *cache)
 	names->objects.arena = arena_new();
 	names->objects.cache = cache;
 	pthread_mutex_init(&names->lock, NULL);
-	text->set_resolver(part, name_of, names);
+	text->set_resolver(part, kernel_name, names);
 	return names;
 }
 

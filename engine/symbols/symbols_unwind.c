@@ -48,7 +48,7 @@ static enum reading read_memory(const struct unwinding *in, uint64_t address, ui
 {
 	const struct user_stack *stack = in->stack;
 	uint64_t into = address - stack->pointer;
-	const struct range *range;
+	const struct mapped_range *range;
 
 	*out = 0;
 	if (address > UINT64_MAX - 8)
@@ -163,7 +163,7 @@ static bool restore_registers(struct unwinding *in, Dwarf_Frame *frame)
 /* The tables are read where they are mapped. */
 static bool is_mapped(const struct unwinding *in, const struct object *object, uint64_t address)
 {
-	const struct range *range = spaces_find(in->spaces, in->t, in->pid, address);
+	const struct mapped_range *range = spaces_find(in->spaces, in->t, in->pid, address);
 
 	return range && range->object == object;
 }
@@ -171,7 +171,7 @@ static bool is_mapped(const struct unwinding *in, const struct object *object, u
 static enum stepping find_rules(struct unwinding *in, Dwarf_Frame **out)
 {
 	uint64_t ip = in->ip - in->after_call, at;
-	const struct range *range = spaces_find(in->spaces, in->t, in->pid, ip);
+	const struct mapped_range *range = spaces_find(in->spaces, in->t, in->pid, ip);
 	const struct unwind_tables *tables;
 	bool has_tables;
 
@@ -255,7 +255,7 @@ static enum stepping step_by_guess(struct unwinding *in)
 /* Asking -------------------------------------------------------------------------------------- */
 
 /* perf's order of registers (asm/perf_regs.h) to that of DWARF (the psABI's). */
-static void begin(struct unwinding *in)
+static void begin_unwinding(struct unwinding *in)
 {
 	static const uint8_t order[REGISTERS] = {0,  3,  2,  1,  4,  5,  6,  7, 12,
 						 13, 14, 15, 16, 17, 18, 19, 8};
@@ -275,7 +275,7 @@ size_t unwind(struct objects *objects, struct spaces *spaces, nstime t, int64_t 
 	if (!room)
 		return 0;
 	in.stack = stack;
-	begin(&in);
+	begin_unwinding(&in);
 	out[n++] = in.ip;
 	while (n < room) {
 		bool is_call = true;

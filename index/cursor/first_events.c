@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-struct found {
+struct first_event {
 	nstime time;
 	bool known;
 };
@@ -17,8 +17,8 @@ struct first_events {
 	struct index *index;
 	uint64_t *telling;
 	pthread_mutex_t lock; /* of what was found */
-	struct found *told;   /* by stream */
-	struct found **of;    /* by stream: by class; NULL: none was asked for */
+	struct first_event *told; /* by stream */
+	struct first_event **of;  /* by stream: by class; NULL: none was asked for */
 };
 
 struct first_events *first_events_new(struct index *index, uint64_t *telling)
@@ -59,8 +59,8 @@ void first_events_forget(struct first_events *firsts)
 }
 
 /* Under the lock. */
-static bool find(struct first_events *firsts, const struct stream *stream, const uint64_t *classes,
-		 struct found *found, struct error *err)
+static bool find_first(struct first_events *firsts, const struct stream *stream,
+		       const uint64_t *classes, struct first_event *found, struct error *err)
 {
 	const struct events_options options = {
 		.begin = NSTIME_MIN, .end = NSTIME_MAX, .classes = classes, .only = stream};
@@ -82,14 +82,14 @@ static bool find(struct first_events *firsts, const struct stream *stream, const
 bool first_events_told(struct first_events *firsts, const struct stream *stream, nstime *out,
 		       struct error *err)
 {
-	struct found *found = &firsts->told[stream->index];
+	struct first_event *found = &firsts->told[stream->index];
 	bool good = true;
 
 	*out = NSTIME_MAX;
 	if (!firsts->telling)
 		return true;
 	pthread_mutex_lock(&firsts->lock);
-	good = find(firsts, stream, firsts->telling, found, err);
+	good = find_first(firsts, stream, firsts->telling, found, err);
 	*out = found->time;
 	pthread_mutex_unlock(&firsts->lock);
 	return good;
@@ -117,14 +117,14 @@ bool first_events_of(struct first_events *firsts, const struct stream *stream, u
 {
 	size_t nclasses = index_trace(firsts->index)->nclasses;
 	uint64_t *classes = bitset_new(nclasses);
-	struct found **of = &firsts->of[stream->index];
+	struct first_event **of = &firsts->of[stream->index];
 	bool good;
 
 	bitset_add(classes, class_index);
 	pthread_mutex_lock(&firsts->lock);
 	if (!*of)
 		*of = mem_new_array(nclasses, sizeof **of);
-	good = find(firsts, stream, classes, &(*of)[class_index], err);
+	good = find_first(firsts, stream, classes, &(*of)[class_index], err);
 	*out = (*of)[class_index].time;
 	pthread_mutex_unlock(&firsts->lock);
 	mem_free(classes);

@@ -53,7 +53,7 @@ struct unsure {
 	const struct stream *stream;
 };
 
-struct ends {
+struct range_ends {
 	bool backward, trusting;
 	bool found;
 	nstime time; /* of the outermost event that is known */
@@ -61,7 +61,7 @@ struct ends {
 	size_t nunsure;
 };
 
-static void note_end(struct ends *ends, nstime time)
+static void note_end(struct range_ends *ends, nstime time)
 {
 	if (!ends->found || (ends->backward ? time > ends->time : time < ends->time))
 		ends->time = time;
@@ -69,7 +69,7 @@ static void note_end(struct ends *ends, nstime time)
 }
 
 /* The first event in either direction that lies outside of what is known. */
-static bool decode_end(struct index *index, const struct stream *stream, struct ends *ends,
+static bool decode_end(struct index *index, const struct stream *stream, struct range_ends *ends,
 		       struct error *err)
 {
 	struct events_options options = {.begin = NSTIME_MIN + 1,
@@ -105,12 +105,12 @@ static int by_listed(const void *a, const void *b)
 }
 
 /* Outermost first, so that of most streams the rest only shows that it begins further in. */
-static const struct unsure *unsure_at(const struct ends *ends, size_t i)
+static const struct unsure *unsure_at(const struct range_ends *ends, size_t i)
 {
 	return &ends->unsure[ends->backward ? ends->nunsure - 1 - i : i];
 }
 
-static bool find_end(struct index *index, bool has_time, struct ends ends, nstime *time,
+static bool find_end(struct index *index, bool has_time, struct range_ends ends, nstime *time,
 		     struct error *err)
 {
 	const struct trace *trace = index_trace(index);
@@ -154,18 +154,18 @@ static bool any_timed(const struct index *index)
 
 bool events_first(struct index *index, nstime *first, struct error *err)
 {
-	return find_end(index, any_timed(index), (struct ends){0}, first, err);
+	return find_end(index, any_timed(index), (struct range_ends){0}, first, err);
 }
 
 bool events_start(struct index *index, nstime *first, struct error *err)
 {
-	return find_end(index, any_timed(index), (struct ends){.trusting = true}, first, err);
+	return find_end(index, any_timed(index), (struct range_ends){.trusting = true}, first, err);
 }
 
 bool events_range(struct index *index, nstime *first, nstime *last, struct error *err)
 {
 	return events_first(index, first, err) &&
-	       find_end(index, any_timed(index), (struct ends){.backward = true}, last, err);
+	       find_end(index, any_timed(index), (struct range_ends){.backward = true}, last, err);
 }
 
 /* Decodes a packet for what is wrong with it alone. */

@@ -84,7 +84,7 @@ static bool at_boundary(void *arg, nstime at, nstime first, nstime last)
 }
 
 /* As much as there is room for. STEP_ITEM: there is more. */
-static enum step fill(struct read_ahead *ahead, struct event_block *block, struct error *err)
+static enum step fill_block(struct read_ahead *ahead, struct event_block *block, struct error *err)
 {
 	struct run *rest = &ahead->rest;
 	enum step step;
@@ -136,7 +136,7 @@ static void do_duty(void *arg)
 	helper_unlock(ahead->helper);
 	if (!block)
 		block = event_block_new();
-	step = fill(ahead, block, &err);
+	step = fill_block(ahead, block, &err);
 	helper_lock(ahead->helper);
 	ahead->turn = TURN_NOBODY;
 	ahead->ring[(ahead->oldest + ahead->full++) % RING] = block;

@@ -17,7 +17,7 @@
 static bool open_right(struct stream_cursor *cursor, uint64_t from, struct error *err)
 {
 	struct packet_info info;
-	struct opened opened;
+	struct opened_packets opened;
 
 	for (uint64_t i = from; i < cursor->count; i++) {
 		if (!stream_get(cursor, i, &info, err))
@@ -142,7 +142,7 @@ static bool look_below(struct stream_cursor *cursor, nstime head, bool *done, bo
 {
 	uint64_t record = cursor->bracket - 1;
 	struct packet_info info;
-	struct opened found;
+	struct opened_packets found;
 	struct pending waiting;
 
 	while (cursor->next > record)
@@ -190,7 +190,7 @@ static bool look_left(struct stream_cursor *cursor, nstime head, bool *opened, s
 bool backward_find_head(struct stream_cursor *cursor, struct error *err)
 {
 	for (;;) {
-		struct opened found;
+		struct opened_packets found;
 		bool opened = false;
 
 		cursor->limit = NSTIME_MIN;

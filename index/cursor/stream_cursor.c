@@ -268,7 +268,7 @@ static void tell_table(struct stream_cursor *cursor, const struct open_packet *p
 
 /* It has events, and none that is asked for: as if it had been opened. */
 static bool skip(struct stream_cursor *cursor, uint64_t record, const struct packet_info *info,
-		 struct opened *out)
+		 struct opened_packets *out)
 {
 	const struct events_options *options = cursor->setup->options;
 	struct packet_range range;
@@ -276,13 +276,13 @@ static bool skip(struct stream_cursor *cursor, uint64_t record, const struct pac
 	if (!options->skips || !options->skips(options->skips_arg, cursor->stream, info, &range) ||
 	    range.least < info->rec.min || range.greatest > info->rec.max)
 		return false; /* what contradicts the record is to be found by reading alone */
-	*out = (struct opened){true, false, range.least, range.greatest};
+	*out = (struct opened_packets){true, false, range.least, range.greatest};
 	cursor->left = (struct guard){true, record, info->rec.min, range.least};
 	correct(cursor, record, range.least, range.greatest);
 	return true;
 }
 
-bool stream_open(struct stream_cursor *cursor, uint64_t record, struct opened *out,
+bool stream_open(struct stream_cursor *cursor, uint64_t record, struct opened_packets *out,
 		 struct error *err)
 {
 	struct stream_setup *setup = cursor->setup;
@@ -461,7 +461,7 @@ static bool resume(struct stream_cursor *cursor, struct error *err)
 }
 
 /* < 0: `a` is before `b` in the order of time. */
-static int place_compare(const struct place *a, const struct place *b)
+static int place_compare(const struct cursor_place *a, const struct cursor_place *b)
 {
 	if (a->time != b->time)
 		return a->time < b->time ? -1 : 1;
@@ -472,23 +472,23 @@ static int place_compare(const struct place *a, const struct place *b)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static bool was_given(const struct stream_cursor *cursor, const struct place *place,
-		      const struct place *last)
+static bool was_given(const struct stream_cursor *cursor, const struct cursor_place *place,
+		      const struct cursor_place *last)
 {
 	int order = place_compare(place, last);
 
 	return cursor->view.backward ? order >= 0 : order <= 0;
 }
 
-static struct place place_of_entry(const struct open_packet *packet, uint32_t i)
+static struct cursor_place place_of_entry(const struct open_packet *packet, uint32_t i)
 {
-	return (struct place){packet->batch->time[i], packet->info.rec.source,
-			      open_packet_index(packet, i), packet->info.rec.off};
+	return (struct cursor_place){packet->batch->time[i], packet->info.rec.source,
+				     open_packet_index(packet, i), packet->info.rec.off};
 }
 
-static struct place place_of_loss(const struct loss *loss)
+static struct cursor_place place_of_loss(const struct loss *loss)
 {
-	return (struct place){loss->time, loss->source, loss->kind, loss->offset};
+	return (struct cursor_place){loss->time, loss->source, loss->kind, loss->offset};
 }
 
 /* The second of the open packets ends the top's run. */
@@ -573,7 +573,7 @@ static bool drop_given(struct stream_cursor *cursor)
 	struct open_packet *top = stream_top(cursor);
 
 	if (cursor->loss_next) {
-		struct place place = place_of_loss(losses_head(&cursor->losses));
+		struct cursor_place place = place_of_loss(losses_head(&cursor->losses));
 		if (!cursor->given_loss || !was_given(cursor, &place, &cursor->last_loss))
 			return false;
 		losses_drop(&cursor->losses);
@@ -582,7 +582,8 @@ static bool drop_given(struct stream_cursor *cursor)
 	}
 	if (!top || !cursor->given)
 		return false;
-	struct place place = place_of_entry(top, cursor->view.backward ? top->end - 1 : top->pos);
+	struct cursor_place place =
+		place_of_entry(top, cursor->view.backward ? top->end - 1 : top->pos);
 	if (!was_given(cursor, &place, &cursor->last))
 		return false;
 	if (cursor->view.backward)

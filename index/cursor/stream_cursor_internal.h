@@ -21,13 +21,13 @@ struct guard {
 	nstime seen;   /* forward: the greatest event seen in it, backward: the least */
 };
 
-struct place { /* of an event or a loss, in the order of its stream */
+struct cursor_place { /* of an event or a loss, in the order of its stream */
 	nstime time;
 	uint32_t source, index;
 	uint64_t offset;
 };
 
-struct opened {         /* what was found in a packet that was opened */
+struct opened_packets { /* what was found in a packet that was opened */
 	bool any, open; /* any event at all; some of them are still to come */
 	nstime least, greatest;
 };
@@ -65,8 +65,8 @@ struct stream_cursor {
 
 	nstime limit; /* how far the head's packet may go before anything else must be looked at */
 	nstime last_time;  /* of the event given last */
-	struct place last; /* its place, when its window is left */
-	struct place last_loss;
+	struct cursor_place last; /* its place, when its window is left */
+	struct cursor_place last_loss;
 	bool given, given_loss, resuming;
 	bool taken;    /* since the last find_head(); `last` is not kept yet */
 	uint8_t *told; /* bit per record whose damage was told; NULL: none */
@@ -82,8 +82,8 @@ static inline bool stream_wants(const struct stream_cursor *cursor, const struct
 	return events_want_packet(cursor->setup->options, cursor->stream, rec);
 }
 bool stream_is_wide(const struct stream_cursor *cursor, uint64_t record);
-MUST_CHECK bool stream_open(struct stream_cursor *cursor, uint64_t record, struct opened *out,
-			    struct error *err);
+MUST_CHECK bool stream_open(struct stream_cursor *cursor, uint64_t record,
+			    struct opened_packets *out, struct error *err);
 
 /* Wide records that may reach into the range wait: for their begin, backward for their end. */
 MUST_CHECK bool stream_wait_for_wide(struct stream_cursor *cursor, struct error *err);

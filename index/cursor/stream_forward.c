@@ -27,7 +27,7 @@ static bool read_losses(struct stream_cursor *cursor, nstime moment, struct erro
 static bool open_at_begin(struct stream_cursor *cursor, uint64_t record, bool *before,
 			  struct error *err)
 {
-	struct opened opened;
+	struct opened_packets opened;
 
 	if (!stream_open(cursor, record, &opened, err))
 		return false;
@@ -132,7 +132,7 @@ static bool is_proved(const struct stream_cursor *cursor, nstime head, nstime *l
 static bool open_next(struct stream_cursor *cursor, struct error *err)
 {
 	uint64_t record = cursor->next++;
-	struct opened opened;
+	struct opened_packets opened;
 
 	cursor->ahead = false;
 	if (!read_losses(cursor, cursor->ahead_time, err) ||
@@ -145,7 +145,7 @@ static bool open_next(struct stream_cursor *cursor, struct error *err)
 
 bool forward_find_head(struct stream_cursor *cursor, struct error *err)
 {
-	struct opened opened;
+	struct opened_packets opened;
 
 	for (;;) {
 		const struct open_packet *top = stream_top(cursor);

@@ -352,10 +352,10 @@ struct packet_filter_of packet_filter_of(const struct stream *stream,
 					 .len = packet_all_bytes(info)};
 }
 
-static enum filtered_by_packet ask(struct packet_filters *packet_filters,
-				   const struct packet_filter_of *packet,
-				   const struct packet_filter_wanted *wanted,
-				   struct packet_range *range)
+static enum filtered_by_packet ask_region(struct packet_filters *packet_filters,
+					  const struct packet_filter_of *packet,
+					  const struct packet_filter_wanted *wanted,
+					  struct packet_range *range)
 {
 	const struct packet_filter_head *head;
 	enum filtered_by_packet filtered_by_packet = FILTERED_NOT;
@@ -383,11 +383,11 @@ enum filtered_by_packet packet_filters_ask(struct packet_filters *packet_filters
 
 	if (packet->flags & PACKET_OPEN)
 		return FILTERED_NOT;
-	filtered_by_packet = ask(packet_filters, packet, wanted, range);
+	filtered_by_packet = ask_region(packet_filters, packet, wanted, range);
 	if (filtered_by_packet != FILTERED_NOT)
 		return filtered_by_packet;
 	own = index_packet_filters(packet_filters->index);
-	if (own && ask(own, packet, wanted, range) == FILTERED_CANNOT)
+	if (own && ask_region(own, packet, wanted, range) == FILTERED_CANNOT)
 		return FILTERED_CANNOT;
 	return FILTERED_NOT;
 }

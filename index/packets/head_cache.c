@@ -179,8 +179,9 @@ static bool is_of(const struct head_cache_packet *packet, const struct stream *s
 	return packet->stream == stream && packet->off == off && packet->digest == digest;
 }
 
-static const struct head_cache_packet *
-find(const struct head_cache_set *set, const struct stream *stream, uint64_t digest, uint64_t off)
+static const struct head_cache_packet *find_packet(const struct head_cache_set *set,
+						   const struct stream *stream, uint64_t digest,
+						   uint64_t off)
 {
 	uint32_t at = hash_index_find(&set->index, hash_number(digest ^ off), i,
 				      is_of(set->packets[i], stream, digest, off));
@@ -195,7 +196,7 @@ const struct head_cache_packet *head_cache_find(struct head_cache_set *set,
 	uint64_t digest = head_cache_digest(stream, info);
 
 	pthread_mutex_lock(&set->head_cache->lock);
-	const struct head_cache_packet *packet = find(set, stream, digest, info->rec.off);
+	const struct head_cache_packet *packet = find_packet(set, stream, digest, info->rec.off);
 	pthread_mutex_unlock(&set->head_cache->lock);
 	return packet;
 }
@@ -209,7 +210,7 @@ bool head_cache_put(struct head_cache_set *set, struct head_cache_packet *packet
 	pthread_mutex_lock(&head_cache->lock);
 	while (room && head_cache->bytes + size > head_cache->most)
 		room = forget_set(head_cache);
-	if (room && !find(set, packet->stream, packet->digest, packet->off)) {
+	if (room && !find_packet(set, packet->stream, packet->digest, packet->off)) {
 		*mem_push(set->packets, set->count, set->capacity) = packet;
 		hash_index_add(&set->index, hash_number(packet->digest ^ packet->off),
 			       set->count - 1);
@@ -223,9 +224,9 @@ bool head_cache_put(struct head_cache_set *set, struct head_cache_packet *packet
 
 /* Reading */
 
-static void fill(const struct head_cache_packet *packet, const struct head_cache_stretch *stretch,
-		 const struct head_cache_head *from, uint32_t count, struct batch *batch,
-		 uint32_t *index)
+static void fill_batch(const struct head_cache_packet *packet,
+		       const struct head_cache_stretch *stretch, const struct head_cache_head *from,
+		       uint32_t count, struct batch *batch, uint32_t *index)
 {
 	uint32_t n = batch->count;
 
@@ -250,7 +251,7 @@ bool head_cache_next(const struct head_cache_packet *packet, struct head_cache_a
 		uint32_t left = stretch->count - at->inside, room = BATCH_MAX - batch->count;
 		uint32_t count = left < room ? left : room;
 
-		fill(packet, stretch, packet->heads + at->head, count, batch, index);
+		fill_batch(packet, stretch, packet->heads + at->head, count, batch, index);
 		at->head += count;
 		at->inside += count;
 		if (at->inside == stretch->count) {

@@ -45,7 +45,7 @@ void open_packet_free(struct open_packet *packet)
 }
 
 /* False: none of its events has a wanted class. True says nothing. */
-static bool may_be_wanted(const struct packet_view *view, const struct segment *segment)
+static bool may_be_wanted(const struct packet_view *view, const struct cached_segment *segment)
 {
 	uint64_t wanted = 0;
 
@@ -133,7 +133,7 @@ static void packet_filter_end(struct open_packet *packet)
 }
 
 /* False: no event came. Damage ends the packet as its end does. */
-static bool decode(struct open_packet *packet, struct batch *batch, uint32_t capacity)
+static bool decode_batch(struct open_packet *packet, struct batch *batch, uint32_t capacity)
 {
 	const struct packet_view *view = packet->view;
 	struct error err;
@@ -158,14 +158,14 @@ static bool decode(struct open_packet *packet, struct batch *batch, uint32_t cap
 static bool decode_known(struct open_packet *packet, size_t i)
 {
 	struct known_packet *known = packet->known;
-	const struct segment *segment = &known->segments[i];
+	const struct cached_segment *segment = &known->segments[i];
 
 	if (known->stands != i)
 		packet->view->reader->decoder_seek(packet->decoder, &segment->mark);
 	known->stands = i + 1;
 	if (packet->batch->slots) /* exactly those of the segment */
 		packet->batch->values.ends = false;
-	return decode(packet, packet->batch, segment->count);
+	return decode_batch(packet, packet->batch, segment->count);
 }
 
 /*
@@ -182,18 +182,18 @@ static bool decode_new(struct open_packet *packet, struct batch *batch, uint32_t
 	known->stands = STANDS_NOWHERE;
 	if (batch->slots)
 		batch->values.ends = true;
-	if (!decode(packet, batch, capacity))
+	if (!decode_batch(packet, batch, capacity))
 		return false;
 	note_times(packet, batch);
 	if (packet->facts.fell)
 		return true;
 	known->segments = mem_grow(known->segments, known->nsegments, &known->segments_capacity,
 				   sizeof *known->segments);
-	struct segment *segment = &known->segments[known->nsegments];
-	*segment = (struct segment){.mark = known->end,
-				    .first = batch->time[0],
-				    .last = batch->time[batch->count - 1],
-				    .count = batch->count};
+	struct cached_segment *segment = &known->segments[known->nsegments];
+	*segment = (struct cached_segment){.mark = known->end,
+					   .first = batch->time[0],
+					   .last = batch->time[batch->count - 1],
+					   .count = batch->count};
 	for (uint32_t i = 0; i < batch->count; i++)
 		segment->classes |= UINT64_C(1) << batch->class_index[i] % 64;
 	known->stands = ++known->nsegments;
@@ -290,7 +290,7 @@ static void sort_rest(struct open_packet *packet, const struct batch *given, uin
 	if (given)
 		sorted_packet_add(packet, given);
 	while (!packet->facts.whole)
-		if (decode(packet, packet->batch, BATCH_MAX)) {
+		if (decode_batch(packet, packet->batch, BATCH_MAX)) {
 			note_times(packet, packet->batch);
 			sorted_packet_add(packet, packet->batch);
 		}
@@ -383,7 +383,7 @@ static bool read_forward(struct open_packet *packet, size_t i)
 }
 
 /* Finds what is to be kept of a segment; the batch is empty where it has no wanted class. */
-static void keep_segment(struct open_packet *packet, const struct segment *segment)
+static void keep_segment(struct open_packet *packet, const struct cached_segment *segment)
 {
 	const struct batch *batch = packet->batch;
 	uint16_t entries[BATCH_MAX];
@@ -484,7 +484,7 @@ static bool more_backward(struct open_packet *packet)
 	const struct known_packet *known = packet->known;
 
 	while (packet->segment > 0) {
-		const struct segment *segment = &known->segments[packet->segment - 1];
+		const struct cached_segment *segment = &known->segments[packet->segment - 1];
 		if (segment->last < packet->view->begin)
 			break;
 		packet->segment--;

@@ -179,8 +179,8 @@ void packet_cache_free(struct packet_cache *cache)
 	mem_free(cache);
 }
 
-static struct known_packet *find(const struct packet_cache *cache, const struct stream *stream,
-				 const struct packet_info *info)
+static struct known_packet *find_known(const struct packet_cache *cache,
+				       const struct stream *stream, const struct packet_info *info)
 {
 	struct known_packet *packet = cache->chains[stream->index];
 
@@ -193,7 +193,7 @@ struct known_packet *packet_cache_take(struct packet_cache *cache, const struct 
 				       const struct packet_info *info)
 {
 	pthread_mutex_lock(&cache->lock);
-	struct known_packet *packet = find(cache, stream, info);
+	struct known_packet *packet = find_known(cache, stream, info);
 	if (packet)
 		take_out(cache, packet);
 	pthread_mutex_unlock(&cache->lock);
@@ -207,7 +207,7 @@ static struct known_packet *exchange(struct packet_cache *cache, struct known_pa
 	struct known_packet *gone = NULL;
 
 	pthread_mutex_lock(&cache->lock);
-	struct known_packet *twin = find(cache, packet->stream, &packet->info);
+	struct known_packet *twin = find_known(cache, packet->stream, &packet->info);
 	if (twin && twin->nsegments > packet->nsegments) {
 		pthread_mutex_unlock(&cache->lock);
 		return packet;

@@ -21,7 +21,7 @@ enum {
 			  PACKET_FOREIGN | PACKET_PIECE | PACKET_BEFORE_ALL
 };
 
-struct segment { /* a run of events that was decoded once; they are met in this order */
+struct cached_segment { /* a run of events that was decoded once; they are met in this order */
 	struct mark mark;
 	nstime first, last;
 	uint64_t classes; /* bit i: one of its events has a class whose number is i modulo 64 */
@@ -47,7 +47,7 @@ struct known_packet {
 	struct packet_facts facts;
 	nstime last;              /* time of the last event of the segments */
 	struct mark start, end;   /* of the packet, and of the last segment */
-	struct segment *segments; /* from the packet's start, without a gap */
+	struct cached_segment *segments; /* from the packet's start, without a gap */
 	size_t nsegments, segments_capacity;
 	size_t stands; /* the decoder stands before this segment */
 

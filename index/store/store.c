@@ -134,7 +134,7 @@ static int forget(struct store *store)
 }
 
 /* What readers have stays, where another store has the path, or this one is damaged. */
-static int look(struct store *store)
+static int read_newest(struct store *store)
 {
 	struct segment_id id = {0}, last;
 	struct segment *newest;
@@ -205,7 +205,8 @@ bool store_open(const char *path, struct store **out, bool *remade, struct error
 	struct store *store;
 
 	pthread_mutex_lock(&lock);
-	for (store = registry; store && (strcmp(store->path, path) != 0 || look(store) != 0);)
+	for (store = registry;
+	     store && (strcmp(store->path, path) != 0 || read_newest(store) != 0);)
 		store = store->next;
 	if (!store) {
 		store = store_new(path);
@@ -213,12 +214,12 @@ bool store_open(const char *path, struct store **out, bool *remade, struct error
 		registry = store;
 	}
 	store->owners++;
-	int code = look(store);
+	int code = read_newest(store);
 	*remade = code == SEGMENT_DAMAGED;
 	if (*remade) { /* it was removed, if it could be */
 		store->gone = 0;
 		store->incarnation = 0;
-		code = look(store);
+		code = read_newest(store);
 	}
 	if (!code && !store->newest && store->read_only)
 		code = EROFS;
@@ -358,7 +359,7 @@ bool store_read(struct store *store, struct store_txn **out, struct error *err)
 	int64_t now = clock_ns(CLOCK_MONOTONIC_COARSE); /* a tick of it is 4 ms at most */
 
 	pthread_mutex_lock(&lock);
-	int code = store->looked == now && !store->gone ? 0 : look(store);
+	int code = store->looked == now && !store->gone ? 0 : read_newest(store);
 	code = code == ESTALE ? 0 : code; /* what it had can still be read */
 	if (!code) {
 		*out = mem_new(sizeof **out);
@@ -388,8 +389,8 @@ bool store_sound(struct store_txn *txn)
 }
 
 /* The greatest key that matches, of the newest that has it, among those newer than `until`. */
-static bool find(const struct store_txn *txn, const struct segment *until, struct bytes key,
-		 enum key_match match, struct entry *out)
+static bool find_entry(const struct store_txn *txn, const struct segment *until, struct bytes key,
+		       enum key_match match, struct entry *out)
 {
 	struct entry entry;
 	bool any = false;
@@ -408,7 +409,7 @@ bool store_get(struct store_txn *txn, struct bytes key, struct bytes *value)
 {
 	struct entry entry;
 
-	if (!find(txn, NULL, key, KEY_SAME, &entry) || entry.deleted)
+	if (!find_entry(txn, NULL, key, KEY_SAME, &entry) || entry.deleted)
 		return false;
 	*value = entry.value;
 	return true;
@@ -418,10 +419,10 @@ bool store_before(struct store_txn *txn, struct bytes key, bool equal, struct by
 		  struct bytes *value)
 {
 	struct entry entry;
-	bool any = find(txn, NULL, key, equal ? KEY_UP_TO : KEY_BELOW, &entry);
+	bool any = find_entry(txn, NULL, key, equal ? KEY_UP_TO : KEY_BELOW, &entry);
 
 	while (any && entry.deleted)
-		any = find(txn, NULL, entry.key, KEY_BELOW, &entry);
+		any = find_entry(txn, NULL, entry.key, KEY_BELOW, &entry);
 	if (!any)
 		return false;
 	*found = entry.key;
@@ -455,7 +456,7 @@ void store_delete_prefix(struct store_txn *txn, struct bytes prefix)
 	assert(prefix.size <= STORE_KEY_MAX);
 	memset(last, 0xff, sizeof last);
 	memcpy(last, prefix.data, prefix.size);
-	while (find(txn, NULL, key, KEY_BELOW, &entry) && entry.key.size >= prefix.size &&
+	while (find_entry(txn, NULL, key, KEY_BELOW, &entry) && entry.key.size >= prefix.size &&
 	       !memcmp(entry.key.data, prefix.data, prefix.size)) {
 		key.size = entry.key.size;
 		memcpy(last, entry.key.data, key.size);
@@ -493,7 +494,7 @@ static int write_segment(struct store_txn *txn, const struct segment *until, str
 
 	if (until)
 		parts.before = until->id;
-	while (find(txn, until, entry.key, KEY_BELOW, &entry))
+	while (find_entry(txn, until, entry.key, KEY_BELOW, &entry))
 		if (!entry.deleted || until)
 			*mem_push(entries, parts.count, capacity) = entry;
 	parts.entries = entries;
@@ -533,7 +534,7 @@ static int flush(struct store_txn *txn)
 	if (code)
 		return code;
 	pthread_mutex_lock(&lock);
-	code = look(store);
+	code = read_newest(store);
 	pthread_mutex_unlock(&lock);
 	return code;
 }

@@ -5,7 +5,7 @@
 #include "index/filters/internal.h"
 #include "index/sweep/sweep.h"
 
-struct making {
+struct filters_pass {
 	struct packet_filters *packet_filters;
 	bool (*progress)(void *arg, uint64_t done, uint64_t all);
 	void *arg;
@@ -18,7 +18,7 @@ static void *making_begin(void *arg)
 
 static bool making_packet(void *own, const struct stream *stream, const struct packet_info *info)
 {
-	const struct making *making = own;
+	const struct filters_pass *making = own;
 	struct packet_filter_of packet;
 
 	if (info->rec.flags & PACKET_OPEN)
@@ -50,7 +50,7 @@ static void making_end(void *arg, void *own, bool good)
 
 static bool making_progress(void *arg, uint64_t done, uint64_t all)
 {
-	const struct making *making = arg;
+	const struct filters_pass *making = arg;
 
 	return !making->progress || making->progress(making->arg, done, all);
 }
@@ -59,7 +59,7 @@ bool packet_filters_make(struct packet_filters *packet_filters, const struct eve
 			 bool (*progress)(void *arg, uint64_t done, uint64_t all), void *arg,
 			 struct error *err)
 {
-	struct making making = {packet_filters, progress, arg};
+	struct filters_pass making = {packet_filters, progress, arg};
 	struct events_options options = *range;
 	const struct sweep work = {.events = &options,
 				   .arg = &making,

@@ -303,7 +303,7 @@ static void tell_damages(struct sweeper *sweeper)
 	mem_free(sweeper->damages);
 }
 
-static void release(struct sweeper *sweeper)
+static void release_sweeper(struct sweeper *sweeper)
 {
 	for (size_t i = 0; i < sweeper->nstreams; i++)
 		mem_free(sweeper->streams[i].more);
@@ -338,7 +338,7 @@ static bool attempt(struct index *index, const struct sweep *sweep, bool *again,
 	}
 	good = workers_end(&sweeper.workers, err) && good;
 	*again = good && sweeper.again;
-	release(&sweeper);
+	release_sweeper(&sweeper);
 	return good;
 }
 

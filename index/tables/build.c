@@ -75,12 +75,12 @@ bool build_in_memory(const struct index *index)
 }
 
 /* Is a whole table stored? *stored is it, or how far its scan came. */
-static bool inspect(struct index *index, const struct stream *stream, struct stored *stored)
+static bool inspect(struct index *index, const struct stream *stream, struct stored_table *stored)
 {
 	struct store_txn *txn;
 	struct error ignored;
 
-	*stored = (struct stored){0};
+	*stored = (struct stored_table){0};
 	if (!index->store || build_in_memory(index) || !index_read(index, &txn, &ignored))
 		return false;
 	bool known = pages_load(txn, identity_stream(index->trace, stream), stored);
@@ -89,7 +89,8 @@ static bool inspect(struct index *index, const struct stream *stream, struct sto
 }
 
 /* What could not be scanned then is still missing now. */
-static void retell(struct index *index, const struct stream *stream, const struct stored *stored)
+static void retell(struct index *index, const struct stream *stream,
+		   const struct stored_table *stored)
 {
 	const char *at = stored->errors, *end = at ? at + stored->head.nerrors : NULL;
 	uint32_t number = 0;
@@ -145,7 +146,7 @@ static void begin_with_stored(struct index *index, const struct stream *stream,
 {
 	uint64_t id = identity_stream(index->trace, stream);
 	struct store_txn *txn = index->view;
-	struct stored stored;
+	struct stored_table stored;
 	struct error ignored;
 
 	if (!index->grown || (!txn && !index_read(index, &txn, &ignored)))
@@ -165,14 +166,14 @@ static void begin_with_stored(struct index *index, const struct stream *stream,
 }
 
 /* Rows of a trace that grows: what is known of it from before, and what is new. */
-struct growing {
+struct grown_rows {
 	struct record_list rows;
 	struct table *before; /* whose rows these were; NULL: nothing is known from before */
 	size_t from;          /* the first row that is new, or stands elsewhere */
 };
 
 /* The caller ends out->rows with record_list_release(), also after false. */
-static bool rows_go_on(struct index *index, const struct stream *stream, struct growing *out,
+static bool rows_go_on(struct index *index, const struct stream *stream, struct grown_rows *out,
 		       struct error *err)
 {
 	struct index *old = index->options.before;
@@ -181,7 +182,7 @@ static bool rows_go_on(struct index *index, const struct stream *stream, struct 
 	struct index_slot *slot = &index->slots[stream->index];
 	struct scanner scanner;
 
-	*out = (struct growing){0};
+	*out = (struct grown_rows){0};
 	bool goes_on =
 		known && known->table && known->can_go_on &&
 		(stream->gathered || /* its reader says that by trace_stream_before() */
@@ -219,7 +220,7 @@ static bool rows_go_on(struct index *index, const struct stream *stream, struct 
 static bool grown_in_memory(struct index *index, const struct stream *stream, struct table **out,
 			    struct error *err)
 {
-	struct growing growing;
+	struct grown_rows growing;
 	bool good = rows_go_on(index, stream, &growing, err);
 
 	if (good && growing.before)
@@ -275,7 +276,7 @@ static void postpone(struct index *index, struct build_step *step, struct table 
 
 /* Steps of one scan, each committed; *again when another builder was there first. */
 static bool scan_and_store(struct index *index, const struct stream *stream,
-			   const struct stored *stored, struct table **out, bool *again,
+			   const struct stored_table *stored, struct table **out, bool *again,
 			   struct error *err)
 {
 	struct scanner scanner;
@@ -310,7 +311,7 @@ static void tell_table(const struct index *index, const struct stream *stream,
 bool build_table(struct index *index, const struct stream *stream, struct table **out,
 		 struct error *err)
 {
-	struct stored stored;
+	struct stored_table stored;
 	bool failed = false;
 
 	*out = NULL;
@@ -348,7 +349,7 @@ bool build_table(struct index *index, const struct stream *stream, struct table 
 	return error_set(err, ERR_IO, "%s: the index cannot be read back", stream->name);
 }
 
-bool build_needs_scan(struct index *index, const struct stream *stream, struct stored *stored)
+bool build_needs_scan(struct index *index, const struct stream *stream, struct stored_table *stored)
 {
 	bool whole = inspect(index, stream, stored);
 

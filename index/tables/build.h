@@ -38,6 +38,7 @@ bool build_may_store(struct index *index);
  * Must the stream be scanned for a whole stored table? Then *stored is how far that came. The
  * caller ends it with stored_release().
  */
-bool build_needs_scan(struct index *index, const struct stream *stream, struct stored *stored);
+bool build_needs_scan(struct index *index, const struct stream *stream,
+		      struct stored_table *stored);
 
 #endif

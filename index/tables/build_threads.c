@@ -17,7 +17,7 @@
 
 enum { SCANNERS_MAX = 16, TICK_MS = 50, GROUP_MS = 300, QUEUE_STEPS = 4 };
 
-struct pool {
+struct build_pool {
 	struct index *index;
 	_Atomic size_t next; /* stream to be scanned */
 	int64_t committed;      /* ms; when the caller's thread committed last */
@@ -26,13 +26,13 @@ struct pool {
 	size_t records;
 };
 
-static void pool_fail(struct pool *pool, const struct error *err)
+static void pool_fail(struct build_pool *pool, const struct error *err)
 {
 	pool->index->stop = 1;
 	workers_fail(&pool->workers, err);
 }
 
-static void enqueue(struct pool *pool, const struct build_step *step)
+static void enqueue(struct build_pool *pool, const struct build_step *step)
 {
 	struct steps *queued = mem_new(sizeof *queued);
 
@@ -47,9 +47,9 @@ static void enqueue(struct pool *pool, const struct build_step *step)
 	pthread_mutex_unlock(&pool->workers.lock);
 }
 
-static bool scan_stream(struct pool *pool, const struct stream *stream, struct error *err)
+static bool scan_stream(struct build_pool *pool, const struct stream *stream, struct error *err)
 {
-	struct stored stored;
+	struct stored_table stored;
 	struct scanner scanner;
 	struct build_step step;
 	bool complete = false, good = true;
@@ -72,7 +72,7 @@ static bool scan_stream(struct pool *pool, const struct stream *stream, struct e
 
 static void scan_some(void *arg, unsigned worker)
 {
-	struct pool *pool = arg;
+	struct build_pool *pool = arg;
 	const struct trace *trace = pool->index->trace;
 	struct error err;
 	size_t i;
@@ -83,7 +83,7 @@ static void scan_some(void *arg, unsigned worker)
 			pool_fail(pool, &err);
 }
 
-static void commit_queue(struct pool *pool)
+static void commit_queue(struct build_pool *pool)
 {
 	struct workers *workers = &pool->workers;
 	struct error err;
@@ -104,7 +104,7 @@ static void commit_queue(struct pool *pool)
 
 static void commit_some(void *arg)
 {
-	struct pool *pool = arg;
+	struct build_pool *pool = arg;
 	bool some, full;
 
 	build_tell_progress(pool->index, &pool->workers);
@@ -125,7 +125,7 @@ static unsigned worker_count(const struct index *index)
 	return count < SCANNERS_MAX ? (unsigned)count : SCANNERS_MAX;
 }
 
-static bool pool_run(struct pool *pool, struct error *err)
+static bool pool_run(struct build_pool *pool, struct error *err)
 {
 	struct workers *workers = &pool->workers;
 	unsigned count = worker_count(pool->index), started;
@@ -145,7 +145,7 @@ static bool pool_run(struct pool *pool, struct error *err)
 
 static bool build_stored(struct index *index, struct error *err)
 {
-	struct pool pool = {.index = index};
+	struct build_pool pool = {.index = index};
 
 	pool.last = &pool.first;
 	return pool_run(&pool, err);

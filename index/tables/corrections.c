@@ -10,7 +10,7 @@ void corrections_release(struct corrections *all)
 	*all = (struct corrections){0};
 }
 
-static uint32_t place_of(const struct corrections *all, uint64_t record)
+static uint32_t correction_place(const struct corrections *all, uint64_t record)
 {
 	return hash_index_find(&all->by_record, hash_number(record), i,
 			       all->items[i].record == record);
@@ -18,7 +18,7 @@ static uint32_t place_of(const struct corrections *all, uint64_t record)
 
 const struct correction *corrections_find(const struct corrections *all, uint64_t record)
 {
-	uint32_t place = place_of(all, record);
+	uint32_t place = correction_place(all, record);
 
 	return place == HASH_INDEX_NONE ? NULL : &all->items[place];
 }
@@ -26,7 +26,7 @@ const struct correction *corrections_find(const struct corrections *all, uint64_
 void corrections_put(struct corrections *all, uint64_t record, nstime min, nstime max)
 {
 	const struct correction correction = {record, min, max};
-	uint32_t place = place_of(all, record);
+	uint32_t place = correction_place(all, record);
 
 	if (place != HASH_INDEX_NONE) {
 		all->items[place] = correction;

@@ -6,20 +6,21 @@
  */
 #include "index/tables/delivery.h"
 
-struct place {
+struct packet_place {
 	uint32_t file;
 	uint64_t off;
 };
 
-static bool is_before(const struct place *a, const struct place *b)
+static bool is_before(const struct packet_place *a, const struct packet_place *b)
 {
 	return a->file != b->file ? a->file < b->file : a->off < b->off;
 }
 
 /* `first`: the place nearest to the begin among the packets passed; PACKET_NONE: none was. */
-static bool is_late(const struct stream *stream, const struct packet *rec, struct place *first)
+static bool is_late(const struct stream *stream, const struct packet *rec,
+		    struct packet_place *first)
 {
-	struct place own = {rec->source % stream->nsources, rec->off};
+	struct packet_place own = {rec->source % stream->nsources, rec->off};
 
 	if (first->off != PACKET_NONE && is_before(first, &own))
 		return true;
@@ -30,7 +31,7 @@ static bool is_late(const struct stream *stream, const struct packet *rec, struc
 bool delivery_find(const struct stream *stream, struct table *table, struct delivery *out,
 		   struct error *err)
 {
-	struct place first = {.off = PACKET_NONE};
+	struct packet_place first = {.off = PACKET_NONE};
 	bool stepped = false; /* a source's number tells that the order steps back in the files */
 	uint64_t piece = PACKET_NONE;
 	struct packet rec;

@@ -37,7 +37,7 @@ bool index_can_keep(const struct index *index)
 }
 
 /* Where the stored table ends; false: damage. */
-static bool load(struct index *index, const struct stream *stream, struct stored *out,
+static bool load(struct index *index, const struct stream *stream, struct stored_table *out,
 		 struct error *err)
 {
 	struct store_txn *txn;
@@ -45,7 +45,7 @@ static bool load(struct index *index, const struct stream *stream, struct stored
 	if (!index_read(index, &txn, err))
 		return false;
 	if (!pages_load(txn, identity_stream(index->trace, stream), out))
-		*out = (struct stored){0};
+		*out = (struct stored_table){0};
 	bool sound = store_sound(txn);
 	store_read_end(txn);
 	return sound || error_set(err, ERR_IO, "%s: is damaged", index->path);
@@ -53,7 +53,7 @@ static bool load(struct index *index, const struct stream *stream, struct stored
 
 /* Is there something behind what is stored? What memory has of the stream says it. */
 static bool has_more(const struct index *index, const struct stream *stream,
-		     const struct stored *stored)
+		     const struct stored_table *stored)
 {
 	const struct index_slot *slot = &index->slots[stream->index];
 
@@ -65,7 +65,7 @@ static bool next_step(struct index *index, const struct stream *stream, struct b
 		      bool *any, struct error *err)
 {
 	struct scanner scanner;
-	struct stored stored;
+	struct stored_table stored;
 	bool ok;
 
 	*any = false;

@@ -65,8 +65,8 @@ static void *copy_bytes(struct bytes from, size_t *size)
 }
 
 /* The key, or the greatest one up to it that begins with its first `prefix` bytes; both copied. */
-static bool find(struct index *index, struct bytes key, size_t prefix, void **found_key,
-		 size_t *nfound_key, void **value, size_t *nvalue)
+static bool find_pair(struct index *index, struct bytes key, size_t prefix, void **found_key,
+		      size_t *nfound_key, void **value, size_t *nvalue)
 {
 	struct bytes found = key, content;
 	struct store_txn *txn;
@@ -97,7 +97,8 @@ bool index_get(struct index *index, const void *key, size_t nkey, void **value, 
 {
 	size_t ignored;
 	void *same;
-	bool any = find(index, (struct bytes){key, nkey}, nkey, &same, &ignored, value, nvalue);
+	bool any =
+		find_pair(index, (struct bytes){key, nkey}, nkey, &same, &ignored, value, nvalue);
 
 	if (any)
 		mem_free(same);
@@ -107,7 +108,8 @@ bool index_get(struct index *index, const void *key, size_t nkey, void **value, 
 bool index_get_before(struct index *index, const void *key, size_t nkey, size_t prefix,
 		      void **found_key, size_t *nfound_key, void **value, size_t *nvalue)
 {
-	return find(index, (struct bytes){key, nkey}, prefix, found_key, nfound_key, value, nvalue);
+	return find_pair(index, (struct bytes){key, nkey}, prefix, found_key, nfound_key, value,
+			 nvalue);
 }
 
 bool index_delete_prefix(struct index *index, const void *prefix, size_t nprefix, struct error *err)

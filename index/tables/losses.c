@@ -86,7 +86,7 @@ static void put_row(struct losses *losses, const struct loss *row)
 	settle(losses, losses->nrows - 1, row);
 }
 
-static void add_row(struct losses *losses, struct loss row, const struct packet *after)
+static void add_loss(struct losses *losses, struct loss row, const struct packet *after)
 {
 	if (row.until < row.time)
 		row.until = row.time;
@@ -234,13 +234,13 @@ static void add_own_rows(struct losses *losses, uint64_t i, bool first, const st
 	if (kind == LOST_SUM_INSIDE && (lost || unknown)) {
 		row.kind = ROW_INSIDE;
 		row.unknown = unknown;
-		add_row(losses, row, rec);
+		add_loss(losses, row, rec);
 	} else if (first && kind != LOST_NONE && (lost || unknown)) {
 		row.kind = ROW_FIRST;
 		row.unknown = unknown || is_counter(kind);
 		if (kind != LOST_AT_END)
 			row.until = rec->min;
-		add_row(losses, row, rec);
+		add_loss(losses, row, rec);
 	}
 }
 
@@ -265,7 +265,7 @@ static void add_event_gap(struct losses *losses, uint64_t i, const struct packet
 		row.time = p->min;
 	row.unknown = q->flags & PACKET_LOST_UNKNOWN;
 	if (row.lost || row.unknown)
-		add_row(losses, row, q);
+		add_loss(losses, row, q);
 }
 
 /*
@@ -309,14 +309,14 @@ static bool add_packet_gap(struct losses *losses, uint64_t i, const struct packe
 		return false;
 	if (steps <= 1)
 		return true;
-	add_row(losses,
-		(struct loss){.time = p_end < q_end ? p_end : q_end,
-			      .until = q->min,
-			      .lost_packets = (uint64_t)steps - 1,
-			      .after = after,
-			      .record = i,
-			      .kind = ROW_PACKETS},
-		q);
+	add_loss(losses,
+		 (struct loss){.time = p_end < q_end ? p_end : q_end,
+			       .until = q->min,
+			       .lost_packets = (uint64_t)steps - 1,
+			       .after = after,
+			       .record = i,
+			       .kind = ROW_PACKETS},
+		 q);
 	return true;
 }
 

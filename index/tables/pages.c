@@ -13,18 +13,18 @@
 
 enum { KEY_HEAD = 'S', KEY_CHUNK = 'P' };
 
-struct key {
+struct page_key {
 	uint8_t bytes[13];
 };
 
-struct chunk { /* borrowed from the transaction */
+struct record_chunk { /* borrowed from the transaction */
 	const uint8_t *recs;
 	uint32_t count;
 	struct bytes side;
 };
 
 /* Of a stream's head, or of a chunk. */
-static struct bytes key_of(struct key *key, char kind, uint64_t id, uint32_t number)
+static struct bytes key_of(struct page_key *key, char kind, uint64_t id, uint32_t number)
 {
 	key->bytes[0] = (uint8_t)kind;
 	key_put_number(key->bytes + 1, id, 8);
@@ -34,13 +34,13 @@ static struct bytes key_of(struct key *key, char kind, uint64_t id, uint32_t num
 
 /* Reading */
 
-bool pages_load(struct store_txn *txn, uint64_t id, struct stored *out)
+bool pages_load(struct store_txn *txn, uint64_t id, struct stored_table *out)
 {
 	struct table_head *head = &out->head;
 	struct bytes value;
-	struct key key;
+	struct page_key key;
 
-	*out = (struct stored){0};
+	*out = (struct stored_table){0};
 	if (!store_get(txn, key_of(&key, KEY_HEAD, id, 0), &value) || value.size < sizeof *head)
 		return false;
 	memcpy(head, value.data, sizeof *head);
@@ -65,20 +65,20 @@ bool pages_load(struct store_txn *txn, uint64_t id, struct stored *out)
 	return false;
 }
 
-void stored_release(struct stored *stored)
+void stored_release(struct stored_table *stored)
 {
 	reach_release(&stored->reach);
 	mem_free(stored->chunks);
 	mem_free(stored->errors);
-	*stored = (struct stored){0};
+	*stored = (struct stored_table){0};
 }
 
-static bool chunk_load(struct store_txn *txn, uint64_t id, const struct stored *stored,
-		       uint32_t number, struct chunk *out)
+static bool chunk_load(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
+		       uint32_t number, struct record_chunk *out)
 {
 	const struct table_head *head = &stored->head;
 	struct bytes value;
-	struct key key;
+	struct page_key key;
 
 	if (number >= head->nchunks || !store_get(txn, key_of(&key, KEY_CHUNK, id, number), &value))
 		return false;
@@ -90,7 +90,7 @@ static bool chunk_load(struct store_txn *txn, uint64_t id, const struct stored *
 	return size <= value.size;
 }
 
-static struct packet chunk_record(const struct chunk *chunk, uint32_t i)
+static struct packet chunk_record(const struct record_chunk *chunk, uint32_t i)
 {
 	struct packet rec;
 
@@ -98,7 +98,7 @@ static struct packet chunk_record(const struct chunk *chunk, uint32_t i)
 	return rec;
 }
 
-static bool chunk_get(const struct chunk *chunk, uint32_t i, struct packet_info *out,
+static bool chunk_get(const struct record_chunk *chunk, uint32_t i, struct packet_info *out,
 		      struct extent *extents)
 {
 	*out = (struct packet_info){.rec = chunk_record(chunk, i)};
@@ -109,8 +109,8 @@ static bool chunk_get(const struct chunk *chunk, uint32_t i, struct packet_info 
 }
 
 /* The chunk of record i, and where in it that is. */
-static bool find_chunk(struct store_txn *txn, uint64_t id, const struct stored *stored, uint64_t i,
-		       struct chunk *out, uint32_t *place)
+static bool find_chunk(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
+		       uint64_t i, struct record_chunk *out, uint32_t *place)
 {
 	uint32_t behind = search_first(k, 0, stored->head.nchunks, stored->chunks[k].from <= i);
 
@@ -120,20 +120,20 @@ static bool find_chunk(struct store_txn *txn, uint64_t id, const struct stored *
 	return *place < out->count;
 }
 
-bool pages_get(struct store_txn *txn, uint64_t id, const struct stored *stored, uint64_t i,
+bool pages_get(struct store_txn *txn, uint64_t id, const struct stored_table *stored, uint64_t i,
 	       struct packet_info *out, struct extent *extents)
 {
-	struct chunk chunk;
+	struct record_chunk chunk;
 	uint32_t place;
 
 	return find_chunk(txn, id, stored, i, &chunk, &place) &&
 	       chunk_get(&chunk, place, out, extents) && store_sound(txn);
 }
 
-uint32_t pages_run(struct store_txn *txn, uint64_t id, const struct stored *stored, uint64_t i,
-		   uint32_t count, struct packet *out)
+uint32_t pages_run(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
+		   uint64_t i, uint32_t count, struct packet *out)
 {
-	struct chunk chunk;
+	struct record_chunk chunk;
 	uint32_t place, n = 0;
 
 	if (!find_chunk(txn, id, stored, i, &chunk, &place))
@@ -143,12 +143,12 @@ uint32_t pages_run(struct store_txn *txn, uint64_t id, const struct stored *stor
 	return store_sound(txn) ? n : 0;
 }
 
-bool pages_rows(struct store_txn *txn, uint64_t id, const struct stored *stored,
+bool pages_rows(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
 		struct record_list *out)
 {
 	struct extent extents[PACKET_EXTENTS_MAX];
 	struct packet_info info;
-	struct chunk chunk;
+	struct record_chunk chunk;
 
 	for (uint32_t number = 0; number < stored->head.nchunks; number++) {
 		if (!chunk_load(txn, id, stored, number, &chunk))
@@ -162,11 +162,11 @@ bool pages_rows(struct store_txn *txn, uint64_t id, const struct stored *stored,
 	return store_sound(txn);
 }
 
-bool pages_lower_bound(struct store_txn *txn, uint64_t id, const struct stored *stored, nstime t,
-		       uint64_t *out)
+bool pages_lower_bound(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
+		       nstime t, uint64_t *out)
 {
 	uint32_t behind = search_first(k, 0, stored->head.nchunks, stored->chunks[k].min < t);
-	struct chunk chunk;
+	struct record_chunk chunk;
 
 	*out = 0;
 	if (!behind)
@@ -183,7 +183,7 @@ bool pages_lower_bound(struct store_txn *txn, uint64_t id, const struct stored *
 struct adding {
 	struct store_txn *txn;
 	const struct build_step *step;
-	struct stored stored;
+	struct stored_table stored;
 	const struct record_list *list; /* what is added: of the step, or all that is sorted */
 	uint64_t from;                  /* records before it stay */
 	struct error *err;
@@ -216,7 +216,7 @@ static bool put_chunk(struct adding *adding, uint32_t number, size_t from, size_
 {
 	const struct record_list *list = adding->list;
 	struct buf recs = {0}, side = {0};
-	struct key key;
+	struct page_key key;
 
 	for (size_t i = from; i < from + count; i++) {
 		struct packet rec = list->recs[i];
@@ -243,10 +243,10 @@ static bool put_chunk(struct adding *adding, uint32_t number, size_t from, size_
 static bool take_last_chunk(struct adding *adding, struct record_list *all)
 {
 	struct extent extents[PACKET_EXTENTS_MAX];
-	struct stored *stored = &adding->stored;
+	struct stored_table *stored = &adding->stored;
 	uint32_t last = stored->head.nchunks - 1;
 	struct packet_info info;
-	struct chunk chunk;
+	struct record_chunk chunk;
 
 	if (!stored->head.nchunks || adding->from - stored->chunks[last].from >= CHUNK_RECORDS)
 		return true;
@@ -267,7 +267,7 @@ static bool take_last_chunk(struct adding *adding, struct record_list *all)
 static bool put_chunks(struct adding *adding)
 {
 	const struct record_list *list = adding->list;
-	struct stored *stored = &adding->stored;
+	struct stored_table *stored = &adding->stored;
 	size_t capacity = stored->head.nchunks, number = capacity;
 
 	for (size_t i = 0, n; i < list->count; i += n) {
@@ -285,8 +285,8 @@ static bool put_chunks(struct adding *adding)
 /* All that is stored, and what is new, is sorted and takes the place of what is stored. */
 static bool sort_all(struct adding *adding, struct record_list *all)
 {
-	struct stored *stored = &adding->stored;
-	struct key key;
+	struct stored_table *stored = &adding->stored;
+	struct page_key key;
 
 	if (!pages_rows(adding->txn, adding->step->id, stored, all))
 		return damaged(adding->err);
@@ -322,11 +322,11 @@ static bool record_at(void *arg, uint64_t i, struct packet *out, struct error *e
 static bool put_head(struct adding *adding)
 {
 	const struct build_step *step = adding->step;
-	struct stored *stored = &adding->stored;
+	struct stored_table *stored = &adding->stored;
 	struct table_head *head = &stored->head;
 	uint32_t old_errors = head->nerrors;
 	struct buf value = {0};
-	struct key key;
+	struct page_key key;
 
 	head->scan = step->to;
 	head->complete = step->complete;

@@ -31,7 +31,7 @@ struct chunk_place {   /* stored as it is */
 	nstime min;    /* of that */
 };
 
-struct stored { /* a head with its lists, copied out of the store */
+struct stored_table { /* a head with its lists, copied out of the store */
 	struct table_head head;
 	struct reach reach;
 	struct chunk_place *chunks;
@@ -49,21 +49,21 @@ struct build_step {
 	struct buf errors;
 };
 
-bool pages_load(struct store_txn *txn, uint64_t id, struct stored *out); /* false: none */
-void stored_release(struct stored *stored);
+bool pages_load(struct store_txn *txn, uint64_t id, struct stored_table *out); /* false: none */
+void stored_release(struct stored_table *stored);
 
 /* Record i < count; extents go to `extents`. False: the store is damaged. */
-MUST_CHECK bool pages_get(struct store_txn *txn, uint64_t id, const struct stored *stored,
+MUST_CHECK bool pages_get(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
 			  uint64_t i, struct packet_info *out, struct extent *extents);
 /* Up to `count` records from i on, as far as they stand in one chunk; how many. */
-uint32_t pages_run(struct store_txn *txn, uint64_t id, const struct stored *stored, uint64_t i,
-		   uint32_t count, struct packet *out);
+uint32_t pages_run(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
+		   uint64_t i, uint32_t count, struct packet *out);
 /* Adds all records to a list. */
-MUST_CHECK bool pages_rows(struct store_txn *txn, uint64_t id, const struct stored *stored,
+MUST_CHECK bool pages_rows(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
 			   struct record_list *out);
 /* First i with min >= t; count when there is none. */
-MUST_CHECK bool pages_lower_bound(struct store_txn *txn, uint64_t id, const struct stored *stored,
-				  nstime t, uint64_t *out);
+MUST_CHECK bool pages_lower_bound(struct store_txn *txn, uint64_t id,
+				  const struct stored_table *stored, nstime t, uint64_t *out);
 
 /* Adds a step; *stale when the stored table is not where the step began, and nothing is done. */
 MUST_CHECK bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *stale,

@@ -8,7 +8,7 @@
 enum { TELL_EVERY = 1024 };
 
 void scanner_init(struct scanner *scanner, struct index *index, const struct stream *stream,
-		  const struct stored *stored)
+		  const struct stored_table *stored)
 {
 	*scanner = (struct scanner){
 		.index = index,
@@ -53,7 +53,7 @@ static uint64_t position(const struct scanner *scanner)
 	return (uint64_t)((double)behind / (double)all * (double)stream->bytes);
 }
 
-static bool tell(struct scanner *scanner, struct error *err)
+static bool tell_progress(struct scanner *scanner, struct error *err)
 {
 	struct index *index = scanner->index;
 	uint64_t now = position(scanner);
@@ -130,12 +130,12 @@ bool scanner_step(struct scanner *scanner, size_t limit, struct build_step *out,
 		} else {
 			out->complete = step == STEP_END || !note_failure(scanner, out, &cause);
 		}
-		if (out->record_list.count % TELL_EVERY == 0 && !tell(scanner, err)) {
+		if (out->record_list.count % TELL_EVERY == 0 && !tell_progress(scanner, err)) {
 			step_release(out);
 			return false;
 		}
 	}
 	record_list_sort(&out->record_list);
 	out->to = scanner->firm_only ? scanner->firm : scanner->at;
-	return tell(scanner, err) || (step_release(out), false);
+	return tell_progress(scanner, err) || (step_release(out), false);
 }

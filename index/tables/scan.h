@@ -23,7 +23,7 @@ struct scanner {
 
 /* From the start, or (stored not NULL) from where a stored table ends. */
 void scanner_init(struct scanner *scanner, struct index *index, const struct stream *stream,
-		  const struct stored *stored);
+		  const struct stored_table *stored);
 /* Up to `limit` records; the caller ends *out with step_release(). False: interrupted. */
 MUST_CHECK bool scanner_step(struct scanner *scanner, size_t limit, struct build_step *out,
 			     struct error *err);

@@ -35,7 +35,7 @@ struct seen { /* a record of a computed table that was looked at */
 };
 
 /* Record i, if it is plain, at i % NEAR: walks look at the same few records again and again. */
-struct near {
+struct near_records {
 	uint64_t number[NEAR]; /* 1 + i; 0: none */
 	struct packet recs[NEAR];
 };
@@ -48,7 +48,7 @@ struct table {
 	struct table *base; /* of an own one: whose records these are; NULL: it has them itself */
 	uint32_t base_generation; /* then */
 	uint64_t id;              /* stored */
-	struct stored stored;
+	struct stored_table stored;
 	/* a view of it, for as long as the table is; NULL: none is to be had */
 	struct store_txn *txn;
 	_Atomic uint64_t count;
@@ -65,7 +65,7 @@ struct table {
 	struct scratch *scratch;
 	struct seen *seen;
 	size_t nseen;
-	struct near *near; /* unless in memory; made when something is got */
+	struct near_records *near; /* unless in memory; made when something is got */
 	_Atomic uint32_t generation;
 };
 
@@ -95,14 +95,14 @@ static void say_damaged(const struct table *table)
 }
 
 struct table *table_new_stored(struct index *index, const struct stream *stream, uint64_t id,
-			       struct stored *taken)
+			       struct stored_table *taken)
 {
 	struct table *table = table_new(index, stream);
 	struct error ignored;
 
 	table->id = id;
 	table->stored = *taken;
-	*taken = (struct stored){0};
+	*taken = (struct stored_table){0};
 	if (!store_read(index->store, &table->txn, &ignored))
 		table->txn = NULL;
 	table->count = table->stored.head.count;
@@ -398,7 +398,7 @@ static void keep_extents(struct table *table, struct packet_info *found)
 static bool near_get(struct table *table, uint64_t i, struct packet_info *out)
 {
 	pthread_mutex_lock(&table->lock);
-	const struct near *near = table->near;
+	const struct near_records *near = table->near;
 	bool found = near && near->number[i % NEAR] == i + 1;
 	if (found)
 		*out = (struct packet_info){.rec = near->recs[i % NEAR]};

@@ -17,7 +17,7 @@
 
 /* All are owned by the caller; freed together with the older ones behind them. */
 struct table *table_new_stored(struct index *index, const struct stream *stream, uint64_t id,
-			       struct stored *taken);
+			       struct stored_table *taken);
 struct table *table_new_rows(struct index *index, const struct stream *stream,
 			     struct record_list *taken);
 /*

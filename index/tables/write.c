@@ -48,7 +48,7 @@ static bool scans_go_on(const struct index *index, struct store_txn *txn)
 
 	for (size_t i = 0; i < trace->nstreams && go_on; i++) {
 		const struct stream *stream = trace->streams[i];
-		struct stored stored;
+		struct stored_table stored;
 
 		if (!pages_load(txn, identity_stream(trace, stream), &stored))
 			continue;
@@ -143,7 +143,7 @@ static void add_grown_marks(const struct index *index, const struct stream *stre
 {
 	uint64_t id = identity_stream(index->trace, stream);
 	struct grown_mark mark;
-	struct stored stored;
+	struct stored_table stored;
 
 	if (!pages_load(txn, id, &stored))
 		return;
@@ -197,7 +197,7 @@ bool index_read(struct index *index, struct store_txn **out, struct error *err)
 	return false;
 }
 
-struct writing {
+struct table_writing {
 	struct index *index;
 	const struct steps *steps;
 	bool stale; /* one of them did not fit */
@@ -208,7 +208,7 @@ struct writing {
 
 static bool described_work(struct store_txn *txn, void *arg, struct error *err)
 {
-	const struct writing *writing = arg;
+	const struct table_writing *writing = arg;
 	struct index *index = writing->index;
 	bool growing = is_growing(index), ends = index->grown && !growing, good = true;
 
@@ -225,7 +225,7 @@ static bool described_work(struct store_txn *txn, void *arg, struct error *err)
 		grown_marks_write(index, txn, err));
 }
 
-static bool write_described(struct writing *writing, struct error *err)
+static bool write_described(struct table_writing *writing, struct error *err)
 {
 	bool good = store_write(writing->index->store, described_work, writing, err);
 
@@ -239,7 +239,7 @@ bool index_write(struct index *index,
 		 bool (*work)(struct store_txn *txn, void *arg, struct error *err), void *arg,
 		 struct error *err)
 {
-	struct writing writing = {.index = index, .work = work, .arg = arg};
+	struct table_writing writing = {.index = index, .work = work, .arg = arg};
 
 	if (!index->store)
 		return error_set(err, ERR_IO, "the index is kept in memory");
@@ -248,7 +248,7 @@ bool index_write(struct index *index,
 
 static bool steps_work(struct store_txn *txn, void *arg, struct error *err)
 {
-	struct writing *writing = arg;
+	struct table_writing *writing = arg;
 
 	for (const struct steps *one = writing->steps; one; one = one->next) {
 		bool stale;
@@ -262,7 +262,7 @@ static bool steps_work(struct store_txn *txn, void *arg, struct error *err)
 static bool write_all(struct index *index, const struct steps *steps, bool grown, bool *again,
 		      struct error *err)
 {
-	struct writing writing = {
+	struct table_writing writing = {
 		.index = index, .steps = steps, .work = steps_work, .grown = grown};
 
 	writing.arg = &writing;

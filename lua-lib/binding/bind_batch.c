@@ -27,7 +27,7 @@ enum { COLUMNS_MAX = 200, BATCH_SIZE = 1024, BATCH_SIZE_MAX = 1 << 20, ROWS_MAX 
 enum { CURSOR = 1, COLUMNS, PACK, LAST };
 
 /* The fields of a class that columns ask for. */
-struct class_plan {
+struct class_columns {
 	size_t count;
 	struct planned {
 		size_t column;
@@ -35,7 +35,7 @@ struct class_plan {
 	} items[];
 };
 
-struct columns {
+struct batch_columns {
 	size_t count;
 	lua_Integer size;
 	bool by_event, fields;     /* there are columns of fields */
@@ -45,18 +45,18 @@ struct columns {
 	uint8_t *last_kinds;       /* likewise */
 	uint64_t *values;          /* by column and row, in the cursor's arena */
 	uint8_t *kinds;            /* likewise, of enum cell */
-	struct class_plan **plans; /* by class; NULL: not made yet */
+	struct class_columns **plans; /* by class; NULL: not made yet */
 	struct bind_column items[];
 };
 
-static void add_column(struct columns *columns, const struct bind_column *of)
+static void add_column(struct batch_columns *columns, const struct bind_column *of)
 {
 	columns->items[columns->count++] = *of;
 	columns->fields |= of->kind == COLUMN_FIELD;
 	columns->by_event |= of->kind == COLUMN_STATE || of->kind == COLUMN_LABEL;
 }
 
-static void add_rows(struct bind_cursor *cursor, struct columns *columns)
+static void add_rows(struct bind_cursor *cursor, struct batch_columns *columns)
 {
 	columns->rows = columns->size < ROWS_MAX ? (uint32_t)columns->size : ROWS_MAX;
 	columns->values =
@@ -96,7 +96,7 @@ static void push_columns(lua_State *L, struct bind_cursor *cursor)
 	if (size < 1 || size > BATCH_SIZE_MAX)
 		luaL_error(L, "size: from 1 to %d is expected", BATCH_SIZE_MAX);
 	columns = lua_newuserdatauv(L, sizeof *columns + (count + 1) * sizeof *columns->items, 0);
-	*columns = (struct columns){
+	*columns = (struct batch_columns){
 		.size = size, .by_event = cursor->backward || bind_cursor_reads_state(cursor)};
 	add_column(columns, &column);
 	for (size_t i = 1; i <= count; i++) {
@@ -119,12 +119,12 @@ static void push_columns(lua_State *L, struct bind_cursor *cursor)
 /* In its table already where it is none of the others. */
 enum cell { CELL_NONE, CELL_INTEGER, CELL_TEXT, CELL_TABLE };
 
-static inline uint8_t *kinds_of(const struct columns *columns, size_t c)
+static inline uint8_t *kinds_of(const struct batch_columns *columns, size_t c)
 {
 	return columns->kinds + c * columns->rows;
 }
 
-static inline uint64_t *values_of(const struct columns *columns, size_t c)
+static inline uint64_t *values_of(const struct batch_columns *columns, size_t c)
 {
 	return columns->values + c * columns->rows;
 }
@@ -135,7 +135,7 @@ static int slot_of_column(size_t c)
 	return (int)c + 2;
 }
 
-static void need_table(lua_State *L, const struct columns *columns, size_t c)
+static void need_table(lua_State *L, const struct batch_columns *columns, size_t c)
 {
 	int hint = columns->size < ROWS_MAX ? (int)columns->size : ROWS_MAX;
 
@@ -156,7 +156,8 @@ static inline void push_cell(lua_State *L, uint8_t kind, uint64_t value)
 }
 
 /* The rows of the block, behind those that are in the tables. */
-static void spill_column(lua_State *L, const struct columns *columns, size_t c, lua_Integer done)
+static void spill_column(lua_State *L, const struct batch_columns *columns, size_t c,
+			 lua_Integer done)
 {
 	const uint8_t *kinds = kinds_of(columns, c);
 	const uint64_t *values = values_of(columns, c);
@@ -171,7 +172,7 @@ static void spill_column(lua_State *L, const struct columns *columns, size_t c, 
 }
 
 /* All at once, through {...}: what is on the stack is copied to a table of that size. */
-static void pack_column(lua_State *L, const struct columns *columns, size_t c)
+static void pack_column(lua_State *L, const struct batch_columns *columns, size_t c)
 {
 	const uint8_t *kinds = kinds_of(columns, c);
 	const uint64_t *values = values_of(columns, c);
@@ -184,7 +185,7 @@ static void pack_column(lua_State *L, const struct columns *columns, size_t c)
 }
 
 /* The table of the batch before, of which rows without a value may stay as they are. */
-static void renew_column(lua_State *L, const struct columns *columns, size_t c)
+static void renew_column(lua_State *L, const struct batch_columns *columns, size_t c)
 {
 	const uint8_t *kinds = kinds_of(columns, c);
 	const uint8_t *last = columns->last_kinds + c * columns->rows;
@@ -205,7 +206,7 @@ static void renew_column(lua_State *L, const struct columns *columns, size_t c)
 	}
 }
 
-static void renew_columns(lua_State *L, struct columns *columns)
+static void renew_columns(lua_State *L, struct batch_columns *columns)
 {
 	uint8_t *kinds = columns->kinds;
 
@@ -216,13 +217,13 @@ static void renew_columns(lua_State *L, struct columns *columns)
 	columns->last_n = columns->n;
 }
 
-static void clear_rows(struct columns *columns)
+static void clear_rows(struct batch_columns *columns)
 {
 	columns->n = 0;
 	memset(columns->kinds, CELL_NONE, columns->count * columns->rows);
 }
 
-static void spill(lua_State *L, struct columns *columns, lua_Integer done)
+static void spill(lua_State *L, struct batch_columns *columns, lua_Integer done)
 {
 	for (size_t c = 0; c < columns->count; c++)
 		spill_column(L, columns, c, done);
@@ -230,7 +231,8 @@ static void spill(lua_State *L, struct columns *columns, lua_Integer done)
 }
 
 /* The value on top, of row `to`, which is the block's `i`; popped. */
-static void put_value(lua_State *L, struct columns *columns, size_t c, uint32_t i, lua_Integer to)
+static void put_value(lua_State *L, struct batch_columns *columns, size_t c, uint32_t i,
+		      lua_Integer to)
 {
 	need_table(L, columns, c);
 	kinds_of(columns, c)[i] = CELL_TABLE;
@@ -240,15 +242,16 @@ static void put_value(lua_State *L, struct columns *columns, size_t c, uint32_t 
 /* ---- a run: its rows are those from columns->n on; `done` are in tables ---- */
 
 /* Entries [first, first + count) of a run, of one class, for the rows from `row` on. */
-struct stretch {
+struct batch_stretch {
 	const struct run *run;
 	uint32_t first, count, row;
 };
 
-static const struct class_plan *make_plan(struct bind_cursor *cursor, struct columns *columns,
-					  const struct event_class *class)
+static const struct class_columns *make_plan(struct bind_cursor *cursor,
+					     struct batch_columns *columns,
+					     const struct event_class *class)
 {
-	struct class_plan *plan;
+	struct class_columns *plan;
 
 	plan = arena_alloc(cursor->arena, sizeof *plan + columns->count * sizeof *plan->items);
 	plan->count = 0;
@@ -264,8 +267,9 @@ static const struct class_plan *make_plan(struct bind_cursor *cursor, struct col
 }
 
 /* One by one, decoded; raises what is wrong with an event. */
-static void stage_values(lua_State *L, struct bind_cursor *cursor, struct columns *columns,
-			 const struct planned *item, const struct stretch *of, lua_Integer done)
+static void stage_values(lua_State *L, struct bind_cursor *cursor, struct batch_columns *columns,
+			 const struct planned *item, const struct batch_stretch *of,
+			 lua_Integer done)
 {
 	struct fields fields;
 	struct field field;
@@ -280,8 +284,8 @@ static void stage_values(lua_State *L, struct bind_cursor *cursor, struct column
 	}
 }
 
-static bool stage_integers(const struct columns *columns, const struct planned *item,
-			   const struct stretch *of)
+static bool stage_integers(const struct batch_columns *columns, const struct planned *item,
+			   const struct batch_stretch *of)
 {
 	uint16_t entries[BATCH_MAX], bad[BATCH_MAX];
 
@@ -295,16 +299,16 @@ static bool stage_integers(const struct columns *columns, const struct planned *
 }
 
 /* Stretches of one class after the other; classes without any of the fields cost nothing. */
-static void stage_fields(lua_State *L, struct bind_cursor *cursor, struct columns *columns,
+static void stage_fields(lua_State *L, struct bind_cursor *cursor, struct batch_columns *columns,
 			 const struct run *run, lua_Integer done)
 {
 	const uint32_t *classes = run->batch->class_index;
 	uint32_t end = run->first + run->count;
-	struct stretch of = {run, run->first, 0, columns->n};
+	struct batch_stretch of = {run, run->first, 0, columns->n};
 
 	for (; of.first < end; of.row += of.count, of.first += of.count) {
 		uint32_t class = classes[of.first];
-		const struct class_plan *plan = columns->plans[class];
+		const struct class_columns *plan = columns->plans[class];
 
 		if (!plan)
 			plan = make_plan(cursor, columns, cursor->bound->trace->classes[class]);
@@ -318,7 +322,7 @@ static void stage_fields(lua_State *L, struct bind_cursor *cursor, struct column
 	}
 }
 
-static void stage_times(const struct columns *columns, size_t c, const struct run *run)
+static void stage_times(const struct batch_columns *columns, size_t c, const struct run *run)
 {
 	uint64_t *values = values_of(columns, c) + columns->n;
 	uint8_t *kinds = kinds_of(columns, c) + columns->n;
@@ -330,7 +334,7 @@ static void stage_times(const struct columns *columns, size_t c, const struct ru
 	}
 }
 
-static void stage_names(const struct columns *columns, size_t c, const struct trace *trace,
+static void stage_names(const struct batch_columns *columns, size_t c, const struct trace *trace,
 			const struct run *run)
 {
 	const uint32_t *classes = run->batch->class_index + run->first;
@@ -342,7 +346,7 @@ static void stage_names(const struct columns *columns, size_t c, const struct tr
 }
 
 /* The same value for all. */
-static void stage_same(const struct columns *columns, size_t c, const struct run *run,
+static void stage_same(const struct batch_columns *columns, size_t c, const struct run *run,
 		       enum cell kind, uint64_t value)
 {
 	uint64_t *values = values_of(columns, c) + columns->n;
@@ -352,7 +356,7 @@ static void stage_same(const struct columns *columns, size_t c, const struct run
 	memset(kinds_of(columns, c) + columns->n, (int)kind, run->count);
 }
 
-static void stage_run(lua_State *L, struct bind_cursor *cursor, struct columns *columns,
+static void stage_run(lua_State *L, struct bind_cursor *cursor, struct batch_columns *columns,
 		      const struct run *run, lua_Integer done)
 {
 	for (size_t c = 0; c < columns->count; c++)
@@ -388,7 +392,8 @@ static void push_value(lua_State *L, struct bind_cursor *cursor, const struct bi
 	lua_pushboolean(L, false);
 }
 
-static lua_Integer fill_by_event(lua_State *L, struct bind_cursor *cursor, struct columns *columns)
+static lua_Integer fill_by_event(lua_State *L, struct bind_cursor *cursor,
+				 struct batch_columns *columns)
 {
 	lua_Integer n = 0;
 
@@ -404,7 +409,7 @@ static lua_Integer fill_by_event(lua_State *L, struct bind_cursor *cursor, struc
 	return n;
 }
 
-static void stage_loss(lua_State *L, struct bind_cursor *cursor, struct columns *columns,
+static void stage_loss(lua_State *L, struct bind_cursor *cursor, struct batch_columns *columns,
 		       lua_Integer done)
 {
 	for (size_t c = 0; c < columns->count; c++) {
@@ -416,7 +421,8 @@ static void stage_loss(lua_State *L, struct bind_cursor *cursor, struct columns 
 
 /* Tables are made last, whole, unless there are more rows than the block has, or values that it
  * cannot hold. */
-static lua_Integer fill_by_run(lua_State *L, struct bind_cursor *cursor, struct columns *columns)
+static lua_Integer fill_by_run(lua_State *L, struct bind_cursor *cursor,
+			       struct batch_columns *columns)
 {
 	lua_Integer done = 0;
 	struct run run;
@@ -452,7 +458,7 @@ static lua_Integer fill_by_run(lua_State *L, struct bind_cursor *cursor, struct 
 
 /* Puts the table of a batch at 1 and those of its columns behind it, or nil in place of new ones.
  */
-static void push_batch(lua_State *L, const struct columns *columns)
+static void push_batch(lua_State *L, const struct batch_columns *columns)
 {
 	if (columns->reuse && columns->last_n) {
 		lua_pushvalue(L, lua_upvalueindex(LAST));
@@ -471,7 +477,7 @@ static void push_batch(lua_State *L, const struct columns *columns)
 static int batch_step(lua_State *L)
 {
 	struct bind_cursor *cursor = lua_touserdata(L, lua_upvalueindex(CURSOR));
-	struct columns *columns = lua_touserdata(L, lua_upvalueindex(COLUMNS));
+	struct batch_columns *columns = lua_touserdata(L, lua_upvalueindex(COLUMNS));
 
 	lua_settop(L, 0);
 	luaL_checkstack(L, (int)columns->count + ROWS_MAX + 20, "columns");

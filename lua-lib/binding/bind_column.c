@@ -63,8 +63,8 @@ void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *tex
 }
 
 /* Where the current event has it; NULL: a loss has nothing. */
-static inline const struct bind_name *place_of(struct bind_cursor *cursor,
-					       const struct bind_column *column)
+static inline const struct bind_name *current_place(struct bind_cursor *cursor,
+						    const struct bind_column *column)
 {
 	const struct event_class *class = cursor->event.class;
 
@@ -141,10 +141,10 @@ void bind_column_value(lua_State *L, struct bind_cursor *cursor, const struct bi
 		*out = text_value(event->stream->name);
 		return;
 	case COLUMN_FIELD:
-		field_value(L, cursor, place_of(cursor, column), out);
+		field_value(L, cursor, current_place(cursor, column), out);
 		return;
 	case COLUMN_LABEL:
-		label_value(L, cursor, place_of(cursor, column), out);
+		label_value(L, cursor, current_place(cursor, column), out);
 		return;
 	case COLUMN_STATE:
 		bind_expr_value(L, cursor, column->expr, out);
@@ -164,7 +164,7 @@ bool bind_column_push(lua_State *L, struct bind_cursor *cursor, const struct bin
 		bind_push_value(L, &value);
 		return value_exists(&value);
 	}
-	place = place_of(cursor, column);
+	place = current_place(cursor, column);
 	if (place && bind_cursor_integer(L, cursor, place, &number))
 		lua_pushinteger(L, number);
 	else if (place && bind_cursor_field_at(L, cursor, place, &field))

@@ -47,7 +47,7 @@ static size_t check_size(lua_State *L, int i)
 	return (size_t)size;
 }
 
-static int begin(lua_State *L)
+static int open_drawing(lua_State *L)
 {
 	size_t width = check_size(L, 1), height = check_size(L, 2);
 	const char *title = luaL_checkstring(L, 3);
@@ -57,7 +57,7 @@ static int begin(lua_State *L)
 	return push_buf(L, buf);
 }
 
-static int finish(lua_State *L)
+static int close_drawing(lua_State *L)
 {
 	const char *kind = luaL_checkstring(L, 1);
 	struct buf *buf = new_buf(L);
@@ -69,7 +69,7 @@ static int finish(lua_State *L)
 void bind_drawing_register(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
-		{"text", text}, {"begin", begin}, {"finish", finish}, {NULL, NULL}};
+		{"text", text}, {"begin", open_drawing}, {"finish", close_drawing}, {NULL, NULL}};
 
 	luaL_newlib(L, functions);
 	lua_setfield(L, -2, "drawing");

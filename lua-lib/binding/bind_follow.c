@@ -44,7 +44,7 @@ struct follower { /* a userdata */
 	uint64_t late;
 };
 
-static void release(struct follower *follower)
+static void release_follower(struct follower *follower)
 {
 	follow_close(follower->follow);
 	follower->follow = NULL;
@@ -63,7 +63,7 @@ static int follower_close(lua_State *L)
 {
 	struct follower *follower = luaL_checkudata(L, 1, FOLLOWER_TYPE);
 
-	release(follower);
+	release_follower(follower);
 	if (follower->bound)
 		bind_trace_put(follower->bound, NULL, NULL, NULL);
 	return 0;
@@ -73,7 +73,7 @@ static int follower_gc(lua_State *L)
 {
 	struct follower *follower = luaL_checkudata(L, 1, FOLLOWER_TYPE);
 
-	release(follower);
+	release_follower(follower);
 	nameset_release(&follower->said);
 	mem_free(follower->path);
 	mem_free(follower->input);
@@ -339,7 +339,7 @@ static int step(lua_State *L)
 		lua_settop(L, 0);
 		if (next_range(L, follower, self))
 			continue;
-		release(follower);
+		release_follower(follower);
 		lua_pushnil(L);
 		return 1;
 	}
@@ -389,7 +389,7 @@ static int follow(lua_State *L, const char *path)
 					     .stop = &follower->stop,
 					     .arg = follower};
 	if (!follow_open(&follower->of, patience, -1, &follower->follow, &err)) {
-		release(follower);
+		release_follower(follower);
 		return bind_raise(L, &err);
 	}
 	lua_pushvalue(L, self);

@@ -80,17 +80,17 @@ static double *push_numbers(lua_State *L, int i_list, int arg, size_t *count)
 }
 
 /* What is asked for behind the numbers, from argument i on. */
-struct request {
+struct resample_options {
 	double left_out;
 	lua_Integer rounds;
 	uint64_t state;
 };
 
-static struct request read_request(lua_State *L, int i)
+static struct resample_options read_request(lua_State *L, int i)
 {
-	struct request request = {.left_out = luaL_checknumber(L, i),
-				  .rounds = luaL_checkinteger(L, i + 1),
-				  .state = (uint64_t)luaL_checkinteger(L, i + 2)};
+	struct resample_options request = {.left_out = luaL_checknumber(L, i),
+					   .rounds = luaL_checkinteger(L, i + 1),
+					   .state = (uint64_t)luaL_checkinteger(L, i + 2)};
 
 	luaL_argcheck(L, request.left_out >= 0 && request.left_out < 1, i,
 		      "a part of one is expected");
@@ -100,7 +100,8 @@ static struct request read_request(lua_State *L, int i)
 }
 
 /* mean, low, high, deviation; `means` are put in order. */
-static int push_bounds(lua_State *L, double mean, double *means, const struct request *request)
+static int push_bounds(lua_State *L, double mean, double *means,
+		       const struct resample_options *request)
 {
 	size_t rounds = (size_t)request->rounds;
 	size_t cut = (size_t)floor(request->left_out / 2 * (double)rounds);
@@ -116,7 +117,7 @@ static int push_bounds(lua_State *L, double mean, double *means, const struct re
 /* yore.resample(numbers, left_out, rounds, seed): mean, low, high, deviation */
 static int resample(lua_State *L)
 {
-	struct request request = read_request(L, 2);
+	struct resample_options request = read_request(L, 2);
 	size_t count;
 	double *numbers = push_numbers(L, 1, 1, &count);
 	double *means = lua_newuserdatauv(L, (size_t)request.rounds * sizeof *means, 0);
@@ -126,15 +127,15 @@ static int resample(lua_State *L)
 	return push_bounds(L, mean_of(numbers, count), means, &request);
 }
 
-struct runs {
+struct number_lists {
 	const double **numbers;
 	size_t *counts, count;
 };
 
 /* The runs of argument i; a list of the userdata that they are in is pushed. */
-static struct runs push_runs(lua_State *L, int i)
+static struct number_lists push_runs(lua_State *L, int i)
 {
-	struct runs runs;
+	struct number_lists runs;
 
 	luaL_checktype(L, i, LUA_TTABLE);
 	runs.count = (size_t)lua_rawlen(L, i);
@@ -154,7 +155,7 @@ static struct runs push_runs(lua_State *L, int i)
 	return runs;
 }
 
-static double mean_of_runs(const struct runs *runs)
+static double mean_of_runs(const struct number_lists *runs)
 {
 	double sum = 0;
 
@@ -163,7 +164,7 @@ static double mean_of_runs(const struct runs *runs)
 	return sum / (double)runs->count;
 }
 
-static double drawn_mean_of_runs(const struct runs *runs, uint64_t *state)
+static double drawn_mean_of_runs(const struct number_lists *runs, uint64_t *state)
 {
 	double sum = 0;
 
@@ -178,8 +179,8 @@ static double drawn_mean_of_runs(const struct runs *runs, uint64_t *state)
 /* yore.resample_runs(a, b, left_out, rounds, seed): difference of b and a, low, high, deviation */
 static int resample_runs(lua_State *L)
 {
-	struct request request = read_request(L, 3);
-	struct runs a = push_runs(L, 1), b = push_runs(L, 2);
+	struct resample_options request = read_request(L, 3);
+	struct number_lists a = push_runs(L, 1), b = push_runs(L, 2);
 	double *means = lua_newuserdatauv(L, (size_t)request.rounds * sizeof *means, 0);
 
 	for (lua_Integer i = 0; i < request.rounds; i++) {

@@ -17,7 +17,7 @@
 #define ASK_TYPE "yore.question"
 
 /* Whatever a question owns; a userdata, so that an error frees it. */
-struct question {
+struct lua_question {
 	struct bind_trace *bound;
 	struct query **queries;
 	size_t count, capacity;
@@ -27,7 +27,7 @@ struct question {
 	struct arena *names;
 };
 
-static void question_end(struct question *question)
+static void question_end(struct lua_question *question)
 {
 	if (question->bound)
 		question->bound->busy = false;
@@ -51,7 +51,7 @@ static int question_gc(lua_State *L)
 }
 
 /* From here on the trace is busy; question_end() ends that. */
-static void question_begin(lua_State *L, struct question *question, struct bind_trace *bound)
+static void question_begin(lua_State *L, struct lua_question *question, struct bind_trace *bound)
 {
 	if (bound->busy)
 		luaL_error(L, "the trace is answering another question");
@@ -59,7 +59,7 @@ static void question_begin(lua_State *L, struct question *question, struct bind_
 	question->bound = bound;
 }
 
-static void add_path(lua_State *L, struct question *question, int i)
+static void add_path(lua_State *L, struct lua_question *question, int i)
 {
 	struct error err;
 
@@ -73,7 +73,7 @@ static void add_path(lua_State *L, struct question *question, int i)
 }
 
 /* A name that is not there is a mistake of the script's. The question is ended before it raises. */
-static void look_up_paths(lua_State *L, struct question *question, struct state *state)
+static void look_up_paths(lua_State *L, struct lua_question *question, struct state *state)
 {
 	const struct notices *notices = &question->bound->trace->notices;
 	struct buf note = {0};
@@ -95,7 +95,7 @@ static void look_up_paths(lua_State *L, struct question *question, struct state 
 }
 
 /* A path, or a list of them. */
-static void add_paths(lua_State *L, struct question *question, int i)
+static void add_paths(lua_State *L, struct lua_question *question, int i)
 {
 	if (lua_type(L, i) != LUA_TTABLE) {
 		add_path(L, question, i);
@@ -281,7 +281,7 @@ static int trace_at(lua_State *L)
 	size_t nmoments;
 	struct moment *moments;
 	enum shape shape;
-	struct question *question;
+	struct lua_question *question;
 	struct state *state;
 	struct error err;
 
@@ -289,7 +289,7 @@ static int trace_at(lua_State *L)
 		options = read_at_options(L, last--);
 	plain = last == 3 && lua_type(L, 3) == LUA_TSTRING;
 	moments = push_moments(L, bound, 2, options.before, &nmoments);
-	question = bind_new_owned(L, sizeof(struct question), ASK_TYPE, question_gc);
+	question = bind_new_owned(L, sizeof(struct lua_question), ASK_TYPE, question_gc);
 	for (int i = 3; i <= last; i++)
 		add_paths(L, question, i);
 	question_begin(L, question, bound);
@@ -378,8 +378,8 @@ static int trace_comm(lua_State *L)
 	bool list = lua_istable(L, 2);
 	size_t count;
 	struct comm *comms = push_comms(L, 2, &moment, &count);
-	struct question *question =
-		bind_new_owned(L, sizeof(struct question), ASK_TYPE, question_gc);
+	struct lua_question *question =
+		bind_new_owned(L, sizeof(struct lua_question), ASK_TYPE, question_gc);
 	struct state *state;
 	struct error err;
 
@@ -403,7 +403,7 @@ static int trace_comm(lua_State *L)
 /* ---- intervals ---- */
 
 /* What the callback works on: rows kept for the iterator, or the caller's function. */
-struct walk {
+struct interval_rows {
 	lua_State *L;
 	int function; /* stack index; 0: rows are put into the table at `rows` */
 	int rows;
@@ -415,7 +415,7 @@ struct walk {
 	const struct interval *interval;
 };
 
-static void push_interval(lua_State *L, const struct walk *walk)
+static void push_interval(lua_State *L, const struct interval_rows *walk)
 {
 	const struct interval *interval = walk->interval;
 
@@ -434,7 +434,7 @@ static void push_interval(lua_State *L, const struct walk *walk)
 /* Arguments: the walk, and the function or the table. Runs protected. */
 static int one_interval(lua_State *L)
 {
-	struct walk *walk = lua_touserdata(L, 1);
+	struct interval_rows *walk = lua_touserdata(L, 1);
 	bool stop = false;
 
 	if (walk->function) {
@@ -454,7 +454,7 @@ static int one_interval(lua_State *L)
 
 static bool each_interval(void *arg, const struct interval *interval)
 {
-	struct walk *walk = arg;
+	struct interval_rows *walk = arg;
 	lua_State *L = walk->L;
 	bool on;
 
@@ -515,7 +515,7 @@ static bool take_interval_options(lua_State *L)
 }
 
 /* Where the trace begins and ends, for a range that is cut to it. */
-static void bound_range(lua_State *L, const struct bind_trace *bound, struct walk *walk)
+static void bound_range(lua_State *L, const struct bind_trace *bound, struct interval_rows *walk)
 {
 	nstime first, last;
 	struct error err;
@@ -528,8 +528,8 @@ static void bound_range(lua_State *L, const struct bind_trace *bound, struct wal
 	walk->end = walk->end <= last ? walk->end : last + 1;
 }
 
-static bool walk_intervals(struct bind_trace *bound, struct question *question, struct state *state,
-			   struct walk *walk, struct error *err)
+static bool walk_intervals(struct bind_trace *bound, struct lua_question *question,
+			   struct state *state, struct interval_rows *walk, struct error *err)
 {
 	const struct query *const *queries = (const struct query *const *)question->queries;
 	bool done = state_intervals(state, walk->begin, walk->end,
@@ -551,8 +551,8 @@ static bool walk_intervals(struct bind_trace *bound, struct question *question, 
 static int trace_intervals(lua_State *L)
 {
 	struct bind_trace *bound = bind_check_trace(L, 1);
-	struct walk walk = {.L = L, .rows = 6};
-	struct question *question;
+	struct interval_rows walk = {.L = L, .rows = 6};
+	struct lua_question *question;
 	struct state *state;
 	struct error err;
 	bool done;
@@ -568,7 +568,7 @@ static int trace_intervals(lua_State *L)
 		walk.function = 5;
 	}
 	lua_newtable(L);
-	question = bind_new_owned(L, sizeof(struct question), ASK_TYPE, question_gc);
+	question = bind_new_owned(L, sizeof(struct lua_question), ASK_TYPE, question_gc);
 	add_paths(L, question, 2);
 	luaL_checkstack(L, 10, "intervals");
 	question_begin(L, question, bound);

@@ -28,7 +28,7 @@ struct bind_trace *bind_new_trace(lua_State *L)
 	return bound;
 }
 
-static void release(struct bind_trace *bound)
+static void release_bound(struct bind_trace *bound)
 {
 	while (bound->cursors)
 		bind_cursor_end(bound->cursors);
@@ -49,7 +49,7 @@ static void release(struct bind_trace *bound)
 void bind_trace_put(struct bind_trace *bound, struct trace *trace, struct index *index,
 		    struct rules *rules)
 {
-	release(bound);
+	release_bound(bound);
 	bound->trace = trace;
 	bound->index = index;
 	bound->rules = rules;
@@ -57,7 +57,7 @@ void bind_trace_put(struct bind_trace *bound, struct trace *trace, struct index 
 
 static int trace_gc(lua_State *L)
 {
-	release(luaL_checkudata(L, 1, TRACE_TYPE));
+	release_bound(luaL_checkudata(L, 1, TRACE_TYPE));
 	return 0;
 }
 
@@ -67,7 +67,7 @@ static int trace_close_method(lua_State *L)
 
 	if (bound->busy)
 		luaL_error(L, "the trace is answering a question");
-	release(bound);
+	release_bound(bound);
 	return 0;
 }
 
@@ -151,7 +151,7 @@ static int yore_open(lua_State *L)
 	lua_settop(L, 2);
 	bound = bind_new_trace(L);
 	if (!open_all(L, bound, path, options, &err)) {
-		release(bound);
+		release_bound(bound);
 		return bind_fail(L, &err);
 	}
 	lua_pushvalue(L, 3);

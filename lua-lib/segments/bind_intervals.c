@@ -23,18 +23,18 @@
 
 enum { PATHS_MAX = 8 };
 
-struct filling { /* of one path */
+struct interval_groups { /* of one path */
 	struct segments *segments;
 	struct segment_groups *groups; /* count them in place of adding them; NULL: none */
 	int options;                   /* on the stack, of the groups */
 	struct totals_list *totals;    /* of each key and value, in place of segments; NULL: none */
-	struct segment pending;        /* it is counted when what is after it is known */
+	struct time_segment pending;   /* it is counted when what is after it is known */
 	uint32_t pending_cells[INTERVAL_COLUMNS];
 	uint32_t *cells; /* of the last one */
 	size_t counted;
 	int place;             /* on the stack, of the collection */
 	const char *wanted;    /* the path that was asked for */
-	struct filling *again; /* the next one of the same path; NULL: none */
+	struct interval_groups *again; /* the next one of the same path; NULL: none */
 	bool repeats;          /* it is that of one before it, which reads the path */
 	bool optional;         /* it may have no value, and rules may not write it */
 	const char *join;      /* the column that it becomes; NULL: it is a collection of its own */
@@ -62,9 +62,9 @@ struct filling { /* of one path */
 
 struct fillings {
 	const struct bind_context *context;
-	struct filling items[PATHS_MAX];
+	struct interval_groups items[PATHS_MAX];
 	size_t count;
-	struct filling *last; /* of the interval before */
+	struct interval_groups *last; /* of the interval before */
 };
 
 /* What stands in the path's only brackets; else the path without its last name. */
@@ -99,7 +99,7 @@ static bool is_wanted(const uint32_t *values, size_t count, uint32_t value)
 	return !count;
 }
 
-static void count_pending(struct filling *filling)
+static void count_pending(struct interval_groups *filling)
 {
 	if (filling->groups && filling->cells && !filling->joined)
 		segment_groups_count(filling->groups, filling->segments, &filling->pending,
@@ -108,7 +108,8 @@ static void count_pending(struct filling *filling)
 }
 
 /* Its cells, all 0. */
-static uint32_t *add(struct filling *filling, const struct segment *segment)
+static uint32_t *add_segment_cells(struct interval_groups *filling,
+				   const struct time_segment *segment)
 {
 	count_pending(filling);
 	if (!filling->groups || filling->joined)
@@ -118,9 +119,10 @@ static uint32_t *add(struct filling *filling, const struct segment *segment)
 	return filling->cells = filling->pending_cells;
 }
 
-static bool keep(struct filling *filling, const struct interval *interval, uint32_t value)
+static bool keep_interval(struct interval_groups *filling, const struct interval *interval,
+			  uint32_t value)
 {
-	struct segment segment = {interval->begin, interval->end, true, !interval->lost};
+	struct time_segment segment = {interval->begin, interval->end, true, !interval->lost};
 	bool touches = filling->value && filling->ended == interval->begin;
 	uint32_t *cells;
 
@@ -137,7 +139,7 @@ static bool keep(struct filling *filling, const struct interval *interval, uint3
 	    !is_wanted(filling->befores, filling->nbefores, touches ? filling->value : 0) ||
 	    !is_wanted(filling->values, filling->nvalues, value))
 		return false;
-	cells = add(filling, &segment);
+	cells = add_segment_cells(filling, &segment);
 	cells[COLUMN_KEY] = filling->key;
 	cells[COLUMN_VALUE] = value;
 	cells[COLUMN_BEFORE] = touches ? filling->value : 0;
@@ -159,7 +161,7 @@ static bool stands_for(const char *wanted, const char *path)
 }
 
 /* Gives the first path's segments of the key what `other` has at their begins. */
-static void join(struct filling *first, struct filling *other)
+static void join(struct interval_groups *first, struct interval_groups *other)
 {
 	const struct segments *from = other->segments;
 	size_t k = 0;
@@ -183,7 +185,7 @@ static void join(struct filling *first, struct filling *other)
 /* All of a key of the first path is there: joins it, and counts it where groups are wanted. */
 static void end_key(struct fillings *fillings)
 {
-	struct filling *first = &fillings->items[0];
+	struct interval_groups *first = &fillings->items[0];
 	struct segments *segments = first->segments;
 
 	for (size_t i = 1; i < fillings->count; i++)
@@ -198,9 +200,10 @@ static void end_key(struct fillings *fillings)
 	first->key_begins = segments->count;
 }
 
-static void turn_to_path(struct fillings *fillings, struct filling *filling, const char *path)
+static void turn_to_path(struct fillings *fillings, struct interval_groups *filling,
+			 const char *path)
 {
-	struct filling *first = &fillings->items[0];
+	struct interval_groups *first = &fillings->items[0];
 	size_t len = strlen(path) + 1;
 
 	if (filling->join) {
@@ -222,7 +225,7 @@ static void turn_to_path(struct fillings *fillings, struct filling *filling, con
 }
 
 /* What the path is of; NULL: nothing that was asked for. */
-static struct filling *find_filling(struct fillings *fillings, const char *path)
+static struct interval_groups *find_filling(struct fillings *fillings, const char *path)
 {
 	for (size_t i = 0; i < fillings->count; i++)
 		if (fillings->count == 1 || stands_for(fillings->items[i].wanted, path))
@@ -231,9 +234,9 @@ static struct filling *find_filling(struct fillings *fillings, const char *path)
 }
 
 /* What the interval is of, turned to its path; NULL: nothing that was asked for. */
-static struct filling *filling_of(struct fillings *fillings, const char *path)
+static struct interval_groups *filling_of(struct fillings *fillings, const char *path)
 {
-	struct filling *last = fillings->last;
+	struct interval_groups *last = fillings->last;
 
 	if (last && !strcmp(last->path, path))
 		return last;
@@ -241,13 +244,13 @@ static struct filling *filling_of(struct fillings *fillings, const char *path)
 	if (!last)
 		return NULL;
 	fillings->last = last;
-	for (struct filling *each = last; each; each = each->again)
+	for (struct interval_groups *each = last; each; each = each->again)
 		if (!each->path || strcmp(each->path, path) != 0)
 			turn_to_path(fillings, each, path);
 	return last;
 }
 
-static void take_interval(struct filling *filling, const struct interval *interval)
+static void take_interval(struct interval_groups *filling, const struct interval *interval)
 {
 	uint32_t value = segments_intern(filling->segments, &interval->value);
 
@@ -255,7 +258,7 @@ static void take_interval(struct filling *filling, const struct interval *interv
 		filling->cells[COLUMN_AFTER] = value;
 		filling->segments->count -= filling->until_unknown;
 	}
-	filling->kept = keep(filling, interval, value);
+	filling->kept = keep_interval(filling, interval, value);
 	filling->value = value;
 	filling->ended = interval->end;
 }
@@ -263,7 +266,7 @@ static void take_interval(struct filling *filling, const struct interval *interv
 static bool each_interval(void *arg, const struct interval *interval)
 {
 	struct fillings *fillings = arg;
-	struct filling *filling = filling_of(fillings, interval->path);
+	struct interval_groups *filling = filling_of(fillings, interval->path);
 
 	if (bind_interrupted(fillings->context))
 		return false;
@@ -274,7 +277,7 @@ static bool each_interval(void *arg, const struct interval *interval)
 
 static bool wants_totals(void *arg, const char *path)
 {
-	const struct filling *filling = find_filling(arg, path);
+	const struct interval_groups *filling = find_filling(arg, path);
 
 	return filling && filling->totals;
 }
@@ -282,7 +285,7 @@ static bool wants_totals(void *arg, const char *path)
 static bool each_total(void *arg, const char *path, const struct value_total *total)
 {
 	struct fillings *fillings = arg;
-	struct filling *filling = filling_of(fillings, path);
+	struct interval_groups *filling = filling_of(fillings, path);
 	uint32_t value = segments_intern(filling->segments, &total->value);
 
 	if (is_wanted(filling->values, filling->nvalues, value))
@@ -291,7 +294,7 @@ static bool each_total(void *arg, const char *path, const struct value_total *to
 }
 
 /* The option `unknown`: "before" or "after". */
-static void read_unknown(lua_State *L, int options, struct filling *out)
+static void read_unknown(lua_State *L, int options, struct interval_groups *out)
 {
 	static const char *const sides[] = {"before", "after", NULL};
 
@@ -303,8 +306,8 @@ static void read_unknown(lua_State *L, int options, struct filling *out)
 }
 
 /* The option `name`, one value or a list, as atoms of the filling's own. */
-static size_t read_values(lua_State *L, int options, const char *name, struct filling *filling,
-			  uint32_t **out)
+static size_t read_values(lua_State *L, int options, const char *name,
+			  struct interval_groups *filling, uint32_t **out)
 {
 	int type = lua_getfield(L, options, name);
 	size_t count = type == LUA_TTABLE ? (size_t)lua_rawlen(L, -1) : type != LUA_TNIL;
@@ -325,7 +328,7 @@ static size_t read_values(lua_State *L, int options, const char *name, struct fi
 }
 
 /* What one table asks for; pushes the collection, and what must live as long as it is filled. */
-static void push_filling(lua_State *L, int options, struct filling *out)
+static void push_filling(lua_State *L, int options, struct interval_groups *out)
 {
 	if (lua_getfield(L, options, "path") != LUA_TSTRING)
 		luaL_error(L, "path: a text is expected, not %s", luaL_typename(L, -1));
@@ -356,7 +359,7 @@ static void push_filling(lua_State *L, int options, struct filling *out)
 static void link_repeated(struct fillings *fillings)
 {
 	for (size_t i = 1; i < fillings->count; i++) {
-		struct filling *own = &fillings->items[i], *other = NULL;
+		struct interval_groups *own = &fillings->items[i], *other = NULL;
 
 		for (size_t k = 0; k < i && !other; k++)
 			if (!strcmp(fillings->items[k].wanted, own->wanted))
@@ -373,11 +376,11 @@ static void link_repeated(struct fillings *fillings)
 /* What rests on more than one path: columns that are joined, and groups, which may be by these. */
 static void link_fillings(lua_State *L, struct fillings *fillings)
 {
-	struct filling *first = &fillings->items[0];
+	struct interval_groups *first = &fillings->items[0];
 
 	link_repeated(fillings);
 	for (size_t i = 0; i < fillings->count; i++) {
-		struct filling *filling = &fillings->items[i];
+		struct interval_groups *filling = &fillings->items[i];
 
 		if (!filling->join)
 			continue;
@@ -391,7 +394,7 @@ static void link_fillings(lua_State *L, struct fillings *fillings)
 		filling->column = segments_add_column(first->segments, filling->join);
 	}
 	for (size_t i = 0; i < fillings->count; i++) {
-		struct filling *filling = &fillings->items[i];
+		struct interval_groups *filling = &fillings->items[i];
 
 		if (lua_isnil(L, filling->options))
 			continue;
@@ -408,7 +411,7 @@ static bool parse_queries(struct bind_trace *bound, struct state *state, struct 
 	bool ok = true;
 
 	for (size_t i = 0; i < fillings->count && ok; i++) {
-		struct filling *filling = &fillings->items[i];
+		struct interval_groups *filling = &fillings->items[i];
 		/* of several values some may be other rules' */
 		const struct value *value =
 			filling->nvalues == 1 ? segments_atom(filling->segments, filling->values[0])
@@ -431,10 +434,10 @@ static bool parse_queries(struct bind_trace *bound, struct state *state, struct 
 }
 
 /* All paths in one go, with one nanosecond more on both sides, for what is before and after. */
-static bool ask(struct bind_trace *bound, struct fillings *fillings, struct error *err)
+static bool read_intervals(struct bind_trace *bound, struct fillings *fillings, struct error *err)
 {
 	struct query *queries[PATHS_MAX] = {0};
-	const struct filling *first = &fillings->items[0];
+	const struct interval_groups *first = &fillings->items[0];
 	const struct sums_sink sink = {.interval = each_interval,
 				       .wants_totals = wants_totals,
 				       .total = each_total,
@@ -484,7 +487,7 @@ static void read_fillings(lua_State *L, struct fillings *out)
 	}
 }
 
-static void push_filled(lua_State *L, struct filling *filling)
+static void push_filled(lua_State *L, struct interval_groups *filling)
 {
 	count_pending(filling);
 	if (filling->join)
@@ -514,7 +517,7 @@ int bind_push_intervals(lua_State *L, struct bind_trace *bound)
 	}
 	if (begin < end) {
 		bound->busy = true;
-		bool ok = ask(bound, &fillings, &err);
+		bool ok = read_intervals(bound, &fillings, &err);
 		bound->busy = false;
 		if (!ok)
 			bind_raise(L, &err);

@@ -49,7 +49,7 @@ struct alternatives {
 	uint8_t *may; /* by class that is read: a bit of each that its events may have */
 };
 
-struct key {
+struct pair_key {
 	struct alternatives parts[PARTS_MAX];
 	size_t count;
 };
@@ -72,7 +72,7 @@ struct pairs {
 	struct bind_cursor *cursor;
 	struct segments *segments;
 	int options; /* on the stack */
-	struct key begin_key, finish_key;
+	struct pair_key begin_key, finish_key;
 	struct alternatives same; /* the number that both ends must have */
 	const char *same_name[2]; /* what stands before the same name in both; NULL: any */
 	struct captured fields[SEGMENTS_COLUMNS_MAX];
@@ -222,7 +222,7 @@ static void read_alternatives(lua_State *L, struct pairs *pairs, const char *tex
 	find_places(pairs, out);
 }
 
-static bool read_key(lua_State *L, struct pairs *pairs, const char *option, struct key *out)
+static bool read_key(lua_State *L, struct pairs *pairs, const char *option, struct pair_key *out)
 {
 	const char *text, *end;
 	size_t len;
@@ -256,8 +256,8 @@ static bool any_has(const struct pairs *pairs, const struct alternatives *of, ui
 }
 
 /* A part of the key that none of the events has is a mistake: there would be no pair. */
-static void check_key(lua_State *L, struct pairs *pairs, const char *option, const struct key *key,
-		      uint8_t kind)
+static void check_key(lua_State *L, struct pairs *pairs, const char *option,
+		      const struct pair_key *key, uint8_t kind)
 {
 	const struct trace *trace = pairs->cursor->bound->trace;
 	bool read = false;
@@ -449,7 +449,7 @@ static uint32_t alternatives_atom(lua_State *L, struct pairs *pairs, const struc
 }
 
 /* 0: the event has no key. */
-static uint32_t key_atom(lua_State *L, struct pairs *pairs, const struct key *key)
+static uint32_t key_atom(lua_State *L, struct pairs *pairs, const struct pair_key *key)
 {
 	uint32_t atom = 0;
 
@@ -564,7 +564,7 @@ static uint32_t name_atom(struct pairs *pairs, const struct event_class *class)
 static void on_moment(lua_State *L, struct pairs *pairs)
 {
 	const struct event *event = &pairs->cursor->event;
-	const struct segment segment = {event->time, event->time, true, true};
+	const struct time_segment segment = {event->time, event->time, true, true};
 	uint32_t cells[SEGMENTS_COLUMNS_MAX] = {0};
 
 	cells[COLUMN_KEY] = key_atom(L, pairs, &pairs->begin_key);
@@ -687,7 +687,7 @@ static void on_finish(lua_State *L, struct pairs *pairs)
 		close_open(pairs, head);
 		return;
 	}
-	const struct segment segment = {open->begin.time, event->time, true, true};
+	const struct time_segment segment = {open->begin.time, event->time, true, true};
 	capture(L, pairs, true, open->cells);
 	memcpy(segments_add(pairs->segments, &segment), open->cells,
 	       pairs->segments->ncolumns * sizeof(uint32_t));

@@ -202,7 +202,7 @@ static const uint8_t *push_atoms(lua_State *L, const struct segments *segments, 
 
 static void push_row(lua_State *L, const struct segments *segments, size_t i)
 {
-	const struct segment *segment = &segments->items[i];
+	const struct time_segment *segment = &segments->items[i];
 	const uint32_t *cells = segments_cells(segments, i);
 
 	lua_createtable(L, 0, (int)segments->ncolumns + 5);

@@ -170,7 +170,7 @@ const struct value *segments_atom(const struct segments *segments, uint32_t atom
 
 /* ---- segments ---- */
 
-uint32_t *segments_add(struct segments *segments, const struct segment *segment)
+uint32_t *segments_add(struct segments *segments, const struct time_segment *segment)
 {
 	uint32_t *cells;
 
@@ -185,7 +185,7 @@ uint32_t *segments_add(struct segments *segments, const struct segment *segment)
 	return cells;
 }
 
-static bool passes(const struct segment *segment, const uint32_t *cells,
+static bool passes(const struct time_segment *segment, const uint32_t *cells,
 		   const struct segment_limit *limit)
 {
 	int64_t number = 0;
@@ -264,7 +264,7 @@ void segments_between(const struct segments *segments, const uint8_t *outer, str
 	uint32_t key = 0;
 
 	for (size_t i = 0; i < segments->count; i++) {
-		const struct segment *segment = &segments->items[i];
+		const struct time_segment *segment = &segments->items[i];
 		const uint32_t *cells = segments_cells(segments, i);
 
 		open = open && cells[COLUMN_KEY] == key && segment->begin == last;
@@ -272,7 +272,7 @@ void segments_between(const struct segments *segments, const uint8_t *outer, str
 		if (!outer[cells[COLUMN_VALUE]])
 			continue;
 		if (open && segment->begin > begin) {
-			struct segment found = {begin, segment->begin, true, true};
+			struct time_segment found = {begin, segment->begin, true, true};
 
 			segments_add(out, &found)[COLUMN_KEY] =
 				segments_intern(out, segments_atom(segments, cells[COLUMN_KEY]));
@@ -285,20 +285,20 @@ void segments_between(const struct segments *segments, const uint8_t *outer, str
 
 /* ---- joining ---- */
 
-struct stretch { /* the segments of one key */
+struct segment_range { /* the segments of one key */
 	size_t first, last;
 };
 
-static const struct stretch *stretches_by_key(struct segments *segments)
+static const struct segment_range *stretches_by_key(struct segments *segments)
 {
-	struct stretch *found = segments->stretches;
+	struct segment_range *found = segments->stretches;
 
 	if (found)
 		return found;
 	found = mem_new_array(segments_atoms(segments) + 1, sizeof *found);
 	segments->stretches = found;
 	for (size_t i = 0; i < segments->count; i++) {
-		struct stretch *one = &found[segments_cells(segments, i)[COLUMN_KEY]];
+		struct segment_range *one = &found[segments_cells(segments, i)[COLUMN_KEY]];
 		if (one->last != i)
 			one->first = i;
 		one->last = i + 1;
@@ -307,7 +307,7 @@ static const struct stretch *stretches_by_key(struct segments *segments)
 }
 
 /* The segment of the other collection that counts at t; SIZE_MAX: there is none. */
-static size_t find_at(const struct segments *other, struct stretch range, nstime t,
+static size_t find_at(const struct segments *other, struct segment_range range, nstime t,
 		      enum join_match match)
 {
 	nstime ends = match == MATCH_ENDS ? t - 1 : t; /* those that end by then are passed over */
@@ -322,7 +322,7 @@ static size_t find_at(const struct segments *other, struct stretch range, nstime
 
 size_t segments_find_before(struct segments *segments, uint32_t key, nstime t)
 {
-	struct stretch range = stretches_by_key(segments)[key];
+	struct segment_range range = stretches_by_key(segments)[key];
 	size_t at = search_first(k, range.first, range.last, segments->items[k].begin <= t);
 
 	return at == range.first ? SIZE_MAX : at - 1;
@@ -330,7 +330,7 @@ size_t segments_find_before(struct segments *segments, uint32_t key, nstime t)
 
 void segments_of_key(struct segments *segments, uint32_t key, size_t *first, size_t *last)
 {
-	const struct stretch *of = &stretches_by_key(segments)[key];
+	const struct segment_range *of = &stretches_by_key(segments)[key];
 
 	*first = of->first;
 	*last = of->last;
@@ -340,13 +340,13 @@ void segments_join(struct segments *segments, struct segments *other,
 		   const struct segment_join *joins, size_t njoins, bool at_end,
 		   enum join_match match)
 {
-	const struct stretch *of = stretches_by_key(other);
+	const struct segment_range *of = stretches_by_key(other);
 	uint32_t first = segments->ncolumns;
 
 	for (size_t k = 0; k < njoins; k++)
 		segments_add_column(segments, joins[k].name);
 	for (size_t i = 0; i < segments->count; i++) {
-		const struct segment *segment = &segments->items[i];
+		const struct time_segment *segment = &segments->items[i];
 		uint32_t *cells = segments_cells(segments, i);
 		uint32_t key = segments_find(other, segments_atom(segments, cells[COLUMN_KEY]));
 		nstime t = at_end ? segment->end : segment->begin;
@@ -450,21 +450,21 @@ void segments_rekey(const struct segments *segments, struct segments *out)
 
 /* ---- order ---- */
 
-struct place {
+struct group_order {
 	int64_t by;
 	size_t number;
 };
 
 static int compare_places(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct group_order *x = a, *y = b;
 
 	if (x->by != y->by)
 		return x->by < y->by ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static int64_t order_value(const struct segment *segment, enum segment_order order)
+static int64_t order_value(const struct time_segment *segment, enum segment_order order)
 {
 	switch (order) {
 	case ORDER_BEGIN:
@@ -480,10 +480,10 @@ static int64_t order_value(const struct segment *segment, enum segment_order ord
 }
 
 /* A heap with the greatest on top: what stays in it are the least `most`. */
-static void sift(struct place *heap, size_t count, size_t at)
+static void sift(struct group_order *heap, size_t count, size_t at)
 {
 	for (size_t child; (child = 2 * at + 1) < count; at = child) {
-		struct place moved = heap[at];
+		struct group_order moved = heap[at];
 
 		if (child + 1 < count && compare_places(&heap[child + 1], &heap[child]) > 0)
 			child++;
@@ -498,11 +498,11 @@ size_t *segments_sorted(const struct segments *segments, enum segment_order orde
 			size_t *count)
 {
 	size_t room = most < segments->count ? most : segments->count, used = 0;
-	struct place *heap = mem_new_array(room + 1, sizeof *heap);
+	struct group_order *heap = mem_new_array(room + 1, sizeof *heap);
 	size_t *numbers = mem_new_array(room + 1, sizeof *numbers);
 
 	for (size_t i = 0; i < segments->count && room; i++) {
-		struct place place = {order_value(&segments->items[i], order), i};
+		struct group_order place = {order_value(&segments->items[i], order), i};
 
 		if (used < room) {
 			heap[used++] = place;

@@ -25,7 +25,7 @@ enum { SEGMENTS_COLUMNS_MAX = 24 };
 /* Columns that each collection has; of intervals also those behind them. */
 enum { COLUMN_KEY, COLUMN_VALUE, COLUMN_BEFORE, COLUMN_AFTER, INTERVAL_COLUMNS };
 
-struct segment {
+struct time_segment {
 	nstime begin, end;
 	/* it begins, ends there; else that is where the range cuts it, or the end where it becomes
 	 * unknown */
@@ -40,10 +40,10 @@ enum left_out {
 };
 
 struct atoms;   /* interned values */
-struct stretch; /* segments of one key */
+struct segment_range; /* segments of one key */
 
 struct segments {
-	struct segment *items;
+	struct time_segment *items;
 	size_t count, capacity;
 	uint32_t *cells; /* count * ncolumns, row by row */
 	struct paged items_memory, cells_memory;
@@ -51,7 +51,8 @@ struct segments {
 	const char *names[SEGMENTS_COLUMNS_MAX]; /* in `arena` */
 	struct atoms *atoms;
 	struct arena *arena;
-	struct stretch *stretches;   /* by atom of the key; NULL: not made of what there is now */
+	struct segment_range
+		*stretches;          /* by atom of the key; NULL: not made of what there is now */
 	uint64_t left[LEFT_REASONS]; /* of pairs: begins that have no segment, by the reason */
 	uint64_t unbegun;            /* ends without a begin */
 	uint64_t losses;             /* places where events were lost */
@@ -78,13 +79,13 @@ uint32_t segments_atoms(const struct segments *segments);
 const struct value *segments_atom(const struct segments *segments, uint32_t atom);
 
 /* Adds a segment and returns its cells, all 0, valid until the next call. */
-uint32_t *segments_add(struct segments *segments, const struct segment *segment);
+uint32_t *segments_add(struct segments *segments, const struct time_segment *segment);
 static inline uint32_t *segments_cells(const struct segments *segments, size_t i)
 {
 	return segments->cells + i * segments->ncolumns;
 }
 
-static inline int64_t segment_length(const struct segment *segment)
+static inline int64_t segment_length(const struct time_segment *segment)
 {
 	return segment->end - segment->begin;
 }
@@ -178,7 +179,7 @@ void segment_groups_init(struct segment_groups *groups, const uint32_t *columns,
 			 const uint32_t *sums, size_t nsums, bool lengths);
 /* Counts a segment, which is or would be the collection's one of that number. */
 void segment_groups_count(struct segment_groups *groups, const struct segments *segments,
-			  const struct segment *segment, const uint32_t *cells, size_t number);
+			  const struct time_segment *segment, const uint32_t *cells, size_t number);
 void segment_groups_release(struct segment_groups *groups);
 /* Of groups with lengths, when all is counted: gives each group its own. */
 void segment_groups_gather(struct segment_groups *groups);

@@ -82,7 +82,7 @@ static void add_length(struct segment_groups *groups, struct group *group,
 }
 
 void segment_groups_count(struct segment_groups *groups, const struct segments *segments,
-			  const struct segment *segment, const uint32_t *cells, size_t number)
+			  const struct time_segment *segment, const uint32_t *cells, size_t number)
 {
 	struct value keys[SEGMENTS_COLUMNS_MAX];
 	struct group *group;

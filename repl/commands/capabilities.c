@@ -99,7 +99,7 @@ static size_t writers_of(const struct lined *all, size_t count, const struct att
 	return writers;
 }
 
-static struct capability *add(struct capabilities *out, const char *path)
+static struct capability *add_capability(struct capabilities *out, const char *path)
 {
 	struct capability *item = mem_push(out->items, out->count, out->capacity);
 	*item = (struct capability){.path = path};
@@ -119,7 +119,7 @@ static void find_shapes(struct session *session, const struct program *program,
 		    writers_of(lined, nlined, attrs, shape, &from)) {
 			shape_add_text(attrs, shape, &path);
 			struct capability *item =
-				add(out, arena_strdup(session->arena, buf_text(&path)));
+				add_capability(out, arena_strdup(session->arena, buf_text(&path)));
 			item->known = true;
 			item->from = mem_strdup(buf_text(&from));
 		}
@@ -148,7 +148,7 @@ bool capabilities_find(struct session *session, struct capabilities *out, struct
 	find_shapes(session, program, out);
 	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
 		if (!has(out, usual[i].path))
-			add(out, usual[i].path)->needs = usual[i].needs;
+			add_capability(out, usual[i].path)->needs = usual[i].needs;
 	program_free(program);
 	return true;
 }

@@ -273,8 +273,8 @@ static bool print(struct at *at, const struct answers *answers, const struct nam
 /* Asking -------------------------------------------------------------------------------------- */
 
 /* Leaves the answers that --cpu, --tid, --pid and --comm ask for. */
-static bool keep(struct at *at, const struct moment *moments, size_t count, struct answers *answers,
-		 struct error *err)
+static bool keep_threads(struct at *at, const struct moment *moments, size_t count,
+			 struct answers *answers, struct error *err)
 {
 	struct row_threads *only;
 	size_t left = 0;
@@ -294,7 +294,7 @@ static bool keep(struct at *at, const struct moment *moments, size_t count, stru
 	return true;
 }
 
-static bool ask(struct at *at, struct error *err)
+static bool ask_values(struct at *at, struct error *err)
 {
 	struct state *state = session_state(at->session, err);
 	size_t step = at->nqueries ? BATCH_PATHS : BATCH_ALL;
@@ -318,7 +318,7 @@ static bool ask(struct at *at, struct error *err)
 			      (const struct query *const *)at->queries, at->nqueries,
 			      at->options->why, &answers, err))
 			return false;
-		if (!keep(at, at->moments + i, count, &answers, err)) {
+		if (!keep_threads(at, at->moments + i, count, &answers, err)) {
 			answers_release(&answers);
 			return false;
 		}
@@ -338,7 +338,7 @@ static void add_moment(struct at *at, nstime t)
 		(struct moment){.t = t, .before = at->options->before};
 }
 
-static bool add_line(struct at *at, char *line, uint64_t number, struct error *err)
+static bool add_moment_line(struct at *at, char *line, uint64_t number, struct error *err)
 {
 	nstime t;
 	char *end;
@@ -368,12 +368,12 @@ static bool take_lines(struct at *at, struct buf *text, bool end, uint64_t *numb
 		if (text->data[i] != '\n')
 			continue;
 		text->data[i] = 0;
-		if (!add_line(at, text->data + from, ++*number, err))
+		if (!add_moment_line(at, text->data + from, ++*number, err))
 			return false;
 		from = i + 1;
 	}
 	if (end && from < text->len) {
-		if (!add_line(at, text->data + from, ++*number, err))
+		if (!add_moment_line(at, text->data + from, ++*number, err))
 			return false;
 		from = text->len;
 	}
@@ -405,7 +405,7 @@ static bool ask_from_input(struct at *at, struct error *err)
 		bool lines = ok && take_lines(at, &text, end, &number, &bad);
 		/* what came before a bad line is answered */
 		if (ok && at->nmoments)
-			ok = ask(at, err);
+			ok = ask_values(at, err);
 		if (ok && !lines) {
 			*err = bad;
 			ok = false;
@@ -484,7 +484,7 @@ static bool run_at(struct session *session, const struct options *options, struc
 		at.many = at.nmoments > 1 || input;
 		if (rows)
 			begin_rows(&at);
-		ok = !at.nmoments || ask(&at, err);
+		ok = !at.nmoments || ask_values(&at, err);
 		if (ok && input)
 			ok = ask_from_input(&at, err);
 		if (rows)

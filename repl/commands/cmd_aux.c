@@ -28,7 +28,7 @@ static bool decodes(const struct options *options)
 	return *(const bool *)options->own;
 }
 
-struct work {
+struct aux_work {
 	struct session *session;
 	const struct options *options;
 	struct trace *trace;
@@ -41,12 +41,12 @@ struct work {
 	uint64_t done, all; /* bytes written, and to be written */
 };
 
-static const struct column range_columns[] = {
+static const struct table_column range_columns[] = {
 	{"file", false},      {"cpu", true},      {"tid", true},       {"offset", true},
 	{"bytes", true},      {"position", true}, {"reference", true}, {"joined", false},
 	{"truncated", false}, {"source", false},  {"at", true}};
 
-static const struct column packet_columns[] = {
+static const struct table_column packet_columns[] = {
 	{"file", false}, {"offset", true},   {"size", true}, {"packet", false},
 	{"time", false}, {"payload", false}, {"tsc", true}};
 
@@ -100,8 +100,8 @@ static bool range_json(struct sink *out, const char *file, const struct aux_buff
 	return sink_row(out);
 }
 
-static bool packet_row(struct work *work, const char *file, const struct pt_row *row, bool timed,
-		       nstime t)
+static bool packet_row(struct aux_work *work, const char *file, const struct pt_row *row,
+		       bool timed, nstime t)
 {
 	struct rows *rows = &work->rows;
 
@@ -138,7 +138,7 @@ static bool packet_json(struct sink *out, const char *file, const struct aux_buf
 /* A buffer's file --------------------------------------------------------------------------------
  */
 
-static const char *file_name(struct work *work, const struct aux *aux, uint32_t part,
+static const char *file_name(struct aux_work *work, const struct aux *aux, uint32_t part,
 			     const struct aux_buffer *buffer)
 {
 	char prefix[24] = "", name[32];
@@ -155,12 +155,12 @@ static const char *file_name(struct work *work, const struct aux *aux, uint32_t 
 			    aux->kind.is_intel_pt ? "pt" : "aux");
 }
 
-static const char *path_of(const struct work *work, const char *file)
+static const char *path_of(const struct aux_work *work, const char *file)
 {
 	return arena_printf(work->session->arena, "%s/%s", work->folder, file);
 }
 
-static bool write_piece(struct work *work, struct out *out, const struct aux_piece *piece,
+static bool write_piece(struct aux_work *work, struct out *out, const struct aux_piece *piece,
 			struct error *err)
 {
 	struct block block;
@@ -182,7 +182,7 @@ static bool write_piece(struct work *work, struct out *out, const struct aux_pie
 	return true;
 }
 
-static bool write_buffer(struct work *work, const char *path, const struct aux_buffer *buffer,
+static bool write_buffer(struct aux_work *work, const char *path, const struct aux_buffer *buffer,
 			 struct error *err)
 {
 	struct out out;
@@ -197,7 +197,7 @@ static bool write_buffer(struct work *work, const char *path, const struct aux_b
 	return ok;
 }
 
-static void list_pieces(struct work *work, const char *file, const struct aux_buffer *buffer)
+static void list_pieces(struct aux_work *work, const char *file, const struct aux_buffer *buffer)
 {
 	for (size_t i = 0; i < buffer->npieces; i++) {
 		const struct aux_piece *piece = &buffer->pieces[i];
@@ -215,7 +215,7 @@ static void list_pieces(struct work *work, const char *file, const struct aux_bu
  */
 
 /* The recorder's clock is the one that the part's streams have. */
-static bool time_of(const struct work *work, uint32_t part, const struct aux_kind *kind,
+static bool time_of(const struct aux_work *work, uint32_t part, const struct aux_kind *kind,
 		    const struct pt_row *row, nstime *out)
 {
 	const struct trace *trace = work->trace;
@@ -239,7 +239,7 @@ struct bad {
 	uint64_t places;
 };
 
-static void tell_damage(struct work *work, const char *path, const struct bad *bad)
+static void tell_damage(struct aux_work *work, const char *path, const struct bad *bad)
 {
 	struct error cause = {0};
 	char more[48] = "";
@@ -255,7 +255,7 @@ static void tell_damage(struct work *work, const char *path, const struct bad *b
 	trace_damage(work->trace, path, &cause);
 }
 
-static bool decode_run(struct work *work, uint32_t part, const struct aux *aux,
+static bool decode_run(struct aux_work *work, uint32_t part, const struct aux *aux,
 		       const struct aux_buffer *buffer, const char *file, struct intel_pt *pt,
 		       struct bad *bad, struct error *err)
 {
@@ -279,7 +279,7 @@ static bool decode_run(struct work *work, uint32_t part, const struct aux *aux,
 }
 
 /* Each run of pieces that continue one another is a stream of its own. */
-static bool decode_buffer(struct work *work, uint32_t part, const struct aux *aux,
+static bool decode_buffer(struct aux_work *work, uint32_t part, const struct aux *aux,
 			  const struct aux_buffer *buffer, const char *file, struct error *err)
 {
 	struct source *source;
@@ -305,7 +305,7 @@ static bool decode_buffer(struct work *work, uint32_t part, const struct aux *au
 /* All of a trace ----------------------------------------------------------------------------------
  */
 
-static bool write_part(struct work *work, uint32_t part, struct error *err)
+static bool write_part(struct aux_work *work, uint32_t part, struct error *err)
 {
 	const struct aux *aux = &work->parts[part];
 	bool ok = true;
@@ -323,7 +323,7 @@ static bool write_part(struct work *work, uint32_t part, struct error *err)
 }
 
 /* Damage of a file, whose name its text may begin with. */
-static void tell_unread(struct work *work, const char *path, struct error *damage)
+static void tell_unread(struct aux_work *work, const char *path, struct error *damage)
 {
 	size_t n = strlen(path);
 
@@ -333,7 +333,7 @@ static void tell_unread(struct work *work, const char *path, struct error *damag
 }
 
 /* What is to be written; damage leaves what came before it. */
-static bool read_parts(struct work *work, struct error *err)
+static bool read_parts(struct aux_work *work, struct error *err)
 {
 	const struct trace *trace = work->trace;
 	struct error damage = {0};
@@ -357,7 +357,7 @@ static bool read_parts(struct work *work, struct error *err)
 }
 
 /* ranges.csv stands around everything that is written. */
-static bool write_table(struct work *work, struct error *err)
+static bool write_table(struct aux_work *work, struct error *err)
 {
 	const char *path = path_of(work, "ranges.csv");
 	struct sink_file file;
@@ -374,7 +374,7 @@ static bool write_table(struct work *work, struct error *err)
 	return sink_file_close(&file, ok, err);
 }
 
-static bool write_and_print(struct work *work, struct error *err)
+static bool write_and_print(struct aux_work *work, struct error *err)
 {
 	const struct options *options = work->options;
 	bool rows = options->format != FORMAT_JSON;
@@ -396,10 +396,10 @@ static bool write_and_print(struct work *work, struct error *err)
 static bool run_aux(struct session *session, const struct options *options, struct sink *sink,
 		    struct error *err)
 {
-	struct work work = {.session = session,
-			    .options = options,
-			    .folder = options->words.items[0],
-			    .out = sink};
+	struct aux_work work = {.session = session,
+				.options = options,
+				.folder = options->words.items[0],
+				.out = sink};
 
 	work.trace = session_trace(session, err);
 	if (!work.trace || (decodes(options) && !session_times(session, &work.times, err)))

@@ -12,7 +12,7 @@
 #include "repl/render/info_losses.h"
 #include "repl/render/render.h"
 
-struct check {
+struct trace_check {
 	struct session *session;
 	const struct options *options;
 	struct sink *sink;
@@ -22,7 +22,7 @@ struct check {
 	uint64_t *unread; /* events that have bytes of no known kind, by class */
 };
 
-static void begin_row(struct check *check, const char *kind, const struct stream *stream)
+static void begin_row(struct trace_check *check, const char *kind, const struct stream *stream)
 {
 	struct sink *out = check->sink;
 
@@ -37,7 +37,7 @@ static void begin_row(struct check *check, const char *kind, const struct stream
 }
 
 /* One finding about a packet. */
-static void odd_packet(struct check *check, const struct stream *stream, const char *kind,
+static void odd_packet(struct trace_check *check, const struct stream *stream, const char *kind,
 		       const struct packet *packet, nstime a, nstime b)
 {
 	struct sink *out = check->sink;
@@ -68,7 +68,7 @@ static void odd_packet(struct check *check, const struct stream *stream, const c
  * earlier than the one in front of it. Pieces of a packet follow one another: *before is the last
  * time of the piece in front. Damage is found by the reading of all events.
  */
-static void check_inside(struct check *check, const struct stream *stream,
+static void check_inside(struct trace_check *check, const struct stream *stream,
 			 const struct reader *reader, struct decoder *decoder, struct batch *batch,
 			 const struct packet_info *info, nstime *before)
 {
@@ -93,7 +93,7 @@ static void check_inside(struct check *check, const struct stream *stream,
 }
 
 /* Packets as they lie in the files. */
-static bool check_headers(struct check *check, const struct stream *stream, struct error *err)
+static bool check_headers(struct trace_check *check, const struct stream *stream, struct error *err)
 {
 	const struct reader *reader = check->session->trace->parts[stream->part]->reader;
 	struct scan scan = {0};
@@ -141,7 +141,7 @@ static bool check_headers(struct check *check, const struct stream *stream, stru
 	return !signals_interrupted() || error_set(err, ERR_INTERRUPTED, "interrupted");
 }
 
-static void meet_loss(struct check *check, const struct event *loss)
+static void meet_loss(struct trace_check *check, const struct event *loss)
 {
 	struct sink *out = check->sink;
 
@@ -170,7 +170,7 @@ static void meet_loss(struct check *check, const struct event *loss)
 }
 
 /* All heads, and the values of all events: what cannot be decoded is damage. */
-static bool check_events(struct check *check, struct index *index, struct error *err)
+static bool check_events(struct trace_check *check, struct index *index, struct error *err)
 {
 	struct events_options open = {.begin = NSTIME_MIN,
 				      .end = NSTIME_MAX,
@@ -203,7 +203,7 @@ static bool check_events(struct check *check, struct index *index, struct error 
 }
 
 /* What this version does not know, and stands in the events themselves. */
-static void print_unread(struct check *check)
+static void print_unread(struct trace_check *check)
 {
 	const struct trace *trace = check->session->trace;
 	struct sink *out = check->sink;
@@ -227,7 +227,7 @@ static void print_unread(struct check *check)
 	}
 }
 
-static void print_contradicted(struct check *check, const struct stream *stream,
+static void print_contradicted(struct trace_check *check, const struct stream *stream,
 			       const struct contradicted *found)
 {
 	const struct contradiction *first = &found->first;
@@ -256,7 +256,7 @@ static void print_contradicted(struct check *check, const struct stream *stream,
 }
 
 /* Events of a stream that contradict each other, by the rules in force. */
-static bool check_contradictions(struct check *check, struct error *err)
+static bool check_contradictions(struct trace_check *check, struct error *err)
 {
 	struct state *state = session_state(check->session, err);
 	const struct trace *trace = check->session->trace;
@@ -274,7 +274,7 @@ static bool check_contradictions(struct check *check, struct error *err)
 }
 
 /* What no place tells of. */
-static bool check_untold(struct check *check, struct error *err)
+static bool check_untold(struct trace_check *check, struct error *err)
 {
 	struct sink *out = check->sink;
 
@@ -295,7 +295,7 @@ static bool check_untold(struct check *check, struct error *err)
 	return sink_row(out) || out->closed;
 }
 
-static void print_sum(struct check *check)
+static void print_sum(struct trace_check *check)
 {
 	const struct trace *trace = check->session->trace;
 	struct sink *out = check->sink;
@@ -340,7 +340,7 @@ static void print_sum(struct check *check)
 }
 
 /* Every packet, event and index record. */
-static bool check_all(struct check *check, struct index *index, struct error *err)
+static bool check_all(struct trace_check *check, struct index *index, struct error *err)
 {
 	const struct trace *trace = check->session->trace;
 
@@ -357,7 +357,7 @@ static bool check_all(struct check *check, struct index *index, struct error *er
 static bool run_check(struct session *session, const struct options *options, struct sink *sink,
 		      struct error *err)
 {
-	struct check check = {.session = session, .options = options, .sink = sink};
+	struct trace_check check = {.session = session, .options = options, .sink = sink};
 	struct index *index = session_index(session, err);
 	const bool *of_state = options->own; /* --state */
 

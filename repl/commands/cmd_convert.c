@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct work {
+struct convert_work {
 	struct session *session;
 	struct filter *filter;
 	const struct convert_kind *kind;
@@ -32,15 +32,16 @@ struct work {
 
 /* ---- events ---- */
 
-static void damaged(struct work *work, const struct stream *stream, const struct event_class *class,
-		    nstime t, const struct error *cause)
+static void damaged(struct convert_work *work, const struct stream *stream,
+		    const struct event_class *class, nstime t, const struct error *cause)
 {
 	say("damaged", "%s: event %s at %lld: %s", stream->name, class->name, (long long)t,
 	    cause->text);
 	work->session->damaged++;
 }
 
-static bool convert_head(struct work *work, const struct run *run, uint32_t i, struct error *err)
+static bool convert_head(struct convert_work *work, const struct run *run, uint32_t i,
+			 struct error *err)
 {
 	const struct event_class *class = work->session->trace->classes[run->batch->class_index[i]];
 	nstime t = run->batch->time[i];
@@ -54,14 +55,14 @@ static bool convert_head(struct work *work, const struct run *run, uint32_t i, s
 			     decoded ? &fields : NULL, err);
 }
 
-static bool meet_loss(struct work *work, const struct event *loss, struct error *err)
+static bool meet_loss(struct convert_work *work, const struct event *loss, struct error *err)
 {
 	work->session->lost++;
 	return (filter_selects(work->filter) && !work->kind->all_losses) ||
 	       convert_loss(work->convert, loss, err);
 }
 
-static bool convert_runs(struct work *work, struct events *events, struct error *err)
+static bool convert_runs(struct convert_work *work, struct events *events, struct error *err)
 {
 	struct run run;
 	enum step step;
@@ -81,7 +82,7 @@ static bool convert_runs(struct work *work, struct events *events, struct error 
 	return step == STEP_END;
 }
 
-static bool convert_one(struct work *work, struct events *events, const struct event *event,
+static bool convert_one(struct convert_work *work, struct events *events, const struct event *event,
 			struct error *err)
 {
 	struct fields fields;
@@ -102,7 +103,7 @@ static bool convert_one(struct work *work, struct events *events, const struct e
 			     decoded ? &fields : NULL, err);
 }
 
-static bool convert_each(struct work *work, struct events *events, struct error *err)
+static bool convert_each(struct convert_work *work, struct events *events, struct error *err)
 {
 	struct event event;
 	enum step step;
@@ -119,7 +120,7 @@ static bool convert_each(struct work *work, struct events *events, struct error 
 	return step == STEP_END;
 }
 
-static bool convert_events(struct work *work, struct error *err)
+static bool convert_events(struct convert_work *work, struct error *err)
 {
 	struct index *index = session_index(work->session, err);
 	struct events_options open = {0};
@@ -148,7 +149,7 @@ static bool convert_events(struct work *work, struct error *err)
 
 static bool each_interval(void *arg, const struct interval *interval)
 {
-	struct work *work = arg;
+	struct convert_work *work = arg;
 
 	if (signals_interrupted())
 		return error_set(&work->failed, ERR_INTERRUPTED, "interrupted");
@@ -158,14 +159,14 @@ static bool each_interval(void *arg, const struct interval *interval)
 
 static bool each_name(void *arg, const struct interval *interval)
 {
-	struct work *work = arg;
+	struct convert_work *work = arg;
 
 	if (signals_interrupted())
 		return error_set(&work->failed, ERR_INTERRUPTED, "interrupted");
 	return convert_learn(work->convert, interval, &work->failed);
 }
 
-static bool ask_names(struct work *work, const struct wanteds *wanteds, struct error *err)
+static bool ask_names(struct convert_work *work, const struct wanteds *wanteds, struct error *err)
 {
 	struct state *state = session_state(work->session, err);
 	nstime begin, end;
@@ -180,7 +181,8 @@ static bool ask_names(struct work *work, const struct wanteds *wanteds, struct e
 	return false;
 }
 
-static bool ask_stretches(struct work *work, const struct wanteds *wanteds, struct error *err)
+static bool ask_stretches(struct convert_work *work, const struct wanteds *wanteds,
+			  struct error *err)
 {
 	struct state *state = session_state(work->session, err);
 	struct stretches stretches;
@@ -200,7 +202,7 @@ static bool ask_stretches(struct work *work, const struct wanteds *wanteds, stru
 }
 
 /* `own`: the paths are the user's. */
-static bool ask_state(struct work *work, const struct words *paths, bool names, bool own,
+static bool ask_state(struct convert_work *work, const struct words *paths, bool names, bool own,
 		      struct error *err)
 {
 	struct wanteds wanteds;
@@ -224,7 +226,8 @@ static struct words listed(const char *const *paths)
 }
 
 /* The paths of the command's words behind OUT, else those that the format wants by itself. */
-static bool convert_state(struct work *work, const struct convert_kind *kind, struct error *err)
+static bool convert_state(struct convert_work *work, const struct convert_kind *kind,
+			  struct error *err)
 {
 	static const char *const everything[] = {"**", NULL};
 	const struct options *options = work->session->options;
@@ -237,7 +240,8 @@ static bool convert_state(struct work *work, const struct convert_kind *kind, st
 	return ask_state(work, &paths, false, own, err);
 }
 
-static bool convert_names(struct work *work, const struct convert_kind *kind, struct error *err)
+static bool convert_names(struct convert_work *work, const struct convert_kind *kind,
+			  struct error *err)
 {
 	struct words paths;
 
@@ -249,7 +253,8 @@ static bool convert_names(struct work *work, const struct convert_kind *kind, st
 
 /* ---- the state at the beginning ---- */
 
-static bool carry_answers(struct work *work, const struct answers *answers, struct error *err)
+static bool carry_answers(struct convert_work *work, const struct answers *answers,
+			  struct error *err)
 {
 	for (size_t i = 0; i < answers->count; i++) {
 		const struct answer *answer = &answers->items[i];
@@ -261,12 +266,12 @@ static bool carry_answers(struct work *work, const struct answers *answers, stru
 	return true;
 }
 
-struct queries {
+struct query_list {
 	struct query **items;
 	size_t count, capacity;
 };
 
-static void queries_release(struct queries *queries)
+static void queries_release(struct query_list *queries)
 {
 	for (size_t i = 0; i < queries->count; i++)
 		query_free(queries->items[i]);
@@ -281,7 +286,7 @@ static bool is_of_cpu(const struct attrs *attrs, uint32_t attr)
 }
 
 /* Adds those of CPUs, such as cpu[0]/irq. */
-static bool ask_cpus(const struct attrs *attrs, struct queries *out, struct error *err)
+static bool ask_cpus(const struct attrs *attrs, struct query_list *out, struct error *err)
 {
 	struct buf path = {0};
 	struct query *query;
@@ -304,10 +309,10 @@ static bool ask_cpus(const struct attrs *attrs, struct queries *out, struct erro
  * What is none on a CPU is carried, too, though lists leave it out: rules read from it that no
  * interrupt is handled.
  */
-static bool carry_none(struct work *work, struct state *state, const struct moment *moment,
+static bool carry_none(struct convert_work *work, struct state *state, const struct moment *moment,
 		       struct error *err)
 {
-	struct queries queries = {0};
+	struct query_list queries = {0};
 	struct answers answers = {0};
 	bool ok = ask_cpus(state_attrs(state), &queries, err);
 
@@ -326,7 +331,7 @@ static bool carry_none(struct work *work, struct state *state, const struct mome
 	return ok;
 }
 
-static bool carry_wanted(struct work *work, const struct wanteds *wanteds, bool all,
+static bool carry_wanted(struct convert_work *work, const struct wanteds *wanteds, bool all,
 			 struct error *err)
 {
 	struct state *state = session_state(work->session, err);
@@ -347,7 +352,7 @@ static bool carry_wanted(struct work *work, const struct wanteds *wanteds, bool 
 }
 
 /* Of the paths of the command's words behind OUT, else of all. */
-static bool carry_state(struct work *work, struct error *err)
+static bool carry_state(struct convert_work *work, struct error *err)
 {
 	static const char *const everything[] = {"**", NULL};
 	const struct options *options = work->session->options;
@@ -452,7 +457,7 @@ enum { RETRIES = 4 };
  * *again, where `may_retry`: events came late, or lie where they were not looked for, so that what
  * was written is out of order; the next reading is not.
  */
-static bool attempt(struct work *work, const struct convert_kind *kind,
+static bool attempt(struct convert_work *work, const struct convert_kind *kind,
 		    struct convert_options *describes, bool may_retry, bool *again,
 		    struct error *err)
 {
@@ -481,7 +486,7 @@ static bool attempt(struct work *work, const struct convert_kind *kind,
 	return ok;
 }
 
-static bool convert_row(struct work *work, const struct picture *picture,
+static bool convert_row(struct convert_work *work, const struct picture *picture,
 			const struct picture_row *row, struct error *err)
 {
 	struct picture_run run;
@@ -505,7 +510,7 @@ bool convert_picture(struct session *session, const struct options *options,
 		     const struct picture *picture, struct error *err)
 {
 	const struct convert_kind *kind = kind_of(options, err);
-	struct work work = {.session = session, .kind = kind};
+	struct convert_work work = {.session = session, .kind = kind};
 	struct convert_options describes;
 
 	if (!kind || !describe(session, kind, &describes, err))
@@ -523,7 +528,7 @@ static bool run_convert(struct session *session, const struct options *options, 
 			struct error *err)
 {
 	const struct convert_kind *kind = kind_of(options, err);
-	struct work work = {.session = session, .kind = kind};
+	struct convert_work work = {.session = session, .kind = kind};
 	struct convert_options describes;
 	bool ok, again;
 

@@ -26,11 +26,11 @@ struct diff {
 	struct moment moments[2];
 };
 
-struct pair { /* answers of one attribute; NULL: it was none */
+struct value_pair { /* answers of one attribute; NULL: it was none */
 	const struct answer *side[2];
 };
 
-static bool same(const struct pair *pair)
+static bool same(const struct value_pair *pair)
 {
 	return pair->side[0] && pair->side[1] &&
 	       value_equal(&pair->side[0]->value, &pair->side[1]->value);
@@ -71,14 +71,14 @@ static int by_path(const void *a, const void *b)
 
 static int by_order(const void *a, const void *b)
 {
-	const struct pair *x = a, *y = b;
+	const struct value_pair *x = a, *y = b;
 
 	return path_order((x->side[0] ? x->side[0] : x->side[1])->path,
 			  (y->side[0] ? y->side[0] : y->side[1])->path);
 }
 
 /* Pairs that differ, in path order; *out is to be freed. */
-static size_t pair_up(const struct answers *answers, nstime first, struct pair **out)
+static size_t pair_up(const struct answers *answers, nstime first, struct value_pair **out)
 {
 	const struct answer **sides[2];
 	size_t counts[2] = {0}, n = 0, at[2] = {0};
@@ -94,12 +94,12 @@ static size_t pair_up(const struct answers *answers, nstime first, struct pair *
 		if (counts[s])
 			qsort(sides[s], counts[s], sizeof *sides[s], by_path);
 	while (at[0] < counts[0] || at[1] < counts[1]) {
-		struct pair *pair = &(*out)[n];
+		struct value_pair *pair = &(*out)[n];
 		int order = at[0] == counts[0]   ? 1
 			    : at[1] == counts[1] ? -1
 						 : by_path(&sides[0][at[0]], &sides[1][at[1]]);
-		*pair = (struct pair){{order <= 0 ? sides[0][at[0]++] : NULL,
-				       order >= 0 ? sides[1][at[1]++] : NULL}};
+		*pair = (struct value_pair){{order <= 0 ? sides[0][at[0]++] : NULL,
+					     order >= 0 ? sides[1][at[1]++] : NULL}};
 		n += !same(pair);
 	}
 	if (n)
@@ -109,18 +109,19 @@ static size_t pair_up(const struct answers *answers, nstime first, struct pair *
 	return n;
 }
 
-static const char *path_of(const struct pair *pair)
+static const char *path_of(const struct value_pair *pair)
 {
 	return (pair->side[0] ? pair->side[0] : pair->side[1])->path;
 }
 
-static struct value value_of(const struct pair *pair, int side)
+static struct value value_of(const struct value_pair *pair, int side)
 {
 	return pair->side[side] ? pair->side[side]->value : (struct value){.kind = VALUE_NONE};
 }
 
 /* Leaves pairs that --cpu, --tid, --pid and --comm ask for, at one of the moments. */
-static bool keep(struct diff *diff, struct pair *pairs, size_t *count, struct error *err)
+static bool keep_pairs(struct diff *diff, struct value_pair *pairs, size_t *count,
+		       struct error *err)
 {
 	struct row_threads *only[2] = {NULL, NULL};
 	size_t left = 0;
@@ -146,7 +147,7 @@ static bool keep(struct diff *diff, struct pair *pairs, size_t *count, struct er
 	return ok;
 }
 
-static bool print_json(struct diff *diff, const struct pair *pairs, size_t count)
+static bool print_json(struct diff *diff, const struct value_pair *pairs, size_t count)
 {
 	struct sink *out = diff->sink;
 
@@ -165,7 +166,8 @@ static bool print_json(struct diff *diff, const struct pair *pairs, size_t count
 	return true;
 }
 
-static bool print_rows(struct diff *diff, const struct pair *pairs, size_t count, struct error *err)
+static bool print_rows(struct diff *diff, const struct value_pair *pairs, size_t count,
+		       struct error *err)
 {
 	struct named *named = mem_new_array(2 * count + 1, sizeof *named);
 	enum format format = diff->options->format;
@@ -212,14 +214,14 @@ static bool parse_words(struct diff *diff, struct error *err)
 
 static bool show(struct diff *diff, struct error *err)
 {
-	static const struct column columns[] = {
+	static const struct table_column columns[] = {
 		{"path", false}, {"before", false}, {"after", false}};
-	static const struct column arrow[] = {
+	static const struct table_column arrow[] = {
 		{"path", false}, {"before", false}, {"", false}, {"after", false}};
 	enum format format = diff->options->format;
 	struct state *state = session_state(diff->session, err);
 	struct answers answers = {0};
-	struct pair *pairs;
+	struct value_pair *pairs;
 	uint64_t outside = 0;
 	bool ok;
 
@@ -237,7 +239,7 @@ static bool show(struct diff *diff, struct error *err)
 		return false;
 	size_t count = pair_up(&answers, diff->moments[0].t, &pairs);
 	size_t all = count;
-	ok = keep(diff, pairs, &count, err);
+	ok = keep_pairs(diff, pairs, &count, err);
 	if (ok && !count && all)
 		session_note(diff->session, "no value of the threads and CPUs asked for differs");
 	else if (ok && !count)

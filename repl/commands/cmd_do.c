@@ -118,7 +118,7 @@ static bool list_probes(struct session *session, const struct options *options, 
 
 /* ---- the question ---- */
 
-struct asking {
+struct do_question {
 	struct session *session;
 	const struct options *options;
 	struct sink *sink;
@@ -173,7 +173,7 @@ static bool read_text(const struct options *options, struct buf *out, struct err
 	return read_file(options->file, out, err);
 }
 
-static bool open_state(struct asking *asking, struct error *err)
+static bool open_state(struct do_question *asking, struct error *err)
 {
 	struct session *session = asking->session;
 
@@ -201,8 +201,8 @@ static bool passes(void *filter, struct events *events, bool *pass, struct error
 }
 
 /* Times are those of the range [begin, end). */
-static bool fill_work(struct asking *asking, nstime begin, nstime end, struct oneliner_work *out,
-		      struct error *err)
+static bool fill_work(struct do_question *asking, nstime begin, nstime end,
+		      struct oneliner_work *out, struct error *err)
 {
 	struct session *session = asking->session;
 
@@ -226,7 +226,7 @@ static bool fill_work(struct asking *asking, nstime begin, nstime end, struct on
 	return true;
 }
 
-static void tell_result(struct asking *asking, const struct oneliner_result *result)
+static void tell_result(struct do_question *asking, const struct oneliner_result *result)
 {
 	struct buf note = {0};
 
@@ -236,7 +236,7 @@ static void tell_result(struct asking *asking, const struct oneliner_result *res
 	buf_release(&note);
 }
 
-static bool answer(struct asking *asking, struct error *err)
+static bool answer(struct do_question *asking, struct error *err)
 {
 	struct oneliner_result result = {0};
 	struct oneliner_work work;
@@ -250,7 +250,7 @@ static bool answer(struct asking *asking, struct error *err)
 	return good;
 }
 
-static bool ask(struct asking *asking, const struct buf *text, struct error *err)
+static bool ask_program(struct do_question *asking, const struct buf *text, struct error *err)
 {
 	struct session *session = asking->session;
 	const struct options *options = asking->options;
@@ -265,7 +265,7 @@ static bool ask(struct asking *asking, const struct buf *text, struct error *err
 /* --follow ------------------------------------------------------------------------------------- */
 
 /* What was made of the trace that is open. */
-static void close_made(struct asking *asking)
+static void close_made(struct do_question *asking)
 {
 	oneliner_unbind_trace(&asking->question);
 	filter_close(asking->filter);
@@ -273,7 +273,7 @@ static void close_made(struct asking *asking)
 }
 
 /* False with err->kind ERR_NONE: an event, a field or what a filter names is not there yet. */
-static bool open_made(struct asking *asking, bool last, struct error *err)
+static bool open_made(struct do_question *asking, bool last, struct error *err)
 {
 	struct session *session = asking->session;
 	struct error cause = {0};
@@ -288,8 +288,8 @@ static bool open_made(struct asking *asking, bool last, struct error *err)
 	return false;
 }
 
-static bool count_late(struct asking *asking, struct follow *follow, const struct follow_news *news,
-		       struct error *err)
+static bool count_late(struct do_question *asking, struct follow *follow,
+		       const struct follow_news *news, struct error *err)
 {
 	bool ok = true;
 
@@ -303,7 +303,7 @@ static bool count_late(struct asking *asking, struct follow *follow, const struc
 }
 
 /* The events from `asking->from` to `end`. */
-static bool run_more(struct asking *asking, nstime end, bool *done, struct error *err)
+static bool run_more(struct do_question *asking, nstime end, bool *done, struct error *err)
 {
 	struct oneliner_work work;
 	nstime begin, last;
@@ -330,7 +330,7 @@ static bool run_more(struct asking *asking, nstime end, bool *done, struct error
 static bool more(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
 		 struct error *err)
 {
-	struct asking *asking = arg;
+	struct do_question *asking = arg;
 	bool begun, ok = true;
 
 	if (!follow_has_begun(asking->session, asking->from, news->end, &begun, err))
@@ -348,7 +348,7 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 }
 
 /* END and the maps, of what came until then. */
-static bool run_end(struct asking *asking, struct error *err)
+static bool run_end(struct do_question *asking, struct error *err)
 {
 	struct oneliner_result result = {0};
 	struct oneliner_work work;
@@ -372,7 +372,7 @@ static bool run_end(struct asking *asking, struct error *err)
 }
 
 /* After Ctrl-C, what came until then is the answer. */
-static bool follow_program(struct asking *asking, const struct buf *text, struct error *err)
+static bool follow_program(struct do_question *asking, const struct buf *text, struct error *err)
 {
 	struct error ignored;
 
@@ -392,7 +392,7 @@ static bool follow_program(struct asking *asking, const struct buf *text, struct
 static bool run_do(struct session *session, const struct options *options, struct sink *sink,
 		   struct error *err)
 {
-	struct asking asking = {.session = session, .options = options, .sink = sink};
+	struct do_question asking = {.session = session, .options = options, .sink = sink};
 	struct buf text = {0};
 	bool good;
 
@@ -406,7 +406,7 @@ static bool run_do(struct session *session, const struct options *options, struc
 	if (options->probes)
 		return list_probes(session, options, sink, err);
 	good = read_text(options, &text, err) &&
-	       (options->follow ? follow_program : ask)(&asking, &text, err);
+	       (options->follow ? follow_program : ask_program)(&asking, &text, err);
 	filter_close(asking.filter);
 	oneliner_close(&asking.question);
 	outlet_release(&asking.outlet);

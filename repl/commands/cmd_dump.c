@@ -288,7 +288,7 @@ static bool parse_offset(struct dump *dump, const char *word, struct error *err)
 static bool run_dump(struct session *session, const struct options *options, struct sink *sink,
 		     struct error *err)
 {
-	static const struct column columns[] = {
+	static const struct table_column columns[] = {
 		{"stream", false}, {"offset", true}, {"size", true},
 		{"begin", false},  {"end", false},   {"cpu", true},
 		{"seq", true},     {"kind", false},  {"file", false}};

@@ -23,7 +23,7 @@ enum mode {
 	MODE_WRITE
 };
 
-struct show {
+struct events_shown {
 	struct session *session;
 	const struct options *options;
 	struct sink *sink;
@@ -47,7 +47,7 @@ struct show {
 };
 
 /* Is the row to be written? Counts it. */
-static bool take_row(struct show *show, nstime t)
+static bool take_row(struct events_shown *show, nstime t)
 {
 	if (show->mode == MODE_PROBE) {
 		show->count++;
@@ -62,14 +62,14 @@ static bool take_row(struct show *show, nstime t)
 	return false;
 }
 
-static void wrote(struct show *show, bool open)
+static void wrote(struct events_shown *show, bool open)
 {
 	show->shown = true;
 	if (!--show->left || !open)
 		show->stopped = true;
 }
 
-static void meet_loss(struct show *show, const struct event *loss)
+static void meet_loss(struct events_shown *show, const struct event *loss)
 {
 	show->session->lost += show->mode != MODE_PROBE;
 	if (show->mode == MODE_COUNT || filter_selects(show->filter) ||
@@ -85,7 +85,8 @@ static void meet_loss(struct show *show, const struct event *loss)
 }
 
 /* How many of these entries do not come after the event at which rows end. */
-static uint32_t until_stop(struct show *show, const struct run *run, uint32_t first, uint32_t count)
+static uint32_t until_stop(struct events_shown *show, const struct run *run, uint32_t first,
+			   uint32_t count)
 {
 	struct event event;
 
@@ -100,7 +101,8 @@ static uint32_t until_stop(struct show *show, const struct run *run, uint32_t fi
 }
 
 /* Entries [first, first + count) of a run, which are rows. */
-static void show_entries(struct show *show, const struct run *run, uint32_t first, uint32_t count)
+static void show_entries(struct events_shown *show, const struct run *run, uint32_t first,
+			 uint32_t count)
 {
 	bool backward = show->backward;
 
@@ -124,7 +126,7 @@ static void show_entries(struct show *show, const struct run *run, uint32_t firs
 		show->stopped = true;
 }
 
-static void show_run(struct show *show, const struct run *run)
+static void show_run(struct events_shown *show, const struct run *run)
 {
 	if (run->count)
 		show_entries(show, run, run->first, run->count);
@@ -133,12 +135,12 @@ static void show_run(struct show *show, const struct run *run)
 }
 
 /* False: the reader has gone. */
-static bool tick(struct show *show)
+static bool tick(struct events_shown *show)
 {
 	return show->rows ? event_rows_tick(show->rows) : sink_tick(show->sink);
 }
 
-static bool show_runs(struct show *show, struct events *events, struct error *err)
+static bool show_runs(struct events_shown *show, struct events *events, struct error *err)
 {
 	struct run run;
 	enum step step;
@@ -156,7 +158,7 @@ static bool show_runs(struct show *show, struct events *events, struct error *er
 	return true;
 }
 
-static bool show_event(struct show *show, struct events *events, const struct event *event,
+static bool show_event(struct events_shown *show, struct events *events, const struct event *event,
 		       struct error *err)
 {
 	struct run run;
@@ -176,7 +178,7 @@ static bool show_event(struct show *show, struct events *events, const struct ev
 	return true;
 }
 
-static bool show_each(struct show *show, struct events *events, struct error *err)
+static bool show_each(struct events_shown *show, struct events *events, struct error *err)
 {
 	struct event event;
 	enum step step;
@@ -198,7 +200,7 @@ static bool show_each(struct show *show, struct events *events, struct error *er
 /* Whether to go on, at each packet: a filter may let nothing through for long. */
 static bool show_progress(void *arg, nstime at, nstime first, nstime last)
 {
-	struct show *show = arg;
+	struct events_shown *show = arg;
 
 	show->stopped |= !tick(show);
 	return !show->stopped && session_progress_time(show->session, at, first, last);
@@ -207,7 +209,7 @@ static bool show_progress(void *arg, nstime at, nstime first, nstime last)
 /* Records without a time come before all others. */
 enum { UNTIMED_END = 1 /* behind NSTIME_MIN */ };
 
-static void fill_range(const struct show *show, struct events_options *out)
+static void fill_range(const struct events_shown *show, struct events_options *out)
 {
 	filter_fill(show->filter, out);
 	if (show->timed && out->begin == NSTIME_MIN)
@@ -215,7 +217,7 @@ static void fill_range(const struct show *show, struct events_options *out)
 }
 
 /* All of [begin, end) in one direction. */
-static bool show_range(struct show *show, nstime begin, nstime end, bool backward,
+static bool show_range(struct events_shown *show, nstime begin, nstime end, bool backward,
 		       struct error *err)
 {
 	struct index *index = session_index(show->session, err);
@@ -246,7 +248,7 @@ static bool show_range(struct show *show, nstime begin, nstime end, bool backwar
  * Where the N rows before --around begin: a backward probe finds the time of the first of them, a
  * forward one how many rows of that time come before it. So all rows are written forward, once.
  */
-static bool probe_before(struct show *show, nstime begin, nstime around, nstime *from,
+static bool probe_before(struct events_shown *show, nstime begin, nstime around, nstime *from,
 			 struct error *err)
 {
 	uint64_t wanted = show->options->context, found;
@@ -270,7 +272,7 @@ static bool probe_before(struct show *show, nstime begin, nstime around, nstime 
 	return true;
 }
 
-static bool show_around(struct show *show, struct error *err)
+static bool show_around(struct events_shown *show, struct error *err)
 {
 	struct events_options range = {0};
 	nstime around, from;
@@ -289,7 +291,7 @@ static bool show_around(struct show *show, struct error *err)
 	return show_range(show, from, range.end, false, err);
 }
 
-static bool counted_already(struct show *show)
+static bool counted_already(struct events_shown *show)
 {
 	const struct options *o = show->options;
 	struct events_options range = {0};
@@ -311,14 +313,14 @@ struct counted {
 
 static bool count_progress(void *arg, uint64_t done, uint64_t all)
 {
-	const struct show *show = arg;
+	const struct events_shown *show = arg;
 
 	return session_progress_bytes(show->session, done, all);
 }
 
 static void *count_begin(void *arg)
 {
-	const struct show *show = arg;
+	const struct events_shown *show = arg;
 	struct counted *counted = mem_new(sizeof *counted);
 
 	counted->pass = filter_pass_new(show->filter);
@@ -339,7 +341,7 @@ static bool count_run(void *own, const struct sweep_run *run, struct error *err)
 
 static void count_end(void *arg, void *own, bool good)
 {
-	struct show *show = arg;
+	struct events_shown *show = arg;
 	struct counted *counted = own;
 
 	show->count += good ? counted->events : 0;
@@ -348,7 +350,7 @@ static void count_end(void *arg, void *own, bool good)
 	mem_free(counted);
 }
 
-static bool count_swept(struct show *show, struct events_options *range, struct error *err)
+static bool count_swept(struct events_shown *show, struct events_options *range, struct error *err)
 {
 	const struct sweep work = {.events = range,
 				   .arg = show,
@@ -362,7 +364,7 @@ static bool count_swept(struct show *show, struct events_options *range, struct 
 	return index && sweep(index, &work, err);
 }
 
-static bool count_events(struct show *show, struct error *err)
+static bool count_events(struct events_shown *show, struct error *err)
 {
 	struct events_options range = {0};
 	struct sink *out = show->sink;
@@ -381,7 +383,7 @@ static bool count_events(struct show *show, struct error *err)
 }
 
 /* What records without a time, which come before all others, tell of threads' names. */
-static bool learn_first(struct show *show, struct error *err)
+static bool learn_first(struct events_shown *show, struct error *err)
 {
 	struct events_options open = {.begin = NSTIME_MIN, .end = NSTIME_MIN + 1};
 	struct index *index = session_index(show->session, err);
@@ -403,7 +405,8 @@ static bool learn_first(struct show *show, struct error *err)
 }
 
 /* Lines have names that other events told: of those that are not shown, somebody must ask. */
-static bool learn_names(struct show *show, const struct events_options *range, struct error *err)
+static bool learn_names(struct events_shown *show, const struct events_options *range,
+			struct error *err)
 {
 	bool hidden = filter_hides(show->filter) || show->options->around;
 
@@ -426,7 +429,8 @@ static bool has_texts(const struct trace *trace)
  * What the rows of [begin, end) were written for: commands of --on, as far as rows go. `ended`:
  * nothing comes behind them.
  */
-static bool run_triggers(struct show *show, nstime begin, nstime end, bool ended, struct error *err)
+static bool run_triggers(struct events_shown *show, nstime begin, nstime end, bool ended,
+			 struct error *err)
 {
 	bool full = show->options->has_limit && !show->left;
 
@@ -439,7 +443,7 @@ static bool run_triggers(struct show *show, nstime begin, nstime end, bool ended
 	       (full || !ended || triggers_met(show->triggers, err));
 }
 
-static bool show_rows(struct show *show, struct error *err)
+static bool show_rows(struct events_shown *show, struct error *err)
 {
 	const struct options *options = show->options;
 	struct events_options range = {0};
@@ -463,7 +467,7 @@ static bool show_rows(struct show *show, struct error *err)
 }
 
 /* Where rows end is looked for before them. */
-static bool begin_triggers(struct show *show, struct error *err)
+static bool begin_triggers(struct events_shown *show, struct error *err)
 {
 	struct events_options range = {0};
 
@@ -476,7 +480,7 @@ static bool begin_triggers(struct show *show, struct error *err)
  * Records without a time, such as names and maps that perf and ftrace write, are left out. The
  * option --all or a filter that matches them shows them. Where nothing has a time, all is shown.
  */
-static bool leaves_untimed(struct show *show, struct error *err)
+static bool leaves_untimed(struct events_shown *show, struct error *err)
 {
 	const struct options *options = show->options;
 	struct events_options open = {.begin = NSTIME_MIN, .end = NSTIME_MIN + UNTIMED_END};
@@ -519,7 +523,7 @@ static bool can_follow(const struct options *options, struct error *err)
 }
 
 /* Rows of [begin, end), behind those that were written. */
-static bool show_more(struct show *show, nstime begin, nstime end, struct error *err)
+static bool show_more(struct events_shown *show, nstime begin, nstime end, struct error *err)
 {
 	struct events_options range = {0};
 	struct event_rows *before = show->before;
@@ -549,8 +553,8 @@ static bool show_more(struct show *show, nstime begin, nstime end, struct error 
 	return ok;
 }
 
-static bool count_late(struct show *show, struct follow *follow, const struct follow_late *late,
-		       struct error *err)
+static bool count_late(struct events_shown *show, struct follow *follow,
+		       const struct follow_late *late, struct error *err)
 {
 	struct events_options open = {0};
 
@@ -560,7 +564,7 @@ static bool count_late(struct show *show, struct follow *follow, const struct fo
 }
 
 /* Rows of what is final now, and what is to be done at them. */
-static bool show_final(struct show *show, const struct follow_news *news, struct error *err)
+static bool show_final(struct events_shown *show, const struct follow_news *news, struct error *err)
 {
 	struct events_options range = {0};
 
@@ -577,7 +581,7 @@ static bool show_final(struct show *show, const struct follow_news *news, struct
  * Filters and triggers, for the trace as it is now; `last`: it has ended. False with err->kind
  * ERR_NONE: something that they name is not there yet.
  */
-static bool open_filters(struct show *show, bool last, struct error *err)
+static bool open_filters(struct events_shown *show, bool last, struct error *err)
 {
 	struct error cause;
 
@@ -598,7 +602,7 @@ static bool show_news(void *arg, struct follow *follow, const struct follow_news
 		      struct error *err)
 {
 	struct events_options range = {0};
-	struct show *show = arg;
+	struct events_shown *show = arg;
 	bool begun, ok = true;
 
 	if (!follow_has_begun(show->session, show->from, news->end, &begun, err))
@@ -622,7 +626,7 @@ static bool show_news(void *arg, struct follow *follow, const struct follow_news
 	return ok;
 }
 
-static bool run_following(struct show *show, struct error *err)
+static bool run_following(struct events_shown *show, struct error *err)
 {
 	show->from = NSTIME_MIN;
 	bool ok = can_follow(show->options, err) &&
@@ -633,7 +637,7 @@ static bool run_following(struct show *show, struct error *err)
 	return ok;
 }
 
-static bool run_recorded(struct show *show, struct error *err)
+static bool run_recorded(struct events_shown *show, struct error *err)
 {
 	const struct options *options = show->options;
 
@@ -651,7 +655,7 @@ static bool run_recorded(struct show *show, struct error *err)
 static bool run_events(struct session *session, const struct options *options, struct sink *sink,
 		       struct error *err)
 {
-	struct show show = {.session = session, .options = options, .sink = sink};
+	struct events_shown show = {.session = session, .options = options, .sink = sink};
 
 	if (options->around && options->count)
 		return error_set(err, ERR_QUERY, "--around and --count do not go together");

@@ -32,7 +32,7 @@ enum frame_want {
 	WANT_CONDITION
 };
 
-struct search {
+struct frame_search {
 	enum frame_want want;
 	nstime number;
 	uint64_t tracepoint, low, high; /* addresses, inclusive */
@@ -56,7 +56,7 @@ static bool parse_address(const char *word, uint64_t *out, struct error *err)
 	       error_set(err, ERR_QUERY, "frame: '%s' is no address (0x... or decimal)", word);
 }
 
-static bool rises(const struct words *words, const struct search *range, struct error *err)
+static bool rises(const struct words *words, const struct frame_search *range, struct error *err)
 {
 	return range->low <= range->high ||
 	       error_set(err, ERR_QUERY, "frame %s: 0x%" PRIx64 " is above 0x%" PRIx64,
@@ -64,7 +64,7 @@ static bool rises(const struct words *words, const struct search *range, struct 
 }
 
 /* A B, or A,B as GDB has it. */
-static bool parse_range(const struct words *words, struct search *out, struct error *err)
+static bool parse_range(const struct words *words, struct frame_search *out, struct error *err)
 {
 	char *copy = NULL, *second = NULL;
 	bool good;
@@ -87,7 +87,7 @@ static bool parse_range(const struct words *words, struct search *out, struct er
 }
 
 /* N, or FILE:N. */
-static bool parse_line(struct session *session, const char *word, struct search *out,
+static bool parse_line(struct session *session, const char *word, struct frame_search *out,
 		       struct error *err)
 {
 	const char *colon = strrchr(word, ':'), *number = colon ? colon + 1 : word;
@@ -105,13 +105,13 @@ static bool parse_line(struct session *session, const char *word, struct search 
 			 "--program FILE");
 }
 
-static bool parse_words(struct session *session, const struct words *words, struct search *out,
-			struct error *err)
+static bool parse_words(struct session *session, const struct words *words,
+			struct frame_search *out, struct error *err)
 {
 	const char *first = words->count ? words->items[0] : NULL;
 	bool one = words->count == 1;
 
-	*out = (struct search){.want = WANT_NUMBER};
+	*out = (struct frame_search){.want = WANT_NUMBER};
 	if (!first) {
 		if (session->has_moment)
 			out->number = session->moment;
@@ -170,7 +170,7 @@ static bool frame_pc(const struct fields *fields, uint64_t *out)
 	return true;
 }
 
-static bool is_in_line(struct session *session, const struct search *search, nstime number,
+static bool is_in_line(struct session *session, const struct frame_search *search, nstime number,
 		       const struct fields *fields, uint64_t pc)
 {
 	struct symbols *symbols = session_symbols(session);
@@ -186,7 +186,7 @@ static bool is_in_line(struct session *session, const struct search *search, nst
 	       (!n || len == n || symbol.file[len - n - 1] == '/');
 }
 
-static bool matches(struct session *session, const struct search *search, nstime number,
+static bool matches(struct session *session, const struct frame_search *search, nstime number,
 		    const struct fields *fields)
 {
 	struct field field;
@@ -435,7 +435,7 @@ static const struct stream *frames_of(const struct trace *trace)
 }
 
 /* before: the current frame, or one in front of it, is one. */
-static bool not_found(const struct session *session, const struct search *search, bool before,
+static bool not_found(const struct session *session, const struct frame_search *search, bool before,
 		      struct error *err)
 {
 	const char *outside = search->want == WANT_OUTSIDE ? "outside of " : "";
@@ -469,7 +469,7 @@ static bool not_found(const struct session *session, const struct search *search
 			 search->low, search->high);
 }
 
-static void bound(const struct session *session, const struct search *search,
+static void bound(const struct session *session, const struct frame_search *search,
 		  struct events_options *open)
 {
 	bool here = session->has_moment;
@@ -490,7 +490,7 @@ static void bound(const struct session *session, const struct search *search,
 }
 
 /* Prints the first that matches and makes it the current one; without `out` only looks for it. */
-static bool seek(struct session *session, struct events *events, const struct search *search,
+static bool seek(struct session *session, struct events *events, const struct frame_search *search,
 		 struct sink *out, bool *found, struct error *err)
 {
 	struct fields fields;
@@ -516,8 +516,9 @@ static bool seek(struct session *session, struct events *events, const struct se
 	return step != STEP_ERROR;
 }
 
-static bool look(struct session *session, const struct events_options *open,
-		 const struct search *search, struct sink *out, bool *found, struct error *err)
+static bool read_events(struct session *session, const struct events_options *open,
+			const struct frame_search *search, struct sink *out, bool *found,
+			struct error *err)
 {
 	struct events *events = NULL;
 
@@ -566,19 +567,19 @@ static bool list_values(struct session *session, struct events_options *open,
 
 /* The frame that was looked for. */
 static bool find_frame(struct session *session, struct events_options *open,
-		       const struct search *search, struct sink *sink, struct error *err)
+		       const struct frame_search *search, struct sink *sink, struct error *err)
 {
 	bool found, before = false;
 
 	bound(session, search, open);
-	if (!look(session, open, search, sink, &found, err))
+	if (!read_events(session, open, search, sink, &found, err))
 		return false;
 	if (found)
 		return true;
 	open->end = open->begin;
 	open->begin = NSTIME_MIN + 1;
 	if (search->want >= WANT_TRACEPOINT && open->begin < open->end &&
-	    !look(session, open, search, NULL, &before, err))
+	    !read_events(session, open, search, NULL, &before, err))
 		return false;
 	return not_found(session, search, before, err);
 }
@@ -590,7 +591,7 @@ static bool run_frame(struct session *session, const struct options *options, st
 	const struct words *words = &options->words;
 	struct index *index = session_index(session, err);
 	bool changes = words->count > 1 && !strcmp(words->items[0], "changes"), good;
-	struct search search = {0};
+	struct frame_search search = {0};
 
 	if (!index)
 		return false;

@@ -433,7 +433,7 @@ static void text_range(struct info *info, struct sink *out)
 
 static void text_streams(struct info *info, struct sink *out)
 {
-	static const struct column columns[] = {
+	static const struct table_column columns[] = {
 		{"id", true},    {"name", false},  {"cpu", true},  {"packets", true},
 		{"bytes", true}, {"begin", false}, {"end", false}, {"lost", true}};
 	struct rows rows;

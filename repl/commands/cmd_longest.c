@@ -14,7 +14,7 @@
 
 enum { LIMIT = 10 };
 
-struct entry {
+struct longest_interval {
 	uint64_t length, number; /* number: order of arrival, for ties */
 	struct interval interval;
 	char *path, *text; /* owned */
@@ -22,24 +22,24 @@ struct entry {
 
 struct longest {
 	struct wanteds *wanteds;
-	struct entry *heap;
+	struct longest_interval *heap;
 	size_t count, capacity, limit;
 	uint64_t seen;
 	nstime first, last;
 };
 
-static bool shorter(const struct entry *a, const struct entry *b)
+static bool shorter(const struct longest_interval *a, const struct longest_interval *b)
 {
 	return a->length != b->length ? a->length < b->length : a->number > b->number;
 }
 
 /* One place is free. */
-static void settle(struct longest *longest, size_t hole, const struct entry *entry)
+static void settle(struct longest *longest, size_t hole, const struct longest_interval *entry)
 {
 	heap_settle(longest->heap, longest->count, hole, *entry, a, b, shorter(a, b), place, (void)0);
 }
 
-static void entry_own(struct entry *entry)
+static void entry_own(struct longest_interval *entry)
 {
 	struct value *value = &entry->interval.value;
 
@@ -54,20 +54,19 @@ static void entry_own(struct entry *entry)
 	value->text = entry->text;
 }
 
-static void entry_release(struct entry *entry)
+static void entry_release(struct longest_interval *entry)
 {
 	mem_free(entry->path);
 	mem_free(entry->text);
 }
 
-static bool take(void *arg, const struct interval *interval)
+static bool take_interval(void *arg, const struct interval *interval)
 {
 	struct longest *longest = arg;
 	nstime begin = interval->begin == NSTIME_MIN ? longest->first : interval->begin;
 	nstime end = interval->end == NSTIME_MAX ? longest->last : interval->end;
-	struct entry entry = {.length = time_span(begin, end),
-			      .number = longest->seen++,
-			      .interval = *interval};
+	struct longest_interval entry = {
+		.length = time_span(begin, end), .number = longest->seen++, .interval = *interval};
 
 	if (!wanteds_hold(longest->wanteds, interval))
 		return true;
@@ -117,7 +116,7 @@ static bool run_longest(struct session *session, const struct options *options, 
 		return false;
 	bool ok = asked_paths(session, &wanteds, err) &&
 		  session_bounds(session, &longest.first, &longest.last, err) &&
-		  intervals_each(session, &wanteds, NULL, take, &longest, err) &&
+		  intervals_each(session, &wanteds, NULL, take_interval, &longest, err) &&
 		  print(&longest, session, options, sink, err);
 	if (ok && !longest.count && longest.limit)
 		asked_no_intervals(session, &wanteds);

@@ -18,7 +18,7 @@ static const struct rules_choices *rules_choices(const struct options *options)
 
 static bool list(const struct options *options, struct sink *sink)
 {
-	static const struct column columns[] = {{"name", false}, {"summary", false}};
+	static const struct table_column columns[] = {{"name", false}, {"summary", false}};
 	size_t count;
 	const struct rules_builtin *builtins = rules_builtins(&count);
 	struct rows rows;
@@ -211,8 +211,9 @@ static void report_sum(const struct report *to)
 static bool check(struct session *session, const struct options *options, struct sink *sink,
 		  struct error *err)
 {
-	static const struct column columns[] = {{"kind", false},  {"file", false}, {"line", true},
-						{"column", true}, {"text", false}, {"count", true}};
+	static const struct table_column columns[] = {{"kind", false}, {"file", false},
+						      {"line", true},  {"column", true},
+						      {"text", false}, {"count", true}};
 	const struct words *words = &options->words;
 	struct report to = {.sink = sink, .format = options->format};
 	struct rules *rules = rules_new();

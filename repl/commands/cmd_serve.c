@@ -49,7 +49,7 @@ static uint64_t add_stat(uint64_t sum, const char *path)
 }
 
 /* Sizes and times of its files, and of its folder: new ones may have come. */
-static uint64_t look(const struct one *one)
+static uint64_t files_hash(const struct one *one)
 {
 	const struct trace *trace = one->session->trace;
 	uint64_t sum = add_stat(0, one->session->path);
@@ -63,7 +63,7 @@ static bool grew(void *arg)
 {
 	const struct one *one = arg;
 
-	return look(one) != one->seen;
+	return files_hash(one) != one->seen;
 }
 
 static bool renew(void *arg, struct index **out)
@@ -71,7 +71,7 @@ static bool renew(void *arg, struct index **out)
 	struct one *one = arg;
 	struct error err = {0};
 
-	one->seen = look(one);
+	one->seen = files_hash(one);
 	if (!session_take_up(one->session, &err)) {
 		say_error(&err);
 		return false;
@@ -112,7 +112,7 @@ static bool open_one(struct session *session, const struct options *options, str
 	    !note_timelines(one->session, err))
 		return error_while(err, "%s", path);
 	one->session->steps = true; /* the server's threads show no progress */
-	one->seen = look(one);
+	one->seen = files_hash(one);
 	*out = (struct serve_trace){.path = path,
 				    .index = one->session->index,
 				    .rules = new_rules,
@@ -184,7 +184,7 @@ static bool read_listen(const char *word, char address[64], struct serve_options
 	return true;
 }
 
-static void tell(const struct server *server, const struct options *options, struct sink *sink)
+static void show_url(const struct server *server, const struct options *options, struct sink *sink)
 {
 	if (options->format == FORMAT_JSON) {
 		json_member_text(sink, "{\"url\":", serve_url(server));
@@ -218,7 +218,7 @@ static bool serve_all(struct session *session, const struct options *options,
 		return false;
 	if (!serve_open(&serving, &server, err))
 		return false;
-	tell(server, options, sink);
+	show_url(server, options, sink);
 	session_note(session, "open this address in a browser; viewers that speak the Trace Server "
 			      "Protocol have it with tsp/api behind it; Ctrl-C ends");
 	serve_wait(server);

@@ -6,8 +6,9 @@
 
 #include <string.h>
 
-static const struct column columns[] = {{"url", false},    {"id", true},      {"timer", true},
-					{"viewers", true}, {"streams", true}, {"format", false}};
+static const struct table_column columns[] = {{"url", false},    {"id", true},
+					      {"timer", true},   {"viewers", true},
+					      {"streams", true}, {"format", false}};
 
 /* What `attach` is given. */
 static void add_url(struct sink *out, const char *place, const struct live_session *session)
@@ -67,7 +68,7 @@ static void print(const struct options *options, struct sink *sink, const char *
 	rows_finish(&rows);
 }
 
-static bool ask(const struct live_url *url, struct viewer_sessions *out, struct error *err)
+static bool ask_relay(const struct live_url *url, struct viewer_sessions *out, struct error *err)
 {
 	struct connection_limits limits = relay_limits(NULL);
 	struct connection *connection;
@@ -91,7 +92,7 @@ static bool run_sessions(struct session *session, const struct options *options,
 	if (!live_url_parse(options->words.items[0], false, &url, err))
 		return false;
 	live_url_place(&url, place);
-	if (!ask(&url, &sessions, err))
+	if (!ask_relay(&url, &sessions, err))
 		return error_while(err, "%s", place);
 	if (!sessions.count)
 		session_note(session,

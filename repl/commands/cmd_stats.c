@@ -155,12 +155,12 @@ static void put_time(struct stats *stats, struct sink *cell, nstime t)
 
 static void csv_rows(struct stats *stats, bool streams)
 {
-	static const struct column classes[] = {{"name", false},
-						{"events", true},
-						{"bytes", true},
-						{"first", true},
-						{"last", true}};
-	static const struct column of_streams[] = {
+	static const struct table_column classes[] = {{"name", false},
+						      {"events", true},
+						      {"bytes", true},
+						      {"first", true},
+						      {"last", true}};
+	static const struct table_column of_streams[] = {
 		{"stream", false}, {"cpu", true},   {"events", true}, {"bytes", true},
 		{"lost", true},    {"first", true}, {"last", true}};
 	struct rows rows;
@@ -206,11 +206,11 @@ static void put_rate(const struct stats *stats, struct sink *out, const struct t
 
 static void table_rows(struct stats *stats, bool streams)
 {
-	static const struct column classes[] = {
+	static const struct table_column classes[] = {
 		{"events", true}, {"%", true},     {"per second", true},
 		{"bytes", true},  {"%", true},     {"each", true},
 		{"first", false}, {"last", false}, {"class", false}};
-	static const struct column of_streams[] = {
+	static const struct table_column of_streams[] = {
 		{"events", true}, {"%", true},     {"per second", true},
 		{"bytes", true},  {"%", true},     {"lost", true},
 		{"first", false}, {"last", false}, {"stream", false}};

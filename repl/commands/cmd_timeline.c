@@ -255,9 +255,9 @@ static void print_json(const struct picture *picture, const struct named *names,
 static void print_rows(struct timeline *timeline, const struct named *names, struct times *times,
 		       struct sink *out)
 {
-	static const struct column columns[] = {{"path", false},  {"begin", false},
-						{"end", false},   {"mixed", false},
-						{"value", false}, {"comm", false}};
+	static const struct table_column columns[] = {{"path", false},  {"begin", false},
+						      {"end", false},   {"mixed", false},
+						      {"value", false}, {"comm", false}};
 	enum format format = timeline->options->format;
 	const struct picture *picture = &timeline->picture;
 	struct picture_run run;
@@ -332,7 +332,7 @@ static bool passes(void *only, const struct interval *interval)
 	return row_threads_pass(only, interval);
 }
 
-static bool fill(struct timeline *timeline, struct error *err)
+static bool fill_timeline(struct timeline *timeline, struct error *err)
 {
 	const struct picture_asking asking = {.state = session_state(timeline->session, err),
 					      .queries = timeline->wanteds.queries,
@@ -350,7 +350,7 @@ static bool run_text(struct timeline *timeline, nstime begin, nstime end, size_t
 	picture_init(&timeline->picture, begin, end,
 		     timeline_columns(timeline->options, &timeline->most_label, &timeline->named),
 		     limit);
-	bool good = fill(timeline, err) && draw(timeline, sink, err);
+	bool good = fill_timeline(timeline, err) && draw(timeline, sink, err);
 	if (good && !timeline->picture.nrows && limit && timeline->options->format != FORMAT_TEXT)
 		asked_no_intervals(timeline->session, &timeline->wanteds);
 	picture_release(&timeline->picture);

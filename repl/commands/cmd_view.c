@@ -123,7 +123,7 @@ static bool make_folder(struct viewing *view, struct error *err)
 	return true;
 }
 
-static void release(struct viewing *view)
+static void release_view(struct viewing *view)
 {
 	if (view->fd >= 0)
 		close(view->fd);
@@ -145,8 +145,8 @@ static bool parse_paths(const struct options *options, struct wanteds *out, stru
 	return ok;
 }
 
-static bool fill(struct state *state, const struct wanteds *wanteds, struct picture *picture,
-		 struct error *err)
+static bool fill_view(struct state *state, const struct wanteds *wanteds, struct picture *picture,
+		      struct error *err)
 {
 	const struct picture_asking asking = {.state = state,
 					      .queries = wanteds->queries,
@@ -179,7 +179,8 @@ static bool convert_overview(struct viewing *view, const struct options *options
 		"of each of %u stretches the values are shown that held longest; a shorter range "
 		"has its events",
 		view->bytes / 1e6, (double)page_most / 1e6, picture.columns);
-	bool ok = asked_paths(session, &wanteds, err) && fill(state, &wanteds, &picture, err) &&
+	bool ok = asked_paths(session, &wanteds, err) &&
+		  fill_view(state, &wanteds, &picture, err) &&
 		  convert_picture(session, options, &picture, err);
 	picture_release(&picture);
 	wanteds_release(&wanteds);
@@ -264,7 +265,7 @@ static bool run_view(struct session *session, const struct options *options, str
 		return false;
 	name_file(&view);
 	bool ok = view_part(&view, options, sink, err);
-	release(&view);
+	release_view(&view);
 	return ok;
 }
 

@@ -39,7 +39,7 @@ static const struct {
 	[COMMAND_TRACE] = {"{trace}", "YORE_TRACE"},
 };
 
-struct waiting {
+struct waiting_moment {
 	char *text[COMMAND_VALUES]; /* NULL: moments have no such value */
 };
 
@@ -55,7 +55,7 @@ struct commands {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	/* under the lock */
-	struct waiting items[WAIT_MOST]; /* a ring */
+	struct waiting_moment items[WAIT_MOST]; /* a ring */
 	size_t first, count;
 	bool ends, stops, done; /* no more is added; none is begun any more; the thread is over */
 	pid_t child;            /* 0: none runs */
@@ -114,7 +114,7 @@ static bool cut_words(struct commands *commands, const char *text, struct error 
 }
 
 /* The word with its placeholders filled in. */
-static char *fill(const char *word, const struct waiting *moment)
+static char *fill_word(const char *word, const struct waiting_moment *moment)
 {
 	struct buf out = {0};
 
@@ -137,7 +137,7 @@ static char *fill(const char *word, const struct waiting *moment)
 
 /* Processes ------------------------------------------------------------------------------------ */
 
-static char **arguments_of(const struct commands *commands, const struct waiting *moment)
+static char **arguments_of(const struct commands *commands, const struct waiting_moment *moment)
 {
 	char **out = mem_new_array(commands->words.count + 4, sizeof *out);
 	size_t n = 0;
@@ -148,7 +148,7 @@ static char **arguments_of(const struct commands *commands, const struct waiting
 		out[n++] = mem_strdup(commands->shell);
 	}
 	for (size_t i = 0; i < commands->words.count; i++)
-		out[n++] = fill(commands->words.items[i], moment);
+		out[n++] = fill_word(commands->words.items[i], moment);
 	return out;
 }
 
@@ -163,7 +163,7 @@ static bool is_own(const char *variable)
 	return false;
 }
 
-static char **environment_of(const struct waiting *moment)
+static char **environment_of(const struct waiting_moment *moment)
 {
 	size_t count = 0, n = 0;
 
@@ -191,7 +191,7 @@ static void free_texts(char **texts)
 }
 
 /* 0, or an errno. */
-static int spawn(const struct commands *commands, const struct waiting *moment, pid_t *child)
+static int spawn(const struct commands *commands, const struct waiting_moment *moment, pid_t *child)
 {
 	char **arguments = arguments_of(commands, moment), **environment = environment_of(moment);
 	posix_spawn_file_actions_t files;
@@ -224,8 +224,8 @@ static int spawn(const struct commands *commands, const struct waiting *moment, 
 }
 
 /* The first one that fails is told. */
-static void tell_failure(struct commands *commands, const struct waiting *moment, int spawn_failed,
-			 int status)
+static void tell_failure(struct commands *commands, const struct waiting_moment *moment,
+			 int spawn_failed, int status)
 {
 	const char *name = commands->shell ? "--do-shell" : commands->words.items[0];
 	bool timed = *moment->text[COMMAND_TS] != 0;
@@ -241,7 +241,7 @@ static void tell_failure(struct commands *commands, const struct waiting *moment
 		    timed ? "@" : "", at);
 }
 
-static void free_moment(struct waiting *moment)
+static void free_moment(struct waiting_moment *moment)
 {
 	for (size_t i = 0; i < COMMAND_VALUES; i++)
 		mem_free(moment->text[i]);
@@ -250,7 +250,7 @@ static void free_moment(struct waiting *moment)
 /* Called and returns with the lock. */
 static void run_one(struct commands *commands)
 {
-	struct waiting moment = commands->items[commands->first];
+	struct waiting_moment moment = commands->items[commands->first];
 	int status = 0;
 	pid_t child = 0;
 
@@ -377,7 +377,7 @@ static char *copy_value(const struct command_moment *moment, nstime begin, nstim
 }
 
 static void copy(const struct commands *commands, const struct command_moment *moment,
-		 struct waiting *out)
+		 struct waiting_moment *out)
 {
 	struct error ignored;
 	nstime begin, end = NSTIME_MIN, last;
@@ -386,7 +386,7 @@ static void copy(const struct commands *commands, const struct command_moment *m
 		begin = NSTIME_MIN; /* there is no event */
 	else if (last < NSTIME_MAX)
 		end = last + 1;
-	*out = (struct waiting){0};
+	*out = (struct waiting_moment){0};
 	for (size_t i = 0; i < COMMAND_VALUES; i++)
 		if (has_value(commands, i))
 			out->text[i] =
@@ -427,7 +427,7 @@ static void end_child(struct commands *commands)
 	}
 }
 
-static void tell(struct commands *commands)
+static void tell_failures(struct commands *commands)
 {
 	uint64_t waiting = commands->count;
 
@@ -460,7 +460,7 @@ bool commands_close(struct commands *commands, bool ok, struct error *err)
 		end_child(commands);
 		pthread_mutex_unlock(&commands->lock);
 		pthread_join(commands->thread, NULL);
-		tell(commands);
+		tell_failures(commands);
 	}
 	for (size_t i = 0; i < commands->count; i++)
 		free_moment(&commands->items[(commands->first + i) % WAIT_MOST]);

@@ -135,8 +135,8 @@ static void tell_rest(struct session *session, const struct follow *follow, bool
 	buf_release(&recorded);
 }
 
-static bool run(struct session *session, struct follow *follow, follow_more *more, void *arg,
-		struct error *err)
+static bool run_follow(struct session *session, struct follow *follow, follow_more *more, void *arg,
+		       struct error *err)
 {
 	struct follow_news news = {0};
 	bool ok = true, done = false;
@@ -175,7 +175,7 @@ bool follow_run(struct session *session, const struct options *options, int read
 	bool ok = follow_patience(options, &patience, err) &&
 		  follow_open(&of.trace, patience, reader, &follow, err);
 	session->follows = true;
-	ok = ok && run(session, follow, more, arg, err);
+	ok = ok && run_follow(session, follow, more, arg, err);
 	follow_close(follow);
 	return ok;
 }

@@ -8,7 +8,7 @@
 #include <time.h>
 
 /* What is said of each trace. */
-struct listing {
+struct trace_listing {
 	const struct options *options;
 	const char *folder;
 	uint64_t keep; /* bytes that may stay */
@@ -29,7 +29,8 @@ static void put_used(struct sink *out, int64_t used)
 }
 
 /* `state`: what was found or done, NULL: nothing. */
-static bool put_trace(struct listing *listing, const struct stored_trace *trace, const char *state)
+static bool put_trace(struct trace_listing *listing, const struct stored_trace *trace,
+		      const char *state)
 {
 	struct rows *rows = &listing->rows;
 	struct sink *sink = listing->sink, *cell;
@@ -60,7 +61,7 @@ static bool put_trace(struct listing *listing, const struct stored_trace *trace,
 	return sink_row(sink);
 }
 
-static bool verify(struct listing *listing, const struct stored_trace *trace, bool *open,
+static bool verify(struct trace_listing *listing, const struct stored_trace *trace, bool *open,
 		   int *status, struct error *err)
 {
 	bool sound;
@@ -74,7 +75,8 @@ static bool verify(struct listing *listing, const struct stored_trace *trace, bo
 }
 
 /* From the one that was not used for longest, until all others fit. */
-static bool prune(struct listing *listing, const struct stored_traces *traces, struct error *err)
+static bool prune(struct trace_listing *listing, const struct stored_traces *traces,
+		  struct error *err)
 {
 	uint64_t sum = 0;
 	bool in_use, open = true;
@@ -92,7 +94,7 @@ static bool prune(struct listing *listing, const struct stored_traces *traces, s
 	return true;
 }
 
-static bool each(struct listing *listing, const struct stored_traces *traces, int *status,
+static bool each(struct trace_listing *listing, const struct stored_traces *traces, int *status,
 		 struct error *err)
 {
 	bool open = true, ok = true;
@@ -110,17 +112,17 @@ static bool each(struct listing *listing, const struct stored_traces *traces, in
 bool index_stored(struct session *session, const struct options *options, struct sink *sink,
 		  struct error *err)
 {
-	static const struct column plain[] = {{"bytes", true},
-					      {"timelines", true},
-					      {"used", false},
-					      {"name", false},
-					      {"trace", false}};
-	static const struct column judged[] = {{"bytes", true}, {"timelines", true},
-					       {"used", false}, {"state", false},
-					       {"name", false}, {"trace", false}};
+	static const struct table_column plain[] = {{"bytes", true},
+						    {"timelines", true},
+						    {"used", false},
+						    {"name", false},
+						    {"trace", false}};
+	static const struct table_column judged[] = {{"bytes", true}, {"timelines", true},
+						     {"used", false}, {"state", false},
+						     {"name", false}, {"trace", false}};
 	struct index_options where = session_index_options(session);
 	struct stored_traces traces;
-	struct listing listing = {.options = options, .sink = sink};
+	struct trace_listing listing = {.options = options, .sink = sink};
 	bool ok;
 
 	listing.keep = index_choices(options)->keep;

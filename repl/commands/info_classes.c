@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-struct stream_class {
+struct shown_class {
 	const struct event_class *class; /* any of its event classes */
 	const char *section;             /* of its streams, where they agree; "" else */
 };
@@ -55,9 +55,9 @@ static const char *section_of(const struct stream *const *streams, size_t count,
 }
 
 /* The caller frees the table. Classes of one stream class stand together, or it is listed twice. */
-static struct stream_class *stream_classes(const struct trace *trace, size_t *count)
+static struct shown_class *stream_classes(const struct trace *trace, size_t *count)
 {
-	struct stream_class *out = mem_new_array(trace->nclasses + 1, sizeof *out);
+	struct shown_class *out = mem_new_array(trace->nclasses + 1, sizeof *out);
 	const struct stream **streams = sorted_streams(trace);
 
 	*count = 0;
@@ -69,7 +69,7 @@ static struct stream_class *stream_classes(const struct trace *trace, size_t *co
 		const struct field_class *packet = class->scope[SCOPE_PACKET_CONTEXT];
 		const struct field_class *context = class->scope[SCOPE_STREAM_EVENT_CONTEXT];
 		if ((packet && packet->nmembers) || (context && context->nmembers))
-			out[(*count)++] = (struct stream_class){
+			out[(*count)++] = (struct shown_class){
 				class, section_of(streams, trace->nstreams, class)};
 	}
 	mem_free(streams);
@@ -91,7 +91,7 @@ static void json_members(const struct field_class *class, struct sink *out)
 void info_json_stream_classes(const struct trace *trace, struct sink *out)
 {
 	size_t count;
-	struct stream_class *classes = stream_classes(trace, &count);
+	struct shown_class *classes = stream_classes(trace, &count);
 
 	sink_text(out, ",\"stream_classes\":[");
 	for (size_t i = 0; i < count; i++) {
@@ -143,7 +143,7 @@ static void text_members(const struct field_class *class, const char *what, stru
 void info_text_stream_classes(const struct trace *trace, struct sink *out)
 {
 	size_t count;
-	struct stream_class *classes = stream_classes(trace, &count);
+	struct shown_class *classes = stream_classes(trace, &count);
 
 	if (count)
 		sink_printf(out, "\n%zu stream class%s\n", count, count == 1 ? "" : "es");

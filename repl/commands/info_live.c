@@ -25,7 +25,7 @@ static int64_t last_written(const struct trace *trace)
 	return last;
 }
 
-static void take(struct info_live *out, const char *name, nstime until)
+static void take_earliest(struct info_live *out, const char *name, nstime until)
 {
 	if (until >= out->final)
 		return;
@@ -58,16 +58,16 @@ static bool take_streams(struct session *session, const struct beside *beside,
 		out->bytes += stream->bytes;
 		if (!watermark_counts(trace, stream))
 			continue;
-		take(out, stream->name,
-		     watermark_of(beside, trace, stream, table, NSTIME_MIN, &reached));
+		take_earliest(out, stream->name,
+			      watermark_of(beside, trace, stream, table, NSTIME_MIN, &reached));
 		if (reached > out->reached) {
 			out->reached = reached;
 			out->has_wall = stream->clock >= 0 && trace->clocks[stream->clock].epoch;
 		}
 	}
 	for (size_t i = 0; i < trace->nempties; i++)
-		take(out, below(session, trace->empties[i].path),
-		     watermark_of_empty(beside, trace, &trace->empties[i]));
+		take_earliest(out, below(session, trace->empties[i].path),
+			      watermark_of_empty(beside, trace, &trace->empties[i]));
 	return true;
 }
 

@@ -25,7 +25,7 @@ bool wanteds_parse(const struct words *words, enum want_value value, struct want
 	out->items = mem_new_array(words->count + 1, sizeof *out->items);
 	out->queries = mem_new_array(words->count + 1, sizeof *out->queries);
 	for (size_t i = 0; i < words->count; i++) {
-		struct wanted *item = &out->items[i];
+		struct wanted_path *item = &out->items[i];
 		const char *word = words->items[i];
 		bool ok = value == VALUE_FORBIDDEN
 				  ? query_parse(word, &item->query, err)
@@ -47,7 +47,7 @@ bool wanteds_find_threads(struct session *session, struct wanteds *wanteds, stru
 {
 	struct named_queries *named = &wanteds->named;
 	struct state *state = session_state(session, err);
-	struct wanted *asked = wanteds->items;
+	struct wanted_path *asked = wanteds->items;
 	nstime begin, end;
 
 	if (!state || !session_range(session, &begin, &end, err))
@@ -73,7 +73,7 @@ bool wanteds_find_threads(struct session *session, struct wanteds *wanteds, stru
 
 void wanteds_release(struct wanteds *wanteds)
 {
-	const struct wanted *asked = wanteds->asked ? wanteds->asked : wanteds->items;
+	const struct wanted_path *asked = wanteds->asked ? wanteds->asked : wanteds->items;
 	size_t count = wanteds->asked ? wanteds->nasked : wanteds->count;
 
 	for (size_t i = 0; i < count; i++)
@@ -85,7 +85,7 @@ void wanteds_release(struct wanteds *wanteds)
 	*wanteds = (struct wanteds){0};
 }
 
-static bool holds(struct wanted *wanted, const struct value *value)
+static bool holds(struct wanted_path *wanted, const struct value *value)
 {
 	wanted->met = true;
 	return !wanted->has_value || value_equal(&wanted->value, value);
@@ -208,7 +208,7 @@ bool intervals_explain(struct session *session, const struct options *options,
 
 /* Rows ---------------------------------------------------------------------------------------- */
 
-struct waiting {
+struct waiting_interval {
 	nstime begin, end;
 	nstime so_far; /* it goes on there, and may go on; NSTIME_MIN: it has ended */
 };
@@ -221,7 +221,7 @@ struct interval_writer {
 	struct rows rows;
 	struct arena *arena; /* of what waits */
 	struct named *named;
-	struct waiting *waiting;
+	struct waiting_interval *waiting;
 	size_t count, named_capacity, waiting_capacity;
 	bool told;                 /* names came with the intervals */
 	bool of_path;              /* threads that paths alone show have names, too: a column */
@@ -267,7 +267,8 @@ void interval_writer_watch(struct interval_writer *writer,
 	writer->arg = arg;
 }
 
-static bool write_json(struct sink *out, const struct waiting *waiting, const struct named *named)
+static bool write_json(struct sink *out, const struct waiting_interval *waiting,
+		       const struct named *named)
 {
 	json_member_text(out, "{\"path\":", named->path);
 	json_member_time(out, ",\"begin\":", waiting->begin);
@@ -306,7 +307,7 @@ static void length_cell(struct interval_writer *writer, nstime begin, nstime end
 		time_span_add(&writer->times, length, cell);
 }
 
-static bool write_cells(struct interval_writer *writer, const struct waiting *waiting,
+static bool write_cells(struct interval_writer *writer, const struct waiting_interval *waiting,
 			const struct named *named)
 {
 	enum format format = writer->options->format;
@@ -355,7 +356,7 @@ static bool find_names(struct interval_writer *writer, struct error *err)
 			       writer->arena, err);
 }
 
-static bool tell_written(struct interval_writer *writer, const struct waiting *waiting,
+static bool tell_written(struct interval_writer *writer, const struct waiting_interval *waiting,
 			 const struct named *named)
 {
 	const struct interval interval = {.path = named->path,
@@ -373,7 +374,7 @@ static bool write_waiting(struct interval_writer *writer)
 	bool ok = writer->told || find_names(writer, &writer->failed);
 
 	for (size_t i = 0; i < writer->count && ok; i++) {
-		const struct waiting *waiting = &writer->waiting[i];
+		const struct waiting_interval *waiting = &writer->waiting[i];
 		const struct named *named = &writer->named[i];
 
 		ok = (json ? write_json(writer->sink, waiting, named)
@@ -404,7 +405,7 @@ static struct named *add_waiting(struct interval_writer *writer, const struct in
 		.value = value_copy(writer->arena, &interval->value),
 		.of_path = writer->of_path || writer->written};
 	writer->waiting[writer->count] =
-		(struct waiting){interval->begin, interval->end, NSTIME_MIN};
+		(struct waiting_interval){interval->begin, interval->end, NSTIME_MIN};
 	return &writer->named[writer->count++];
 }
 
@@ -418,7 +419,7 @@ bool interval_write_told(struct interval_writer *writer, const struct interval *
 			 const char *name, const char *function, nstime so_far)
 {
 	struct named *named = add_waiting(writer, interval);
-	struct waiting *waiting = &writer->waiting[writer->count - 1];
+	struct waiting_interval *waiting = &writer->waiting[writer->count - 1];
 
 	writer->told = true;
 	named->name = name ? arena_strdup(writer->arena, name) : NULL;

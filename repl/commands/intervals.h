@@ -10,7 +10,7 @@
 #include "state/intervals/named.h"
 
 /* PATH or PATH=VALUE words, parsed. */
-struct wanted {
+struct wanted_path {
 	struct query *query;
 	bool has_value, noted; /* noted: a note was said of it, see asked.h */
 	bool met;              /* wanteds_hold() saw an interval of the path, of any value */
@@ -18,12 +18,12 @@ struct wanted {
 };
 
 struct wanteds {
-	struct wanted *items;
+	struct wanted_path *items;
 	const struct query **queries; /* of all items */
 	size_t count;
 	/* once threads that are meant by name were put in place of the words that mean them: */
 	struct named_queries named;
-	struct wanted *asked; /* as they were before; NULL: no word does */
+	struct wanted_path *asked; /* as they were before; NULL: no word does */
 	size_t nasked;
 };
 

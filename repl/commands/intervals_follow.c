@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct row {
+struct followed_row {
 	char *path; /* all texts are its own */
 	struct value value;
 	nstime begin, end; /* NSTIME_MAX: the recording has ended */
@@ -34,7 +34,7 @@ struct row {
 };
 
 struct rows_of {
-	struct row *items;
+	struct followed_row *items;
 	size_t count, capacity;
 	struct hash_index index; /* by path, of rows that wait */
 };
@@ -42,11 +42,11 @@ struct rows_of {
 /* Something is to be done at an interval. */
 struct hit {
 	nstime at; /* from when on the condition is true */
-	struct row *row;
+	struct followed_row *row;
 	bool open; /* it waits */
 };
 
-struct following {
+struct followed_intervals {
 	struct state_steps steps;
 	const struct options *options;
 	struct sink *sink;
@@ -89,14 +89,14 @@ static struct value copy_value(const struct value *value)
 	return own;
 }
 
-static void row_release(struct row *row)
+static void row_release(struct followed_row *row)
 {
 	if (row->value.kind == VALUE_STRING)
 		mem_free((char *)(uintptr_t)row->value.text);
 	mem_free(row->path);
 	mem_free(row->name);
 	mem_free(row->function);
-	*row = (struct row){0};
+	*row = (struct followed_row){0};
 }
 
 static void rows_clear(struct rows_of *rows)
@@ -115,17 +115,17 @@ static void rows_free(struct rows_of *rows)
 }
 
 /* The row moves. */
-static struct row *rows_put(struct rows_of *rows, struct row *row)
+static struct followed_row *rows_put(struct rows_of *rows, struct followed_row *row)
 {
-	struct row *own = mem_push(rows->items, rows->count, rows->capacity);
+	struct followed_row *own = mem_push(rows->items, rows->count, rows->capacity);
 
 	*own = *row;
-	*row = (struct row){0};
+	*row = (struct followed_row){0};
 	return own;
 }
 
 /* As rows_put(), to be found by its path. */
-static void rows_wait(struct rows_of *rows, struct row *row)
+static void rows_wait(struct rows_of *rows, struct followed_row *row)
 {
 	uint64_t hash = hash_bytes(row->path, strlen(row->path));
 
@@ -134,7 +134,7 @@ static void rows_wait(struct rows_of *rows, struct row *row)
 }
 
 /* NULL: none waits. */
-static struct row *rows_find(const struct rows_of *rows, const char *path)
+static struct followed_row *rows_find(const struct rows_of *rows, const char *path)
 {
 	uint32_t at = hash_index_find(&rows->index, hash_bytes(path, strlen(path)), i,
 				      rows->items[i].path && !strcmp(rows->items[i].path, path));
@@ -143,7 +143,7 @@ static struct row *rows_find(const struct rows_of *rows, const char *path)
 }
 
 /* Is it a row of the command? */
-static bool is_wanted(struct following *own, const struct row *row)
+static bool is_wanted(struct followed_intervals *own, const struct followed_row *row)
 {
 	const struct interval interval = {
 		.path = row->path, .begin = row->begin, .end = row->end, .value = row->value};
@@ -154,7 +154,7 @@ static bool is_wanted(struct following *own, const struct row *row)
 }
 
 /* It is final. */
-static void finish(struct following *own, struct row *row)
+static void finish_row(struct followed_intervals *own, struct followed_row *row)
 {
 	if (!is_wanted(own, row)) {
 		row_release(row);
@@ -166,7 +166,7 @@ static void finish(struct following *own, struct row *row)
 /* Intervals ----------------------------------------------------------------------------------- */
 
 /* Of the same path: is it the same interval, which goes on? */
-static bool joins(const struct row *row, const struct interval *interval)
+static bool joins(const struct followed_row *row, const struct interval *interval)
 {
 	return interval->begin <= row->end && value_equal(&row->value, &interval->value);
 }
@@ -175,10 +175,10 @@ static bool joins(const struct row *row, const struct interval *interval)
  * The row of that path in the part: of one path all intervals come together, in order, and the
  * first may be what waited before. NULL: there is none.
  */
-static struct row *row_of(struct following *own, const char *path)
+static struct followed_row *row_of(struct followed_intervals *own, const char *path)
 {
 	struct rows_of *next = &own->next;
-	struct row *waited;
+	struct followed_row *waited;
 
 	if (next->count && !strcmp(next->items[next->count - 1].path, path))
 		return &next->items[next->count - 1];
@@ -188,8 +188,8 @@ static struct row *row_of(struct following *own, const char *path)
 
 static bool see_interval(void *arg, const struct interval *interval)
 {
-	struct following *own = arg;
-	struct row *before = row_of(own, interval->path), row;
+	struct followed_intervals *own = arg;
+	struct followed_row *before = row_of(own, interval->path), row;
 
 	if (before && interval->value.kind != VALUE_NONE && joins(before, interval)) {
 		before->begin = interval->begin < before->begin ? interval->begin : before->begin;
@@ -198,22 +198,22 @@ static bool see_interval(void *arg, const struct interval *interval)
 		return true;
 	}
 	if (before) {
-		finish(own, before);
+		finish_row(own, before);
 		own->next.count--;
 	}
 	if (interval->value.kind == VALUE_NONE)
 		return true;
-	row = (struct row){.path = mem_strdup(interval->path),
-			   .value = copy_value(&interval->value),
-			   .begin = interval->begin,
-			   .end = interval->end,
-			   .lost = interval->lost};
+	row = (struct followed_row){.path = mem_strdup(interval->path),
+				    .value = copy_value(&interval->value),
+				    .begin = interval->begin,
+				    .end = interval->end,
+				    .lost = interval->lost};
 	rows_put(&own->next, &row);
 	return true;
 }
 
 /* The part is over at `end`: what has ended, and cannot go on, is final. */
-static void settle(struct following *own, nstime end)
+static void settle(struct followed_intervals *own, nstime end)
 {
 	struct rows_of waiting = {0};
 
@@ -221,12 +221,12 @@ static void settle(struct following *own, nstime end)
 		if (own->waiting.items[i].path)
 			rows_put(&own->next, &own->waiting.items[i]);
 	for (size_t i = 0; i < own->next.count; i++) {
-		struct row *row = &own->next.items[i];
+		struct followed_row *row = &own->next.items[i];
 
 		if ((row->end >= end || row->lost) && end < NSTIME_MAX && row->begin < own->end)
 			rows_wait(&waiting, row);
 		else
-			finish(own, row);
+			finish_row(own, row);
 	}
 	rows_clear(&own->next);
 	rows_free(&own->waiting);
@@ -237,7 +237,7 @@ static void settle(struct following *own, nstime end)
 
 static struct names_range *begin_names(void *arg)
 {
-	struct following *own = arg;
+	struct followed_intervals *own = arg;
 
 	names_range_free(own->names);
 	own->names = own->names_wanted ? names_range_begin() : NULL;
@@ -245,7 +245,8 @@ static struct names_range *begin_names(void *arg)
 }
 
 /* Of rows that have none yet: names of threads at their begin, or the first while they last. */
-static bool find_names(struct following *own, struct rows_of *rows, bool final, struct error *err)
+static bool find_names(struct followed_intervals *own, struct rows_of *rows, bool final,
+		       struct error *err)
 {
 	struct named *named = mem_new_array(rows->count + 1, sizeof *named);
 	struct arena *arena = arena_new();
@@ -253,7 +254,7 @@ static bool find_names(struct following *own, struct rows_of *rows, bool final, 
 	bool ok = true;
 
 	for (size_t i = 0; i < rows->count; i++) {
-		const struct row *row = &rows->items[i];
+		const struct followed_row *row = &rows->items[i];
 		/* of an unknown beginning it is that of the end, which is not there yet */
 		bool again = row->begin == NSTIME_MIN && final && row->end < NSTIME_MAX;
 
@@ -267,7 +268,7 @@ static bool find_names(struct following *own, struct rows_of *rows, bool final, 
 	}
 	ok = names_range_put(session, own->names, named, rows->count, arena, err);
 	for (size_t i = 0; i < rows->count && ok; i++) {
-		struct row *row = &rows->items[i];
+		struct followed_row *row = &rows->items[i];
 
 		if (named[i].name && named[i].name != row->name) {
 			mem_free(row->name);
@@ -284,7 +285,7 @@ static bool find_names(struct following *own, struct rows_of *rows, bool final, 
 
 static int by_path(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct followed_row *x = a, *y = b;
 	int order = strverscmp(x->path, y->path);
 
 	return order ? order : x->begin < y->begin ? -1 : x->begin > y->begin;
@@ -293,20 +294,20 @@ static int by_path(const void *a, const void *b)
 /* By end, path and begin. */
 static int by_end(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct followed_row *x = a, *y = b;
 
 	if (x->end != y->end)
 		return x->end < y->end ? -1 : 1;
 	return by_path(a, b);
 }
 
-static bool begin_rows(struct following *own, struct error *err)
+static bool begin_rows(struct followed_intervals *own, struct error *err)
 {
 	return own->writer || interval_writer_new(own->steps.session, own->options, false,
 						  own->sink, &own->writer, err);
 }
 
-static bool write_row(struct following *own, const struct row *row, nstime so_far)
+static bool write_row(struct followed_intervals *own, const struct followed_row *row, nstime so_far)
 {
 	const struct interval interval = {
 		.path = row->path, .begin = row->begin, .end = row->end, .value = row->value};
@@ -328,7 +329,7 @@ static int by_hit(const void *a, const void *b)
 	return by_path(x->row, y->row);
 }
 
-static struct interval interval_of(const struct row *row, nstime end)
+static struct interval interval_of(const struct followed_row *row, nstime end)
 {
 	return (struct interval){.path = row->path,
 				 .begin = row->begin,
@@ -337,7 +338,7 @@ static struct interval interval_of(const struct row *row, nstime end)
 }
 
 /* Looks at a row of the part that is over at `end`; `open`: it waits. */
-static void look_at(struct following *own, struct row *row, nstime end, bool open)
+static void look_at(struct followed_intervals *own, struct followed_row *row, nstime end, bool open)
 {
 	const struct interval interval = interval_of(row, open ? end : NSTIME_MAX);
 	const struct interval_seen seen = {&interval, row->name, open};
@@ -351,7 +352,7 @@ static void look_at(struct following *own, struct row *row, nstime end, bool ope
 		own->until = hit;
 }
 
-static bool look_at_all(struct following *own, nstime end, struct error *err)
+static bool look_at_all(struct followed_intervals *own, nstime end, struct error *err)
 {
 	own->nhits = 0;
 	if (!own->triggers)
@@ -369,7 +370,7 @@ static bool look_at_all(struct following *own, nstime end, struct error *err)
 }
 
 /* Does the row end behind that at which rows end? */
-static bool is_behind(const struct following *own, struct row *row)
+static bool is_behind(const struct followed_intervals *own, struct followed_row *row)
 {
 	const struct hit hit = {.at = row->end, .row = row};
 
@@ -377,7 +378,7 @@ static bool is_behind(const struct following *own, struct row *row)
 }
 
 /* Runs the command for those of the part, as far as rows go. */
-static void run_hits(struct following *own, nstime end)
+static void run_hits(struct followed_intervals *own, nstime end)
 {
 	bool full = !own->left;
 
@@ -400,9 +401,9 @@ static void run_hits(struct following *own, nstime end)
 /* ---- */
 
 /* Rows of the part, up to that at which they end. */
-static bool write_done(struct following *own, struct error *err)
+static bool write_done(struct followed_intervals *own, struct error *err)
 {
-	const struct row *last = own->until.row;
+	const struct followed_row *last = own->until.row;
 	bool written = false, open = true;
 
 	if (!begin_rows(own, err))
@@ -424,7 +425,7 @@ static bool write_done(struct following *own, struct error *err)
 /* A part is over. */
 static bool end_part(void *arg, nstime end, struct error *err)
 {
-	struct following *own = arg;
+	struct followed_intervals *own = arg;
 	bool ok = true;
 
 	settle(own, end);
@@ -446,7 +447,7 @@ static bool end_part(void *arg, nstime end, struct error *err)
 }
 
 /* Is there nothing left that may be a row? */
-static bool is_over(const struct following *own)
+static bool is_over(const struct followed_intervals *own)
 {
 	return own->stopped || (own->steps.from >= own->end && !own->waiting.count);
 }
@@ -455,7 +456,7 @@ static bool is_over(const struct following *own)
 static bool see_news(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
 		     struct error *err)
 {
-	struct following *own = arg;
+	struct followed_intervals *own = arg;
 	const struct state_steps_to to = {begin_names, see_interval, end_part, own};
 	struct session *session = own->steps.session;
 	nstime end;
@@ -483,13 +484,13 @@ static bool see_news(void *arg, struct follow *follow, const struct follow_news 
 }
 
 /* After Ctrl-C: what goes on, or may, in order of path. */
-static bool write_waiting(struct following *own, struct error *err)
+static bool write_waiting(struct followed_intervals *own, struct error *err)
 {
 	bool ok = begin_rows(own, err);
 
 	qsort(own->waiting.items, own->waiting.count, sizeof *own->waiting.items, by_path);
 	for (size_t i = 0; i < own->waiting.count && ok && !own->stopped; i++) {
-		const struct row *row = &own->waiting.items[i];
+		const struct followed_row *row = &own->waiting.items[i];
 
 		nstime so_far = row->end < own->steps.from ? row->end : own->steps.from;
 
@@ -499,7 +500,7 @@ static bool write_waiting(struct following *own, struct error *err)
 	return ok;
 }
 
-static bool follow_all(struct following *own, struct error *err)
+static bool follow_all(struct followed_intervals *own, struct error *err)
 {
 	struct error ignored;
 	bool ok = follow_run(own->steps.session, own->options, own->sink->fd, see_news, own, err);
@@ -516,12 +517,12 @@ static bool follow_all(struct following *own, struct error *err)
 bool intervals_follow(struct session *session, const struct options *options, enum want_value value,
 		      struct sink *sink, struct error *err)
 {
-	struct following own = {.options = options,
-				.sink = sink,
-				.any_value = value == VALUE_FORBIDDEN,
-				.begin = NSTIME_MIN,
-				.end = NSTIME_MAX,
-				.left = options->has_limit ? options->limit : UINT64_MAX};
+	struct followed_intervals own = {.options = options,
+					 .sink = sink,
+					 .any_value = value == VALUE_FORBIDDEN,
+					 .begin = NSTIME_MIN,
+					 .end = NSTIME_MAX,
+					 .left = options->has_limit ? options->limit : UINT64_MAX};
 	bool ok = interval_triggers_open(session, options, &own.triggers, err) &&
 		  state_steps_open(session, options, value, NULL, &own.steps, err);
 

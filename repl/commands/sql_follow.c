@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-struct asking {
+struct followed_query {
 	struct session *session;
 	const char *text;
 	struct sql_rows rows;
@@ -41,7 +41,7 @@ static bool is_alone(const char *rest, struct error *err)
 }
 
 /* False with err->kind ERR_NONE: something that it names is not there yet. */
-static bool prepare(struct asking *asking, bool last, struct sql_shell *shell,
+static bool prepare(struct followed_query *asking, bool last, struct sql_shell *shell,
 		    struct sql_statement **out, struct error *err)
 {
 	struct error cause = {0};
@@ -59,7 +59,8 @@ static bool prepare(struct asking *asking, bool last, struct sql_shell *shell,
 	return false;
 }
 
-static bool add_rows(struct asking *asking, struct sql_statement *statement, struct error *err)
+static bool add_rows(struct followed_query *asking, struct sql_statement *statement,
+		     struct error *err)
 {
 	if (!sql_rows_fit(&asking->rows, statement))
 		return error_set(err, ERR_QUERY,
@@ -72,7 +73,7 @@ static bool add_rows(struct asking *asking, struct sql_statement *statement, str
 static bool more(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
 		 struct error *err)
 {
-	struct asking *asking = arg;
+	struct followed_query *asking = arg;
 	struct session *session = asking->session;
 	struct sql_statement *statement = NULL;
 	bool begun, ok = true;
@@ -106,9 +107,9 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 bool sql_follow(struct session *session, const struct options *options, struct sink *sink,
 		struct error *err)
 {
-	struct asking asking = {.session = session,
-				.from = NSTIME_MIN,
-				.rows = {.sink = sink, .format = options->format}};
+	struct followed_query asking = {.session = session,
+					.from = NSTIME_MIN,
+					.rows = {.sink = sink, .format = options->format}};
 
 	if (!can_follow(options, err))
 		return false;

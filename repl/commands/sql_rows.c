@@ -144,13 +144,13 @@ static void take_columns(struct sql_rows *out, const struct sql_statement *state
 	out->ncolumns = sql_columns(statement);
 	out->columns = arena_array(out->arena, out->ncolumns + 1, sizeof *out->columns);
 	for (size_t i = 0; i < out->ncolumns; i++)
-		out->columns[i] =
-			(struct column){arena_strdup(out->arena, sql_column_name(statement, i)),
-					any && is_number(statement, i)};
+		out->columns[i] = (struct table_column){
+			arena_strdup(out->arena, sql_column_name(statement, i)),
+			any && is_number(statement, i)};
 }
 
 /* `any`: the statement has a row, the first one. */
-static void begin(struct sql_rows *out, const struct sql_statement *statement, bool any)
+static void begin_rows(struct sql_rows *out, const struct sql_statement *statement, bool any)
 {
 	out->begun = true;
 	out->cells =
@@ -171,7 +171,7 @@ bool sql_rows_add(struct sql_rows *out, struct sql_statement *statement, struct 
 	sink_set_exact(sink, (out->format == FORMAT_JSON || out->format == FORMAT_CSV) &&
 				     !sink_is_seen(sink));
 	if (!out->begun && step != STEP_ERROR)
-		begin(out, statement, step == STEP_ITEM);
+		begin_rows(out, statement, step == STEP_ITEM);
 	while (step == STEP_ITEM && open) {
 		open = out->format == FORMAT_JSON   ? write_json(statement, sink)
 		       : out->format == FORMAT_LINE ? write_line(statement, sink, !out->any)

@@ -24,7 +24,7 @@ struct sql_rows {
 
 	bool begun, any, cells;
 	struct arena *arena; /* of the columns, whose names are copies */
-	struct column *columns;
+	struct table_column *columns;
 	size_t ncolumns;
 	struct rows rows;
 };

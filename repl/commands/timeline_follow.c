@@ -26,7 +26,7 @@ enum {
 
 #define SPAN_USUAL INT64_C(10000000000) /* ns */
 
-struct live {
+struct followed_timeline {
 	struct state_steps steps;
 	const struct options *options;
 	struct options plain; /* the same without --begin, for what asks over a range */
@@ -78,7 +78,7 @@ static const char *refused(const struct options *options, const struct sink *sin
 	return NULL;
 }
 
-static nstime begin_of(const struct live *live, nstime end)
+static nstime begin_of(const struct followed_timeline *live, nstime end)
 {
 	nstime span = live->grain * live->columns;
 
@@ -86,7 +86,7 @@ static nstime begin_of(const struct live *live, nstime end)
 }
 
 /* A picture whose columns up to `end` are to be there, with those of the last one. */
-static void turn_picture(struct live *live, nstime end)
+static void turn_picture(struct followed_timeline *live, nstime end)
 {
 	nstime begin = begin_of(live, end);
 	struct picture picture;
@@ -100,7 +100,7 @@ static void turn_picture(struct live *live, nstime end)
 	live->picture = picture;
 }
 
-static uint32_t column_at(const struct live *live, nstime t)
+static uint32_t column_at(const struct followed_timeline *live, nstime t)
 {
 	nstime into = t > live->picture.begin ? (t - live->picture.begin) / live->grain : 0;
 
@@ -111,14 +111,14 @@ static uint32_t column_at(const struct live *live, nstime t)
 
 static struct names_range *begin_names(void *arg)
 {
-	struct live *live = arg;
+	struct followed_timeline *live = arg;
 
 	names_range_free(live->names);
 	return live->names = names_range_begin();
 }
 
-static void name_items(struct live *live, struct named *items, struct picture_value **values,
-		       size_t count)
+static void name_items(struct followed_timeline *live, struct named *items,
+		       struct picture_value **values, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const char *name = named_value(&items[i]);
@@ -128,7 +128,8 @@ static void name_items(struct live *live, struct named *items, struct picture_va
 }
 
 /* Of values that have none yet, at the ends of columns [first, end) in which they stand. */
-static bool find_names(struct live *live, uint32_t first, uint32_t end, struct error *err)
+static bool find_names(struct followed_timeline *live, uint32_t first, uint32_t end,
+		       struct error *err)
 {
 	struct picture *picture = &live->picture;
 	struct picture_value **values = NULL;
@@ -158,7 +159,7 @@ static bool find_names(struct live *live, uint32_t first, uint32_t end, struct e
 }
 
 /* Names of the threads whose rows these are, as they were last. */
-static bool label_rows(struct live *live, nstime end, struct error *err)
+static bool label_rows(struct followed_timeline *live, nstime end, struct error *err)
 {
 	struct picture *picture = &live->picture;
 	struct named *items = mem_new_array(picture->nrows + 1, sizeof *items);
@@ -184,7 +185,7 @@ static bool label_rows(struct live *live, nstime end, struct error *err)
 
 static bool see_interval(void *arg, const struct interval *interval)
 {
-	struct live *live = arg;
+	struct followed_timeline *live = arg;
 
 	picture_add(&live->picture, interval);
 	return true;
@@ -193,7 +194,7 @@ static bool see_interval(void *arg, const struct interval *interval)
 /* A part is over, which ends where a column does. */
 static bool end_part(void *arg, nstime end, struct error *err)
 {
-	struct live *live = arg;
+	struct followed_timeline *live = arg;
 	uint32_t first = live->picture.part_first, most = live->picture.part_end;
 
 	picture_part_end(&live->picture);
@@ -206,12 +207,12 @@ static bool end_part(void *arg, nstime end, struct error *err)
 }
 
 /* Where the last whole column before `end` ends. */
-static nstime whole_columns(const struct live *live, nstime end)
+static nstime whole_columns(const struct followed_timeline *live, nstime end)
 {
 	return end > live->origin ? end - (end - live->origin) % live->grain : live->origin;
 }
 
-static bool begin_columns(struct live *live, struct error *err)
+static bool begin_columns(struct followed_timeline *live, struct error *err)
 {
 	struct session *session = live->steps.session;
 	nstime span, last;
@@ -230,7 +231,7 @@ static bool begin_columns(struct live *live, struct error *err)
 
 /* Drawing ------------------------------------------------------------------------------------- */
 
-static bool draw(struct live *live, struct error *err)
+static bool draw(struct followed_timeline *live, struct error *err)
 {
 	struct picture *picture = &live->picture;
 	size_t rows = picture->nrows, left_out = picture->left_out;
@@ -258,7 +259,7 @@ static bool draw(struct live *live, struct error *err)
 }
 
 /* The terminal has another width: columns are cut anew, and take what stood where they begin. */
-static void see_width(struct live *live)
+static void see_width(struct followed_timeline *live)
 {
 	uint32_t columns = timeline_columns(live->options, &live->most_label, &live->named);
 	nstime span = live->grain * live->columns;
@@ -275,7 +276,7 @@ static void see_width(struct live *live)
 static bool see_news(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
 		     struct error *err)
 {
-	struct live *live = arg;
+	struct followed_timeline *live = arg;
 	const struct state_steps_to to = {begin_names, see_interval, end_part, live};
 	nstime end, from = live->steps.from, until, first, last;
 
@@ -306,7 +307,7 @@ static bool see_news(void *arg, struct follow *follow, const struct follow_news 
 	return draw(live, err);
 }
 
-static bool follow_all(struct live *live, struct error *err)
+static bool follow_all(struct followed_timeline *live, struct error *err)
 {
 	struct session *session = live->steps.session;
 	const struct options *options = session->options;
@@ -326,10 +327,10 @@ static bool follow_all(struct live *live, struct error *err)
 bool timeline_follow(struct session *session, const struct options *options, struct sink *sink,
 		     struct error *err)
 {
-	struct live live = {.options = options,
-			    .plain = *options,
-			    .sink = sink,
-			    .redraw = {.sink = sink, .each_ms = DRAW_MS}};
+	struct followed_timeline live = {.options = options,
+					 .plain = *options,
+					 .sink = sink,
+					 .redraw = {.sink = sink, .each_ms = DRAW_MS}};
 	uint64_t most = options->has_limit ? options->limit : ROWS_MOST;
 	nstime span;
 	bool ok = state_steps_open(session, options, VALUE_FORBIDDEN, refused(options, sink),

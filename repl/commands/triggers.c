@@ -84,10 +84,10 @@ void triggers_pause(struct triggers *triggers)
 /*
  * Calls `each` for the events that pass; *go_on, which is true: cleared by it when none is wanted.
  */
-static bool find(struct triggers *triggers, struct filter *filter, nstime begin, nstime end,
-		 void (*each)(struct triggers *triggers, const struct event *event, void *arg,
-			      bool *go_on),
-		 void *arg, struct error *err)
+static bool find_events(struct triggers *triggers, struct filter *filter, nstime begin, nstime end,
+			void (*each)(struct triggers *triggers, const struct event *event,
+				     void *arg, bool *go_on),
+			void *arg, struct error *err)
 {
 	struct index *index = session_index(triggers->session, err);
 	struct events_options open = {0};
@@ -134,7 +134,7 @@ static void stop_at(struct triggers *triggers, const struct event *event, void *
 bool triggers_seek(struct triggers *triggers, nstime begin, nstime end, struct error *err)
 {
 	return !triggers || !triggers->until ||
-	       find(triggers, triggers->until, begin, end, stop_at, NULL, err);
+	       find_events(triggers, triggers->until, begin, end, stop_at, NULL, err);
 }
 
 bool triggers_found(const struct triggers *triggers)
@@ -186,6 +186,6 @@ bool triggers_run(struct triggers *triggers, nstime begin, nstime end, bool wait
 {
 	if (!triggers || !triggers->on)
 		return true;
-	return find(triggers, triggers->on, begin, end, run_at, &waits, err) &&
+	return find_events(triggers, triggers->on, begin, end, run_at, &waits, err) &&
 	       (!signals_interrupted() || error_set(err, ERR_INTERRUPTED, "interrupted"));
 }

@@ -54,7 +54,7 @@ static void put_times(struct sink *out, const char *what, size_t count)
 		sink_text(out, what);
 }
 
-struct line {
+struct picture_line {
 	struct sink *sink;
 	struct buf label;                  /* scratch */
 	const struct picture_value *shown; /* of the run before */
@@ -63,7 +63,7 @@ struct line {
 
 /* The label with the name, or without, or a part of it; none of a number. How many cells it takes.
  */
-static size_t put_label(struct line *line, const struct picture_run *run, size_t room)
+static size_t put_label(struct picture_line *line, const struct picture_run *run, size_t room)
 {
 	struct picture_value bare = {.value = run->value->value};
 	size_t len, bytes;
@@ -87,13 +87,13 @@ static size_t put_label(struct line *line, const struct picture_run *run, size_t
 	return put_text(line->sink, buf_text(&line->label), len, room);
 }
 
-static void turn_to_run(struct line *line, const struct picture_run *run)
+static void turn_to_run(struct picture_line *line, const struct picture_run *run)
 {
 	line->labelled &= line->shown == run->value;
 	line->shown = run->value;
 }
 
-static void draw_nothing(struct line *line, const struct picture_run *run)
+static void draw_nothing(struct picture_line *line, const struct picture_run *run)
 {
 	char style[16];
 
@@ -109,7 +109,7 @@ static void draw_nothing(struct line *line, const struct picture_run *run)
 		sink_style(line->sink, "0");
 }
 
-static void draw_plain(struct line *line, const struct picture_run *run)
+static void draw_plain(struct picture_line *line, const struct picture_run *run)
 {
 	size_t room = run->count;
 	bool begins = line->shown != run->value;
@@ -135,7 +135,7 @@ static unsigned color_of(const struct value *value)
 	return tone < TONE_OTHERS ? tones[tone] : palette[value_hash(value) % sizeof palette];
 }
 
-static void draw_colored(struct line *line, const struct picture_run *run)
+static void draw_colored(struct picture_line *line, const struct picture_run *run)
 {
 	size_t room = run->count;
 
@@ -157,7 +157,7 @@ static void draw_colored(struct line *line, const struct picture_run *run)
 }
 
 static void draw_row(const struct picture *picture, const struct picture_row *row,
-		     struct line *line)
+		     struct picture_line *line)
 {
 	struct picture_run run;
 
@@ -245,7 +245,7 @@ void picture_draw_text(const struct picture *picture, struct times *times, size_
 		       struct sink *out)
 {
 	size_t margin = longest_label(picture, most_label);
-	struct line line = {.sink = out};
+	struct picture_line line = {.sink = out};
 
 	draw_head(picture, times, out);
 	draw_axis(picture, times, margin, out);

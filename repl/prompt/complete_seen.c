@@ -93,7 +93,7 @@ void complete_thread_names(struct session *session, void (*each)(void *arg, cons
 
 /* ---- values ---- */
 
-struct values {
+struct seen_values {
 	struct buf text, scratch;
 	char **seen;
 	size_t nseen, capacity;
@@ -101,7 +101,7 @@ struct values {
 	void *arg;
 };
 
-static void add_value(struct values *values, const char *text)
+static void add_value(struct seen_values *values, const char *text)
 {
 	for (size_t i = 0; i < values->nseen; i++)
 		if (!strcmp(values->seen[i], text))
@@ -111,7 +111,7 @@ static void add_value(struct values *values, const char *text)
 }
 
 /* Numbers and texts; of others there is nothing to type. */
-static void add_field(struct values *values, const struct field *field)
+static void add_field(struct seen_values *values, const struct field *field)
 {
 	const struct field_class *class = field->class;
 	size_t len;
@@ -144,7 +144,7 @@ static uint64_t *find_field(const struct trace *trace, const char *field, struct
 }
 
 static void add_seen(struct index *index, const struct field_path *paths, const uint64_t *classes,
-		     struct values *values)
+		     struct seen_values *values)
 {
 	struct events_options open = {.begin = NSTIME_MIN, .end = NSTIME_MAX, .classes = classes};
 	struct events *events = NULL;
@@ -169,7 +169,7 @@ static void add_seen(struct index *index, const struct field_path *paths, const 
 void complete_values(struct session *session, const char *field,
 		     void (*each)(void *arg, const char *value), void *arg)
 {
-	struct values values = {.each = each, .arg = arg};
+	struct seen_values values = {.each = each, .arg = arg};
 	struct error ignored;
 	struct index *index = session_index(session, &ignored);
 	const struct trace *trace = session->trace;

@@ -14,7 +14,7 @@
 
 enum { LOOK_MS = 100 /* for keys; changes come at once */ };
 
-struct following {
+struct prompt_following {
 	struct prompt *prompt;
 	int nwords;
 	char **words;
@@ -24,7 +24,7 @@ struct following {
 };
 
 /* The answer, with notes below it, in the place of what was there. */
-static bool answer(struct following *of, struct error *err)
+static bool answer(struct prompt_following *of, struct error *err)
 {
 	struct prompt *prompt = of->prompt;
 	struct sink usual = prompt->sink;
@@ -59,7 +59,7 @@ static bool is_entered(void)
 }
 
 /* Waits until something was written. False: Enter or Ctrl-C. */
-static bool wait_for_growth(struct following *of)
+static bool wait_for_growth(struct prompt_following *of)
 {
 	for (;;) {
 		unsigned news = watch_wait(of->watch, LOOK_MS);
@@ -74,7 +74,7 @@ static bool wait_for_growth(struct following *of)
 }
 
 /* Until it is left, or fails: then *err says why, which has ERR_NONE before. */
-static void repeat(struct following *of, struct error *err)
+static void repeat(struct prompt_following *of, struct error *err)
 {
 	struct error unready; /* it is being written, and may be whole the next time */
 
@@ -87,7 +87,7 @@ static void repeat(struct following *of, struct error *err)
 bool prompt_follow(struct prompt *prompt, int nwords, char **words, struct error *err)
 {
 	struct session *session = prompt->session;
-	struct following of = {.prompt = prompt, .nwords = nwords - 1, .words = words + 1};
+	struct prompt_following of = {.prompt = prompt, .nwords = nwords - 1, .words = words + 1};
 
 	if (nwords < 2)
 		return error_set(err, ERR_QUERY,

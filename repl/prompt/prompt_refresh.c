@@ -16,7 +16,7 @@ struct growth {
 	uint64_t changes; /* files that were replaced or cut, folders with other files than then */
 };
 
-static bool look(const char *path, struct stat *out)
+static bool stat_path(const char *path, struct stat *out)
 {
 	return stat(path, out) == 0;
 }
@@ -32,7 +32,7 @@ static void add_source(const struct source *source, struct growth *growth)
 	struct stat now;
 
 	(void)source_stamp(source, &stamp);
-	if (!stamp.inode || !look(source_name(source), &now))
+	if (!stamp.inode || !stat_path(source_name(source), &now))
 		return;
 	if ((uint64_t)now.st_ino != stamp.inode || (uint64_t)now.st_size < stamp.size)
 		growth->changes++;
@@ -62,7 +62,7 @@ static uint64_t folders_stamp(const struct trace *trace)
 	struct stat now;
 
 	for (size_t i = 0; i < trace->nparts; i++)
-		if (look(trace->parts[i]->path, &now) && S_ISDIR(now.st_mode))
+		if (stat_path(trace->parts[i]->path, &now) && S_ISDIR(now.st_mode))
 			fold = fold * 31 + (uint64_t)modified(&now);
 	return fold;
 }

@@ -3,7 +3,7 @@
 
 #include "state/state.h"
 
-static void add(void *arg, const struct contradiction *found)
+static void add_contradiction(void *arg, const struct contradiction *found)
 {
 	struct contradicted *to = arg;
 
@@ -15,7 +15,7 @@ bool contradicted_find(struct state *state, const struct stream *stream, struct 
 		       struct error *err)
 {
 	*out = (struct contradicted){0};
-	return state_contradictions(state, stream, add, out, err);
+	return state_contradictions(state, stream, add_contradiction, out, err);
 }
 
 bool contradicted_count(struct state *state, const struct trace *trace, uint64_t *out,

@@ -31,7 +31,7 @@ enum {
 
 enum chunk_state { CHUNK_FREE, CHUNK_GIVEN, CHUNK_TAKEN, CHUNK_MADE };
 
-struct chunk {
+struct row_chunk {
 	enum chunk_state state; /* under the lock; all else is whose turn it is */
 	struct event_block *block;
 	uint64_t bits;
@@ -42,7 +42,7 @@ struct chunk {
 	struct sink text;
 };
 
-struct worker {
+struct row_worker {
 	struct event_workers *pool;
 	pthread_t thread;
 	struct times times;
@@ -54,9 +54,9 @@ struct worker {
 struct event_workers {
 	struct event_workers_setup setup;
 	const struct trace *trace;
-	struct worker *workers; /* the first is the caller's */
+	struct row_worker *workers; /* the first is the caller's */
 	unsigned nworkers;      /* started, and the caller */
-	struct chunk *chunks;
+	struct row_chunk *chunks;
 	size_t nchunks, oldest, used; /* the one being filled is behind those in use */
 	struct event_block_filler *filler;
 	bool has_shown;
@@ -71,7 +71,7 @@ struct event_workers {
 /* Workers ---------------------------------------------------------------------------------------
  */
 
-static void put_stretch(struct worker *worker, struct chunk *chunk,
+static void put_stretch(struct row_worker *worker, struct row_chunk *chunk,
 			const struct event_block_stretch *stretch)
 {
 	struct error err;
@@ -90,7 +90,7 @@ static void put_stretch(struct worker *worker, struct chunk *chunk,
 	}
 }
 
-static void make_chunk(struct worker *worker, struct chunk *chunk)
+static void make_chunk(struct row_worker *worker, struct row_chunk *chunk)
 {
 	struct buf *before = say_into(&chunk->said);
 	const struct event_block *block = chunk->block;
@@ -111,10 +111,10 @@ static void make_chunk(struct worker *worker, struct chunk *chunk)
 }
 
 /* The oldest that is still to be made; NULL: none. Under the lock. */
-static struct chunk *take_chunk(struct event_workers *pool)
+static struct row_chunk *take_chunk(struct event_workers *pool)
 {
 	for (size_t i = 0; i < pool->used; i++) {
-		struct chunk *chunk = &pool->chunks[(pool->oldest + i) % pool->nchunks];
+		struct row_chunk *chunk = &pool->chunks[(pool->oldest + i) % pool->nchunks];
 		if (chunk->state == CHUNK_GIVEN) {
 			chunk->state = CHUNK_TAKEN;
 			return chunk;
@@ -123,7 +123,7 @@ static struct chunk *take_chunk(struct event_workers *pool)
 	return NULL;
 }
 
-static void put_back(struct event_workers *pool, struct chunk *chunk)
+static void put_back(struct event_workers *pool, struct row_chunk *chunk)
 {
 	chunk->state = CHUNK_MADE;
 	pthread_cond_signal(&pool->made);
@@ -131,12 +131,12 @@ static void put_back(struct event_workers *pool, struct chunk *chunk)
 
 static void *worker_work(void *arg)
 {
-	struct worker *worker = arg;
+	struct row_worker *worker = arg;
 	struct event_workers *pool = worker->pool;
 
 	pthread_mutex_lock(&pool->lock);
 	while (!pool->stop) {
-		struct chunk *chunk = take_chunk(pool);
+		struct row_chunk *chunk = take_chunk(pool);
 		if (!chunk) {
 			pthread_cond_wait(&pool->given, &pool->lock);
 			continue;
@@ -150,7 +150,7 @@ static void *worker_work(void *arg)
 	return NULL;
 }
 
-static void worker_init(struct worker *worker, struct event_workers *pool)
+static void worker_init(struct row_worker *worker, struct event_workers *pool)
 {
 	const struct event_workers_setup *setup = &pool->setup;
 
@@ -163,7 +163,7 @@ static void worker_init(struct worker *worker, struct event_workers *pool)
 	worker->opener = event_block_opener_new(pool->trace);
 }
 
-static void worker_release(struct worker *worker)
+static void worker_release(struct row_worker *worker)
 {
 	event_writer_sink(worker->writer, &worker->nowhere);
 	event_writer_free(worker->writer);
@@ -173,7 +173,7 @@ static void worker_release(struct worker *worker)
 
 /* Chunks --------------------------------------------------------------------------------------- */
 
-static void chunk_clear(struct chunk *chunk)
+static void chunk_clear(struct row_chunk *chunk)
 {
 	chunk->bits = chunk->damaged = 0;
 	chunk->before.len = chunk->said.len = 0;
@@ -181,7 +181,7 @@ static void chunk_clear(struct chunk *chunk)
 	chunk->text.rows = 0;
 }
 
-static void chunk_release(struct chunk *chunk)
+static void chunk_release(struct row_chunk *chunk)
 {
 	event_block_free(chunk->block);
 	buf_release(&chunk->before);
@@ -207,8 +207,8 @@ static uint64_t bits_of(const struct run *run, uint32_t first, uint32_t count)
 }
 
 /* How many of the entries there was room for. */
-static uint32_t add_events(struct event_workers *pool, struct chunk *chunk, const struct run *run,
-			   uint32_t first, uint32_t count)
+static uint32_t add_events(struct event_workers *pool, struct row_chunk *chunk,
+			   const struct run *run, uint32_t first, uint32_t count)
 {
 	const struct batch *heads = chunk->block->heads;
 	uint32_t n = event_block_add(pool->filler, chunk->block, run, first, count);
@@ -224,7 +224,7 @@ static uint32_t add_events(struct event_workers *pool, struct chunk *chunk, cons
 }
 
 /* False: there is no room for another. */
-static bool add_loss(struct event_workers *pool, struct chunk *chunk, const struct event *loss)
+static bool add_loss(struct event_workers *pool, struct row_chunk *chunk, const struct event *loss)
 {
 	bool ends = loss->until != NSTIME_MIN && loss->until != NSTIME_MAX;
 	bool room = event_block_add_loss(chunk->block, loss);
@@ -238,12 +238,12 @@ static bool add_loss(struct event_workers *pool, struct chunk *chunk, const stru
 
 /* The ring ------------------------------------------------------------------------------------ */
 
-static struct chunk *filling(struct event_workers *pool)
+static struct row_chunk *filling(struct event_workers *pool)
 {
 	return &pool->chunks[(pool->oldest + pool->used) % pool->nchunks];
 }
 
-static void write_chunk(struct event_workers *pool, struct chunk *chunk)
+static void write_chunk(struct event_workers *pool, struct row_chunk *chunk)
 {
 	say_kept(pool->setup.session, &chunk->before);
 	say_kept(pool->setup.session, &chunk->said);
@@ -257,7 +257,7 @@ static void write_made(struct event_workers *pool)
 {
 	pthread_mutex_lock(&pool->lock);
 	while (pool->used && pool->chunks[pool->oldest].state == CHUNK_MADE) {
-		struct chunk *chunk = &pool->chunks[pool->oldest];
+		struct row_chunk *chunk = &pool->chunks[pool->oldest];
 		pthread_mutex_unlock(&pool->lock);
 		write_chunk(pool, chunk);
 		pthread_mutex_lock(&pool->lock);
@@ -274,7 +274,7 @@ static void make_room(struct event_workers *pool, size_t most)
 	write_made(pool);
 	while (pool->used > most && !pool->setup.sink->closed) {
 		pthread_mutex_lock(&pool->lock);
-		struct chunk *chunk = take_chunk(pool);
+		struct row_chunk *chunk = take_chunk(pool);
 		while (!chunk && pool->chunks[pool->oldest].state != CHUNK_MADE)
 			pthread_cond_wait(&pool->made, &pool->lock);
 		pthread_mutex_unlock(&pool->lock);
@@ -291,7 +291,7 @@ static void make_room(struct event_workers *pool, size_t most)
 /* Gives the chunk that was being filled, and begins another. */
 static bool give(struct event_workers *pool)
 {
-	struct chunk *chunk = filling(pool);
+	struct row_chunk *chunk = filling(pool);
 
 	pthread_mutex_lock(&pool->lock);
 	chunk->state = CHUNK_GIVEN;
@@ -309,12 +309,12 @@ static bool give(struct event_workers *pool)
  * Where the next row goes; what was said since the last one stands before a chunk. NULL: the
  * reader has gone, and there may be no room.
  */
-static struct chunk *next_row(struct event_workers *pool)
+static struct row_chunk *next_row(struct event_workers *pool)
 {
 	if (pool->setup.sink->closed ||
 	    (pool->before.len && filling(pool)->block->nstretches && !give(pool)))
 		return NULL;
-	struct chunk *chunk = filling(pool);
+	struct row_chunk *chunk = filling(pool);
 	if (!chunk->block->nstretches) {
 		struct buf before = chunk->before;
 		chunk->before = pool->before;
@@ -331,7 +331,7 @@ bool event_workers_run(struct event_workers *pool, const struct run *run, uint32
 	bool backward = pool->setup.backward;
 
 	while (count) {
-		struct chunk *chunk = next_row(pool);
+		struct row_chunk *chunk = next_row(pool);
 		if (!chunk)
 			return false;
 		uint32_t n = add_events(pool, chunk, run, first, count);
@@ -346,7 +346,7 @@ bool event_workers_run(struct event_workers *pool, const struct run *run, uint32
 
 bool event_workers_loss(struct event_workers *pool, const struct event *loss)
 {
-	struct chunk *chunk = next_row(pool);
+	struct row_chunk *chunk = next_row(pool);
 
 	return chunk && (add_loss(pool, chunk, loss) || give(pool));
 }
@@ -409,7 +409,7 @@ struct event_workers *event_workers_new(const struct event_workers_setup *setup)
 static void say_rest(struct event_workers *pool)
 {
 	for (size_t i = 0; i <= pool->used && i < pool->nchunks; i++) {
-		struct chunk *chunk = &pool->chunks[(pool->oldest + i) % pool->nchunks];
+		struct row_chunk *chunk = &pool->chunks[(pool->oldest + i) % pool->nchunks];
 		say_kept(pool->setup.session, &chunk->before);
 	}
 	say_kept(pool->setup.session, &pool->before);

@@ -18,7 +18,7 @@ struct process {
 	int64_t pid;
 };
 
-struct finding {
+struct function_search {
 	struct session *session;
 	struct state *state;
 	struct nameset paths; /* "thread[7]/process": its place among the items */
@@ -51,7 +51,7 @@ bool functions_is_address(const char *path, const struct value *value)
 }
 
 /* The attribute that tells the process of the thread whose stack the path is on. */
-static const char *process_path(struct finding *finding, const char *path)
+static const char *process_path(struct function_search *finding, const char *path)
 {
 	buf_clear(&finding->path);
 	buf_add(&finding->path, path, (size_t)(strrchr(path, '/') + 1 - path));
@@ -59,7 +59,8 @@ static const char *process_path(struct finding *finding, const char *path)
 	return buf_text(&finding->path);
 }
 
-static bool add_process(struct finding *finding, const struct named *item, struct error *err)
+static bool add_process(struct function_search *finding, const struct named *item,
+			struct error *err)
 {
 	const char *path = process_path(finding, item->path);
 	struct process process = {.place = {.moment = {.t = item->t}}, .pid = -1};
@@ -74,7 +75,7 @@ static bool add_process(struct finding *finding, const struct named *item, struc
 }
 
 /* Those that are too far off stay unknown. */
-static bool ask_processes(struct finding *finding, struct error *err)
+static bool ask_processes(struct function_search *finding, struct error *err)
 {
 	struct state_place *places = mem_new_array(finding->count + 1, sizeof *places);
 	struct answers answers = {0};
@@ -90,7 +91,7 @@ static bool ask_processes(struct finding *finding, struct error *err)
 	return good || session_names_gave_up(err);
 }
 
-static bool find_processes(struct finding *finding, const struct named *items, size_t count,
+static bool find_processes(struct function_search *finding, const struct named *items, size_t count,
 			   struct error *err)
 {
 	finding->state = session_names(finding->session, PROCESS_EVENTS, err);
@@ -114,8 +115,8 @@ static const char *symbol_name(const struct symbol *symbol, struct arena *arena)
 	return arena_printf(arena, "[%s]", slash ? slash + 1 : symbol->object);
 }
 
-static void put_functions(struct finding *finding, struct symbols *symbols, struct named *items,
-			  size_t count, struct arena *arena)
+static void put_functions(struct function_search *finding, struct symbols *symbols,
+			  struct named *items, size_t count, struct arena *arena)
 {
 	struct symbol symbol;
 	uint64_t address;
@@ -143,7 +144,7 @@ static bool has_address(const struct named *items, size_t count)
 bool functions_put(struct session *session, struct named *items, size_t count, struct arena *arena,
 		   struct error *err)
 {
-	struct finding finding = {.session = session};
+	struct function_search finding = {.session = session};
 	struct symbols *symbols = has_address(items, count) ? session_symbols(session) : NULL;
 
 	if (!symbols)

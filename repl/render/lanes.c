@@ -42,7 +42,7 @@ static uint32_t add_value(struct lanes *lanes, const struct value *value, bool h
 	return (uint32_t)lanes->nvalues - 1;
 }
 
-static uint32_t place_of(struct lanes *lanes, const struct value *value, bool has_name)
+static uint32_t lane_place(struct lanes *lanes, const struct value *value, bool has_name)
 {
 	uint64_t hash = value_hash(value);
 	uint32_t place = hash_index_find(&lanes->value_index, hash, i,
@@ -140,7 +140,7 @@ static void commit(struct lanes *lanes, struct lane *row)
 
 /* Rows */
 
-static struct lane *add_row(struct lanes *lanes, const char *path, bool lost)
+static struct lane *add_lane(struct lanes *lanes, const char *path, bool lost)
 {
 	*mem_push(lanes->rows, lanes->nrows, lanes->capacity) =
 		(struct lane){.path = arena_strdup(lanes->arena, path), .lost = lost};
@@ -159,7 +159,7 @@ static struct lane *find_row(struct lanes *lanes, const char *path)
 		bool room = lanes->nrows - lost < lanes->limit;
 
 		if (room)
-			add_row(lanes, path, false);
+			add_lane(lanes, path, false);
 		else
 			lanes->left_out++;
 		place = room ? (uint32_t)lanes->nrows : 0;
@@ -176,7 +176,7 @@ static void add_to(struct lanes *lanes, struct lane *row, nstime begin, nstime e
 {
 	bool has_name = !row->lost && (comm_is_thread(row->path, value) ||
 				       functions_is_address(row->path, value));
-	uint32_t place = place_of(lanes, value, has_name);
+	uint32_t place = lane_place(lanes, value, has_name);
 
 	if (row->pending.end == begin && row->pending.begin < begin &&
 	    row->pending.value == place) {
@@ -206,7 +206,7 @@ void lanes_add_loss(struct lanes *lanes, nstime begin, nstime end, const char *t
 	if (begin >= end)
 		return;
 	if (!lanes->nrows)
-		add_row(lanes, "lost events", true);
+		add_lane(lanes, "lost events", true);
 	add_to(lanes, &lanes->rows[0], begin, end, &value);
 }
 

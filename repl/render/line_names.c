@@ -130,8 +130,8 @@ static struct state *open_state(struct line_names *line_names, struct error *err
 
 enum { NAME, LIKE, ASKED }; /* told[T]/name and told[T]/like */
 
-static bool ask(struct line_names *line_names, int64_t tid, const struct moment *moment,
-		struct answers *answers, struct error *err)
+static bool ask_told(struct line_names *line_names, int64_t tid, const struct moment *moment,
+		     struct answers *answers, struct error *err)
 {
 	static const char *const names[ASKED] = {"name", "like"};
 	struct state *state = open_state(line_names, err);
@@ -154,7 +154,7 @@ static enum told_before name_at(struct line_names *line_names, int64_t tid, stru
 	struct answers answers = {0};
 	enum told_before told = TOLD_NOTHING;
 
-	if (!ask(line_names, tid, &moment, &answers, err))
+	if (!ask_told(line_names, tid, &moment, &answers, err))
 		return TOLD_UNKNOWN;
 	const struct answer *name = &answers.items[NAME], *like = &answers.items[LIKE];
 	bool has_name = name->value.kind == VALUE_STRING && name->since != NSTIME_MIN;
@@ -202,7 +202,7 @@ static bool next_run(struct line_names *line_names, struct error *err)
 	return step != STEP_ERROR;
 }
 
-static bool begin(struct line_names *line_names, nstime t, struct error *err)
+static bool begin_reading(struct line_names *line_names, nstime t, struct error *err)
 {
 	if (line_names->goes_on)
 		t = line_names->begin;
@@ -272,7 +272,7 @@ bool line_names_reach(struct line_names *line_names, const struct run *run, uint
 
 	if (t == NSTIME_MIN)
 		return true;
-	if (!line_names->begun && !begin(line_names, t, err))
+	if (!line_names->begun && !begin_reading(line_names, t, err))
 		return false;
 	while (line_names->has_next) {
 		const struct run *told = &line_names->run;
@@ -294,7 +294,7 @@ bool line_names_finish(struct line_names *line_names, nstime end, struct error *
 		return true;
 	if (!line_names->begun && !line_names->goes_on)
 		return true; /* no row was there: the first one will ask */
-	if (!line_names->begun && !begin(line_names, line_names->begin, err))
+	if (!line_names->begun && !begin_reading(line_names, line_names->begin, err))
 		return false;
 	while (line_names->has_next) {
 		const struct run *told = &line_names->run;

@@ -84,11 +84,12 @@ static inline void csv_cell(struct sink *out, const void *bytes, size_t len)
 
 /* Frames of a call chain, the innermost first; in text the lines of perf script, and a blank one.
  */
-struct places;                   /* texts of places that were written lately */
-struct places *places_new(void); /* mem_free() it, before the texts of its symbols go */
-void text_frames(struct sink *out, struct places *places, const struct frame *frames, size_t count);
+struct frame_texts;                   /* texts of places that were written lately */
+struct frame_texts *places_new(void); /* mem_free() it, before the texts of its symbols go */
+void text_frames(struct sink *out, struct frame_texts *places, const struct frame *frames,
+		 size_t count);
 /* Where a sample without a chain was, ending its line: " ADDRESS NAME+0xOFFSET (OBJECT)". */
-void text_address(struct sink *out, struct places *places, uint64_t address,
+void text_address(struct sink *out, struct frame_texts *places, uint64_t address,
 		  const struct symbol *symbol);
 void json_frames(struct sink *out, const struct frame *frames, size_t count);
 
@@ -137,7 +138,7 @@ bool event_write_entry(struct event_writer *writer, const struct run *run, uint3
 bool event_write_loss(struct event_writer *writer, const struct event *loss);
 
 /* Rows of cells: text (two blanks between), an aligned table, or CSV. JSON is the caller's. */
-struct column {
+struct table_column {
 	const char *name;
 	bool right; /* numbers */
 };
@@ -145,7 +146,7 @@ struct column {
 struct rows {
 	struct sink *sink;
 	enum format format;
-	const struct column *columns;
+	const struct table_column *columns;
 	size_t ncolumns, at; /* at: cells of this row that were begun */
 	struct sink cells;   /* bytes of cells that wait */
 	size_t *ends;        /* where each ends */
@@ -165,7 +166,7 @@ void rows_fit(struct rows *rows, unsigned columns);
 void rows_line(struct sink *sink, const char *name, size_t width);
 
 void rows_begin(struct rows *rows, struct sink *sink, enum format format,
-		const struct column *columns, size_t ncolumns);
+		const struct table_column *columns, size_t ncolumns);
 struct sink *rows_cell(struct rows *rows); /* the next cell's text goes there */
 void rows_text(struct rows *rows, const char *text);
 bool rows_end(struct rows *rows);    /* ends a row; false as sink_row() */

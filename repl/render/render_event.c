@@ -262,7 +262,7 @@ static const struct column head_columns[] = {{"ts", false},      {"stream", fals
 					     {"context", false}, {"fields", false}};
 enum { HEAD_COLUMNS = 4, TYPED_CLASSES = 64 };
 
-static bool same_columns(const struct plan *a, const struct plan *b)
+static bool same_columns(const struct render_plan *a, const struct render_plan *b)
 {
 	for (size_t i = 0; i < a->count && a->count == b->count; i++)
 		if (strcmp(a->tokens[i].name, b->tokens[i].name) != 0)
@@ -301,7 +301,7 @@ static struct class_plan *typed_plans(struct event_writer *writer, const uint64_
 }
 
 /* A field that is called as a column of all rows is payload/NAME. */
-static struct column field_column(struct event_writer *writer, const char *name)
+static struct table_column field_column(struct event_writer *writer, const char *name)
 {
 	struct buf text = {0};
 
@@ -310,14 +310,14 @@ static struct column field_column(struct event_writer *writer, const char *name)
 			buf_printf(&text, "payload/%s", name);
 	name = arena_strdup(writer->arena, text.len ? buf_text(&text) : name);
 	buf_release(&text);
-	return (struct column){name, false};
+	return (struct table_column){name, false};
 }
 
 /* The columns of all rows, and one for each field of these classes. */
 static void begin_typed(struct event_writer *writer, const struct class_plan *plan)
 {
 	size_t count = HEAD_COLUMNS + plan->context.count + plan->payload.count, n = HEAD_COLUMNS;
-	struct column *columns = arena_array(writer->arena, count, sizeof *columns);
+	struct table_column *columns = arena_array(writer->arena, count, sizeof *columns);
 
 	memcpy(columns, head_columns, HEAD_COLUMNS * sizeof *columns);
 	for (size_t i = 0; i < plan->context.count; i++)

@@ -31,7 +31,7 @@ static void put_packet(struct event_writer *writer, struct stream_plan *plan,
 	}
 	if (plan->class != class) {
 		mem_free(plan->packet.tokens);
-		plan->packet = (struct plan){0};
+		plan->packet = (struct render_plan){0};
 		plan_make(writer->arena, writer->json, &plan->packet, class, 0, NULL, 0);
 		plan->class = class;
 		plan->cached = false;
@@ -123,7 +123,7 @@ bool event_json(struct event_writer *writer, nstime t, const struct stream *stre
 }
 
 /* The members of a scope as one cell. */
-static void put_cell(struct event_writer *writer, struct sink *out, const struct plan *plan,
+static void put_cell(struct event_writer *writer, struct sink *out, const struct render_plan *plan,
 		     const struct fields *fields)
 {
 	struct sink *text = &writer->scratch;

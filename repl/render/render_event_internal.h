@@ -16,7 +16,7 @@ struct ready { /* text that is the same in many rows, for copy_padded() */
 struct class_plan {
 	bool made;
 	struct ready head; /* `,"name":"x","packet":` or `x: ` */
-	struct plan context, payload;
+	struct render_plan context, payload;
 	/* the format's own text, lines of kernel traces; NULL: the class has none */
 	enum event_words (*text)(const struct fields *fields, struct buf *out);
 	bool chain, address;      /* written as frames, or a name */
@@ -30,7 +30,7 @@ struct stream_plan {
 	struct ready begin; /* `,"stream":"x","cpu":3` or ` x cpu 3 `; text NULL: not made */
 	int32_t cpu;        /* that it names */
 	const struct field_class *class; /* of the packet context that `packet` is for */
-	struct plan packet;
+	struct render_plan packet;
 	uint64_t *values; /* of the packet that `text` is of */
 	struct sink text;
 	bool cached;
@@ -48,7 +48,7 @@ struct event_writer {
 	size_t nclasses, nstreams; /* the trace may be closed before the writer is freed */
 	struct thread_names *names;
 	struct symbols *symbols; /* NULL: call chains stay numbers */
-	struct places *places;   /* with them */
+	struct frame_texts *places; /* with them */
 	unsigned want;
 	struct rows rows; /* table, csv */
 	bool json;

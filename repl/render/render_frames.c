@@ -31,7 +31,7 @@ static void text_source(struct sink *out, const struct symbol *symbol)
  */
 enum { PLACES_BITS = 9, PLACE_TEXT = 128 };
 
-struct place {
+struct frame_text {
 	const char *function, *object;
 	uint64_t offset;
 	bool is_inlined;
@@ -39,16 +39,16 @@ struct place {
 	char text[PLACE_TEXT + COPY_PAD];
 };
 
-struct places {
-	struct place items[1 << PLACES_BITS];
+struct frame_texts {
+	struct frame_text items[1 << PLACES_BITS];
 };
 
-struct places *places_new(void)
+struct frame_texts *places_new(void)
 {
-	return mem_new(sizeof(struct places));
+	return mem_new(sizeof(struct frame_texts));
 }
 
-static struct place *place_of(struct places *places, const struct symbol *symbol)
+static struct frame_text *symbol_place(struct frame_texts *places, const struct symbol *symbol)
 {
 	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
 	uint64_t hash = (uintptr_t)symbol->function + symbol->offset;
@@ -57,14 +57,14 @@ static struct place *place_of(struct places *places, const struct symbol *symbol
 	return &places->items[hash >> (64 - PLACES_BITS)];
 }
 
-static bool is_place(const struct place *place, const struct symbol *symbol)
+static bool is_place(const struct frame_text *place, const struct symbol *symbol)
 {
 	return place->len && place->function == symbol->function &&
 	       place->object == symbol->object && place->offset == symbol->offset &&
 	       place->is_inlined == symbol->is_inlined;
 }
 
-static void place_keep(struct place *place, const struct symbol *symbol, const char *text,
+static void place_keep(struct frame_text *place, const struct symbol *symbol, const char *text,
 		       size_t len)
 {
 	if (len > PLACE_TEXT)
@@ -102,10 +102,10 @@ static void text_names(struct sink *out, const struct symbol *symbol)
 }
 
 /* The address right-aligned in `width`, 16 or 17, then what is there. */
-static void text_place(struct sink *out, struct places *places, uint64_t address, unsigned width,
-		       const struct symbol *symbol)
+static void text_place(struct sink *out, struct frame_texts *places, uint64_t address,
+		       unsigned width, const struct symbol *symbol)
 {
-	struct place *place = place_of(places, symbol);
+	struct frame_text *place = symbol_place(places, symbol);
 	char *to = sink_room(out, 64 + sizeof place->text);
 
 	*to = ' ';
@@ -122,13 +122,14 @@ static void text_place(struct sink *out, struct places *places, uint64_t address
 		text_source(out, symbol);
 }
 
-void text_address(struct sink *out, struct places *places, uint64_t address,
+void text_address(struct sink *out, struct frame_texts *places, uint64_t address,
 		  const struct symbol *symbol)
 {
 	text_place(out, places, address, 17, symbol);
 }
 
-void text_frames(struct sink *out, struct places *places, const struct frame *frames, size_t count)
+void text_frames(struct sink *out, struct frame_texts *places, const struct frame *frames,
+		 size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct symbol *symbol = &frames[i].symbol;

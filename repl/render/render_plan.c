@@ -10,7 +10,7 @@ struct planner {
 	struct arena *arena;
 	bool json;
 	const struct field_class *without;
-	struct plan *plan;
+	struct render_plan *plan;
 	struct buf text;                     /* since the last value */
 	struct buf name;                     /* of cells: so far */
 	const struct field_class *beside; /* a context whose names come first; NULL: none */
@@ -47,7 +47,7 @@ static void plan_struct(struct planner *planner, const struct field_class *class
 
 static void plan_value(struct planner *planner, const struct field_class *class)
 {
-	struct plan *plan = planner->plan;
+	struct render_plan *plan = planner->plan;
 	size_t len;
 
 	if (class->kind == FIELD_STRUCT && plan->cells) {
@@ -67,7 +67,7 @@ static void plan_value(struct planner *planner, const struct field_class *class)
 		planner->more = more;
 		return;
 	}
-	struct token *token = mem_push(plan->tokens, plan->count, plan->capacity);
+	struct render_token *token = mem_push(plan->tokens, plan->count, plan->capacity);
 	token->text = take_text(planner, &len);
 	token->len = (uint32_t)len;
 	token->leaf = leaf_of(planner, class);
@@ -130,8 +130,9 @@ static void plan_struct(struct planner *planner, const struct field_class *class
 	buf_release(&scratch);
 }
 
-void plan_make(struct arena *arena, bool json, struct plan *plan, const struct field_class *a,
-	       uint32_t base_a, const struct field_class *b, uint32_t base_b)
+void plan_make(struct arena *arena, bool json, struct render_plan *plan,
+	       const struct field_class *a, uint32_t base_a, const struct field_class *b,
+	       uint32_t base_b)
 {
 	struct planner planner = {
 		.arena = arena, .json = json, .without = plan->without, .plan = plan};
@@ -194,8 +195,9 @@ static void put_cell(struct sink *out, const struct field *field)
 	sink_release(&text);
 }
 
-static void put_any(struct sink *out, const struct plan *plan, const struct token *token,
-		    const struct fields *fields, const struct slot *slots)
+static void put_any(struct sink *out, const struct render_plan *plan,
+		    const struct render_token *token, const struct fields *fields,
+		    const struct slot *slots)
 {
 	const struct slot *slot = &slots[token->slot];
 	struct field field = {
@@ -215,11 +217,11 @@ static void put_any(struct sink *out, const struct plan *plan, const struct toke
 		text_field(out, &field);
 }
 
-void plan_put(struct sink *out, const struct plan *plan, const struct fields *fields,
+void plan_put(struct sink *out, const struct render_plan *plan, const struct fields *fields,
 	      const struct slot *slots)
 {
-	const struct token *token = plan->tokens;
-	const struct token *const end = plan->count ? token + plan->count : token;
+	const struct render_token *token = plan->tokens;
+	const struct render_token *const end = plan->count ? token + plan->count : token;
 	char *to = sink_room(out, plan->room);
 
 	for (; token < end; token++) {

@@ -17,7 +17,7 @@
 
 enum leaf { LEAF_UNSIGNED, LEAF_SIGNED, LEAF_HEX, LEAF_STRING, LEAF_ANY };
 
-struct token {
+struct render_token {
 	const char *text; /* what stands before the value */
 	uint32_t len;
 	enum leaf leaf;
@@ -27,8 +27,8 @@ struct token {
 	const char *name; /* of cells: the column's */
 };
 
-struct plan {
-	struct token *tokens;
+struct render_plan {
+	struct render_token *tokens;
 	size_t count, capacity;
 	const char *tail;
 	size_t ntail;
@@ -46,11 +46,12 @@ struct plan {
  * of that name, then of `b`; both may be NULL.
  * Texts live in the arena; plan->tokens is the caller's, for mem_free().
  */
-void plan_make(struct arena *arena, bool json, struct plan *plan, const struct field_class *a,
-	       uint32_t base_a, const struct field_class *b, uint32_t base_b);
+void plan_make(struct arena *arena, bool json, struct render_plan *plan,
+	       const struct field_class *a, uint32_t base_a, const struct field_class *b,
+	       uint32_t base_b);
 
 /* The plan over an event's slots. */
-void plan_put(struct sink *out, const struct plan *plan, const struct fields *fields,
+void plan_put(struct sink *out, const struct render_plan *plan, const struct fields *fields,
 	      const struct slot *slots);
 
 /* A number as its token has it; at most NUMBER_ROOM bytes are written. */

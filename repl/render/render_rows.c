@@ -16,7 +16,7 @@ enum { TABLE_ROWS = 500, TEXT_MIN = 12 /* columns that a cut text has at least *
 #define ELLIPSIS "\xe2\x80\xa6"
 
 void rows_begin(struct rows *rows, struct sink *sink, enum format format,
-		const struct column *columns, size_t ncolumns)
+		const struct table_column *columns, size_t ncolumns)
 {
 	*rows = (struct rows){
 		.sink = sink, .format = format, .columns = columns, .ncolumns = ncolumns};

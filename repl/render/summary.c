@@ -11,14 +11,14 @@
 
 enum { LOOK_EVERY = 1024 };
 
-struct gather {
+struct summary_pass {
 	struct session *session;
 	const struct trace *trace;
 	struct summary *sum;
 	const struct filter *filter;
 };
 
-struct worker { /* of a sweep */
+struct summary_worker { /* of a sweep */
 	struct summary sum;
 	struct where_pass *pass; /* NULL: all events pass */
 };
@@ -77,8 +77,8 @@ static void add_loss(struct summary *sum, const struct stream *stream, const str
 
 static void *sum_begin(void *arg)
 {
-	struct gather *gather = arg;
-	struct worker *worker = mem_new(sizeof *worker);
+	struct summary_pass *gather = arg;
+	struct summary_worker *worker = mem_new(sizeof *worker);
 
 	summary_init(&worker->sum, gather->trace);
 	worker->pass = filter_pass_new(gather->filter);
@@ -104,7 +104,7 @@ static void add_entries(struct summary *sum, const struct sweep_run *given, cons
 static bool sum_run(void *own, const struct sweep_run *given, struct error *err)
 {
 	const struct run *run = &given->run;
-	struct worker *worker = own;
+	struct summary_worker *worker = own;
 	uint16_t entries[BATCH_MAX];
 
 	(void)err;
@@ -117,7 +117,7 @@ static bool sum_run(void *own, const struct sweep_run *given, struct error *err)
 	return true;
 }
 
-static void sum_join(struct gather *gather, const struct summary *from)
+static void sum_join(struct summary_pass *gather, const struct summary *from)
 {
 	struct summary *to = gather->sum;
 
@@ -132,7 +132,7 @@ static void sum_join(struct gather *gather, const struct summary *from)
 
 static void sum_end(void *arg, void *own, bool good)
 {
-	struct worker *worker = own;
+	struct summary_worker *worker = own;
 
 	if (good)
 		sum_join(arg, &worker->sum);
@@ -143,12 +143,12 @@ static void sum_end(void *arg, void *own, bool good)
 
 static bool sum_progress(void *arg, uint64_t done, uint64_t all)
 {
-	struct gather *gather = arg;
+	struct summary_pass *gather = arg;
 
 	return session_progress_bytes(gather->session, done, all);
 }
 
-static bool by_sweep(struct gather *gather, struct index *index,
+static bool by_sweep(struct summary_pass *gather, struct index *index,
 		     const struct events_options *options, struct error *err)
 {
 	const struct sweep work = {.events = options,
@@ -173,7 +173,7 @@ void summary_add(struct summary *sum, struct events *events, const struct event 
 	tally_add(&sum->streams[event->stream->index], bits, event->time);
 }
 
-static bool by_cursor(struct gather *gather, struct index *index, struct filter *filter,
+static bool by_cursor(struct summary_pass *gather, struct index *index, struct filter *filter,
 		      const struct events_options *options, struct error *err)
 {
 	struct summary *sum = gather->sum;
@@ -200,7 +200,7 @@ bool summary_gather(struct session *session, struct filter *filter, nstime begin
 		    struct summary *out, struct error *err)
 {
 	struct index *index = session_index(session, err);
-	struct gather gather = {
+	struct summary_pass gather = {
 		.session = session, .trace = session->trace, .filter = filter, .sum = out};
 	struct events_options options = {0};
 

@@ -5,21 +5,21 @@
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"
 
-struct kept {
+struct kept_tally {
 	struct tally tally;
 	uint64_t lost;
 };
 
 struct summary_kept {
 	struct nameset names;
-	struct kept *classes, *streams; /* by number */
+	struct kept_tally *classes, *streams; /* by number */
 	size_t nclasses, classes_capacity, nstreams;
 	uint32_t *numbers; /* of the streams of the trace, by index */
 	size_t nnumbers;
 	uint64_t losses;
 };
 
-static const struct kept nothing = {.tally = {.first = NSTIME_MAX, .last = NSTIME_MIN}};
+static const struct kept_tally nothing = {.tally = {.first = NSTIME_MAX, .last = NSTIME_MIN}};
 
 struct summary_kept *summary_kept_new(void)
 {
@@ -37,7 +37,7 @@ void summary_kept_free(struct summary_kept *kept)
 	mem_free(kept);
 }
 
-static struct kept *class_named(struct summary_kept *kept, const char *name)
+static struct kept_tally *class_named(struct summary_kept *kept, const char *name)
 {
 	uint32_t i;
 
@@ -49,7 +49,7 @@ static struct kept *class_named(struct summary_kept *kept, const char *name)
 	return &kept->classes[i];
 }
 
-static struct kept *stream_numbered(struct summary_kept *kept, uint32_t number)
+static struct kept_tally *stream_numbered(struct summary_kept *kept, uint32_t number)
 {
 	size_t before = kept->nstreams;
 
@@ -71,7 +71,7 @@ void summary_keep(struct summary_kept *kept, const struct follow *follow, const 
 	kept->numbers = mem_new_array(trace->nstreams + 1, sizeof *kept->numbers);
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		kept->numbers[i] = follow_number(follow, i);
-		struct kept *stream = stream_numbered(kept, kept->numbers[i]);
+		struct kept_tally *stream = stream_numbered(kept, kept->numbers[i]);
 		tally_join(&stream->tally, &sum->streams[i]);
 		stream->lost += sum->lost[i];
 	}
@@ -93,7 +93,7 @@ void summary_of_kept(const struct summary_kept *kept, const struct trace *trace,
 		out->classes[i] = kept->classes[number].tally;
 	}
 	for (size_t i = 0; i < trace->nstreams && i < kept->nnumbers; i++) {
-		const struct kept *stream = &kept->streams[kept->numbers[i]];
+		const struct kept_tally *stream = &kept->streams[kept->numbers[i]];
 		out->streams[i] = stream->tally;
 		out->lost[i] = stream->lost;
 		tally_join(&out->all, &stream->tally);

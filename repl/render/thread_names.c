@@ -12,7 +12,7 @@ enum { NAME_MAX_BYTES = 31, PAIRS_MAX = 2, COMM_BYTES = 16 };
 /* There is one idle thread per CPU; the kernel calls them swapper/0, swapper/1 ... */
 static const char swapper[] = "swapper";
 
-struct entry {
+struct named_thread {
 	int64_t tid;
 	uint32_t part;
 	uint8_t nlabel;
@@ -23,7 +23,7 @@ struct entry {
 };
 
 /* Where a class tells a name. Without `name`, the thread takes that of thread `like`. */
-struct pair {
+struct naming_fields {
 	struct field_path tid, name, like;
 	bool is_comm; /* the name has COMM_BYTES characters, zeros behind them */
 };
@@ -31,16 +31,16 @@ struct pair {
 struct teller {
 	bool made;
 	uint32_t npairs;
-	struct pair pairs[PAIRS_MAX];
+	struct naming_fields pairs[PAIRS_MAX];
 };
 
 struct thread_names {
 	const struct trace *trace;
 	struct teller *tellers; /* per class */
-	struct entry *entries;
+	struct named_thread *entries;
 	size_t count, capacity;
 	struct hash_index index; /* of entries by part and thread */
-	struct entry unknown;    /* the thread without a name that was asked for last */
+	struct named_thread unknown; /* the thread without a name that was asked for last */
 	struct buf scratch;
 	enum told_before (*ask)(void *arg, int64_t tid, struct buf *out);
 	void *ask_arg;
@@ -109,7 +109,7 @@ static uint64_t hash_of(uint32_t part, int64_t tid)
 }
 
 /* NULL: nothing is known of it. */
-static struct entry *entry_of(const struct thread_names *names, uint32_t part, int64_t tid)
+static struct named_thread *entry_of(const struct thread_names *names, uint32_t part, int64_t tid)
 {
 	uint32_t at =
 		hash_index_find(&names->index, hash_of(part, tid), i,
@@ -118,16 +118,16 @@ static struct entry *entry_of(const struct thread_names *names, uint32_t part, i
 	return at != HASH_INDEX_NONE ? &names->entries[at] : NULL;
 }
 
-static struct entry *add_entry(struct thread_names *names, uint32_t part, int64_t tid)
+static struct named_thread *add_entry(struct thread_names *names, uint32_t part, int64_t tid)
 {
-	struct entry *entry = mem_push(names->entries, names->count, names->capacity);
+	struct named_thread *entry = mem_push(names->entries, names->count, names->capacity);
 
 	hash_index_add(&names->index, hash_of(part, tid), names->count - 1);
 	return entry;
 }
 
 /* `name` may be empty. */
-static void put_label(struct entry *entry, const char *name, size_t len)
+static void put_label(struct named_thread *entry, const char *name, size_t len)
 {
 	char *to = entry->label;
 
@@ -148,7 +148,7 @@ _Static_assert(THREAD_LABEL_ROOM >= 1 + 20 + 1 + NAME_MAX_BYTES + 2 + 8, "and a 
 static void set_name(struct thread_names *names, uint32_t part, int64_t tid, const char *name,
 		     size_t len)
 {
-	struct entry *entry = entry_of(names, part, tid);
+	struct named_thread *entry = entry_of(names, part, tid);
 
 	if (len > NAME_MAX_BYTES)
 		len = NAME_MAX_BYTES;
@@ -158,14 +158,14 @@ static void set_name(struct thread_names *names, uint32_t part, int64_t tid, con
 	}
 	if (!entry)
 		entry = add_entry(names, part, tid);
-	*entry = (struct entry){.tid = tid, .part = part, .looked_up = true};
+	*entry = (struct named_thread){.tid = tid, .part = part, .looked_up = true};
 	put_label(entry, name, len);
 }
 
 /* The thread's entry, once all is known that was told before; NULL: it has no name. */
-static const struct entry *look_up(struct thread_names *names, uint32_t part, int64_t tid)
+static const struct named_thread *look_up(struct thread_names *names, uint32_t part, int64_t tid)
 {
-	struct entry *entry = entry_of(names, part, tid);
+	struct named_thread *entry = entry_of(names, part, tid);
 	struct buf name = {0};
 
 	if (!names->ask || (entry && entry->looked_up))
@@ -181,7 +181,7 @@ static const struct entry *look_up(struct thread_names *names, uint32_t part, in
 	return entry;
 }
 
-static bool find(const struct event_class *class, const char *name, struct field_path *out)
+static bool find_path(const struct event_class *class, const char *name, struct field_path *out)
 {
 	return !name || field_path_find(class, 1u << SCOPE_PAYLOAD, &name, 1, out);
 }
@@ -202,11 +202,11 @@ static const struct teller *teller_of(struct thread_names *names, const struct e
 	teller->made = true;
 	const char *bare = event_bare_name(class->name);
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-		struct pair *pair = &teller->pairs[teller->npairs];
+		struct naming_fields *pair = &teller->pairs[teller->npairs];
 		if (teller->npairs < PAIRS_MAX && strcmp(bare, known[i].class) == 0 &&
-		    find(class, known[i].tid, &pair->tid) &&
-		    find(class, known[i].name, &pair->name) &&
-		    find(class, known[i].like, &pair->like)) {
+		    find_path(class, known[i].tid, &pair->tid) &&
+		    find_path(class, known[i].name, &pair->name) &&
+		    find_path(class, known[i].like, &pair->like)) {
 			pair->is_comm = is_comm(pair->name.class);
 			teller->npairs++;
 		}
@@ -219,19 +219,19 @@ static const struct slot *slot_of(const struct fields *fields, const struct fiel
 	return &fields->slots[fields->class->slot_base[path->scope] + path->slot];
 }
 
-static int64_t number(const struct fields *fields, const struct field_path *path)
+static int64_t path_number(const struct fields *fields, const struct field_path *path)
 {
 	return path->class->kind == FIELD_INT ? slot_of(fields, path)->s : -1;
 }
 
 /* NULL: not known. */
-static const char *name_of(struct thread_names *names, uint32_t part, int64_t tid, size_t *len)
+static const char *thread_name(struct thread_names *names, uint32_t part, int64_t tid, size_t *len)
 {
 	if (tid == 0) {
 		*len = sizeof swapper - 1;
 		return swapper;
 	}
-	const struct entry *entry = look_up(names, part, tid);
+	const struct named_thread *entry = look_up(names, part, tid);
 	*len = entry ? entry->nname : 0;
 	return *len ? entry->label + entry->name : NULL;
 }
@@ -241,7 +241,7 @@ static void learn_like(struct thread_names *names, uint32_t part, int64_t tid, i
 {
 	char copy[NAME_MAX_BYTES + 1];
 	size_t len;
-	const char *name = name_of(names, part, like, &len);
+	const char *name = thread_name(names, part, like, &len);
 
 	if (name)
 		set_name(names, part, tid, memcpy(copy, name, len), len);
@@ -268,7 +268,7 @@ static void learn_comm(struct thread_names *names, int64_t tid, const struct fie
 	const struct slot *slot = slot_of(fields, path);
 	const uint8_t *comm = fields->data + slot->at / 8;
 	uint32_t part = fields->class->part;
-	struct entry *entry = entry_of(names, part, tid);
+	struct named_thread *entry = entry_of(names, part, tid);
 
 	if (slot->at % 8)
 		return learn_text(names, tid, path, fields);
@@ -287,10 +287,11 @@ void thread_names_learn(struct thread_names *names, const struct fields *fields)
 	const struct teller *teller = teller_of(names, fields->class);
 
 	for (uint32_t i = 0; i < teller->npairs; i++) {
-		const struct pair *pair = &teller->pairs[i];
-		int64_t tid = number(fields, &pair->tid);
+		const struct naming_fields *pair = &teller->pairs[i];
+		int64_t tid = path_number(fields, &pair->tid);
 		if (pair->like.class)
-			learn_like(names, fields->class->part, tid, number(fields, &pair->like));
+			learn_like(names, fields->class->part, tid,
+				   path_number(fields, &pair->like));
 		else if (pair->is_comm)
 			learn_comm(names, tid, &pair->name, fields);
 		else
@@ -309,7 +310,7 @@ void thread_names_ask(struct thread_names *names,
 		return;
 	names->first = thread_names_new(names->trace);
 	for (size_t i = 0; i < names->count; i++) {
-		struct entry *entry = &names->entries[i];
+		struct named_thread *entry = &names->entries[i];
 		set_name(names->first, entry->part, entry->tid, entry->label + entry->name,
 			 entry->nname);
 		entry->has_comm = entry->looked_up =
@@ -327,7 +328,7 @@ void thread_names_ask_on(struct thread_names *names,
 
 const char *thread_names_first(const struct thread_names *names, int64_t tid, size_t *len)
 {
-	return names->first ? name_of(names->first, 0, tid, len) : NULL;
+	return names->first ? thread_name(names->first, 0, tid, len) : NULL;
 }
 
 void thread_names_rules(struct buf *out)
@@ -353,7 +354,7 @@ bool thread_names_tells(struct thread_names *names, const struct event_class *cl
 
 const char *thread_names_label(struct thread_names *names, uint32_t part, int64_t tid, size_t *len)
 {
-	const struct entry *entry = entry_of(names, part, tid);
+	const struct named_thread *entry = entry_of(names, part, tid);
 
 	if (__builtin_expect(names->ask && tid && !(entry && entry->looked_up), 0))
 		entry = look_up(names, part, tid);

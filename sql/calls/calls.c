@@ -353,7 +353,7 @@ static bool doubt_of(struct calls *calls, const struct caller *caller, const str
 }
 
 /* An event, and what it tells. */
-struct told {
+struct told_call {
 	struct pair_event at;
 	int64_t tid, id, ret; /* id -1: it has none */
 	bool known;           /* its thread */
@@ -367,10 +367,10 @@ static int64_t number_at(const struct fields *fields, const struct field_path *p
 	return field.slot.s;
 }
 
-static struct told read_event(struct calls *calls, const struct run *run, uint32_t i)
+static struct told_call read_event(struct calls *calls, const struct run *run, uint32_t i)
 {
 	const struct batch *batch = run->batch;
-	struct told told = {
+	struct told_call told = {
 		.at = {.time = batch->time[i], .cpu = run->cpu, .class = batch->class_index[i]},
 		.id = -1};
 	const struct call_class *class = &calls->classes[told.at.class];
@@ -400,7 +400,7 @@ static struct told read_event(struct calls *calls, const struct run *run, uint32
 }
 
 /* The name of the call that the event is of: its number's label, where it has one. */
-static struct value name_of(const struct call_class *class, int64_t id)
+static struct value call_name(const struct call_class *class, int64_t id)
 {
 	uint32_t next = 0;
 	const char *label;
@@ -419,11 +419,11 @@ static bool contradicts(const struct calls *calls, const struct call_class *clas
 		return false;
 	if (class->id.class && caller->call.class < calls->host->trace->nclasses)
 		return caller->id >= 0 && id != caller->id;
-	const struct value name = name_of(class, id);
+	const struct value name = call_name(class, id);
 	return !value_equal(&name, &caller->call.name);
 }
 
-static bool on_enter(struct calls *calls, const struct told *told, struct error *err)
+static bool on_enter(struct calls *calls, const struct told_call *told, struct error *err)
 {
 	const struct call_class *class = &calls->classes[told->at.class];
 	struct caller *caller = reach_caller(calls, told->tid);
@@ -443,7 +443,7 @@ static bool on_enter(struct calls *calls, const struct told *told, struct error 
 	return true;
 }
 
-static bool on_leave(struct calls *calls, const struct told *told, struct error *err)
+static bool on_leave(struct calls *calls, const struct told_call *told, struct error *err)
 {
 	const struct call_class *class = &calls->classes[told->at.class];
 	struct caller *caller = reach_caller(calls, told->tid);
@@ -461,7 +461,7 @@ static bool on_leave(struct calls *calls, const struct told *told, struct error 
 	return true;
 }
 
-static bool on_event(struct calls *calls, const struct told *told, struct error *err)
+static bool on_event(struct calls *calls, const struct told_call *told, struct error *err)
 {
 	bool entry = calls->classes[told->at.class].entry;
 
@@ -490,7 +490,7 @@ static bool take_run_of_events(struct calls *calls, const struct run *run, bool 
 			return true;
 		if (t == NSTIME_MIN)
 			continue;
-		const struct told told = read_event(calls, run, i);
+		const struct told_call told = read_event(calls, run, i);
 		if (!on_event(calls, &told, err))
 			return false;
 	}

@@ -48,7 +48,7 @@ static bool add_open_calls(struct segments_cursor *cursor, struct error *err)
 	for (size_t at = 0; at < cursor->nparts;) {
 		struct thread_parts thread;
 		at = segments_split_thread(cursor, at, &thread);
-		const struct piece *call = &thread.parts[thread.begin[OF_MAIN]];
+		const struct segment_piece *call = &thread.parts[thread.begin[OF_MAIN]];
 		const struct value cpu = segments_sample(&thread, OF_CPU, before);
 
 		if (thread.begin[OF_MAIN] < thread.end[OF_MAIN] && call->begin < cursor->begin &&
@@ -92,7 +92,7 @@ static void add_call(void *arg, const struct call *call)
 
 	cursor->counts.all++;
 	cursor->counts.without[call->gap]++;
-	*mem_push(cursor->rows, cursor->scan.count, cursor->capacity) = (struct segment){
+	*mem_push(cursor->rows, cursor->scan.count, cursor->capacity) = (struct thread_segment){
 		.tid = call->tid,
 		.begin = call->begin,
 		.end = call->end,
@@ -106,7 +106,7 @@ static void add_call(void *arg, const struct call *call)
 
 static int by_thread_and_begin(const void *a, const void *b)
 {
-	const struct segment *x = a, *y = b;
+	const struct thread_segment *x = a, *y = b;
 
 	if (x->tid != y->tid)
 		return x->tid < y->tid ? -1 : 1;
@@ -135,7 +135,7 @@ bool segments_count_parts(struct segments_cursor *cursor, struct error *err)
 
 	counts->all += cursor->scan.count;
 	for (size_t i = 0; i < cursor->scan.count; i++) {
-		const struct segment *row = &cursor->rows[i];
+		const struct thread_segment *row = &cursor->rows[i];
 
 		if (segments_goes_on(cursor, row))
 			counts->without[PAIR_OPEN]++;

@@ -32,7 +32,7 @@ struct segments_table {
 	const struct segments_kind *kind;
 };
 
-struct piece { /* of one attribute of a thread */
+struct segment_piece { /* of one attribute of a thread */
 	int64_t tid;
 	unsigned of;
 	nstime begin, end;
@@ -40,7 +40,7 @@ struct piece { /* of one attribute of a thread */
 	bool lost; /* at `end` it is not known any more */
 };
 
-struct segment { /* a row */
+struct thread_segment { /* a row */
 	int64_t tid;
 	nstime begin, end;
 	bool lost;
@@ -52,7 +52,7 @@ struct segment { /* a row */
 };
 
 struct open_part { /* what reaches over the cut, and the row that it is of */
-	struct segment segment;
+	struct thread_segment segment;
 	bool woken; /* wakeups: not running just before */
 };
 
@@ -74,20 +74,20 @@ struct segments_cursor {
 	bool of_thread;            /* where there is one */
 	nstime from, to;           /* the stretch */
 	struct arena *arena, *carried; /* of parts and rows; of texts that reach over the cut */
-	struct piece *parts;
+	struct segment_piece *parts;
 	size_t nparts, parts_capacity;
 	struct open_part *open; /* by rising tid */
 	size_t nopen, open_capacity;
 	struct open_part *next; /* those of the next cut, being made */
 	size_t nnext, next_capacity;
-	struct segment *rows;
+	struct thread_segment *rows;
 	size_t capacity;
 	bool silent; /* there was a row, or it is said why there is none */
 };
 
 struct thread_parts { /* of one thread in the stretch: items of each attribute */
 	int64_t tid;
-	const struct piece *parts;
+	const struct segment_piece *parts;
 	size_t begin[ATTRIBUTES], end[ATTRIBUTES];
 };
 
@@ -97,7 +97,8 @@ static inline const struct segments_kind *segments_kind_of(const struct segments
 }
 
 /* A row of parts lasts until all of what is read ends: it may go on. */
-static inline bool segments_goes_on(const struct segments_cursor *cursor, const struct segment *row)
+static inline bool segments_goes_on(const struct segments_cursor *cursor,
+				    const struct thread_segment *row)
 {
 	return (cursor->is_over || cursor->narrowed) && row->end == cursor->end;
 }

@@ -22,10 +22,10 @@ static unsigned attribute_of(const char *path, const char *main)
 bool segments_take_part(void *arg, const struct interval *interval)
 {
 	struct segments_cursor *cursor = arg;
-	struct piece part = {.begin = interval->begin > cursor->from ? interval->begin
-								     : cursor->from,
-			     .end = interval->end < cursor->to ? interval->end : cursor->to,
-			     .lost = interval->lost && interval->end <= cursor->to};
+	struct segment_piece part = {.begin = interval->begin > cursor->from ? interval->begin
+									     : cursor->from,
+				     .end = interval->end < cursor->to ? interval->end : cursor->to,
+				     .lost = interval->lost && interval->end <= cursor->to};
 	struct value tid;
 
 	if (cursor->calls)
@@ -45,7 +45,7 @@ bool segments_take_part(void *arg, const struct interval *interval)
 
 static int by_thread(const void *a, const void *b)
 {
-	const struct piece *x = a, *y = b;
+	const struct segment_piece *x = a, *y = b;
 
 	if (x->tid != y->tid)
 		return x->tid < y->tid ? -1 : 1;
@@ -61,7 +61,7 @@ void segments_sort_parts(struct segments_cursor *cursor)
 }
 
 /* The value of an attribute at `t` among parts [from, past) of it; none: not known. */
-static struct value value_at(const struct piece *parts, size_t from, size_t past, nstime t)
+static struct value value_at(const struct segment_piece *parts, size_t from, size_t past, nstime t)
 {
 	size_t low = search_first(i, from, past, parts[i].begin <= t);
 
@@ -76,24 +76,24 @@ struct value segments_sample(const struct thread_parts *thread, unsigned of, nst
 	return value_at(thread->parts, thread->begin[of], thread->end[of], t);
 }
 
-static void copy_texts(struct arena *arena, struct segment *segment)
+static void copy_texts(struct arena *arena, struct thread_segment *segment)
 {
 	segment->value = value_copy(arena, &segment->value);
 	segment->waker = value_copy(arena, &segment->waker);
 }
 
-static void add_row(struct segments_cursor *cursor, const struct open_part *part)
+static void add_segment(struct segments_cursor *cursor, const struct open_part *part)
 {
 	if (segments_kind_of(cursor)->wakeups && !part->woken)
 		return;
-	struct segment *row = mem_push(cursor->rows, cursor->scan.count, cursor->capacity);
+	struct thread_segment *row = mem_push(cursor->rows, cursor->scan.count, cursor->capacity);
 	*row = part->segment;
 	copy_texts(cursor->arena, row); /* they may be of the carried ones */
 }
 
 static struct open_part begin_part(const struct segments_cursor *cursor,
-				   const struct thread_parts *thread, const struct piece *part,
-				   const struct open_part *before)
+				   const struct thread_parts *thread,
+				   const struct segment_piece *part, const struct open_part *before)
 {
 	/* it has its CPU while it exits, too */
 	bool ran = before && before->segment.end == part->begin &&
@@ -114,9 +114,9 @@ static struct open_part begin_part(const struct segments_cursor *cursor,
 
 /* The row that was open ends, by `next` or because nothing is known any more. */
 static void end_part(struct segments_cursor *cursor, const struct thread_parts *thread,
-		     struct open_part *open, const struct piece *next)
+		     struct open_part *open, const struct segment_piece *next)
 {
-	struct segment *segment = &open->segment;
+	struct thread_segment *segment = &open->segment;
 
 	if (segments_kind_of(cursor)->wakeups) {
 		segment->ran = next && next->begin == segment->end &&
@@ -124,7 +124,7 @@ static void end_part(struct segments_cursor *cursor, const struct thread_parts *
 		segment->cpu = segment->ran ? segments_sample(thread, OF_CPU, next->begin)
 					    : (struct value){.kind = VALUE_NONE};
 	}
-	add_row(cursor, open);
+	add_segment(cursor, open);
 }
 
 static void carry(struct segments_cursor *cursor, const struct open_part *open)
@@ -142,7 +142,7 @@ static void read_thread(struct segments_cursor *cursor, const struct thread_part
 	if (carried)
 		open = *carried;
 	for (size_t i = thread->begin[OF_MAIN]; i < thread->end[OF_MAIN]; i++) {
-		const struct piece *part = &thread->parts[i];
+		const struct segment_piece *part = &thread->parts[i];
 		if (any && open.segment.end == part->begin &&
 		    value_equal(&open.segment.value, &part->value)) {
 			open.segment.end = part->end;
@@ -165,7 +165,7 @@ static void read_thread(struct segments_cursor *cursor, const struct thread_part
 size_t segments_split_thread(const struct segments_cursor *cursor, size_t at,
 			     struct thread_parts *out)
 {
-	const struct piece *parts = cursor->parts;
+	const struct segment_piece *parts = cursor->parts;
 
 	*out = (struct thread_parts){.tid = parts[at].tid, .parts = parts};
 	for (unsigned of = 0; of < ATTRIBUTES; of++) {

@@ -270,7 +270,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-struct asked {
+struct segments_arguments {
 	bool thread, nothing;
 	int64_t tid;
 	bool names;                         /* of threads are shown */
@@ -279,7 +279,7 @@ struct asked {
 };
 
 /* SQLite looks at rows again: > and >= need not be told apart. */
-static void read_bound(struct asked *asked, char letter, nstime t)
+static void read_bound(struct segments_arguments *asked, char letter, nstime t)
 {
 	if (letter == 'l')
 		asked->low = t;
@@ -287,9 +287,10 @@ static void read_bound(struct asked *asked, char letter, nstime t)
 		asked->high = t + 1;
 }
 
-static void read_arguments(struct asked *asked, const char *letters, sqlite3_value **argv)
+static void read_arguments(struct segments_arguments *asked, const char *letters,
+			   sqlite3_value **argv)
 {
-	*asked = (struct asked){.low = NSTIME_MIN, .high = NSTIME_MAX};
+	*asked = (struct segments_arguments){.low = NSTIME_MIN, .high = NSTIME_MAX};
 	for (size_t i = 0; letters[i] && letters[i] != ' '; i++) {
 		int type = sqlite3_value_numeric_type(argv[i]);
 		if (letters[i] == 'p') {
@@ -313,7 +314,8 @@ static void read_arguments(struct asked *asked, const char *letters, sqlite3_val
 }
 
 /* The range is that of the arguments, the host's, and what has events. */
-static bool clip(struct segments_cursor *cursor, struct asked *asked, struct error *err)
+static bool clip(struct segments_cursor *cursor, struct segments_arguments *asked,
+		 struct error *err)
 {
 	nstime begin, end, first, last, from = NSTIME_MIN, until = NSTIME_MAX;
 
@@ -336,8 +338,8 @@ static bool clip(struct segments_cursor *cursor, struct asked *asked, struct err
  * Rows that begin in [low, high) alone, where reading less than all tells them: with one nanosecond
  * before, since what is cut at the range's begin begins there.
  */
-static bool narrow(struct segments_cursor *cursor, const struct asked *asked, struct state *state,
-		   struct error *err)
+static bool narrow(struct segments_cursor *cursor, const struct segments_arguments *asked,
+		   struct state *state, struct error *err)
 {
 	nstime begin = time_earlier(asked->low, 1), end = asked->high, floor, ceil;
 	bool window;
@@ -416,7 +418,7 @@ static bool is_asked(const struct segments_cursor *cursor, size_t of)
 }
 
 /* Reads of `state`, in the range that narrow() left. */
-static bool begin_scan(struct segments_cursor *cursor, const struct asked *asked,
+static bool begin_scan(struct segments_cursor *cursor, const struct segments_arguments *asked,
 		       struct state *state, struct error *err)
 {
 	const struct segments_kind *kind = segments_kind_of(cursor);
@@ -458,7 +460,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 {
 	struct segments_cursor *cursor = (struct segments_cursor *)base;
 	struct state *state;
-	struct asked asked;
+	struct segments_arguments asked;
 	struct error err;
 
 	(void)argc;
@@ -519,7 +521,7 @@ static void put_waker_kind(sqlite3_context *out, const struct value *waker)
 	}
 }
 
-static bool is_end_known(const struct segments_cursor *cursor, const struct segment *row)
+static bool is_end_known(const struct segments_cursor *cursor, const struct thread_segment *row)
 {
 	if (cursor->narrowed && row->end == cursor->end)
 		return false;
@@ -534,7 +536,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 			 wakeups[COLUMNS_MAX] = {BEGIN, TID,   COMM,       WAIT,
 						 CPU,   WAKER, WAKER_COMM, WAKER_KIND};
 	struct segments_cursor *cursor = (struct segments_cursor *)base;
-	const struct segment *row = &cursor->rows[cursor->scan.at];
+	const struct thread_segment *row = &cursor->rows[cursor->scan.at];
 	struct value tid = value_s64(row->tid);
 
 	if (is_latency((const struct segments_table *)base->pVtab, i))
@@ -591,7 +593,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
 	const struct segments_cursor *cursor = (const struct segments_cursor *)base;
-	const struct segment *row = &cursor->rows[cursor->scan.at];
+	const struct thread_segment *row = &cursor->rows[cursor->scan.at];
 
 	/* a thread may enter two calls at one time, of which the first has no end then */
 	*out = (sqlite3_int64)hash_number(hash_number((uint64_t)row->tid) + (uint64_t)row->begin +

@@ -25,14 +25,14 @@ struct values {
 	bool wrong; /* percent is no number from 0 to 100 */
 };
 
-static void become_real(struct values *values)
+static void become_real(struct number_list *values)
 {
 	for (size_t i = 0; i < values->count && !values->real; i++)
 		values->items[i] = real_to_ordered((double)values->items[i]);
 	values->real = true;
 }
 
-static void add_value(struct values *values, sqlite3_value *value)
+static void add_value(struct number_list *values, sqlite3_value *value)
 {
 	int type = sqlite3_value_numeric_type(value);
 
@@ -47,7 +47,7 @@ static void add_value(struct values *values, sqlite3_value *value)
 
 static void percentile_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
-	struct values *values = sqlite3_aggregate_context(out, sizeof *values);
+	struct number_list *values = sqlite3_aggregate_context(out, sizeof *values);
 
 	if (!values)
 		return;
@@ -59,7 +59,7 @@ static void percentile_step(sqlite3_context *out, int argc, sqlite3_value **argv
 
 static void percentile_final(sqlite3_context *out)
 {
-	struct values *values = sqlite3_aggregate_context(out, 0);
+	struct number_list *values = sqlite3_aggregate_context(out, 0);
 
 	if (!values)
 		return;

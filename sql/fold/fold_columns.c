@@ -28,8 +28,8 @@ struct fold_columns {
 	unsigned nloads;
 	uint8_t of_key[FOLD_KEYS_MAX], of_value[FOLD_VALUES_MAX];
 	bool *rows;             /* by the shape's row: all loads can be had */
-	struct source *sources; /* nloads a row; of fields */
-	struct source *filters; /* the constraints's */
+	struct column_source *sources; /* nloads a row; of fields */
+	struct column_source *filters; /* the constraints's */
 };
 
 struct fold_batch {
@@ -349,7 +349,8 @@ bool fold_batch_add(struct fold_batch *batch, const struct run *run, uint16_t *e
 	const struct fold_columns *columns = batch->columns;
 	uint32_t class = run->batch->class_index[entries[0]];
 	uint32_t row = shape_row(columns->fold->shape, class) - 1;
-	const struct source *filters = columns->filters + row * columns->constraints->nfilters;
+	const struct column_source *filters =
+		columns->filters + row * columns->constraints->nfilters;
 	bool whole;
 
 	*misfit = false;

@@ -27,7 +27,7 @@ struct joined {
 	struct fold_columns *columns; /* NULL: event by event */
 };
 
-struct worker {
+struct fold_worker {
 	const struct joined *joined;
 	struct groups groups;
 	struct group **by_class;
@@ -41,7 +41,7 @@ struct worker {
 static void *begin_worker(void *arg)
 {
 	const struct joined *joined = arg;
-	struct worker *worker = mem_new(sizeof *worker);
+	struct fold_worker *worker = mem_new(sizeof *worker);
 
 	worker->joined = joined;
 	worker->groups = fold_groups(joined->fold);
@@ -54,7 +54,7 @@ static void *begin_worker(void *arg)
 static void end_worker(void *arg, void *own, bool good)
 {
 	struct joined *joined = arg;
-	struct worker *worker = own;
+	struct fold_worker *worker = own;
 
 	if (good && !groups_join(joined->out, &worker->groups))
 		joined->misfit = true;
@@ -67,14 +67,14 @@ static void end_worker(void *arg, void *own, bool good)
 }
 
 /* An entry of a run, and what of it does not change within the run. */
-struct entry {
+struct run_entry {
 	const struct run *run;
 	uint32_t i, class;
 	bool untimed;
 };
 
-static const struct place *place_of(const struct fold *fold, const struct entry *entry,
-				    uint32_t column)
+static const struct value_place *entry_place(const struct fold *fold, const struct run_entry *entry,
+					     uint32_t column)
 {
 	const struct shape *shape = fold->shape;
 
@@ -83,8 +83,8 @@ static const struct place *place_of(const struct fold *fold, const struct entry 
 }
 
 /* The integer in a column; false: NULL. */
-static bool integer_of(const struct worker *worker, const struct entry *entry, uint32_t column,
-		       int64_t *out)
+static bool integer_of(const struct fold_worker *worker, const struct run_entry *entry,
+		       uint32_t column, int64_t *out)
 {
 	const struct fold *fold = worker->joined->fold;
 	const struct slot *slot;
@@ -97,9 +97,9 @@ static bool integer_of(const struct worker *worker, const struct entry *entry, u
 		*out = entry->run->cpu;
 		return *out >= 0;
 	default: /* an integer field */
-		if (!place_of(fold, entry, column)->class)
+		if (!entry_place(fold, entry, column)->class)
 			return false;
-		slot = place_slot(place_of(fold, entry, column), &worker->fields);
+		slot = place_slot(entry_place(fold, entry, column), &worker->fields);
 		*out = slot ? slot->s : 0;
 		return slot != NULL;
 	}
@@ -124,7 +124,7 @@ static bool key_of(struct worker *worker, const struct entry *entry, unsigned k,
 		if (integer_of(worker, entry, fold->keys[k], &integer))
 			*key = value_s64(integer);
 	} else {
-		const struct place *place = place_of(fold, entry, fold->keys[k]);
+		const struct value_place *place = entry_place(fold, entry, fold->keys[k]);
 		if (!place->class || !place_field(place, &worker->fields, &field))
 			return true;
 		if (!field_is_text(&field))
@@ -168,7 +168,7 @@ static bool misfit(struct error *err)
 }
 
 /* Heads alone are counted: nothing is looked at but classes. */
-static bool count_rows(struct worker *worker, struct entry *entry, struct error *err)
+static bool count_rows(struct fold_worker *worker, struct run_entry *entry, struct error *err)
 {
 	const struct fold *fold = worker->joined->fold;
 	const struct run *run = entry->run;
@@ -190,7 +190,7 @@ static bool count_rows(struct worker *worker, struct entry *entry, struct error 
 	return true;
 }
 
-static bool take_entry(struct worker *worker, struct entry *entry, struct error *err)
+static bool take_entry(struct fold_worker *worker, struct run_entry *entry, struct error *err)
 {
 	const struct joined *joined = worker->joined;
 	const struct run *run = entry->run;
@@ -214,7 +214,7 @@ static bool take_entry(struct worker *worker, struct entry *entry, struct error 
 }
 
 /* Entries of one class. */
-static bool take_class(struct worker *worker, struct entry *entry, uint16_t *entries,
+static bool take_class(struct fold_worker *worker, struct run_entry *entry, uint16_t *entries,
 		       uint32_t count, struct error *err)
 {
 	bool bad;
@@ -229,7 +229,7 @@ static bool take_class(struct worker *worker, struct entry *entry, uint16_t *ent
 	return true;
 }
 
-static bool take_classes(struct worker *worker, struct entry *entry, struct error *err)
+static bool take_classes(struct fold_worker *worker, struct run_entry *entry, struct error *err)
 {
 	const struct run *run = entry->run;
 	const uint32_t *classes = run->batch->class_index;
@@ -256,10 +256,10 @@ static bool take_classes(struct worker *worker, struct entry *entry, struct erro
 
 static bool take_run(void *own, const struct sweep_run *sweep_run, struct error *err)
 {
-	struct worker *worker = own;
+	struct fold_worker *worker = own;
 	const struct joined *joined = worker->joined;
 	const struct run *run = &sweep_run->run;
-	struct entry entry = {.run = run};
+	struct run_entry entry = {.run = run};
 
 	if (!run->count || !constraints_cpu(joined->constraints, run->cpu))
 		return true;

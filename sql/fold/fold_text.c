@@ -23,7 +23,7 @@
 /* ---- tables and columns ---- */
 
 /* The shape of the table that word i names; NULL: it is no table of events. */
-static struct shape *shape_named(const struct statement *statement, size_t i,
+static struct shape *shape_named(const struct fold_statement *statement, size_t i,
 				 const struct sql_host *host)
 {
 	const struct class_group *group = NULL;
@@ -40,7 +40,7 @@ static struct shape *shape_named(const struct statement *statement, size_t i,
 }
 
 /* The column that word i names; -1: none. */
-static int column_named(const struct statement *statement, size_t i)
+static int column_named(const struct fold_statement *statement, size_t i)
 {
 	const struct shape *shape = statement->fold->shape;
 	enum word_kind kind = statement->words[i].kind;
@@ -121,7 +121,7 @@ static bool fold_average(struct fold *fold, uint32_t column, bool total, char *o
 }
 
 /* An aggregate of a column, words[i .. i + 4); false: it is none that can be folded. */
-static bool fold_call(struct statement *statement, size_t i, char *out, size_t size)
+static bool fold_call(struct fold_statement *statement, size_t i, char *out, size_t size)
 {
 	static const struct {
 		const char *name;
@@ -153,14 +153,14 @@ static bool fold_call(struct statement *statement, size_t i, char *out, size_t s
 }
 
 /* count(DISTINCT word), words[i .. i + 5), is left to SQLite, over groups that differ in it. */
-static bool is_distinct_count(const struct statement *statement, size_t i)
+static bool is_distinct_count(const struct fold_statement *statement, size_t i)
 {
 	return word_is(statement, i, "count") && word_is_sign(statement, i + 1, '(') &&
 	       word_is(statement, i + 2, "distinct") && word_is_sign(statement, i + 4, ')');
 }
 
 /* What may stand before a bracket and is no aggregate. */
-static bool is_harmless(const struct statement *statement, size_t i)
+static bool is_harmless(const struct fold_statement *statement, size_t i)
 {
 	static const char *const names[] = {
 		"and",   "or",    "not",       "in",     "when",   "then",  "else",    "between",
@@ -172,12 +172,12 @@ static bool is_harmless(const struct statement *statement, size_t i)
 	return word_is_any(statement, i, names);
 }
 
-static void copy_between(struct statement *statement, size_t from, size_t to)
+static void copy_between(struct fold_statement *statement, size_t from, size_t to)
 {
 	buf_add(&statement->out, statement->text + from, to - from);
 }
 
-static bool is_parameter(const struct statement *statement, size_t i)
+static bool is_parameter(const struct fold_statement *statement, size_t i)
 {
 	return word_is_sign(statement, i, '.') || word_is_sign(statement, i, '?') ||
 	       word_is_sign(statement, i, ':') || word_is_sign(statement, i, '@') ||
@@ -185,7 +185,7 @@ static bool is_parameter(const struct statement *statement, size_t i)
 }
 
 /* Writes the word, or words, at i again. How many; 0: it is not understood. */
-static size_t write_word(struct statement *statement, size_t i, size_t end)
+static size_t write_word(struct fold_statement *statement, size_t i, size_t end)
 {
 	const struct word *word = &statement->words[i];
 	bool called = i + 1 < end && word_is_sign(statement, i + 1, '(');
@@ -217,7 +217,7 @@ static size_t write_word(struct statement *statement, size_t i, size_t end)
  * Writes words [i, end) again. The text between them goes along. False: something in it is not
  * understood.
  */
-static bool write_words(struct statement *statement, size_t i, size_t end)
+static bool write_words(struct fold_statement *statement, size_t i, size_t end)
 {
 	while (i < end) {
 		size_t words = write_word(statement, i, end);
@@ -232,7 +232,7 @@ static bool write_words(struct statement *statement, size_t i, size_t end)
 }
 
 /* An item keeps the name that SQLite gives its column. */
-static bool write_item(struct statement *statement, size_t from, size_t end)
+static bool write_item(struct fold_statement *statement, size_t from, size_t end)
 {
 	const struct word *first = &statement->words[from], *last = &statement->words[end - 1];
 	bool named = false;
@@ -261,7 +261,7 @@ static bool write_item(struct statement *statement, size_t from, size_t end)
 	return true;
 }
 
-static bool write_items(struct statement *statement, size_t i, size_t end)
+static bool write_items(struct fold_statement *statement, size_t i, size_t end)
 {
 	size_t from = i;
 	int depth = 0;
@@ -289,7 +289,7 @@ struct clauses {
 		end; /* words; `end`: it is not there */
 };
 
-static bool find_clauses(const struct statement *statement, struct clauses *out)
+static bool find_clauses(const struct fold_statement *statement, struct clauses *out)
 {
 	static const char *const never[] = {"join",   "union",   "intersect", "except", "over",
 					    "filter", "with",    "values",    "window", "exists",
@@ -333,7 +333,7 @@ static bool find_clauses(const struct statement *statement, struct clauses *out)
 }
 
 /* Item `number` of the statement, from 1: words [*from, *end). False: there is none. */
-static bool find_item(const struct statement *statement, const struct clauses *clauses,
+static bool find_item(const struct fold_statement *statement, const struct clauses *clauses,
 		      size_t number, size_t *from, size_t *end)
 {
 	int depth = 0;
@@ -352,7 +352,8 @@ static bool find_item(const struct statement *statement, const struct clauses *c
 }
 
 /* The column that word i of GROUP BY names: by itself, as an item's number or another name. */
-static int key_column(const struct statement *statement, const struct clauses *clauses, size_t i)
+static int key_column(const struct fold_statement *statement, const struct clauses *clauses,
+		      size_t i)
 {
 	int column = column_named(statement, i);
 	size_t wanted = word_number(statement, i), from, end;
@@ -369,7 +370,7 @@ static int key_column(const struct statement *statement, const struct clauses *c
 	return column;
 }
 
-static bool read_keys(struct statement *statement, const struct clauses *clauses)
+static bool read_keys(struct fold_statement *statement, const struct clauses *clauses)
 {
 	struct fold *fold = statement->fold;
 	size_t end = clauses->having < clauses->end  ? clauses->having
@@ -398,7 +399,7 @@ static bool is_better_scanned(const struct fold *fold)
 				   fold->shape->columns[fold->columns[0]].kind == COLUMN_TS));
 }
 
-static bool has_or(const struct statement *statement, size_t i, size_t end)
+static bool has_or(const struct fold_statement *statement, size_t i, size_t end)
 {
 	while (i < end && !word_is(statement, i, "or"))
 		i++;
@@ -406,7 +407,7 @@ static bool has_or(const struct statement *statement, size_t i, size_t end)
 }
 
 /* The word behind the bracket that words[i] opens. */
-static size_t behind_bracket(const struct statement *statement, size_t i, size_t end)
+static size_t behind_bracket(const struct fold_statement *statement, size_t i, size_t end)
 {
 	int depth = 0;
 
@@ -418,7 +419,7 @@ static size_t behind_bracket(const struct statement *statement, size_t i, size_t
 }
 
 /* The columns of words [i, end) become keys, and SQLite tests them on groups. */
-static bool write_tested(struct statement *statement, size_t i, size_t end)
+static bool write_tested(struct fold_statement *statement, size_t i, size_t end)
 {
 	const struct word *words = statement->words;
 
@@ -436,7 +437,7 @@ static bool write_tested(struct statement *statement, size_t i, size_t end)
 }
 
 /* Outside of brackets. */
-static bool has_open_or(const struct statement *statement, size_t i, size_t end)
+static bool has_open_or(const struct fold_statement *statement, size_t i, size_t end)
 {
 	while (i < end && !word_is(statement, i, "or"))
 		i = word_is_sign(statement, i, '(') ? behind_bracket(statement, i, end) : i + 1;
@@ -444,7 +445,7 @@ static bool has_open_or(const struct statement *statement, size_t i, size_t end)
 }
 
 /* WHERE and what it says, words [i, end). */
-static bool write_where(struct statement *statement, size_t i, size_t end)
+static bool write_where(struct fold_statement *statement, size_t i, size_t end)
 {
 	const struct word *words = statement->words;
 	size_t copied = i, next;
@@ -471,7 +472,7 @@ static bool write_where(struct statement *statement, size_t i, size_t end)
 	return true;
 }
 
-static bool write_statement(struct statement *statement, const struct clauses *clauses)
+static bool write_statement(struct fold_statement *statement, const struct clauses *clauses)
 {
 	const struct word *words = statement->words;
 	size_t tail = clauses->group < clauses->end    ? clauses->group
@@ -488,7 +489,7 @@ static bool write_statement(struct statement *statement, const struct clauses *c
 	return write_words(statement, tail, clauses->end);
 }
 
-static bool rewrite(struct statement *statement, struct sql_host *host)
+static bool rewrite(struct fold_statement *statement, struct sql_host *host)
 {
 	static _Atomic unsigned number;
 	struct fold *fold = statement->fold;
@@ -520,7 +521,7 @@ void fold_free(struct fold *fold)
 char *fold_rewrite(struct sql_context *context, const char *text, size_t len, struct fold **out)
 {
 	struct sql_host *host = context->hosts;
-	struct statement statement = {.text = text, .len = len};
+	struct fold_statement statement = {.text = text, .len = len};
 	char *written = NULL;
 
 	*out = NULL;

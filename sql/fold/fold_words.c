@@ -58,7 +58,7 @@ static size_t word_end(const char *text, size_t len, size_t at, enum word_kind *
 	return at;
 }
 
-void words_read(struct statement *statement)
+void words_read(struct fold_statement *statement)
 {
 	size_t at = 0;
 
@@ -77,7 +77,7 @@ void words_read(struct statement *statement)
 	}
 }
 
-bool word_is(const struct statement *statement, size_t i, const char *name)
+bool word_is(const struct fold_statement *statement, size_t i, const char *name)
 {
 	const struct word *word = &statement->words[i];
 
@@ -85,14 +85,14 @@ bool word_is(const struct statement *statement, size_t i, const char *name)
 	       !sqlite3_strnicmp(statement->text + word->at, name, (int)word->len);
 }
 
-bool word_is_sign(const struct statement *statement, size_t i, char sign)
+bool word_is_sign(const struct fold_statement *statement, size_t i, char sign)
 {
 	const struct word *word = &statement->words[i];
 
 	return word->kind == WORD_SIGN && statement->text[word->at] == sign;
 }
 
-bool word_is_any(const struct statement *statement, size_t i, const char *const *names)
+bool word_is_any(const struct fold_statement *statement, size_t i, const char *const *names)
 {
 	for (; *names; names++)
 		if (word_is(statement, i, *names))
@@ -100,7 +100,7 @@ bool word_is_any(const struct statement *statement, size_t i, const char *const 
 	return false;
 }
 
-char *word_text(const struct statement *statement, size_t i)
+char *word_text(const struct fold_statement *statement, size_t i)
 {
 	const struct word *word = &statement->words[i];
 	struct buf text = {0};
@@ -111,7 +111,7 @@ char *word_text(const struct statement *statement, size_t i)
 	return name;
 }
 
-bool word_is_same(const struct statement *statement, size_t i, size_t k)
+bool word_is_same(const struct fold_statement *statement, size_t i, size_t k)
 {
 	enum word_kind kind = statement->words[i].kind;
 
@@ -125,7 +125,7 @@ bool word_is_same(const struct statement *statement, size_t i, size_t k)
 	return same;
 }
 
-size_t word_number(const struct statement *statement, size_t i)
+size_t word_number(const struct fold_statement *statement, size_t i)
 {
 	const struct word *word = &statement->words[i];
 	const char *at = statement->text + word->at, *end = at + word->len;

@@ -11,7 +11,7 @@ struct word {
 	size_t at, len; /* in the text */
 };
 
-struct statement {
+struct fold_statement {
 	const char *text;
 	size_t len;
 	struct word *words; /* ended by WORD_END */
@@ -20,17 +20,17 @@ struct statement {
 	struct buf out;
 };
 
-void words_read(struct statement *statement); /* fills words */
+void words_read(struct fold_statement *statement); /* fills words */
 
 /* Word i is the name, in any case of letters; the sign; one of the names, ended by NULL. */
-bool word_is(const struct statement *statement, size_t i, const char *name);
-bool word_is_sign(const struct statement *statement, size_t i, char sign);
-bool word_is_any(const struct statement *statement, size_t i, const char *const *names);
+bool word_is(const struct fold_statement *statement, size_t i, const char *name);
+bool word_is_sign(const struct fold_statement *statement, size_t i, char sign);
+bool word_is_any(const struct fold_statement *statement, size_t i, const char *const *names);
 /* A name or a quoted one, without quotes; the caller frees it. */
-char *word_text(const struct statement *statement, size_t i);
+char *word_text(const struct fold_statement *statement, size_t i);
 /* Word i is a name, and word k the same. */
-bool word_is_same(const struct statement *statement, size_t i, size_t k);
+bool word_is_same(const struct fold_statement *statement, size_t i, size_t k);
 /* A number of at most three digits and nothing else; 0: it is none. */
-size_t word_number(const struct statement *statement, size_t i);
+size_t word_number(const struct fold_statement *statement, size_t i);
 
 #endif

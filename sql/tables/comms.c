@@ -31,15 +31,15 @@ static void forget(struct comms *comms)
 	arena_reset(comms->spells.arena);
 }
 
-static bool keep(void *arg, const struct interval *interval)
+static bool keep_comm(void *arg, const struct interval *interval)
 {
 	comm_spells_add(arg, interval);
 	return true;
 }
 
 /* All of [begin, end) was kept. */
-static bool finish(struct comms *comms, struct state *state, nstime begin, nstime end,
-		   struct error *err)
+static bool finish_range(struct comms *comms, struct state *state, nstime begin, nstime end,
+			 struct error *err)
 {
 	comms->read = comm_spells_add_idle(&comms->spells, state, err);
 	comms->begin = begin;
@@ -61,11 +61,11 @@ static bool read_range(struct comms *comms, struct state *state, nstime begin, n
 	/* of one stretch alone no true begins and ends are needed */
 	bool alone = good && todo.count == 1;
 	while (good && stretches_more(&todo))
-		good = (alone ? stretches_next_parts : stretches_next)(&todo, keep, &comms->spells,
-								       err);
+		good = (alone ? stretches_next_parts : stretches_next)(&todo, keep_comm,
+								       &comms->spells, err);
 	stretches_end(&todo);
 	query_free(query);
-	return good && finish(comms, state, begin, end, err);
+	return good && finish_range(comms, state, begin, end, err);
 }
 
 static struct comms *comms_of(struct sql_host *host)
@@ -98,7 +98,8 @@ bool comms_along_end(struct sql_host *host, nstime begin, nstime end, struct err
 {
 	struct state *state;
 
-	return sql_host_state(host, &state, err) && finish(host->comms, state, begin, end, err);
+	return sql_host_state(host, &state, err) &&
+	       finish_range(host->comms, state, begin, end, err);
 }
 
 bool comms_of_window(struct sql_host *host, nstime begin, nstime end, struct error *err)

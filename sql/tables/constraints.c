@@ -12,7 +12,7 @@ enum { EQ = SQLITE_INDEX_CONSTRAINT_EQ, GLOB = SQLITE_INDEX_CONSTRAINT_GLOB };
 
 /* ---- names ---- */
 
-struct names {
+struct object_names {
 	const char *(*name)(const struct trace *trace, size_t i);
 	size_t count;
 	uint64_t *bits;
@@ -59,7 +59,8 @@ static bool name_in(const char *name, sqlite3_value *list)
 }
 
 /* SQL compares whole names, and says nothing of one that no row has: that is a note. */
-static void note_name(const struct names *names, const struct trace *trace, const char *wanted)
+static void note_name(const struct object_names *names, const struct trace *trace,
+		      const char *wanted)
 {
 	struct nearest nearest;
 	char near[NEAREST_WORDS_MAX];
@@ -76,7 +77,7 @@ static void note_name(const struct names *names, const struct trace *trace, cons
 }
 
 /* Names that a query says itself; of a list that may be any other's rows, a few. */
-static void note_names(const struct names *names, const struct trace *trace,
+static void note_names(const struct object_names *names, const struct trace *trace,
 		       const struct term *term, sqlite3_value *value)
 {
 	sqlite3_value *item;
@@ -96,7 +97,7 @@ static void note_names(const struct names *names, const struct trace *trace,
 			note_name(names, trace, (const char *)sqlite3_value_text(item));
 }
 
-static void keep_names(const struct names *names, const struct trace *trace,
+static void keep_names(const struct object_names *names, const struct trace *trace,
 		       const struct term *term, sqlite3_value *value)
 {
 	int type = term->in ? SQLITE_TEXT : sqlite3_value_type(value);
@@ -184,20 +185,21 @@ static void read_cpu(struct constraints *constraints, const struct term *term, s
 	constraints->nothing |= kept == 0;
 }
 
-static struct filter *filter_of(struct constraints *constraints, uint32_t field, bool is_text,
-				bool set)
+static struct field_filter *filter_of(struct constraints *constraints, uint32_t field, bool is_text,
+				      bool set)
 {
 	for (size_t i = 0; !is_text && !set && i < constraints->nfilters; i++)
 		if (constraints->filters[i].field == field && !constraints->filters[i].is_text &&
 		    !constraints->filters[i].ranges.items)
 			return &constraints->filters[i];
-	struct filter *filter = &constraints->filters[constraints->nfilters++];
-	*filter = (struct filter){
+	struct field_filter *filter = &constraints->filters[constraints->nfilters++];
+	*filter = (struct field_filter){
 		.field = field, .is_text = is_text, .low = INT64_MIN, .high = INT64_MAX};
 	return filter;
 }
 
-static void read_list(struct constraints *constraints, struct filter *filter, sqlite3_value *list)
+static void read_list(struct constraints *constraints, struct field_filter *filter,
+		      sqlite3_value *list)
 {
 	size_t count;
 	const int64_t *set = integers(constraints->arena, list, &count);
@@ -212,7 +214,7 @@ static void read_list(struct constraints *constraints, struct filter *filter, sq
 static void keep_ranges(struct constraints *constraints)
 {
 	for (size_t i = 0; i < constraints->nfilters; i++) {
-		struct filter *filter = &constraints->filters[i];
+		struct field_filter *filter = &constraints->filters[i];
 		struct range *range;
 
 		if (filter->is_text || filter->ranges.items)
@@ -227,7 +229,7 @@ static void keep_ranges(struct constraints *constraints)
 static void read_field(struct constraints *constraints, const struct term *term,
 		       const struct column *column, sqlite3_value *value)
 {
-	struct filter *filter;
+	struct field_filter *filter;
 
 	if (column->whole_number) {
 		filter = filter_of(constraints, column->field, false, term->in);
@@ -291,8 +293,8 @@ static void read_limit(struct constraints *constraints, sqlite3_value *value)
 		constraints->limit = (uint64_t)count;
 }
 
-static void begin(struct constraints *constraints, const struct plan *plan,
-		  const struct shape *shape, const struct trace *trace)
+static void begin_constraints(struct constraints *constraints, const struct plan *plan,
+			      const struct shape *shape, const struct trace *trace)
 {
 	struct arena *arena = constraints->arena;
 
@@ -333,7 +335,7 @@ static void leave_fieldless(struct constraints *constraints, const struct shape 
 			    const struct trace *trace)
 {
 	for (size_t i = 0; i < trace->nclasses && shape->group; i++) {
-		const struct place *row;
+		const struct value_place *row;
 		if (!shape_row(shape, (uint32_t)i))
 			continue;
 		row = shape->places + (shape_row(shape, (uint32_t)i) - 1) * shape->nfields;
@@ -386,7 +388,7 @@ void constraints_read(struct constraints *constraints, const struct plan *plan,
 	const struct trace *trace = host->trace;
 	uint64_t offset = 0;
 
-	begin(constraints, plan, shape, trace);
+	begin_constraints(constraints, plan, shape, trace);
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct term *term = &plan->terms[i];
 		if (!term->limit && !term->offset)
@@ -404,12 +406,12 @@ void constraints_read(struct constraints *constraints, const struct plan *plan,
 		else if (term->on == COLUMN_CPU)
 			read_cpu(constraints, term, argv[i]);
 		else if (term->on == COLUMN_NAME)
-			keep_names(&(struct names){class_name, trace->nclasses,
-						   constraints->classes, "event class"},
+			keep_names(&(struct object_names){class_name, trace->nclasses,
+							  constraints->classes, "event class"},
 				   trace, term, argv[i]);
 		else if (term->on == COLUMN_STREAM)
-			keep_names(&(struct names){stream_name, trace->nstreams,
-						   constraints->streams, "stream"},
+			keep_names(&(struct object_names){stream_name, trace->nstreams,
+							  constraints->streams, "stream"},
 				   trace, term, argv[i]);
 		else if (term->on == COLUMN_FIELD)
 			read_field(constraints, term, &shape->columns[term->column], argv[i]);
@@ -429,7 +431,7 @@ void constraints_read(struct constraints *constraints, const struct plan *plan,
 
 /* ---- conditions on fields ---- */
 
-static bool text_passes(const struct place *place, const struct filter *filter,
+static bool text_passes(const struct value_place *place, const struct field_filter *filter,
 			const struct fields *fields)
 {
 	struct buf scratch = {0};
@@ -447,11 +449,12 @@ static bool text_passes(const struct place *place, const struct filter *filter,
 bool constraints_fields(const struct constraints *constraints, const struct shape *shape,
 			uint32_t class, const struct fields *fields)
 {
-	const struct place *row = shape->places + (shape_row(shape, class) - 1) * shape->nfields;
+	const struct value_place *row =
+		shape->places + (shape_row(shape, class) - 1) * shape->nfields;
 
 	for (size_t i = 0; i < constraints->nfilters; i++) {
-		const struct filter *filter = &constraints->filters[i];
-		const struct place *place = &row[filter->field];
+		const struct field_filter *filter = &constraints->filters[i];
+		const struct value_place *place = &row[filter->field];
 		const struct slot *slot = place_slot(place, fields);
 		if (!slot)
 			return false;

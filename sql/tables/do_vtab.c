@@ -58,8 +58,8 @@ static bool keep_printed(void *arg, const char *bytes, size_t len)
 	asked->printed += len;
 	if (asked->printed > PRINTED_MAX)
 		return false;
-	row_list_add(asked->list)[AT_VALUE] =
-		(struct cell){CELL_TEXT, (uint32_t)len, {.text = kept(asked->list, bytes, len)}};
+	row_list_add(asked->list)[AT_VALUE] = (struct row_cell){
+		CELL_TEXT, (uint32_t)len, {.text = kept(asked->list, bytes, len)}};
 	return true;
 }
 
@@ -103,28 +103,28 @@ static bool run(struct asked *asked, struct error *err)
 /* ---- rows ---- */
 
 /* As a field: numbers above 2^63 - 1 are the same 64 bits. */
-static void put_value(struct cell *cell, const struct row_list *list, const struct value *value)
+static void put_value(struct row_cell *cell, const struct row_list *list, const struct value *value)
 {
 	if (value->kind == VALUE_STRING)
-		*cell = (struct cell){
+		*cell = (struct row_cell){
 			CELL_TEXT, value->len, {.text = kept(list, value->text, value->len)}};
 	else if (value->kind == VALUE_INT)
 		cell_integer(cell, (int64_t)value->u);
 }
 
 /* Bounds of buckets and sums beyond 64 bits. */
-static void put_number(struct cell *cell, __int128 number)
+static void put_number(struct row_cell *cell, __int128 number)
 {
 	if (number >= INT64_MIN && number <= INT64_MAX)
 		cell_integer(cell, (int64_t)number);
 	else
-		*cell = (struct cell){CELL_REAL, 0, {.real = (double)number}};
+		*cell = (struct row_cell){CELL_REAL, 0, {.real = (double)number}};
 }
 
-static struct cell *add(struct row_list *list, const char *name, const struct cell *keys,
-			size_t nkeys)
+static struct row_cell *add(struct row_list *list, const char *name, const struct row_cell *keys,
+			    size_t nkeys)
 {
-	struct cell *row = row_list_add(list);
+	struct row_cell *row = row_list_add(list);
 
 	cell_text(&row[AT_MAP], name);
 	for (size_t i = 0; i < nkeys; i++)
@@ -148,7 +148,7 @@ static size_t read_keys(const struct row_list *list, const struct map *map,
 	if (count == 1)
 		*all = keys[0];
 	else if (count)
-		*all = (struct cell){
+		*all = (struct row_cell){
 			CELL_TEXT, (uint32_t)text.len, {.text = kept(list, text.data, text.len)}};
 	buf_release(&text);
 	return count;

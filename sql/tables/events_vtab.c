@@ -58,7 +58,7 @@ struct events_cursor {
 	const struct shape *shape;
 	const struct plan *plan;
 	struct constraints constraints;
-	struct source *filters; /* of the constraints's conditions on fields */
+	struct column_source *filters; /* of the constraints's conditions on fields */
 	bool untested;          /* some row that comes may not hold them */
 	struct told_condition told;
 	struct events *events;
@@ -413,7 +413,7 @@ static bool decode_event(struct events_cursor *cursor)
 	return cursor->decoded == FIELDS_THERE;
 }
 
-static const struct place *place_of(const struct events_cursor *cursor, uint32_t field)
+static const struct value_place *cursor_place(const struct events_cursor *cursor, uint32_t field)
 {
 	const struct shape *shape = cursor->shape;
 	uint32_t row = shape_row(shape, cursor->run.batch->class_index[cursor->at]);
@@ -565,7 +565,7 @@ enum { SCAN_WORK = 1000, EVENT_BYTES = 40 }; /* of one scan, in events; of an ev
 /* The value of a field that is an integer; false: the event has none. */
 static bool whole_number(struct events_cursor *cursor, uint32_t number, int64_t *out)
 {
-	const struct place *place = place_of(cursor, number);
+	const struct value_place *place = cursor_place(cursor, number);
 	const struct slot *slot;
 
 	if (!place->class)
@@ -849,7 +849,7 @@ static void put_text(sqlite3_context *out, const char *text)
 
 static void put_field(struct events_cursor *cursor, sqlite3_context *out, uint32_t number)
 {
-	const struct place *place = place_of(cursor, number);
+	const struct value_place *place = cursor_place(cursor, number);
 	struct buf scratch = {0};
 	struct field field;
 	size_t len;
@@ -879,7 +879,7 @@ static void put_field(struct events_cursor *cursor, sqlite3_context *out, uint32
 /* The labels that hold, joined by | when several do. */
 static void put_label(struct events_cursor *cursor, sqlite3_context *out, uint32_t number)
 {
-	const struct place *place = place_of(cursor, number);
+	const struct value_place *place = cursor_place(cursor, number);
 	const char *label, *more;
 	const struct slot *slot;
 	uint32_t next = 0;

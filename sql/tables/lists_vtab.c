@@ -19,7 +19,7 @@ static bool fill_streams(struct sql_host *host, struct row_list *list, struct er
 	(void)err;
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *stream = trace->streams[i];
-		struct cell *row = row_list_add(list);
+		struct row_cell *row = row_list_add(list);
 		cell_integer(&row[0], (int64_t)stream->id);
 		cell_text(&row[1], stream->name);
 		cell_text(&row[2], stream->section);
@@ -61,7 +61,7 @@ static bool fill_classes(struct sql_host *host, struct row_list *list, struct er
 		const struct event_class *class = trace->classes[i];
 		if (class->unlisted)
 			continue;
-		struct cell *row = row_list_add(list);
+		struct row_cell *row = row_list_add(list);
 		cell_integer(&row[0], (int64_t) class->id);
 		cell_text(&row[1], class->name);
 		cell_integer(&row[2], (int64_t) class->stream_id);
@@ -75,7 +75,7 @@ static bool fill_classes(struct sql_host *host, struct row_list *list, struct er
 
 static void info_text(struct row_list *list, const char *key, const char *value)
 {
-	struct cell *row = row_list_add(list);
+	struct row_cell *row = row_list_add(list);
 
 	cell_text(&row[0], arena_strdup(list->arena, key));
 	cell_text(&row[1], value);
@@ -83,7 +83,7 @@ static void info_text(struct row_list *list, const char *key, const char *value)
 
 static void info_integer(struct row_list *list, const char *key, int64_t value)
 {
-	struct cell *row = row_list_add(list);
+	struct row_cell *row = row_list_add(list);
 
 	cell_text(&row[0], arena_strdup(list->arena, key));
 	cell_integer(&row[1], value);

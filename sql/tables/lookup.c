@@ -12,7 +12,7 @@ enum { KEPT = 64, MANY = 4096 /* intervals: the window is wide enough */ };
 #define WIDTH_MIN INT64_C(20000) /* ns */
 #define WIDTH_MAX INT64_C(1000000000)
 
-struct window {
+struct lookup_window {
 	char *path;
 	struct query *query;
 	bool filled;
@@ -27,7 +27,7 @@ struct window {
 
 struct lookups {
 	const struct state *state; /* whose values these are */
-	struct window windows[KEPT];
+	struct lookup_window windows[KEPT];
 	uint64_t calls;
 };
 
@@ -36,13 +36,13 @@ struct lookups *lookups_new(void)
 	return mem_new(sizeof(struct lookups));
 }
 
-static void window_release(struct window *window)
+static void window_release(struct lookup_window *window)
 {
 	mem_free(window->path);
 	query_free(window->query);
 	arena_free(window->arena);
 	mem_free(window->items);
-	*window = (struct window){0};
+	*window = (struct lookup_window){0};
 }
 
 void lookups_free(struct lookups *lookups)
@@ -53,14 +53,14 @@ void lookups_free(struct lookups *lookups)
 }
 
 /* The path's window, or the one that was used longest ago, emptied. */
-static struct window *window_of(struct sql_host *host, const char *path, struct error *err)
+static struct lookup_window *window_of(struct sql_host *host, const char *path, struct error *err)
 {
 	struct lookups *lookups = host->lookups;
 	struct state *state;
-	struct window *oldest = &lookups->windows[0];
+	struct lookup_window *oldest = &lookups->windows[0];
 
 	for (size_t i = 0; i < KEPT; i++) {
-		struct window *window = &lookups->windows[i];
+		struct lookup_window *window = &lookups->windows[i];
 		if (window->path && !strcmp(window->path, path))
 			return window;
 		if (window->used < oldest->used)
@@ -96,9 +96,9 @@ static struct window *window_of(struct sql_host *host, const char *path, struct 
 	return oldest;
 }
 
-static bool keep(void *arg, const struct interval *interval)
+static bool keep_interval(void *arg, const struct interval *interval)
 {
-	struct window *window = arg;
+	struct lookup_window *window = arg;
 
 	struct interval *item = mem_push(window->items, window->count, window->capacity);
 	*item = *interval;
@@ -108,20 +108,20 @@ static bool keep(void *arg, const struct interval *interval)
 }
 
 /* Is the moment just outside of the window, behind it or before it? */
-static bool is_after(const struct window *window, nstime t)
+static bool is_after(const struct lookup_window *window, nstime t)
 {
 	return window->filled && t >= window->end &&
 	       time_span(window->end, t) <= (uint64_t)(4 * window->width);
 }
 
-static bool is_before(const struct window *window, nstime t)
+static bool is_before(const struct lookup_window *window, nstime t)
 {
 	return window->filled && t < window->begin &&
 	       time_span(t, window->begin) <= (uint64_t)(4 * window->width);
 }
 
 /* A moment just outside of the window: more of the same is to be expected. */
-static void choose_window(struct window *window, nstime t)
+static void choose_window(struct lookup_window *window, nstime t)
 {
 	bool after = is_after(window, t), before = is_before(window, t);
 
@@ -135,14 +135,15 @@ static void choose_window(struct window *window, nstime t)
 						       : NSTIME_MAX;
 }
 
-static void empty(struct window *window)
+static void empty(struct lookup_window *window)
 {
 	window->filled = window->lone = false;
 	window->count = 0;
 	arena_reset(window->arena);
 }
 
-static bool fill(struct sql_host *host, struct window *window, nstime t, struct error *err)
+static bool fill_window(struct sql_host *host, struct lookup_window *window, nstime t,
+			struct error *err)
 {
 	const struct query *queries[1] = {window->query};
 	struct state *state;
@@ -150,14 +151,15 @@ static bool fill(struct sql_host *host, struct window *window, nstime t, struct 
 	choose_window(window, t);
 	empty(window);
 	if (!sql_host_state(host, &state, err) ||
-	    !state_intervals(state, window->begin, window->end, INTERVALS_WHOLE, queries, 1, keep,
-			     window, err))
+	    !state_intervals(state, window->begin, window->end, INTERVALS_WHOLE, queries, 1,
+			     keep_interval, window, err))
 		return false;
 	return window->filled = true;
 }
 
 /* The value alone, which needs no search for where its interval begins and ends. */
-static bool ask_alone(struct sql_host *host, struct window *window, nstime t, struct error *err)
+static bool ask_alone(struct sql_host *host, struct lookup_window *window, nstime t,
+		      struct error *err)
 {
 	const struct query *queries[1] = {window->query};
 	const struct moment moment = {.t = t};
@@ -172,8 +174,9 @@ static bool ask_alone(struct sql_host *host, struct window *window, nstime t, st
 	window->end = t + 1;
 	window->width = WIDTH_MIN;
 	for (size_t i = 0; i < answers.count; i++)
-		keep(window,
-		     &(struct interval){.begin = t, .end = t + 1, .value = answers.items[i].value});
+		keep_interval(window, &(struct interval){.begin = t,
+							 .end = t + 1,
+							 .value = answers.items[i].value});
 	answers_release(&answers);
 	return window->filled = window->lone = true;
 }
@@ -193,7 +196,7 @@ static bool look_up(struct sql_host *host, const char *path, nstime t, bool whol
 		host->lookups = lookups_new();
 		host->lookups->state = state;
 	}
-	struct window *window = window_of(host, path, err);
+	struct lookup_window *window = window_of(host, path, err);
 	if (!window || t == NSTIME_MIN || t == NSTIME_MAX)
 		return window != NULL;
 	window->used = ++host->lookups->calls;
@@ -201,7 +204,7 @@ static bool look_up(struct sql_host *host, const char *path, nstime t, bool whol
 		window->filled && t >= window->begin && t < window->end && !(whole && window->lone);
 	bool near = is_after(window, t) || is_before(window, t);
 	if (!known &&
-	    !(whole || near ? fill(host, window, t, err) : ask_alone(host, window, t, err)))
+	    !(whole || near ? fill_window(host, window, t, err) : ask_alone(host, window, t, err)))
 		return false;
 	size_t low = search_first(i, 0, window->count, window->items[i].begin <= t);
 	if (low && t < window->items[low - 1].end)

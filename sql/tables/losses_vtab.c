@@ -28,10 +28,10 @@ enum {
 	AT_OFFSET
 };
 
-static struct cell *add(struct row_list *list, const char *what, const char *severity,
-			const struct stream *stream, uint32_t source, uint64_t offset)
+static struct row_cell *add_loss_row(struct row_list *list, const char *what, const char *severity,
+				     const struct stream *stream, uint32_t source, uint64_t offset)
 {
-	struct cell *row = row_list_add(list);
+	struct row_cell *row = row_list_add(list);
 
 	cell_text(&row[AT_WHAT], what);
 	cell_text(&row[AT_SEVERITY], severity);
@@ -42,7 +42,7 @@ static struct cell *add(struct row_list *list, const char *what, const char *sev
 	return row;
 }
 
-static void put_time(struct cell *cell, nstime t)
+static void put_time(struct row_cell *cell, nstime t)
 {
 	if (t != NSTIME_MIN && t != NSTIME_MAX)
 		cell_integer(cell, t);
@@ -51,8 +51,8 @@ static void put_time(struct cell *cell, nstime t)
 static void add_loss(struct row_list *list, const struct stream *stream, const struct loss *loss)
 {
 	bool packets = loss->lost_packets && !loss->lost && !loss->unknown;
-	struct cell *row = add(list, packets ? "missing packets" : "discarded events", "lost",
-			       stream, loss->source, loss->offset);
+	struct row_cell *row = add_loss_row(list, packets ? "missing packets" : "discarded events",
+					    "lost", stream, loss->source, loss->offset);
 
 	put_time(&row[AT_TS], loss->time);
 	put_time(&row[AT_UNTIL], loss->until);
@@ -96,8 +96,8 @@ static bool add_damaged(struct row_list *list, const struct stream *stream, stru
 			return false;
 		if (!(info.rec.flags & PACKET_DAMAGED))
 			continue;
-		struct cell *row = add(list, "damaged packet", "damaged", stream, info.rec.source,
-				       info.rec.off);
+		struct row_cell *row = add_loss_row(list, "damaged packet", "damaged", stream,
+						    info.rec.source, info.rec.off);
 		put_time(&row[AT_TS], info.rec.min);
 		put_time(&row[AT_UNTIL], info.rec.max);
 		if (info.rec.cpu >= 0 || stream->cpu >= 0)

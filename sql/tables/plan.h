@@ -49,7 +49,7 @@ int scan_plan_make(struct plans *plans, const struct shape *shape, struct sql_ta
 void scan_plans_release(struct plans *plans);
 
 /* The meaning of the arguments of a scan. */
-struct filter { /* a condition on one field */
+struct field_filter { /* a condition on one field */
 	uint32_t field;
 	bool is_text;
 	int64_t low, high;    /* inclusive, as far as terms were read; */
@@ -66,7 +66,7 @@ struct constraints {
 	int32_t *cpus;
 	size_t ncpus;
 	bool any_cpu;
-	struct filter *filters;
+	struct field_filter *filters;
 	size_t nfilters;
 	uint64_t limit; /* rows */
 	bool nothing;   /* no row can come */

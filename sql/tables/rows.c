@@ -16,30 +16,30 @@ struct rows_cursor {
 	struct sql_host *host;
 };
 
-struct cell *row_list_add(struct row_list *list)
+struct row_cell *row_list_add(struct row_list *list)
 {
 	if (list->capacity - list->ncells < list->ncolumns) {
 		list->capacity = 2 * list->capacity + 16 * list->ncolumns;
 		list->cells = mem_resize(list->cells, list->capacity, sizeof *list->cells);
 	}
-	struct cell *row = list->cells + list->ncells;
+	struct row_cell *row = list->cells + list->ncells;
 	memset(row, 0, list->ncolumns * sizeof *row);
 	list->ncells += list->ncolumns;
 	return row;
 }
 
-void cell_text(struct cell *cell, const char *text)
+void cell_text(struct row_cell *cell, const char *text)
 {
 	if (text)
-		*cell = (struct cell){CELL_TEXT, (uint32_t)strlen(text), {.text = text}};
+		*cell = (struct row_cell){CELL_TEXT, (uint32_t)strlen(text), {.text = text}};
 }
 
-void cell_integer(struct cell *cell, int64_t integer)
+void cell_integer(struct row_cell *cell, int64_t integer)
 {
-	*cell = (struct cell){CELL_INTEGER, 0, {.integer = integer}};
+	*cell = (struct row_cell){CELL_INTEGER, 0, {.integer = integer}};
 }
 
-static void cell_result(const struct cell *cell, sqlite3_context *out)
+static void cell_result(const struct row_cell *cell, sqlite3_context *out)
 {
 	if (cell->kind == CELL_INTEGER)
 		sqlite3_result_int64(out, cell->integer);

@@ -9,7 +9,7 @@
 #include "engine/base/arena.h"
 #include "sql/sql_internal.h"
 
-struct cell {
+struct row_cell {
 	enum { CELL_NULL, CELL_INTEGER, CELL_REAL, CELL_TEXT } kind;
 	uint32_t len; /* TEXT */
 	union {
@@ -23,14 +23,14 @@ struct row_list {
 	struct arena *arena;
 	size_t ncolumns;    /* as many have cells; a fill() may take fewer before it adds rows */
 	const char *told;   /* see rows_kind; NULL: NULL was told */
-	struct cell *cells; /* ncolumns a row */
+	struct row_cell *cells; /* ncolumns a row */
 	size_t ncells, capacity;
 };
 
 /* The next row's cells, all NULL; good until the next call. */
-struct cell *row_list_add(struct row_list *list);
-void cell_text(struct cell *cell, const char *text); /* borrowed; NULL stays NULL */
-void cell_integer(struct cell *cell, int64_t integer);
+struct row_cell *row_list_add(struct row_list *list);
+void cell_text(struct row_cell *cell, const char *text); /* borrowed; NULL stays NULL */
+void cell_integer(struct row_cell *cell, int64_t integer);
 
 struct rows_kind {
 	const char *declaration; /* CREATE TABLE x(...); the last column is trace HIDDEN */

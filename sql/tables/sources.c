@@ -3,12 +3,12 @@
 
 #include "engine/base/arena.h"
 
-static struct source source_of(const struct shape *shape, uint32_t row, uint32_t field,
-			       const struct event_class *class)
+static struct column_source source_of(const struct shape *shape, uint32_t row, uint32_t field,
+				      const struct event_class *class)
 {
-	const struct place *place = &shape->places[row * shape->nfields + field];
+	const struct value_place *place = &shape->places[row * shape->nfields + field];
 	struct field_path path = {place->scope, place->slot, place->class};
-	struct source source = {.kind = SOURCE_NULL};
+	struct column_source source = {.kind = SOURCE_NULL};
 
 	if (!place->class)
 		return source;
@@ -19,10 +19,10 @@ static struct source source_of(const struct shape *shape, uint32_t row, uint32_t
 	return source;
 }
 
-struct source *sources_make(struct arena *arena, const struct shape *shape,
-			    const struct trace *trace, const uint32_t *fields, size_t count)
+struct column_source *sources_make(struct arena *arena, const struct shape *shape,
+				   const struct trace *trace, const uint32_t *fields, size_t count)
 {
-	struct source *sources;
+	struct column_source *sources;
 	size_t nrows = 0;
 
 	for (size_t i = 0; i < trace->nclasses; i++)
@@ -36,8 +36,9 @@ struct source *sources_make(struct arena *arena, const struct shape *shape,
 	return sources;
 }
 
-struct source *sources_of_filters(struct arena *arena, const struct shape *shape,
-				  const struct trace *trace, const struct constraints *constraints)
+struct column_source *sources_of_filters(struct arena *arena, const struct shape *shape,
+					 const struct trace *trace,
+					 const struct constraints *constraints)
 {
 	uint32_t *fields = arena_array(arena, constraints->nfilters + 1, sizeof *fields);
 
@@ -46,13 +47,13 @@ struct source *sources_of_filters(struct arena *arena, const struct shape *shape
 	return sources_make(arena, shape, trace, fields, constraints->nfilters);
 }
 
-uint32_t sources_filter(const struct constraints *constraints, const struct source *filters,
+uint32_t sources_filter(const struct constraints *constraints, const struct column_source *filters,
 			const struct run *run, uint16_t *entries, uint32_t count, int64_t *scratch,
 			bool *whole)
 {
 	*whole = true;
 	for (size_t i = 0; i < constraints->nfilters && count; i++) {
-		const struct filter *filter = &constraints->filters[i];
+		const struct field_filter *filter = &constraints->filters[i];
 		uint32_t kept = 0;
 		if (filter->is_text || filters[i].kind != SOURCE_LOADED ||
 		    !source_load(&filters[i], run, entries, count, scratch)) {

@@ -7,7 +7,7 @@
 #include "engine/columns/column.h"
 #include "sql/tables/plan.h"
 
-struct source { /* of a field's values in one class */
+struct column_source { /* of a field's values in one class */
 	enum {
 		SOURCE_NOT_SO, /* events must be decoded */
 		SOURCE_NULL,   /* the class has no such field */
@@ -17,14 +17,15 @@ struct source { /* of a field's values in one class */
 };
 
 /* The sources of `count` fields in each class of the shape: its row, then the field's number. */
-struct source *sources_make(struct arena *arena, const struct shape *shape,
-			    const struct trace *trace, const uint32_t *fields, size_t count);
+struct column_source *sources_make(struct arena *arena, const struct shape *shape,
+				   const struct trace *trace, const uint32_t *fields, size_t count);
 /* The same for the fields that conditions of the constraints are on. */
-struct source *sources_of_filters(struct arena *arena, const struct shape *shape,
-				  const struct trace *trace, const struct constraints *constraints);
+struct column_source *sources_of_filters(struct arena *arena, const struct shape *shape,
+					 const struct trace *trace,
+					 const struct constraints *constraints);
 
 /* False: these cannot be had so. */
-static inline bool source_load(const struct source *source, const struct run *run,
+static inline bool source_load(const struct column_source *source, const struct run *run,
 			       const uint16_t *entries, uint32_t count, int64_t *numbers)
 {
 	return run->reader->decoder_column &&
@@ -36,7 +37,7 @@ static inline bool source_load(const struct source *source, const struct run *ru
  * Leaves of entries, all of one class, those that conditions on loaded fields do not refuse: how
  * many. `filters`: the class's, of sources_of_filters(). *whole: no other condition is left.
  */
-uint32_t sources_filter(const struct constraints *constraints, const struct source *filters,
+uint32_t sources_filter(const struct constraints *constraints, const struct column_source *filters,
 			const struct run *run, uint16_t *entries, uint32_t count, int64_t *scratch,
 			bool *whole);
 

@@ -287,7 +287,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static void add_row(struct states_cursor *cursor, const struct state_row *row)
+static void add_state_row(struct states_cursor *cursor, const struct state_row *row)
 {
 	const char *path = NULL;
 
@@ -321,13 +321,13 @@ static bool take_interval(void *arg, const struct interval *interval)
 
 	if (!passes(cursor, interval))
 		return true;
-	add_row(cursor, &(struct state_row){interval->path, interval->begin, interval->end,
-					    interval->value});
+	add_state_row(cursor, &(struct state_row){interval->path, interval->begin, interval->end,
+						  interval->value});
 	return ++cursor->given < cursor->limit;
 }
 
 /* What the arguments of a scan say, beside the bounds, which are in the cursor. */
-struct asked {
+struct states_arguments {
 	const char *pattern; /* of the argument or MATCH: what SQLite does not test */
 	const char *path;    /* path = ? */
 	bool twice;          /* two patterns */
@@ -335,7 +335,7 @@ struct asked {
 	sqlite3_value *at;   /* state_at: the moment */
 };
 
-static void read_term(struct states_cursor *cursor, struct asked *asked, char letter,
+static void read_term(struct states_cursor *cursor, struct states_arguments *asked, char letter,
 		      sqlite3_value *value)
 {
 	const char *text = strchr("pmagl", letter) ? (const char *)sqlite3_value_text(value) : NULL;
@@ -387,7 +387,8 @@ static void range_of(const struct states_cursor *cursor, nstime *begin, nstime *
 }
 
 /* The PATH that is asked for; NULL: all attributes. */
-static bool parse(const struct asked *asked, const char *all, struct query **out, struct error *err)
+static bool parse(const struct states_arguments *asked, const char *all, struct query **out,
+		  struct error *err)
 {
 	const char *text = asked->pattern ? asked->pattern : asked->path ? asked->path : all;
 
@@ -423,7 +424,7 @@ static bool look_up(struct states_cursor *cursor, nstime t, struct error *err)
 	return true;
 }
 
-static bool ask_intervals(struct states_cursor *cursor, const struct asked *asked,
+static bool ask_intervals(struct states_cursor *cursor, const struct states_arguments *asked,
 			  struct error *err)
 {
 	struct state *state;
@@ -448,7 +449,8 @@ static bool ask_intervals(struct states_cursor *cursor, const struct asked *aske
 	       next_stretch(cursor, err);
 }
 
-static bool ask_moment(struct states_cursor *cursor, const struct asked *asked, struct error *err)
+static bool ask_moment(struct states_cursor *cursor, const struct states_arguments *asked,
+		       struct error *err)
 {
 	struct moment moment = {0};
 	struct answers answers;
@@ -464,8 +466,9 @@ static bool ask_moment(struct states_cursor *cursor, const struct asked *asked, 
 		    state_at(state, &moment, 1, cursor->queries, cursor->query ? 1 : 0, false,
 			     &answers, err);
 	for (size_t i = 0; good && i < answers.count; i++)
-		add_row(cursor, &(struct state_row){answers.items[i].path, answers.items[i].since,
-						    moment.t, answers.items[i].value});
+		add_state_row(cursor,
+			      &(struct state_row){answers.items[i].path, answers.items[i].since,
+						  moment.t, answers.items[i].value});
 	if (good)
 		answers_release(&answers);
 	return good;
@@ -492,7 +495,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *letters, in
 {
 	struct states_cursor *cursor = (struct states_cursor *)base;
 	struct states_table *states = (struct states_table *)base->pVtab;
-	struct asked asked = {0};
+	struct states_arguments asked = {0};
 	sqlite3_value *told = NULL;
 	struct error err;
 

@@ -28,7 +28,7 @@ static const char *const paths[ATTRIBUTES] = {"thread[*]/name", "thread[*]/proce
 					      "thread[*]/parent", "thread[*]/exec",
 					      "thread[*]/state"};
 
-struct telling { /* of one attribute */
+struct thread_telling { /* of one attribute */
 	struct value tid;
 	nstime begin, end;
 	unsigned of;
@@ -38,13 +38,13 @@ struct telling { /* of one attribute */
 
 struct tellings {
 	struct arena *arena;
-	struct telling *items;
+	struct thread_telling *items;
 	size_t count, capacity;
 };
 
 struct threads {
 	struct arena *arena;
-	struct cell *cells;
+	struct row_cell *cells;
 	size_t ncells;
 };
 
@@ -68,9 +68,9 @@ static unsigned attribute_of(const char *path)
 }
 
 /* States of a thread come in order of time: those that touch and are alike are one part. */
-static bool joins(struct tellings *parts, const struct telling *part)
+static bool joins(struct tellings *parts, const struct thread_telling *part)
 {
-	struct telling *last = parts->count ? &parts->items[parts->count - 1] : NULL;
+	struct thread_telling *last = parts->count ? &parts->items[parts->count - 1] : NULL;
 
 	if (!last || part->of != OF_STATE || last->of != OF_STATE ||
 	    !value_equal(&last->tid, &part->tid) || last->dead != part->dead ||
@@ -80,10 +80,10 @@ static bool joins(struct tellings *parts, const struct telling *part)
 	return true;
 }
 
-static bool take(void *arg, const struct interval *interval)
+static bool take_interval(void *arg, const struct interval *interval)
 {
 	struct tellings *parts = arg;
-	struct telling part = {.begin = interval->begin, .end = interval->end};
+	struct thread_telling part = {.begin = interval->begin, .end = interval->end};
 
 	if (!comm_thread_of(interval->path, &part.tid))
 		return true;
@@ -99,7 +99,7 @@ static bool take(void *arg, const struct interval *interval)
 
 static int by_thread(const void *a, const void *b)
 {
-	const struct telling *x = a, *y = b;
+	const struct thread_telling *x = a, *y = b;
 	int order = value_compare(&x->tid, &y->tid);
 
 	if (order || x->begin != y->begin)
@@ -119,7 +119,7 @@ static bool read_parts(struct sql_host *host, struct tellings *parts, struct err
 	good = good && stretches_begin(&todo, state, NSTIME_MIN, NSTIME_MAX,
 				       (const struct query *const *)queries, ATTRIBUTES, err);
 	while (good && stretches_more(&todo))
-		good = stretches_next(&todo, take, parts, err);
+		good = stretches_next(&todo, take_interval, parts, err);
 	stretches_end(&todo);
 	for (unsigned i = 0; i < ATTRIBUTES; i++)
 		query_free(queries[i]);
@@ -131,13 +131,13 @@ static bool read_parts(struct sql_host *host, struct tellings *parts, struct err
 struct life {
 	nstime begin, end; /* end: as far as it is known so far */
 	bool dead;         /* and that is its end */
-	const struct telling *last[ATTRIBUTES];
+	const struct thread_telling *last[ATTRIBUTES];
 };
 
-static void put_value(struct cell *cell, const struct value *value)
+static void put_value(struct row_cell *cell, const struct value *value)
 {
 	if (value->kind == VALUE_STRING)
-		*cell = (struct cell){CELL_TEXT, value->len, {.text = value->text}};
+		*cell = (struct row_cell){CELL_TEXT, value->len, {.text = value->text}};
 	else if (value->kind == VALUE_INT)
 		cell_integer(cell, (int64_t)value->u);
 }
@@ -148,7 +148,7 @@ static void put_life(struct row_list *list, const struct value *tid, const struc
 				      [OF_PROCESS] = ROW_PID,
 				      [OF_PARENT] = ROW_PARENT,
 				      [OF_EXEC] = ROW_EXEC};
-	struct cell *row = row_list_add(list);
+	struct row_cell *row = row_list_add(list);
 
 	cell_integer(&row[ROW_TID], (int64_t)tid->u);
 	if (life->begin != NSTIME_MIN)
@@ -164,14 +164,15 @@ static void put_life(struct row_list *list, const struct value *tid, const struc
  * Where the next life begins among parts [from, count) of one thread, which rise: behind a time of
  * which nothing is told, or when it is alive again after it was dead. Fills the life before that.
  */
-static size_t read_life(const struct telling *parts, size_t from, size_t count, struct life *life)
+static size_t read_life(const struct thread_telling *parts, size_t from, size_t count,
+			struct life *life)
 {
 	nstime until = parts[from].begin; /* something is known up to here */
 	size_t i;
 
 	*life = (struct life){.begin = parts[from].begin};
 	for (i = from; i < count; i++) {
-		const struct telling *part = &parts[i];
+		const struct thread_telling *part = &parts[i];
 		bool again = life->dead && part->of == OF_STATE && !part->dead;
 		if (part->begin > until || again)
 			break;
@@ -188,7 +189,7 @@ static size_t read_life(const struct telling *parts, size_t from, size_t count, 
 }
 
 /* What a thread was called when its id was used again is not told again by what goes on. */
-static void put_thread(struct row_list *list, const struct telling *parts, size_t count)
+static void put_thread(struct row_list *list, const struct thread_telling *parts, size_t count)
 {
 	struct life life, before = {0};
 
@@ -233,7 +234,7 @@ static bool fill(struct sql_host *host, struct row_list *list, struct error *err
 	}
 	for (size_t i = 0; i < host->threads->ncells; i += list->ncolumns)
 		memcpy(row_list_add(list), host->threads->cells + i,
-		       list->ncolumns * sizeof(struct cell));
+		       list->ncolumns * sizeof(struct row_cell));
 	return true;
 }
 

@@ -14,7 +14,7 @@ struct order moment_order(const struct moment *moment)
 	return moment->before ? order_before(moment->t) : order_after(moment->t);
 }
 
-struct asking {
+struct answering {
 	struct state *state;
 	struct backward *pass;
 	const struct moment *moment;
@@ -30,7 +30,7 @@ struct asking {
 /* The fact at the moment, filled by what comes later. */
 static bool get_asked(void *arg, uint32_t attr, struct fact *out)
 {
-	struct asking *asking = arg;
+	struct answering *asking = arg;
 	struct order key = moment_order(asking->moment);
 	struct question *question = backward_ask(asking->pass, attr, &key);
 
@@ -47,7 +47,7 @@ static bool get_asked(void *arg, uint32_t attr, struct fact *out)
 }
 
 /* Is the attribute, unknown by its last write, named by an older one? */
-static bool named_below(struct asking *asking, uint32_t attr, struct fact fact, bool *named)
+static bool named_below(struct answering *asking, uint32_t attr, struct fact fact, bool *named)
 {
 	bool bottom = false;
 
@@ -65,7 +65,7 @@ static bool named_below(struct asking *asking, uint32_t attr, struct fact fact, 
 	return true;
 }
 
-struct job {
+struct moments_question {
 	const struct moment *moments;
 	size_t nmoments;
 	struct wanted *wanted;
@@ -74,8 +74,8 @@ struct job {
 	struct records *out;
 };
 
-static void collect_one(struct asking *asking, const struct job *job, uint32_t moment,
-			uint32_t attr)
+static void collect_one(struct answering *asking, const struct moments_question *job,
+			uint32_t moment, uint32_t attr)
 {
 	struct fact fact;
 
@@ -89,7 +89,7 @@ static void collect_one(struct asking *asking, const struct job *job, uint32_t m
  * A list shows a stored attribute that a write named and that is not none; a computed one that has
  * a value where its source was named and has one.
  */
-static bool is_listed(struct asking *asking, const struct listed *listed, struct fact *fact)
+static bool is_listed(struct answering *asking, const struct listed *listed, struct fact *fact)
 {
 	bool named = false;
 
@@ -102,8 +102,8 @@ static bool is_listed(struct asking *asking, const struct listed *listed, struct
 	       value_exists(&fact->value);
 }
 
-static void collect_listed(struct asking *asking, const struct job *job, uint32_t moment,
-			   const struct listed *listed)
+static void collect_listed(struct answering *asking, const struct moments_question *job,
+			   uint32_t moment, const struct listed *listed)
 {
 	struct fact fact;
 
@@ -114,7 +114,7 @@ static void collect_listed(struct asking *asking, const struct job *job, uint32_
 }
 
 /* What the list has at one moment, at those where it does not. */
-static void collect_missing(struct asking *asking, const struct job *job)
+static void collect_missing(struct answering *asking, const struct moments_question *job)
 {
 	size_t count;
 	struct record_place *missing = records_missing(job->out, job->nmoments, &count);
@@ -126,9 +126,9 @@ static void collect_missing(struct asking *asking, const struct job *job)
 	mem_free(missing);
 }
 
-static void collect(struct asking *asking, const void *what)
+static void collect(struct answering *asking, const void *what)
 {
-	const struct job *job = what;
+	const struct moments_question *job = what;
 
 	job->out->count = 0;
 	for (uint32_t m = 0; m < job->nmoments; m++) {
@@ -149,7 +149,7 @@ struct places {
 	struct fact *facts;
 };
 
-static void collect_places(struct asking *asking, const void *what)
+static void collect_places(struct answering *asking, const void *what)
 {
 	const struct places *places = what;
 
@@ -205,10 +205,10 @@ struct backward *pass_over(struct state *state, const struct closure *closure, n
 }
 
 /* Collects all that can be; asking->asked tells whether a pass is needed for the rest. */
-typedef void collect_known(struct asking *asking, const void *what);
+typedef void collect_known(struct answering *asking, const void *what);
 
 /* At `t` and later. */
-static void asking_begin(struct asking *asking, const struct closure *closure, nstime t)
+static void asking_begin(struct answering *asking, const struct closure *closure, nstime t)
 {
 	asking->closure = closure;
 	asking->begin = t;
@@ -216,7 +216,7 @@ static void asking_begin(struct asking *asking, const struct closure *closure, n
 	asking->backfill = backfill_new(asking->state, closure, t);
 }
 
-static void asking_end(struct asking *asking)
+static void asking_end(struct answering *asking)
 {
 	asking->state->visits = backward_visits(asking->pass);
 	backfill_free(asking->backfill);
@@ -224,7 +224,7 @@ static void asking_end(struct asking *asking)
 }
 
 /* Until all is collected; the texts of facts are the pass's. */
-static enum outcome ask(struct asking *asking, collect_known *collect_all, const void *what)
+static enum outcome ask_all(struct answering *asking, collect_known *collect_all, const void *what)
 {
 	enum outcome outcome = OUTCOME_DONE;
 
@@ -249,15 +249,15 @@ enum outcome ask_at(struct state *state, const struct closure *closure,
 		    const struct listed *listed, size_t nlisted, struct records *out,
 		    struct error *err)
 {
-	struct job job = {moments, nmoments, wanted, listed, nlisted, out};
-	struct asking asking = {.state = state, .err = err};
+	struct moments_question job = {moments, nmoments, wanted, listed, nlisted, out};
+	struct answering asking = {.state = state, .err = err};
 	nstime t = NSTIME_MAX;
 
 	state->evaluation = "backward";
 	for (size_t i = 0; i < nmoments; i++)
 		t = earlier(t, &moments[i]);
 	asking_begin(&asking, closure, t);
-	enum outcome outcome = ask(&asking, collect, &job);
+	enum outcome outcome = ask_all(&asking, collect, &job);
 	if (outcome == OUTCOME_ERROR && wanted->some && err->kind == ERR_INTERRUPTED) {
 		collect(&asking, &job);
 		outcome = OUTCOME_DONE;
@@ -270,37 +270,37 @@ enum outcome ask_places(struct state *state, const struct closure *closure,
 			const struct state_place *places, size_t count, bool fills,
 			struct fact *facts, struct error *err)
 {
-	struct asking asking = {.state = state, .err = err, .unfilled = !fills};
+	struct answering asking = {.state = state, .err = err, .unfilled = !fills};
 	const struct places all = {places, count, facts};
 	nstime t = NSTIME_MAX;
 
 	for (size_t i = 0; i < count; i++)
 		t = earlier(t, &places[i].moment);
 	asking_begin(&asking, closure, t);
-	enum outcome outcome = ask(&asking, collect_places, &all);
+	enum outcome outcome = ask_all(&asking, collect_places, &all);
 	asking_end(&asking);
 	return outcome;
 }
 
-struct asking *ask_series(struct state *state, const struct closure *closure, nstime t)
+struct answering *ask_series(struct state *state, const struct closure *closure, nstime t)
 {
-	struct asking *asking = mem_new(sizeof *asking);
+	struct answering *asking = mem_new(sizeof *asking);
 
 	asking->state = state;
 	asking_begin(asking, closure, t);
 	return asking;
 }
 
-enum outcome ask_next(struct asking *asking, const struct state_place *places, size_t count,
+enum outcome ask_next(struct answering *asking, const struct state_place *places, size_t count,
 		      struct fact *facts, struct error *err)
 {
 	asking->err = err;
 	backfill_free(asking->backfill); /* it knows moments by their places in memory */
 	asking->backfill = backfill_new(asking->state, asking->closure, asking->begin);
-	return ask(asking, collect_places, &(struct places){places, count, facts});
+	return ask_all(asking, collect_places, &(struct places){places, count, facts});
 }
 
-void ask_series_free(struct asking *asking)
+void ask_series_free(struct answering *asking)
 {
 	asking_end(asking);
 	mem_free(asking);

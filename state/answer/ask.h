@@ -22,11 +22,11 @@ MUST_CHECK enum outcome ask_places(struct state *state, const struct closure *cl
  * ask_places() several times, each time at earlier moments, none before t: what was read for one is
  * not read again for the next.
  */
-struct asking;
-struct asking *ask_series(struct state *state, const struct closure *closure, nstime t);
-MUST_CHECK enum outcome ask_next(struct asking *asking, const struct state_place *places,
+struct answering;
+struct answering *ask_series(struct state *state, const struct closure *closure, nstime t);
+MUST_CHECK enum outcome ask_next(struct answering *asking, const struct state_place *places,
 				 size_t count, struct fact *facts, struct error *err);
-void ask_series_free(struct asking *asking);
+void ask_series_free(struct answering *asking);
 struct order moment_order(const struct moment *moment);
 /* A pass for questions at t and later. */
 struct backward *pass_over(struct state *state, const struct closure *closure, nstime t);

@@ -9,7 +9,7 @@
 #include "state/answer/ask.h"
 #include "state/answer/forward_scan.h"
 
-struct look {
+struct backfill_look {
 	uint32_t attr;
 	uint32_t older; /* of the same attribute, 1 + number */
 	const struct moment *moment;
@@ -20,7 +20,7 @@ struct look {
 struct backfill {
 	struct forward_scan scan;
 	struct forward_scan_reader reader;
-	struct look *looks;
+	struct backfill_look *looks;
 	size_t nlooks, looks_capacity;
 	struct number_map places;    /* attribute → 1 + number of its newest look */
 	const struct moment *moment; /* in hand, */
@@ -29,7 +29,8 @@ struct backfill {
 };
 
 /* The look of the attribute at the moment in hand; NULL when there is none. */
-static struct look *find(const struct backfill *filler, uint32_t attr, const struct moment *moment)
+static struct backfill_look *find_look(const struct backfill *filler, uint32_t attr,
+				       const struct moment *moment)
 {
 	uint32_t i = number_map_get(&filler->places, attr);
 
@@ -41,12 +42,13 @@ static struct look *find(const struct backfill *filler, uint32_t attr, const str
 static bool is_waiting(void *arg, uint32_t attr)
 {
 	const struct backfill *filler = arg;
-	const struct look *look = find(filler, attr, filler->moment);
+	const struct backfill_look *look = find_look(filler, attr, filler->moment);
 
 	return look && !look->done;
 }
 
-static bool fill(struct backfill *filler, struct look *look, const struct scan_write *was)
+static bool fill_before(struct backfill *filler, struct backfill_look *look,
+			const struct scan_write *was)
 {
 	struct forward_scan *scan = &filler->scan;
 	nstime begin;
@@ -92,14 +94,14 @@ static enum step see_item(void *arg, struct scan_write *writes, size_t count)
 
 	for (size_t i = 0; i < count; i++) {
 		const struct scan_write *write = &writes[i];
-		struct look *look = find(filler, write->attr, filler->moment);
+		struct backfill_look *look = find_look(filler, write->attr, filler->moment);
 
 		if (look->done || (write->was && write->value.kind == VALUE_UNKNOWN && !write->beyond))
 			continue;
 		look->fact.beyond = write->beyond;
 		look->done = true;
 		filler->nwaiting--;
-		if (write->was && !write->beyond && !fill(filler, look, write))
+		if (write->was && !write->beyond && !fill_before(filler, look, write))
 			return STEP_ERROR;
 	}
 	if (!filler->nwaiting || (filler->scan.item.kind == ITEM_LOSS && !may_fill(filler)))
@@ -144,7 +146,7 @@ static enum outcome look_from(struct backfill *filler)
 		outcome = forward_scan_run(&filler->scan, moment_order(filler->moment),
 					   horizon_end(horizon));
 	for (size_t i = filler->first; i < filler->nlooks; i++) {
-		struct look *look = &filler->looks[i];
+		struct backfill_look *look = &filler->looks[i];
 
 		if (look->done || look->moment != filler->moment)
 			continue;
@@ -158,7 +160,7 @@ bool backfill_answer(struct backfill *filler, uint32_t attr, const struct moment
 		     struct fact *fact)
 {
 	const struct state *state = filler->scan.state;
-	struct look *look = find(filler, attr, moment);
+	struct backfill_look *look = find_look(filler, attr, moment);
 
 	if (!catalog_was(state->catalog, attr_shape(state->attrs, attr)))
 		return true;
@@ -168,10 +170,10 @@ bool backfill_answer(struct backfill *filler, uint32_t attr, const struct moment
 		return look->done;
 	}
 	*mem_push(filler->looks, filler->nlooks, filler->looks_capacity) =
-		(struct look){.attr = attr,
-			      .older = number_map_get(&filler->places, attr),
-			      .moment = moment,
-			      .fact = *fact};
+		(struct backfill_look){.attr = attr,
+				       .older = number_map_get(&filler->places, attr),
+				       .moment = moment,
+				       .fact = *fact};
 	number_map_set(&filler->places, attr, (uint32_t)filler->nlooks);
 	return false;
 }

@@ -18,7 +18,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-struct place { /* a moment, and where it was asked */
+struct moment_place { /* a moment, and where it was asked */
 	struct moment moment;
 	uint32_t asked;
 };
@@ -30,7 +30,7 @@ struct forward {
 	struct replay *replay;
 	const struct cells *cells; /* the state at place `taken`; NULL: that of the run */
 	struct buf *states;        /* by place, written down; NULL: they are not needed */
-	struct place *places;      /* rising */
+	struct moment_place *places; /* rising */
 	size_t nplaces, taken;
 	struct fill *fills; /* that reach over places */
 	size_t nfills, fills_capacity;
@@ -42,8 +42,8 @@ struct forward {
 
 static int by_place(const void *a, const void *b)
 {
-	return moment_compare(&((const struct place *)a)->moment,
-			      &((const struct place *)b)->moment);
+	return moment_compare(&((const struct moment_place *)a)->moment,
+			      &((const struct moment_place *)b)->moment);
 }
 
 static bool lies_before(const struct moment *moment, nstime next)
@@ -52,7 +52,7 @@ static bool lies_before(const struct moment *moment, nstime next)
 }
 
 /* Does it say what the attribute was at the place? */
-static bool reaches(const struct fill *fill, const struct place *place)
+static bool reaches(const struct fill *fill, const struct moment_place *place)
 {
 	return lies_before(&place->moment, fill->at) &&
 	       fill->cell.since <= moment_time(&place->moment);
@@ -87,7 +87,7 @@ static bool get_now(void *arg, uint32_t attr, struct fact *out)
 	return true;
 }
 
-static struct fact take(struct forward *forward, uint32_t attr)
+static struct fact take_fact(struct forward *forward, uint32_t attr)
 {
 	struct fact fact;
 
@@ -105,7 +105,7 @@ static void record(struct forward *forward, uint32_t attr, const struct fact *fa
 static void list_view(void *arg, uint32_t attr, const uint32_t *sources, uint32_t count)
 {
 	struct forward *forward = arg;
-	struct fact fact = take(forward, attr);
+	struct fact fact = take_fact(forward, attr);
 
 	(void)sources;
 	(void)count;
@@ -146,7 +146,7 @@ static void list_now(struct forward *forward)
 {
 	struct state *state = forward->state;
 	struct cells *cells = replay_cells(forward->replay);
-	const struct named named = {next_listed, list_view, forward};
+	const struct named_attrs named = {next_listed, list_view, forward};
 	struct cell cell;
 	struct fact fact;
 
@@ -173,7 +173,7 @@ static void take_place(struct forward *forward)
 		cells_write(replay_cells(forward->replay), &forward->states[forward->taken]);
 	}
 	for (size_t i = 0; i < attrs.count; i++) {
-		struct fact fact = take(forward, attrs.items[i]);
+		struct fact fact = take_fact(forward, attrs.items[i]);
 		record(forward, attrs.items[i], &fact);
 	}
 	if (wanted->lists)
@@ -262,7 +262,7 @@ static void at_change(void *arg, const struct change *change)
 		add_fill(forward, change->time, change->attr, change->after);
 }
 
-static bool run(struct forward *forward, struct error *err)
+static bool run_forward(struct forward *forward, struct error *err)
 {
 	struct state *state = forward->state;
 	struct replay_options options = {.event_source = state->event_source,
@@ -343,7 +343,7 @@ static bool run_again(struct forward *forward, struct error *err)
 {
 	forward->second = true;
 	forward->out->count = 0;
-	return run(forward, err);
+	return run_forward(forward, err);
 }
 
 /* Answers all places of it. */
@@ -354,7 +354,7 @@ static bool answer(struct forward *forward, struct error *err)
 	forward->unknown_view = mem_new_array(forward->nplaces, sizeof *forward->unknown_view);
 	if (forward->wanted->lists && forward->wanted->all_moments)
 		forward->states = mem_new_array(forward->nplaces, sizeof *forward->states);
-	ok = run(forward, err);
+	ok = run_forward(forward, err);
 	if (ok && views_need_fills(forward))
 		ok = run_again(forward, err);
 	if (ok)
@@ -382,7 +382,7 @@ static void answer_missing(struct forward *forward, const struct record_place *m
 			struct fact fact;
 			if (missing[i].moment != forward->places[p].asked)
 				continue;
-			fact = take(forward, missing[i].attr);
+			fact = take_fact(forward, missing[i].attr);
 			record(forward, missing[i].attr, &fact);
 		}
 	}
@@ -390,7 +390,8 @@ static void answer_missing(struct forward *forward, const struct record_place *m
 }
 
 /* Is it quicker to begin at a checkpoint than to go on from the place before? */
-static bool begins_apart(struct state *state, const struct place *before, const struct place *place)
+static bool begins_apart(struct state *state, const struct moment_place *before,
+			 const struct moment_place *place)
 {
 	nstime found;
 
@@ -409,7 +410,7 @@ static void forward_release(struct forward *forward)
 }
 
 /* Moments in one run, or in several; all have what a list has at one of them. */
-static bool answer_all(struct state *state, struct place *places, size_t nplaces,
+static bool answer_all(struct state *state, struct moment_place *places, size_t nplaces,
 		       struct wanted *wanted, struct records *out, struct error *err)
 {
 	struct forward *runs = mem_new_array(nplaces, sizeof *runs);
@@ -450,11 +451,11 @@ bool forward_at(struct state *state, const struct moment *moments, size_t nmomen
 {
 	struct forward forward = {
 		.state = state, .wanted = wanted, .out = out, .nplaces = nmoments};
-	struct place *places = mem_new_array(nmoments, sizeof *places);
+	struct moment_place *places = mem_new_array(nmoments, sizeof *places);
 	bool ok;
 
 	for (size_t i = 0; i < nmoments; i++)
-		places[i] = (struct place){moments[i], (uint32_t)i};
+		places[i] = (struct moment_place){moments[i], (uint32_t)i};
 	qsort(places, nmoments, sizeof *places, by_place);
 	forward.places = places;
 	if (wanted->lists && wanted->all_moments) {

@@ -49,7 +49,7 @@ static enum eval read_section(void *arg, uint32_t section, struct value *out, bo
 	return eval;
 }
 
-static const struct fields *decode(void *arg, const struct event *event)
+static const struct fields *scan_fields(void *arg, const struct event *event)
 {
 	struct forward_scan *scan = arg;
 
@@ -72,7 +72,7 @@ void forward_scan_begin(struct forward_scan *scan, struct state *state,
 				      .reader = reader,
 				      .edge = NSTIME_MIN};
 	scan->env = (struct env){.program = state->program,
-				 .decode = decode,
+				 .decode = scan_fields,
 				 .read = read_value,
 				 .section = read_section,
 				 .arg = scan,
@@ -293,7 +293,7 @@ static void look_at_item(struct forward_scan *scan)
 	while (closure_plan(scan->closure, &scan->item, nplans))
 		nplans++;
 	while (nplans-- > 0) {
-		const struct plan *plan = closure_plan(scan->closure, &scan->item, nplans);
+		const struct class_steps *plan = closure_plan(scan->closure, &scan->item, nplans);
 
 		for (uint32_t i = plan->nevent; i-- > 0;) {
 			const struct step_of *step = &plan->steps[i];

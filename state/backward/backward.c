@@ -55,7 +55,7 @@ static enum eval read_section(void *arg, uint32_t section, struct value *out, bo
 }
 
 /* Only asked for where the pass stands: what is kept has its fields. */
-static const struct fields *decode(void *arg, const struct event *event)
+static const struct fields *pass_fields(void *arg, const struct event *event)
 {
 	struct backward *pass = arg;
 
@@ -78,7 +78,7 @@ struct backward *backward_new(const struct backward_options *options)
 	pass->arena = arena_new();
 	pass->env = (struct env){
 		.program = pass->program,
-		.decode = decode,
+		.decode = pass_fields,
 		.read = read_value,
 		.section = read_section,
 		.arg = pass,
@@ -159,7 +159,7 @@ static void event_lines_done(struct backward *pass)
 	resolve_all(pass);
 }
 
-static void look_at_lines(struct backward *pass, const struct plan *plan)
+static void look_at_lines(struct backward *pass, const struct class_steps *plan)
 {
 	pass->merging = false;
 	pass->plan = plan;
@@ -180,7 +180,7 @@ static void look_at_lines(struct backward *pass, const struct plan *plan)
 
 static void look_at_item(struct backward *pass)
 {
-	const struct plan *plan;
+	const struct class_steps *plan;
 
 	pass->standing = true;
 	pass->fields = NULL;

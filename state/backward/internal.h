@@ -48,7 +48,7 @@ struct question_list {
 	size_t count, capacity;
 };
 
-struct asked { /* questions of an attribute, by falling key */
+struct asked_questions { /* questions of an attribute, by falling key */
 	struct question_list all;
 	struct question_list begun; /* without those that are LATER or MERGED */
 };
@@ -83,7 +83,7 @@ struct pending_write {
 	struct writer writer;
 };
 
-struct work { /* things to look at again */
+struct waiters { /* things to look at again */
 	struct waiter *items;
 	size_t count, capacity;
 };
@@ -101,7 +101,7 @@ struct backward {
 	const struct cells *base; /* once it was needed */
 
 	struct number_map asked_of; /* attribute → 1 + its place in `asked` */
-	struct asked *asked;
+	struct asked_questions *asked;
 	size_t nasked, asked_capacity;
 	struct question_list live;   /* OPEN and CLOSED */
 	struct question_list later;  /* LATER and below `reached`: a heap, greatest key first */
@@ -120,7 +120,7 @@ struct backward {
 	uint32_t *pending_per_bit; /* those that write attributes of the bit's shape alone */
 	uint32_t npending_wide;    /* those that bury what is below */
 	uint32_t round; /* from 1 */
-	struct work work;
+	struct waiters work;
 	struct pending_write **of_line;     /* by statement: those that prune, the last added first */
 	struct pending_write **new_pending; /* of the event where the pass stands */
 	size_t nnew_pending, new_pending_capacity;
@@ -138,7 +138,7 @@ struct backward {
 	struct order stood;   /* where the last round ended */
 	nstime floor;         /* the horizon's, of this round */
 	bool spent;           /* all that the horizon has was read for all that was asked */
-	const struct plan *plan; /* of the item, that is looked at */
+	const struct class_steps *plan; /* of the item, that is looked at */
 	uint32_t merge_slot;  /* questions of the item below this one are not merged */
 	bool wider;           /* a question came up whose events do not pass the event filter */
 	uint32_t widened;     /* how often that was so */

@@ -215,7 +215,7 @@ static void ask_value(struct backward *pass, const struct line *line)
 	pass->asks = false;
 }
 
-static void ask(struct backward *pass, const struct line *line, const struct verdict *verdict)
+static void ask_reads(struct backward *pass, const struct line *line, const struct verdict *verdict)
 {
 	enum failure why;
 
@@ -365,7 +365,7 @@ void pending_look(struct backward *pass, const struct step_of *step)
 	if (!pending_insert(pass, pending))
 		return;
 	capture(pass, pending);
-	ask(pass, step->line, &verdict);
+	ask_reads(pass, step->line, &verdict);
 	if (certain)
 		pending_keys(pass, pending);
 	*mem_push(pass->new_pending, pass->nnew_pending, pass->new_pending_capacity) = pending;
@@ -399,7 +399,7 @@ void pending_again(struct backward *pass, struct pending_write *pending)
 	if (verdict.state != PENDING_DEAD)
 		remember_target(pass, pending);
 	if (verdict.state == PENDING_OPEN)
-		ask(pass, pending->step->line, &verdict);
+		ask_reads(pass, pending->step->line, &verdict);
 	else
 		decided(pass, pending, verdict.state);
 }

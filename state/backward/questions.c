@@ -29,7 +29,7 @@ static size_t at_or_above(const struct question_list *asked, const struct order 
 	return search_first(i, 0, count, order_compare(&asked->items[i]->key, key) >= 0);
 }
 
-static struct asked *asked_of(struct backward *pass, uint32_t attr)
+static struct asked_questions *asked_of(struct backward *pass, uint32_t attr)
 {
 	uint32_t place = number_map_get(&pass->asked_of, attr);
 
@@ -38,7 +38,7 @@ static struct asked *asked_of(struct backward *pass, uint32_t attr)
 
 struct upward questions_from(struct backward *pass, uint32_t attr, const struct order *key)
 {
-	const struct asked *asked = asked_of(pass, attr);
+	const struct asked_questions *asked = asked_of(pass, attr);
 
 	if (!asked)
 		return (struct upward){NULL, 0};
@@ -57,7 +57,8 @@ static void insert(struct question_list *list, struct question *question)
 static void add_asked(struct backward *pass, struct question *question)
 {
 	if (!asked_of(pass, question->attr)) {
-		*mem_push(pass->asked, pass->nasked, pass->asked_capacity) = (struct asked){0};
+		*mem_push(pass->asked, pass->nasked, pass->asked_capacity) =
+			(struct asked_questions){0};
 		number_map_set(&pass->asked_of, question->attr, (uint32_t)pass->nasked);
 	}
 	insert(&asked_of(pass, question->attr)->all, question);
@@ -146,7 +147,7 @@ struct order base_order(const struct backward *pass)
 
 static void work_add(struct backward *pass, struct waiter who)
 {
-	struct work *work = &pass->work;
+	struct waiters *work = &pass->work;
 	bool *queued = who.question ? &who.question->queued : &who.pending->queued;
 
 	if (*queued)
@@ -398,7 +399,7 @@ static struct question *question_new(struct backward *pass, uint32_t attr, uint3
 struct question *question_ask(struct backward *pass, uint32_t attr, const struct order *key)
 {
 	uint32_t bit = closure_bit(pass->closure, attr_shape(pass->attrs, attr));
-	const struct asked *asked = asked_of(pass, attr);
+	const struct asked_questions *asked = asked_of(pass, attr);
 	size_t count = asked ? at_or_above(&asked->all, key) : 0;
 	struct upward walk = questions_from(pass, attr, key);
 	struct question *q = count ? asked->all.items[count - 1] : NULL;

@@ -33,7 +33,7 @@ static void bottom(struct backward *pass, const struct question *question, struc
 	fact->writer = cell.writer;
 }
 
-static void fill(struct backward *pass, const struct pending_write *was, struct fact *fact)
+static void fill_fact(struct backward *pass, const struct pending_write *was, struct fact *fact)
 {
 	if (fact->value.kind != VALUE_UNKNOWN || was->value.kind == VALUE_UNKNOWN)
 		return;
@@ -60,7 +60,7 @@ static bool below(struct backward *pass, struct question *question, struct fact 
 	}
 	*fact = *found;
 	fact->low = low;
-	fill(pass, was, fact);
+	fill_fact(pass, was, fact);
 	return true;
 }
 
@@ -103,7 +103,7 @@ static void resolve(struct backward *pass, struct question *question)
 	if (!of_best(pass, question, &fact))
 		return;
 	if (question->was && fact.value.kind == VALUE_UNKNOWN) {
-		fill(pass, question->was, &fact);
+		fill_fact(pass, question->was, &fact);
 		fact.low = question->was->key;
 	}
 	question->fact = fact;

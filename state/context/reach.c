@@ -24,7 +24,7 @@ uint64_t reach_packets(const struct state *state, uint64_t packets)
 }
 
 bool reach_begin(struct state *state, nstime begin, nstime end, uint64_t packets,
-		 struct reach *reach, struct error *err)
+		 struct state_reach *reach, struct error *err)
 {
 	char texts[4][TIME_TEXT_MAX];
 
@@ -48,7 +48,7 @@ bool reach_begin(struct state *state, nstime begin, nstime end, uint64_t packets
 	return true;
 }
 
-void reach_end(struct state *state, struct reach *reach)
+void reach_end(struct state *state, struct state_reach *reach)
 {
 	state->limits = reach->limits;
 	state->horizon = NULL;

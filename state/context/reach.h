@@ -4,7 +4,7 @@
 
 #include "state/context/context.h"
 
-struct reach {
+struct state_reach {
 	struct horizon horizon;
 	struct backward_limits limits; /* that the state had before */
 };
@@ -17,7 +17,7 @@ uint64_t reach_packets(const struct state *state, uint64_t packets);
  * behind it. False: *err, and nothing is to be ended.
  */
 MUST_CHECK bool reach_begin(struct state *state, nstime begin, nstime end, uint64_t packets,
-			    struct reach *reach, struct error *err);
-void reach_end(struct state *state, struct reach *reach);
+			    struct state_reach *reach, struct error *err);
+void reach_end(struct state *state, struct state_reach *reach);
 
 #endif

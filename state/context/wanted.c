@@ -103,7 +103,7 @@ bool wanted_lists_view(const struct state *state, const struct wanted *wanted,
 
 /* ---- lists that can be told without reading ---- */
 
-struct list {
+struct wanted_list {
 	struct state *state;
 	struct wanted wanted; /* the attributes found so far */
 	struct cpus cpus;
@@ -120,10 +120,11 @@ static bool is_cpu_key(const struct atom *atom)
 	       atom->expr->index == SECTION_CPU;
 }
 
-static void expand_cpus(struct list *list, const struct path *path, uint32_t i, uint32_t attr);
+static void expand_cpus(struct wanted_list *list, const struct path *path, uint32_t i,
+			uint32_t attr);
 
 /* All attributes of the path: as keys what the query says, or every CPU in place of section/cpu. */
-static void expand(struct list *list, const struct path *path, uint32_t i, uint32_t attr)
+static void expand(struct wanted_list *list, const struct path *path, uint32_t i, uint32_t attr)
 {
 	struct attrs *attrs = list->state->attrs;
 	const struct atom *atom = &path->atoms[i];
@@ -146,7 +147,8 @@ static void expand(struct list *list, const struct path *path, uint32_t i, uint3
 		list->known = list->some;
 }
 
-static void expand_cpus(struct list *list, const struct path *path, uint32_t i, uint32_t attr)
+static void expand_cpus(struct wanted_list *list, const struct path *path, uint32_t i,
+			uint32_t attr)
 {
 	for (size_t c = 0; c < list->cpus.count; c++) {
 		struct value key = value_u64((uint64_t)list->cpus.items[c]);
@@ -155,7 +157,7 @@ static void expand_cpus(struct list *list, const struct path *path, uint32_t i, 
 }
 
 /* Once for each query that lists attributes of the target's shape. */
-static void expand_target(struct list *list, const struct path *target)
+static void expand_target(struct wanted_list *list, const struct path *target)
 {
 	const struct wanted *wanted = &list->wanted;
 
@@ -172,7 +174,7 @@ static void expand_target(struct list *list, const struct path *target)
 	list->query = NULL;
 }
 
-static bool is_listed(const struct list *list, uint32_t shape)
+static bool is_listed(const struct wanted_list *list, uint32_t shape)
 {
 	return list->shape == ATTR_ABSENT ? wanted_lists_shape(list->state, &list->wanted, shape)
 					  : list->shape == shape;
@@ -181,7 +183,7 @@ static bool is_listed(const struct list *list, uint32_t shape)
 /* How deep a stack gets is not told by its lines. */
 static void expand_line(void *arg, const struct line *line)
 {
-	struct list *list = arg;
+	struct wanted_list *list = arg;
 	uint32_t shape = line->target.shape;
 	bool names = line->verb == VERB_SET || line->verb == VERB_WAS || line->verb == VERB_ADD;
 
@@ -194,14 +196,14 @@ static void expand_line(void *arg, const struct line *line)
 		expand_target(list, &line->target);
 }
 
-struct listing {
+struct listed_attrs {
 	struct listed *items;
 	size_t count, capacity;
 };
 
 /* Turns what was expanded into items of the listing; with a view, into what it computes. */
-static void take_expanded(struct list *list, struct wanted *wanted, const struct view *view,
-			  uint32_t atom, struct listing *out)
+static void take_expanded(struct wanted_list *list, struct wanted *wanted, const struct view *view,
+			  uint32_t atom, struct listed_attrs *out)
 {
 	struct attrs *attrs = list->state->attrs;
 
@@ -225,7 +227,7 @@ static void take_expanded(struct list *list, struct wanted *wanted, const struct
 	list->wanted.nattrs = list->wanted.capacity = list->wanted.nnamed = 0;
 }
 
-static void expand_views(struct list *list, struct wanted *wanted, struct listing *out)
+static void expand_views(struct wanted_list *list, struct wanted *wanted, struct listed_attrs *out)
 {
 	struct state *state = list->state;
 	uint32_t atom;
@@ -247,8 +249,8 @@ static void expand_views(struct list *list, struct wanted *wanted, struct listin
 bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed **out,
 		      size_t *count, struct error *err)
 {
-	struct list list = {.state = state, .known = true, .shape = ATTR_ABSENT};
-	struct listing listing = {0};
+	struct wanted_list list = {.state = state, .known = true, .shape = ATTR_ABSENT};
+	struct listed_attrs listing = {0};
 	bool ok;
 
 	list.wanted.queries = wanted->queries;
@@ -288,7 +290,8 @@ bool wanted_is_source(struct state *state, const struct wanted *wanted, uint32_t
 bool wanted_enumerate_some(struct state *state, struct wanted *wanted, uint32_t **out,
 			   size_t *count, struct error *err)
 {
-	struct list list = {.state = state, .known = true, .some = true, .shape = ATTR_ABSENT};
+	struct wanted_list list = {
+		.state = state, .known = true, .some = true, .shape = ATTR_ABSENT};
 
 	list.wanted.queries = wanted->queries;
 	list.wanted.nqueries = wanted->nqueries;
@@ -317,7 +320,7 @@ bool wanted_enumerate_some(struct state *state, struct wanted *wanted, uint32_t 
 struct binding {
 	struct state *state;
 	struct wanted *wanted;
-	const struct named *named;
+	const struct named_attrs *named;
 	const struct view *view;
 	struct value values[ENV_VARIABLES]; /* by variable */
 	uint32_t sources[ENV_VARIABLES];
@@ -341,7 +344,7 @@ static void bind_found(struct binding *binding, uint32_t shape, uint32_t attr, u
 /* All bindings of variables that are not bound yet; bits say which are. */
 static void bind_views(struct binding *binding, uint32_t bound)
 {
-	const struct named *named = binding->named;
+	const struct named_attrs *named = binding->named;
 	const struct view *view = binding->view;
 	uint32_t variable = 0, shape, atom, attr;
 
@@ -363,7 +366,7 @@ static void bind_views(struct binding *binding, uint32_t bound)
 	}
 }
 
-void wanted_views(struct state *state, struct wanted *wanted, const struct named *named)
+void wanted_views(struct state *state, struct wanted *wanted, const struct named_attrs *named)
 {
 	struct binding binding = {.state = state, .wanted = wanted, .named = named};
 

@@ -71,13 +71,13 @@ bool wanted_is_source(struct state *state, const struct wanted *wanted, uint32_t
  * variables of each view are found, bound in all ways. Variables that are found in one attribute
  * are bound as that has them.
  */
-struct named {
+struct named_attrs {
 	/* The next one of the shape, from *at on, which is 0 at first. False: no more. */
 	bool (*next)(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr);
 	/* sources[v], by variable of its view: the attribute in which the variable was found */
 	void (*each)(void *arg, uint32_t attr, const uint32_t *sources, uint32_t count);
 	void *arg;
 };
-void wanted_views(struct state *state, struct wanted *wanted, const struct named *named);
+void wanted_views(struct state *state, struct wanted *wanted, const struct named_attrs *named);
 
 #endif

@@ -46,26 +46,26 @@ bool call_event_of(const struct event_class *class, struct call_event *out)
 }
 
 /* What a part of the trace describes, and what of that was met. */
-struct told {
+struct described_calls {
 	bool enters[CALL_KINDS], leaves[CALL_KINDS];
 	enum call_kind first, met; /* CALL_KINDS: none */
 	bool open;                 /* several are described, and the first was not met yet */
 };
 
-static bool has_kind(const struct told *told, size_t kind, bool exits)
+static bool has_kind(const struct described_calls *told, size_t kind, bool exits)
 {
 	return told->enters[kind] && (told->leaves[kind] || !exits);
 }
 
 /* What each part describes; how many of them are open, and the bits of the entries of these. */
-static size_t find_described(const struct trace *trace, bool exits, struct told *parts,
+static size_t find_described(const struct trace *trace, bool exits, struct described_calls *parts,
 			     uint64_t *entries)
 {
 	struct call_event event;
 	size_t open = 0;
 
 	for (size_t c = 0; c < trace->nclasses; c++) {
-		struct told *told = &parts[trace->classes[c]->part];
+		struct described_calls *told = &parts[trace->classes[c]->part];
 
 		if (call_event_of(trace->classes[c], &event))
 			(event.entry ? told->enters : told->leaves)[event.kind] = true;
@@ -84,7 +84,7 @@ static size_t find_described(const struct trace *trace, bool exits, struct told 
 		open += parts[i].open;
 	}
 	for (size_t c = 0; c < trace->nclasses; c++) {
-		const struct told *told = &parts[trace->classes[c]->part];
+		const struct described_calls *told = &parts[trace->classes[c]->part];
 
 		if (call_event_of(trace->classes[c], &event) && event.entry && told->open &&
 		    has_kind(told, event.kind, exits))
@@ -94,14 +94,15 @@ static size_t find_described(const struct trace *trace, bool exits, struct told 
 }
 
 /* Takes the entries of a run; how many parts do they decide? */
-static size_t take_run(const struct trace *trace, const struct run *run, struct told *parts)
+static size_t take_run(const struct trace *trace, const struct run *run,
+		       struct described_calls *parts)
 {
 	struct call_event event;
 	size_t decided = 0;
 
 	for (uint32_t i = run->first; i < run->first + run->count; i++) {
 		const struct event_class *class = trace->classes[run->batch->class_index[i]];
-		struct told *told = &parts[class->part];
+		struct described_calls *told = &parts[class->part];
 
 		if (!told->open || !call_event_of(class, &event))
 			continue;
@@ -114,7 +115,8 @@ static size_t take_run(const struct trace *trace, const struct run *run, struct 
 }
 
 static bool find_met(struct index *index, const struct events_options *range,
-		     const uint64_t *entries, size_t open, struct told *parts, struct error *err)
+		     const uint64_t *entries, size_t open, struct described_calls *parts,
+		     struct error *err)
 {
 	const struct events_options options = {.begin = range->begin,
 					       .end = range->end,
@@ -138,7 +140,7 @@ bool call_events_told(struct index *index, const struct events_options *range, b
 		      enum call_kind **out, struct error *err)
 {
 	const struct trace *trace = index_trace(index);
-	struct told *parts = mem_new_array(trace->nparts + 1, sizeof *parts);
+	struct described_calls *parts = mem_new_array(trace->nparts + 1, sizeof *parts);
 	uint64_t *entries = bitset_new(trace->nclasses);
 	size_t open = find_described(trace, exits, parts, entries);
 	bool ok = !open || find_met(index, range, entries, open, parts, err);

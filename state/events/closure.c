@@ -12,7 +12,7 @@
 
 #define NO_ENTRY UINT32_MAX
 
-struct entry { /* a class's program that has lines */
+struct closure_class { /* a class's program that has lines */
 	const struct class_program *class;
 	enum event_source_kind kind;
 	uint32_t base;        /* slot of its first section line */
@@ -22,7 +22,7 @@ struct entry { /* a class's program that has lines */
 struct catalog {
 	struct program *program;
 	const struct trace *trace;
-	struct entry *entries;
+	struct closure_class *entries;
 	size_t nentries, nlines;
 	size_t first_start, first_end; /* entries of @start and @end are last */
 	uint32_t *numbers;  /* of the entries: by place in program->classes, then in ->lost */
@@ -39,7 +39,7 @@ static uint32_t add_entry(struct catalog *catalog, const struct class_program *c
 	if (class->nsection == 0 && class->nevent == 0)
 		return NO_ENTRY;
 	catalog->entries[catalog->nentries] =
-		(struct entry){class, kind, (uint32_t)program * SLOT_PROGRAM, class_index};
+		(struct closure_class){class, kind, (uint32_t)program * SLOT_PROGRAM, class_index};
 	catalog->nlines += class->nsection + class->nevent;
 	return (uint32_t)catalog->nentries++;
 }
@@ -278,7 +278,7 @@ static void add_target(void *arg, const struct line *line)
 }
 
 /* Adds the reads of a line that writes one of the shapes. */
-static void add_line(struct closure *closure, const struct line *line)
+static void add_reads(struct closure *closure, const struct line *line)
 {
 	closure->cumulative = closure->cumulative || (line->flags & LINE_CUMULATIVE);
 	closure->cyclic = closure->cyclic || (line->flags & LINE_CYCLIC);
@@ -303,7 +303,7 @@ static void add_writers(struct closure *closure, struct targets *targets, uint32
 			struct target_line *at = &targets->lines[i - 1];
 			if (!at->line || !writes(closure, at->line, shape))
 				continue;
-			add_line(closure, at->line);
+			add_reads(closure, at->line);
 			at->line = NULL;
 		}
 }
@@ -329,7 +329,7 @@ bool step_writes(const struct step_of *step, uint32_t bit)
 }
 
 /* Bits come rising. */
-static void mark_written(struct closure *closure, struct plan *plan, const struct line *line,
+static void mark_written(struct closure *closure, struct class_steps *plan, const struct line *line,
 			 uint32_t bit)
 {
 	if (bit == ATTR_ABSENT || !writes(closure, line, closure->shapes[bit]))
@@ -339,7 +339,8 @@ static void mark_written(struct closure *closure, struct plan *plan, const struc
 }
 
 /* A deletion writes what is below its target, too; a stack has values below it. */
-static void mark_all_written(struct closure *closure, struct plan *plan, const struct line *line)
+static void mark_all_written(struct closure *closure, struct class_steps *plan,
+			     const struct line *line)
 {
 	uint32_t target = target_of(closure, line), bit = closure_bit(closure, target);
 	uint32_t value = ATTR_ABSENT;
@@ -357,7 +358,7 @@ static void mark_all_written(struct closure *closure, struct plan *plan, const s
 	mark_written(closure, plan, line, bit < value ? value : bit);
 }
 
-static void add_step(struct closure *closure, struct plan *plan, const struct line *line,
+static void add_step(struct closure *closure, struct class_steps *plan, const struct line *line,
 		     uint32_t slot, uint32_t read_slot)
 {
 	mark_all_written(closure, plan, line);
@@ -375,7 +376,7 @@ static void add_step(struct closure *closure, struct plan *plan, const struct li
 	plan->nsteps++;
 }
 
-static void add_event_steps(struct closure *closure, struct plan *plan,
+static void add_event_steps(struct closure *closure, struct class_steps *plan,
 			    const struct class_program *class, bool was, uint32_t slot)
 {
 	for (uint32_t i = class->nevent; i-- > 0;)
@@ -384,11 +385,12 @@ static void add_event_steps(struct closure *closure, struct plan *plan,
 				 plan->base + SLOT_READ);
 }
 
-static void make_plan(struct closure *closure, const struct entry *entry, struct plan *plan)
+static void make_plan(struct closure *closure, const struct closure_class *entry,
+		      struct class_steps *plan)
 {
 	const struct class_program *class = entry->class;
 
-	*plan = (struct plan){
+	*plan = (struct class_steps){
 		.base = entry->base,
 		.class_index = entry->class_index,
 		.steps = &closure->steps[closure->nsteps],
@@ -505,8 +507,8 @@ void closure_free(struct closure *closure)
 	mem_free(closure);
 }
 
-const struct plan *closure_plan(const struct closure *closure, const struct event_item *item,
-				size_t i)
+const struct class_steps *closure_plan(const struct closure *closure, const struct event_item *item,
+				       size_t i)
 {
 	const struct catalog *catalog = closure->catalog;
 	const struct program *program = catalog->program;

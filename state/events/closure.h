@@ -50,7 +50,7 @@ struct step_of { /* one line of a plan */
 	const uint32_t *writes; /* the shapes that it may write, by their bits; rising */
 };
 
-struct plan { /* the lines of one class that count, highest slot first */
+struct class_steps { /* the lines of one class that count, highest slot first */
 	const struct step_of *steps;
 	uint32_t base; /* slot of its first section line */
 	uint32_t class_index;
@@ -66,7 +66,7 @@ struct closure {
 	uint32_t *shapes; /* bit → shape */
 	uint32_t nshapes, nwords;
 	uint32_t *marked, nmarked; /* while a step is made: what it writes */
-	struct plan *plans;        /* by number in the catalog */
+	struct class_steps *plans; /* by number in the catalog */
 	struct step_of *steps;     /* of all plans, one behind the other */
 	size_t nsteps;
 	uint64_t *classes; /* bit per class with a plan */
@@ -106,7 +106,7 @@ uint64_t *closure_statements(const struct closure *closure);
 /* The program with the lines of these alone; see program_subset(). */
 struct program *closure_program(const struct closure *closure);
 /* The plans of an item, the last to be applied first; NULL steps where there is nothing to do. */
-const struct plan *closure_plan(const struct closure *closure, const struct event_item *item,
-				size_t i); /* i from 0; NULL: no more */
+const struct class_steps *closure_plan(const struct closure *closure, const struct event_item *item,
+				       size_t i); /* i from 0; NULL: no more */
 
 #endif

@@ -172,8 +172,9 @@ bool event_filter_window(struct event_filter *filter, nstime *begin, nstime *end
 	return true;
 }
 
-static enum filtered_by_packet ask(struct event_filter *filter, const struct stream *stream,
-				   const struct packet_info *info, struct packet_range *range)
+static enum filtered_by_packet ask_filters(struct event_filter *filter, const struct stream *stream,
+					   const struct packet_info *info,
+					   struct packet_range *range)
 {
 	const struct packet_filter_of packet = packet_filter_of(stream, info);
 	const struct packet_filter_wanted wanted = {.always = filter->all,
@@ -190,14 +191,14 @@ bool event_filter_lacks(void *arg, const struct stream *stream, const struct pac
 {
 	struct packet_range ignored;
 
-	return ask(arg, stream, info, &ignored) == FILTERED_CANNOT;
+	return ask_filters(arg, stream, info, &ignored) == FILTERED_CANNOT;
 }
 
 bool event_filter_skips(void *arg, const struct stream *stream, const struct packet_info *info,
 			struct packet_range *range)
 {
 	struct event_filter *filter = arg;
-	enum filtered_by_packet filtered = ask(filter, stream, info, range);
+	enum filtered_by_packet filtered = ask_filters(filter, stream, info, range);
 
 	filter->quiet += filtered == FILTERED_NOT;
 	if (filtered == FILTERED_CANNOT)

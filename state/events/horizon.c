@@ -4,13 +4,13 @@
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 
-struct window {
+struct event_window {
 	nstime begin, end;
 	uint64_t packets;
 };
 
 /* Of a trace in memory, which has no packets. */
-static bool by_time(struct event_source *source, const struct window *window, nstime *floor,
+static bool by_time(struct event_source *source, const struct event_window *window, nstime *floor,
 		    nstime *ceil, struct error *err)
 {
 	nstime first, last;
@@ -27,7 +27,8 @@ static bool by_time(struct event_source *source, const struct window *window, ns
 }
 
 static bool by_packets(struct index *index, const struct stream *stream,
-		       const struct window *window, nstime *floor, nstime *ceil, struct error *err)
+		       const struct event_window *window, nstime *floor, nstime *ceil,
+		       struct error *err)
 {
 	struct packet record;
 	struct table *table;
@@ -55,7 +56,7 @@ static bool by_packets(struct index *index, const struct stream *stream,
 bool horizon_find(struct event_source *source, nstime begin, nstime end, uint64_t packets,
 		  struct horizon *out, struct error *err)
 {
-	const struct window window = {begin, end, packets};
+	const struct event_window window = {begin, end, packets};
 	const struct trace *trace = source->trace;
 
 	*out = (struct horizon){.floors = mem_new_array(trace->nstreams + 1, sizeof(nstime)),

@@ -13,12 +13,12 @@
 
 enum { NO = LOGIC_NO, YES = LOGIC_YES, UNKNOWN = LOGIC_UNKNOWN, FAILED = LOGIC_FAILED };
 
-struct maker {
+struct node_builder {
 	struct arena *arena;
 	const struct event_class *class;
 };
 
-static struct node *node_new(struct maker *maker, enum node_kind kind)
+static struct node *node_new(struct node_builder *maker, enum node_kind kind)
 {
 	struct node *node = arena_alloc(maker->arena, sizeof *node);
 
@@ -26,7 +26,7 @@ static struct node *node_new(struct maker *maker, enum node_kind kind)
 	return node;
 }
 
-static struct node *fixed(struct maker *maker, uint8_t outcome)
+static struct node *fixed(struct node_builder *maker, uint8_t outcome)
 {
 	struct node *node = node_new(maker, NODE_FIXED);
 
@@ -72,7 +72,8 @@ static bool always_fails(const struct expr *expr)
 	return false;
 }
 
-static struct node *of_expr(struct maker *maker, enum node_kind kind, const struct expr *expr)
+static struct node *of_expr(struct node_builder *maker, enum node_kind kind,
+			    const struct expr *expr)
 {
 	struct node *node = node_new(maker, kind);
 
@@ -83,8 +84,8 @@ static struct node *of_expr(struct maker *maker, enum node_kind kind, const stru
 }
 
 /* Of what other nodes give: as dear as the dearest. */
-static struct node *of_nodes(struct maker *maker, enum node_kind kind, const struct node **nodes,
-			     uint32_t n)
+static struct node *of_nodes(struct node_builder *maker, enum node_kind kind,
+			     const struct node **nodes, uint32_t n)
 {
 	struct node *node = node_new(maker, kind);
 
@@ -100,7 +101,7 @@ static struct node *of_nodes(struct maker *maker, enum node_kind kind, const str
 /* ---- columns ---- */
 
 /* Is it a column that a class has in its events? */
-static bool integer_column(struct maker *maker, const struct column *column,
+static bool integer_column(struct node_builder *maker, const struct tested_column *column,
 			   struct node_column *out)
 {
 	*out = (struct node_column){.mask = column->mask,
@@ -112,7 +113,8 @@ static bool integer_column(struct maker *maker, const struct column *column,
 	return true;
 }
 
-static bool double_column(struct maker *maker, const struct expr *expr, struct node_column *out)
+static bool double_column(struct node_builder *maker, const struct expr *expr,
+			  struct node_column *out)
 {
 	if (expr->kind != EXPR_FIELD || expr->field.class->kind != FIELD_FLOAT)
 		return false;
@@ -129,7 +131,7 @@ static bool is_quick(const struct node_column *column)
 
 /* ---- comparisons ---- */
 
-static struct node *compare_integer(struct maker *maker, const struct column_test *test)
+static struct node *compare_integer(struct node_builder *maker, const struct column_test *test)
 {
 	struct node *node = node_new(maker, NODE_RANGES);
 
@@ -141,7 +143,7 @@ static struct node *compare_integer(struct maker *maker, const struct column_tes
 	return node;
 }
 
-static struct node *compare_double(struct maker *maker, const struct node_column *column,
+static struct node *compare_double(struct node_builder *maker, const struct node_column *column,
 				   enum op op, const struct value *number)
 {
 	struct node *node;
@@ -163,13 +165,13 @@ static struct node *compare_double(struct maker *maker, const struct node_column
 }
 
 /* NULL: it is none of the comparisons that have a loop. */
-static struct node *compare(struct maker *maker, const struct expr *expr)
+static struct node *compare(struct node_builder *maker, const struct expr *expr)
 {
 	const struct expr *left = expr->args[0], *right = expr->args[1];
 	enum op op = expr->op;
 	struct node_column column, other;
 	struct column_test test;
-	struct column a, b;
+	struct tested_column a, b;
 	struct node *node;
 
 	if (column_test_of(expr, maker->arena, &test))
@@ -196,7 +198,7 @@ static struct node *compare(struct maker *maker, const struct expr *expr)
 
 /* ---- logic ---- */
 
-static const struct node *make(struct maker *maker, const struct expr *expr);
+static const struct node *make(struct node_builder *maker, const struct expr *expr);
 
 /*
  * The operands of a && b && c, or with || of ||, wherever its brackets stand; of any other
@@ -236,7 +238,7 @@ static uint32_t drop_neutral(const struct node **nodes, uint32_t n, uint8_t neut
 	return kept;
 }
 
-static const struct node *make_chain(struct maker *maker, const struct expr *expr)
+static const struct node *make_chain(struct node_builder *maker, const struct expr *expr)
 {
 	bool is_and = expr->kind == EXPR_AND;
 	uint32_t n = operands_of(expr, expr->kind, NULL);
@@ -254,7 +256,7 @@ static const struct node *make_chain(struct maker *maker, const struct expr *exp
 	return all_each(node) ? of_expr(maker, NODE_EACH, expr) : node;
 }
 
-static const struct node *make_not(struct maker *maker, const struct expr *expr)
+static const struct node *make_not(struct node_builder *maker, const struct expr *expr)
 {
 	const struct node *of = make(maker, expr->args[0]);
 
@@ -265,7 +267,7 @@ static const struct node *make_not(struct maker *maker, const struct expr *expr)
 	return of_nodes(maker, NODE_NOT, arena_copy(maker->arena, &of, 1, sizeof of), 1);
 }
 
-static const struct node *make(struct maker *maker, const struct expr *expr)
+static const struct node *make(struct node_builder *maker, const struct expr *expr)
 {
 	const struct node *node = NULL;
 
@@ -294,7 +296,7 @@ static const struct node *make(struct maker *maker, const struct expr *expr)
 
 /* ---- the two halves ---- */
 
-static const struct node *join(struct maker *maker, const struct node **nodes, uint32_t n)
+static const struct node *join(struct node_builder *maker, const struct node **nodes, uint32_t n)
 {
 	if (n < 2)
 		return n ? nodes[0] : fixed(maker, YES);
@@ -311,7 +313,7 @@ static const struct node *join(struct maker *maker, const struct node **nodes, u
 struct class_test node_compile(struct arena *arena, const struct event_class *class,
 			       const struct expr *expr)
 {
-	struct maker maker = {arena, class};
+	struct node_builder maker = {arena, class};
 	uint32_t n = operands_of(expr, EXPR_AND, NULL), nearly = 0, nlate = 0;
 	const struct expr **parts = arena_array(arena, n, sizeof(struct expr *));
 	const struct node **early = arena_array(arena, n, sizeof(struct node *));

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-struct group { /* entries of one class in a run, as a list */
+struct class_rows { /* entries of one class in a run, as a list */
 	uint32_t class_index;
 	uint32_t first, last, n;
 };
@@ -36,7 +36,7 @@ struct where_pass {
 	uint32_t gap, ngaps; /* attributes that were guessed: one of them, and how many */
 	/* by class: 1 + its group */
 	uint16_t *group_of;
-	struct group groups[BATCH_MAX];
+	struct class_rows groups[BATCH_MAX];
 	uint16_t next[BATCH_MAX];
 	uint16_t entries[BATCH_MAX];
 	bool picked[BATCH_MAX];
@@ -68,7 +68,7 @@ void where_pass_free(struct where_pass *pass)
 
 /* ---- event by event ---- */
 
-static const struct fields *decode(void *arg, const struct event *event)
+static const struct fields *batch_fields(void *arg, const struct event *event)
 {
 	struct where_pass *pass = arg;
 	const struct run *run = pass->run;
@@ -102,7 +102,7 @@ static struct env env_of(struct where_pass *pass)
 {
 	return (struct env){.program = pass->where->program,
 			    .event = &pass->event,
-			    .decode = decode,
+			    .decode = batch_fields,
 			    .read = read_state,
 			    .arg = pass,
 			    .regex_room = &pass->regex_room,
@@ -330,10 +330,10 @@ static void add_to_group(struct where_pass *pass, uint32_t class_index, uint32_t
 			 uint32_t *ngroups)
 {
 	uint16_t *number = &pass->group_of[class_index];
-	struct group *group;
+	struct class_rows *group;
 
 	if (*number == 0) {
-		pass->groups[*ngroups] = (struct group){class_index, i, i, 1};
+		pass->groups[*ngroups] = (struct class_rows){class_index, i, i, 1};
 		*number = (uint16_t)++ * ngroups;
 		return;
 	}
@@ -343,7 +343,7 @@ static void add_to_group(struct where_pass *pass, uint32_t class_index, uint32_t
 	group->n++;
 }
 
-static void run_group(struct where_pass *pass, const struct group *group)
+static void run_group(struct where_pass *pass, const struct class_rows *group)
 {
 	uint32_t n = group->n, i = group->first;
 

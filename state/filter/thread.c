@@ -18,13 +18,13 @@ static const char *const own_tid[] = {"context/tid", "context/vtid", "field/perf
 static const char *const own_pid[] = {"context/pid", "context/vpid", "field/perf_pid", NULL};
 static const char *const own_comm[] = {"context/procname", "field/perf_comm", NULL};
 
-struct test { /* of one value: it is one of these */
+struct thread_test { /* of one value: it is one of these */
 	const struct where_range *ranges;
 	const char *const *globs; /* NULL: ranges */
 	size_t count;
 };
 
-static void add_ranges(struct buf *out, const char *value, const struct test *test)
+static void add_ranges(struct buf *out, const char *value, const struct thread_test *test)
 {
 	size_t singles = 0, n = 0;
 
@@ -64,7 +64,7 @@ static void add_glob(struct buf *out, const char *glob)
 	}
 }
 
-static void add_globs(struct buf *out, const char *value, const struct test *test)
+static void add_globs(struct buf *out, const char *value, const struct thread_test *test)
 {
 	for (size_t i = 0; i < test->count; i++) {
 		buf_printf(out, "%s%s ~ \"", i ? " || " : "", value);
@@ -73,7 +73,7 @@ static void add_globs(struct buf *out, const char *value, const struct test *tes
 	}
 }
 
-static void add_test(struct buf *out, const char *value, const struct test *test)
+static void add_test(struct buf *out, const char *value, const struct thread_test *test)
 {
 	buf_add_char(out, '(');
 	if (test->globs)
@@ -85,7 +85,7 @@ static void add_test(struct buf *out, const char *value, const struct test *test
 
 /* A class that has `name` is tested by `value`; all others by what comes behind. */
 static void add_guarded(struct buf *out, const char *name, const char *value,
-			const struct test *test)
+			const struct thread_test *test)
 {
 	buf_printf(out, "(has(%s) && ", name);
 	add_test(out, value, test);
@@ -97,7 +97,7 @@ static void add_guarded(struct buf *out, const char *name, const char *value,
  * thread; `what` NULL: the thread itself.
  */
 static void add_of_thread(struct buf *out, const char *stream, const char *const *own,
-			  const char *what, const struct test *test)
+			  const char *what, const struct thread_test *test)
 {
 	struct buf path = {0};
 	size_t open = stream != NULL;
@@ -124,21 +124,21 @@ static void add_of_thread(struct buf *out, const char *stream, const char *const
 
 void where_tid_text(const struct where_range *ranges, size_t count, bool streams, struct buf *out)
 {
-	const struct test test = {.ranges = ranges, .count = count};
+	const struct thread_test test = {.ranges = ranges, .count = count};
 
 	add_of_thread(out, streams ? "section/tid" : NULL, own_tid, NULL, &test);
 }
 
 void where_pid_text(const struct where_range *ranges, size_t count, bool streams, struct buf *out)
 {
-	const struct test test = {.ranges = ranges, .count = count};
+	const struct thread_test test = {.ranges = ranges, .count = count};
 
 	add_of_thread(out, streams ? "section/pid" : NULL, own_pid, "process", &test);
 }
 
 void where_comm_text(const char *const *globs, size_t count, struct buf *out)
 {
-	const struct test test = {.globs = globs, .count = count};
+	const struct thread_test test = {.globs = globs, .count = count};
 
 	add_of_thread(out, NULL, own_comm, "name", &test);
 }

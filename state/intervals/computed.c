@@ -132,13 +132,14 @@ static bool by_shapes(struct tracks *tracks, struct tracks *computed, struct err
 
 /* ---- beyond the range ---- */
 
-struct piece {
+struct computed_piece {
 	nstime begin, end;
 	struct tracks computed; /* what goes on there, in the order of what it is a piece of */
 };
 
 /* OUTCOME_GAVE_UP: the horizon ends before. */
-static enum outcome compute_piece(struct state *state, struct piece *piece, struct error *err)
+static enum outcome compute_piece(struct state *state, struct computed_piece *piece,
+				  struct error *err)
 {
 	enum outcome outcome = by_need(state, piece->begin, piece->end, &piece->computed, err);
 	struct named_tracks named;
@@ -170,7 +171,7 @@ static void end_unknown(struct tracks *computed, struct track *track, bool down)
 
 /* What is the same at the edge goes on there, and beyond if it does so up to the other edge. */
 static void join(struct tracks *computed, struct track *track, const struct track *part,
-		 const struct piece *piece, bool down)
+		 const struct computed_piece *piece, bool down)
 {
 	struct span *span = track_own_spans(track) + (down ? 0 : track->count - 1);
 	const struct span *next = down ? track_last(part) : track_spans(part);
@@ -225,7 +226,7 @@ static nstime above(const struct trace_span *trace, nstime at, nstime width)
 	return time_span(at, trace->last) > (uint64_t)width ? at + width : trace->last + 1;
 }
 
-static void add_part(const struct tracks *tracks, struct piece *piece,
+static void add_part(const struct tracks *tracks, struct computed_piece *piece,
 		     const struct tracks *computed, const struct track *track)
 {
 	const struct track_more *more = track_more(computed, track);
@@ -243,9 +244,9 @@ static bool extend(const struct tracks *tracks, struct tracks *computed, bool do
 	bool ok = true, more = true;
 
 	while (ok && more && (down ? at > end : at < end)) {
-		struct piece piece = {.begin = down ? below(trace, at, width) : at,
-				      .end = down ? at : above(trace, at, width),
-				      .computed = {.state = tracks->state}};
+		struct computed_piece piece = {.begin = down ? below(trace, at, width) : at,
+					       .end = down ? at : above(trace, at, width),
+					       .computed = {.state = tracks->state}};
 		const struct track *part;
 
 		for (size_t i = 0; i < computed->count; i++)
@@ -353,7 +354,7 @@ bool tracks_compute_named(struct tracks *tracks, struct error *err)
 
 enum outcome tracks_compute_window(struct tracks *tracks, struct error *err)
 {
-	const struct range *range = &tracks->range;
+	const struct intervals_range *range = &tracks->range;
 	struct tracks computed = {.state = tracks->state};
 	enum outcome outcome;
 

@@ -13,14 +13,14 @@
 #include "engine/base/mem.h"
 #include "state/intervals/intervals.h"
 
-struct search {
+struct ends_search {
 	const struct tracks *tracks;
 	struct checkpoints *checkpoints;
 	struct cells *cells; /* of the one that was loaded last */
 	struct ends *out;
 };
 
-static void add_stretch(struct search *search, nstime from, nstime to, const uint32_t *which,
+static void add_stretch(struct ends_search *search, nstime from, nstime to, const uint32_t *which,
 			size_t count)
 {
 	struct ends *out = search->out;
@@ -31,7 +31,7 @@ static void add_stretch(struct search *search, nstime from, nstime to, const uin
 		(struct stretch_of_ends){from, to, which, count};
 }
 
-static bool goes_on(const struct search *search, uint32_t i)
+static bool goes_on(const struct ends_search *search, uint32_t i)
 {
 	const struct track *track = &search->tracks->items[i];
 	const struct span *last = track_last(track);
@@ -42,7 +42,7 @@ static bool goes_on(const struct search *search, uint32_t i)
 }
 
 /* Those that have ended by the checkpoint that is loaded come first; returns how many. */
-static size_t part(const struct search *search, uint32_t *which, size_t count)
+static size_t part(const struct ends_search *search, uint32_t *which, size_t count)
 {
 	size_t ended = 0;
 
@@ -61,7 +61,7 @@ static size_t part(const struct search *search, uint32_t *which, size_t count)
  * Of tracks that go on at `from` and have ended at the checkpoint `to`, and between `from` and `low`
  * there is none.
  */
-static void divide(struct search *search, nstime from, nstime low, nstime to, uint32_t *which,
+static void divide(struct ends_search *search, nstime from, nstime low, nstime to, uint32_t *which,
 		   size_t count)
 {
 	while (count && to - low > 1) {
@@ -97,7 +97,8 @@ static uint32_t *open_tracks(const struct tracks *tracks, size_t *count)
 void ends_find(const struct tracks *tracks, nstime from, struct ends *out)
 {
 	struct state *state = tracks->state;
-	struct search search = {.tracks = tracks, .checkpoints = state->checkpoints, .out = out};
+	struct ends_search search = {
+		.tracks = tracks, .checkpoints = state->checkpoints, .out = out};
 	nstime last = from;
 	size_t count, ended;
 

@@ -344,7 +344,7 @@ static void rest(struct range_run *run)
 }
 
 /* False: the run is over. */
-static bool look(struct range_run *run, nstime next)
+static bool look_at_range(struct range_run *run, nstime next)
 {
 	struct tracks *tracks = run->tracks;
 
@@ -371,7 +371,7 @@ static bool on_moment(void *arg, nstime next)
 {
 	struct range_run *run = arg;
 
-	if (!look(run, next))
+	if (!look_at_range(run, next))
 		return false;
 	rest(run);
 	return true;

@@ -17,7 +17,7 @@
 
 /* ---- giving them out ---- */
 
-struct giving {
+struct track_output {
 	struct tracks *tracks;
 	const struct sums_sink *sink;
 	bool more; /* it is not enough yet */
@@ -31,7 +31,7 @@ struct giving {
 };
 
 /* Those that begin before t. */
-static void give_sums(struct giving *giving, nstime t)
+static void give_sums(struct track_output *giving, nstime t)
 {
 	const struct track_more *more = track_more(giving->tracks, giving->track);
 
@@ -45,7 +45,8 @@ static void give_sums(struct giving *giving, nstime t)
 	}
 }
 
-static void give_interval(struct giving *giving, const struct span *span, nstime end, bool lost)
+static void give_interval(struct track_output *giving, const struct span *span, nstime end,
+			  bool lost)
 {
 	struct interval interval = {.path = giving->path, .lost = lost};
 
@@ -56,7 +57,7 @@ static void give_interval(struct giving *giving, const struct span *span, nstime
 }
 
 /* Is the span unknown, and, where the trace grows, may an event to come say what it was? */
-static bool is_lost(const struct giving *giving, const struct span *span)
+static bool is_lost(const struct track_output *giving, const struct span *span)
 {
 	const struct state *state = giving->tracks->state;
 
@@ -66,7 +67,7 @@ static bool is_lost(const struct giving *giving, const struct span *span)
 }
 
 /* Where the trace grows: what was unknown stays so. */
-static void give_none(struct giving *giving, const struct span *span)
+static void give_none(struct track_output *giving, const struct span *span)
 {
 	const struct interval none = {.path = giving->path,
 				      .begin = span->begin,
@@ -81,7 +82,7 @@ static void give_none(struct giving *giving, const struct span *span)
 /* False: enough. */
 static bool give_span(void *arg, const struct span *span)
 {
-	struct giving *giving = arg;
+	struct track_output *giving = arg;
 
 	if (giving->waits)
 		give_interval(giving, &giving->last, span->begin, is_lost(giving, span));
@@ -92,7 +93,7 @@ static bool give_span(void *arg, const struct span *span)
 	return giving->more;
 }
 
-static void give_track(struct giving *giving, struct track *track)
+static void give_track(struct track_output *giving, struct track *track)
 {
 	giving->track = track;
 	giving->named = track_shown(giving->tracks, track);
@@ -151,7 +152,7 @@ static uint32_t *asked_tracks(struct tracks *tracks, size_t *count)
 static void give_tracks(struct tracks *tracks, const struct sums_sink *sink, const uint32_t *asked,
 			size_t count, bool first)
 {
-	struct giving giving = {.tracks = tracks, .sink = sink, .more = true};
+	struct track_output giving = {.tracks = tracks, .sink = sink, .more = true};
 	struct buf path = {0};
 
 	for (size_t i = 0; i < count && giving.more; i++) {
@@ -216,7 +217,7 @@ static bool find_names(struct tracks *tracks, struct listed **listed, size_t *nl
 	return err->kind == ERR_NONE;
 }
 
-static bool fill(struct tracks *tracks, struct error *err)
+static bool fill_tracks(struct tracks *tracks, struct error *err)
 {
 	struct listed *listed = NULL;
 	size_t nlisted = 0;
@@ -236,8 +237,8 @@ static bool fill_on(struct tracks *tracks, struct error *err)
 
 enum { WINDOW_PART = 8 /* of the trace is a window, at most */ };
 
-struct question {
-	struct range range;
+struct intervals_question {
+	struct intervals_range range;
 	uint64_t packets; /* of each stream are read around a window; 0: the usual number */
 	const struct query *const *queries;
 	size_t nqueries;
@@ -252,7 +253,7 @@ static bool fill_window(struct tracks *tracks, uint64_t packets, struct error *e
 	if (outcome == OUTCOME_GAVE_UP) {
 		tracks_forget(tracks);
 		attr_list_clear(&tracks->names);
-		return tracks_name_known(tracks, err) && fill(tracks, err);
+		return tracks_name_known(tracks, err) && fill_tracks(tracks, err);
 	}
 	return outcome == OUTCOME_DONE && tracks_compute_named(tracks, err);
 }
@@ -289,8 +290,8 @@ static void note_window(struct tracks *tracks, uint64_t packets)
 }
 
 /* What lists over the range cost: is it short beside the trace, and if so, are all keys known? */
-static bool look_at_range(struct state *state, const struct range *range, struct wanted *wanted,
-			  bool *is_short, bool *known, struct error *err)
+static bool look_at_range(struct state *state, const struct intervals_range *range,
+			  struct wanted *wanted, bool *is_short, bool *known, struct error *err)
 {
 	struct listed *listed = NULL;
 	uint64_t in, all;
@@ -305,15 +306,15 @@ static bool look_at_range(struct state *state, const struct range *range, struct
 	return err->kind == ERR_NONE;
 }
 
-static bool may_be_window(const struct state *state, const struct range *range)
+static bool may_be_window(const struct state *state, const struct intervals_range *range)
 {
 	return !range->all && state->lists == LISTS_WINDOW &&
 	       trace_bytes(state->event_source->trace) >= LARGE_TRACE;
 }
 
 /* Lists whose keys are known without reading are complete, and cost little. */
-static bool is_window(struct state *state, const struct range *range, struct wanted *wanted,
-		      bool *out, struct error *err)
+static bool is_window(struct state *state, const struct intervals_range *range,
+		      struct wanted *wanted, bool *out, struct error *err)
 {
 	bool is_short, known;
 
@@ -326,7 +327,7 @@ static bool is_window(struct state *state, const struct range *range, struct wan
 	return true;
 }
 
-static bool ask_paths(struct state *state, const struct question *question,
+static bool ask_paths(struct state *state, const struct intervals_question *question,
 		      const struct sums_sink *sink, struct error *err)
 {
 	struct retry retry = retry_begin(state);
@@ -347,7 +348,7 @@ static bool ask_paths(struct state *state, const struct question *question,
 		     (!state->handover &&
 		      is_window(state, &question->range, &wanted, &tracks.range.window, err) &&
 		      (tracks.range.window ? fill_window(&tracks, question->packets, err)
-					   : fill(&tracks, err)));
+					   : fill_tracks(&tracks, err)));
 		more = retry_wanted(state, &retry);
 		if (ok && !more)
 			give_all(&tracks);
@@ -360,11 +361,11 @@ static bool ask_paths(struct state *state, const struct question *question,
 }
 
 /* Threads that are asked for by name are those that have it in the range. */
-static bool ask(struct state *state, const struct question *question, const struct sums_sink *sink,
-		struct error *err)
+static bool ask_tracks(struct state *state, const struct intervals_question *question,
+		       const struct sums_sink *sink, struct error *err)
 {
 	struct named_queries named;
-	struct question plain = *question;
+	struct intervals_question plain = *question;
 
 	if (!state_names_threads(state, question->queries, question->nqueries))
 		return ask_paths(state, question, sink, err);
@@ -379,7 +380,7 @@ static bool ask(struct state *state, const struct question *question, const stru
 }
 
 /* Outside of the recording nothing holds, whatever held at its end. */
-static bool ask_recorded(struct state *state, const struct question *question,
+static bool ask_recorded(struct state *state, const struct intervals_question *question,
 			 const struct sums_sink *sink, struct error *err)
 {
 	nstime begin, end;
@@ -388,15 +389,15 @@ static bool ask_recorded(struct state *state, const struct question *question,
 		return false;
 	if (question->range.begin > end || question->range.end <= begin)
 		return true;
-	return ask(state, question, sink, err);
+	return ask_tracks(state, question, sink, err);
 }
 
-static struct range range_of(nstime begin, nstime end, enum interval_ends ends)
+static struct intervals_range range_of(nstime begin, nstime end, enum interval_ends ends)
 {
-	return (struct range){.begin = begin,
-			      .end = end,
-			      .within = ends != INTERVALS_WHOLE,
-			      .alone = ends == INTERVALS_ALONE};
+	return (struct intervals_range){.begin = begin,
+					.end = end,
+					.within = ends != INTERVALS_WHOLE,
+					.alone = ends == INTERVALS_ALONE};
 }
 
 bool state_intervals(struct state *state, nstime begin, nstime end, enum interval_ends ends,
@@ -415,10 +416,10 @@ bool state_intervals_after(struct state *state, nstime begin, nstime end, enum i
 			   struct error *err)
 {
 	const struct sums_sink sink = {.interval = each, .arg = arg};
-	const struct question question = {.range = range_of(begin, end, ends),
-					  .queries = queries,
-					  .nqueries = nqueries,
-					  .first = first};
+	const struct intervals_question question = {.range = range_of(begin, end, ends),
+						    .queries = queries,
+						    .nqueries = nqueries,
+						    .first = first};
 
 	return ask_recorded(state, &question, &sink, err);
 }
@@ -429,9 +430,8 @@ bool state_intervals_all(struct state *state, nstime begin, nstime end, enum int
 			 struct error *err)
 {
 	const struct sums_sink sink = {.interval = each, .arg = arg};
-	struct question question = {.range = range_of(begin, end, ends),
-				    .queries = queries,
-				    .nqueries = nqueries};
+	struct intervals_question question = {
+		.range = range_of(begin, end, ends), .queries = queries, .nqueries = nqueries};
 
 	question.range.all = true;
 	return ask_recorded(state, &question, &sink, err);
@@ -446,10 +446,10 @@ bool state_intervals_on(struct state *state, struct handover *handover, nstime b
 	const struct sums_sink sink = {.interval = each, .arg = arg};
 	/* what ended at `begin` is told how, too */
 	const nstime before = begin > NSTIME_MIN ? begin - 1 : begin;
-	struct question question = {.range = range_of(before, end, INTERVALS_CUT),
-				    .queries = queries,
-				    .nqueries = nqueries,
-				    .first = first};
+	struct intervals_question question = {.range = range_of(before, end, INTERVALS_CUT),
+					      .queries = queries,
+					      .nqueries = nqueries,
+					      .first = first};
 
 	question.range.all = true;
 	state->handover = handover;
@@ -534,7 +534,7 @@ bool state_lists_window(struct state *state, nstime begin, nstime end,
 			const struct query *const *queries, size_t nqueries, bool *window,
 			struct error *err)
 {
-	const struct range range = {.begin = begin, .end = end};
+	const struct intervals_range range = {.begin = begin, .end = end};
 	struct wanted wanted;
 	bool ok;
 
@@ -548,7 +548,7 @@ bool state_reads_range(struct state *state, nstime begin, nstime end,
 		       const struct query *const *queries, size_t nqueries, bool *reads,
 		       struct error *err)
 {
-	const struct range range = {.begin = begin, .end = end};
+	const struct intervals_range range = {.begin = begin, .end = end};
 	bool is_short, known, ok = true;
 	struct wanted wanted;
 
@@ -568,13 +568,13 @@ bool state_window(struct state *state, const struct window_range *window,
 		  struct error *err)
 {
 	const struct sums_sink sink = {.interval = each, .arg = arg};
-	const struct question question = {.range = {.begin = window->begin,
-						    .end = window->end,
-						    .within = window->cut,
-						    .window = true},
-					  .packets = window->packets,
-					  .queries = queries,
-					  .nqueries = nqueries};
+	const struct intervals_question question = {.range = {.begin = window->begin,
+							      .end = window->end,
+							      .within = window->cut,
+							      .window = true},
+						    .packets = window->packets,
+						    .queries = queries,
+						    .nqueries = nqueries};
 
 	return ask_recorded(state, &question, &sink, err);
 }
@@ -582,7 +582,7 @@ bool state_window(struct state *state, const struct window_range *window,
 bool state_totals(struct state *state, nstime begin, nstime end, const struct query *const *queries,
 		  size_t nqueries, const struct sums_sink *sink, struct error *err)
 {
-	const struct question only = {
+	const struct intervals_question only = {
 		.range = {.begin = begin, .end = end, .within = true, .alone = true},
 		.queries = queries,
 		.nqueries = nqueries};
@@ -594,13 +594,13 @@ bool state_sums(struct state *state, const nstime *edges, size_t nedges,
 		const struct query *const *queries, size_t nqueries, const struct sums_sink *sink,
 		struct error *err)
 {
-	const struct question columns = {.range = {.begin = edges[0],
-						   .end = edges[nedges - 1],
-						   .within = true,
-						   .edges = edges,
-						   .nedges = nedges},
-					 .queries = queries,
-					 .nqueries = nqueries};
+	const struct intervals_question columns = {.range = {.begin = edges[0],
+							     .end = edges[nedges - 1],
+							     .within = true,
+							     .edges = edges,
+							     .nedges = nedges},
+						   .queries = queries,
+						   .nqueries = nqueries};
 
-	return ask(state, &columns, sink, err);
+	return ask_tracks(state, &columns, sink, err);
 }

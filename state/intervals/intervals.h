@@ -72,7 +72,7 @@ struct track { /* there may be millions */
 _Static_assert(sizeof(struct track) == 40, "no byte is left over");
 
 /* What is asked. */
-struct range {
+struct intervals_range {
 	nstime begin, end;
 	bool within;         /* what reaches over an end need not be followed beyond it */
 	bool alone;          /* a run over a whole trace needs to leave nothing behind */
@@ -123,7 +123,7 @@ struct buried {
 
 struct tracks {
 	struct state *state;
-	struct range range;
+	struct intervals_range range;
 	/* what is to be told, by a source */
 	struct attr_list names;
 	struct wanted *wanted; /* lists of it */

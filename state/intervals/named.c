@@ -37,7 +37,7 @@ bool state_names_threads(const struct state *state, const struct query *const *q
 }
 
 /* A search for the threads of one name. */
-struct naming {
+struct thread_search {
 	struct named_queries *out;
 	const struct query *query;
 	size_t number;            /* of the query */
@@ -58,7 +58,7 @@ static void add_item(struct named_queries *out, const struct query *query, size_
 }
 
 /* The wanted path of the thread whose name has this path: its own, with the query's steps behind. */
-static bool add_thread(struct naming *naming, const char *path)
+static bool add_thread(struct thread_search *naming, const char *path)
 {
 	const struct pattern *wanted = query_pattern(naming->query);
 	size_t end = strlen(path) - strlen("/name");
@@ -86,7 +86,7 @@ static bool add_thread(struct naming *naming, const char *path)
 
 static bool take_name(void *arg, const struct interval *interval)
 {
-	struct naming *naming = arg;
+	struct thread_search *naming = arg;
 
 	if (interval->value.kind != VALUE_STRING)
 		return true;
@@ -105,7 +105,7 @@ static bool take_name(void *arg, const struct interval *interval)
 }
 
 /* thread[*]/name, for thread["make"]/state. */
-static bool names_query(const struct naming *naming, struct query **out, struct error *err)
+static bool names_query(const struct thread_search *naming, struct query **out, struct error *err)
 {
 	struct buf text = {0};
 
@@ -116,7 +116,7 @@ static bool names_query(const struct naming *naming, struct query **out, struct 
 	return ok;
 }
 
-static void note_nobody(const struct naming *naming)
+static void note_nobody(const struct thread_search *naming)
 {
 	char like[NEAREST_WORDS_MAX];
 	struct buf *note = &naming->out->note;
@@ -127,7 +127,8 @@ static void note_nobody(const struct naming *naming)
 		buf_printf(note, ": %s", like);
 }
 
-static bool find_threads(struct state *state, nstime begin, nstime end, struct naming *naming)
+static bool find_threads(struct state *state, nstime begin, nstime end,
+			 struct thread_search *naming)
 {
 	struct query *names;
 	bool ok;
@@ -154,12 +155,12 @@ bool state_named(struct state *state, nstime begin, nstime end, const struct que
 	*out = (struct named_queries){0};
 	for (size_t i = 0; i < nqueries; i++) {
 		uint32_t step = name_step(state, queries[i]);
-		struct naming naming = {.out = out,
-					.query = queries[i],
-					.number = i,
-					.name = query_key(queries[i], step),
-					.step = step,
-					.err = err};
+		struct thread_search naming = {.out = out,
+					       .query = queries[i],
+					       .number = i,
+					       .name = query_key(queries[i], step),
+					       .step = step,
+					       .err = err};
 		if (!step)
 			add_item(out, queries[i], i);
 		else if (!find_threads(state, begin, end, &naming))

@@ -146,7 +146,7 @@ static enum outcome read_rest(struct near *near, nstime from)
 /* Up to the range's end; then, when something goes on there, until it has ended. */
 static enum outcome read_range(struct near *near)
 {
-	const struct range *range = &near->tracks->range;
+	const struct intervals_range *range = &near->tracks->range;
 	bool to_end = range->end == NSTIME_MAX;
 	enum outcome outcome =
 		forward_scan_run(&near->scan, order_before(range->begin),
@@ -237,7 +237,7 @@ enum outcome tracks_find_beginnings(struct tracks *tracks, const struct closure 
 	struct state_place *places = mem_new_array(tracks->count + 1, sizeof *places);
 	struct fact *facts = mem_new_array(tracks->count + 1, sizeof *facts);
 	/* without a horizon each step may begin at a checkpoint of its own */
-	struct asking *series = horizon ? ask_series(state, closure, horizon->floor) : NULL;
+	struct answering *series = horizon ? ask_series(state, closure, horizon->floor) : NULL;
 	enum outcome outcome = OUTCOME_DONE;
 	size_t left = 0;
 
@@ -309,7 +309,7 @@ static void near_release(struct near *near)
 	mem_free(near->only);
 }
 
-static enum outcome run(struct near *near)
+static enum outcome run_near(struct near *near)
 {
 	enum outcome outcome;
 
@@ -325,7 +325,7 @@ static enum outcome run(struct near *near)
 /* Does a run read no more? */
 static bool is_for_run(const struct tracks *tracks, nstime first)
 {
-	const struct range *range = &tracks->range;
+	const struct intervals_range *range = &tracks->range;
 
 	if (tracks->state->horizon)
 		return false;
@@ -349,7 +349,7 @@ enum outcome tracks_near(struct tracks *tracks, struct error *err)
 		return OUTCOME_ERROR;
 	if (choice.backward && add_tracks(tracks)) {
 		near_init(&near, tracks, choice.closure, tracks->range.begin, err);
-		outcome = run(&near);
+		outcome = run_near(&near);
 		near_release(&near);
 	}
 	if (outcome == OUTCOME_DONE)

@@ -33,7 +33,7 @@ static bool is_summable(const struct feeding *feeding, uint32_t number)
 /* Does the slice lie in one column? The first of a shard is fed, as the range's first is. */
 static bool is_within(const struct feeding *feeding, uint32_t s)
 {
-	const struct range *range = &feeding->tracks->range;
+	const struct intervals_range *range = &feeding->tracks->range;
 	nstime begin = feeding->shard->records[s].begin;
 
 	if (s == 0 || begin < feeding->begin)
@@ -72,7 +72,7 @@ static bool add_sums(struct feeding *feeding, struct track *track, uint32_t s,
 	return true;
 }
 
-static void take(struct feeding *feeding, uint32_t s, const struct top *top)
+static void take_sums(struct feeding *feeding, uint32_t s, const struct top *top)
 {
 	struct summing *summing = &feeding->summing;
 	struct value none = {.kind = VALUE_NONE};
@@ -97,7 +97,7 @@ static void take_named(struct feeding *feeding, uint32_t s, const struct dominan
 
 	for (size_t i = 0; i < feeding->nnamed; i++)
 		if (dominant_find(dominant, feeding->named[i], &top))
-			take(feeding, s, &top);
+			take_sums(feeding, s, &top);
 }
 
 void summing_begin(struct feeding *feeding)
@@ -121,7 +121,7 @@ bool summing_slice(struct feeding *feeding, uint32_t s)
 	if (feeding->all)
 		while (dominant_next(&dominant, &top) && !feeding->stored->damaged)
 			if (feed_takes(feeding, top.number))
-				take(feeding, s, &top);
+				take_sums(feeding, s, &top);
 	if (feeding->all)
 		return false;
 	take_named(feeding, s, &dominant);

@@ -398,7 +398,7 @@ static void feed_slice(struct feeding *feeding, uint32_t s, bool first, bool las
 /* The true end of what reaches over the range's end. */
 static void walk_on(struct feeding *feeding, struct track *track)
 {
-	const struct range *range = &feeding->tracks->range;
+	const struct intervals_range *range = &feeding->tracks->range;
 	nstime after = feeding->high;
 	nstime unasked = NSTIME_MIN; /* spans that begin before it were asked for */
 	struct stored *stored = feeding->stored;
@@ -460,7 +460,7 @@ static nstime begin_of(struct feeding *feeding, uint32_t attr, const struct valu
 /* The true beginning of what was there before all that was fed. */
 static void walk_back(struct feeding *feeding, struct track *track)
 {
-	const struct range *range = &feeding->tracks->range;
+	const struct intervals_range *range = &feeding->tracks->range;
 
 	for (size_t i = 0; i < track->count && track_spans(track)[i].begin < feeding->low; i++) {
 		struct span *span = track_own_spans(track) + i;
@@ -501,7 +501,7 @@ static void spool(struct feeding *feeding)
 
 static void feed_shard(struct feeding *feeding, size_t i, bool first)
 {
-	const struct range *range = &feeding->tracks->range;
+	const struct intervals_range *range = &feeding->tracks->range;
 	struct shard *shard;
 	uint32_t s = 0, last;
 

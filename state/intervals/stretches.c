@@ -134,7 +134,7 @@ struct held_interval {
 	bool open;     /* it may go on; else it was given */
 };
 
-struct held {
+struct held_intervals {
 	struct held_interval *items;
 	size_t count, capacity;
 	struct hash_index index; /* by path */
@@ -146,7 +146,7 @@ static uint64_t path_hash(const char *path)
 }
 
 /* NULL: there is none. Until the next one is held. */
-static struct held_interval *held_find(const struct held *held, const char *path)
+static struct held_interval *held_find(const struct held_intervals *held, const char *path)
 {
 	uint32_t at = held ? hash_index_find(&held->index, path_hash(path), i,
 					     !strcmp(held->items[i].path, path))
@@ -155,7 +155,7 @@ static struct held_interval *held_find(const struct held *held, const char *path
 	return at == HASH_INDEX_NONE ? NULL : &held->items[at];
 }
 
-static void held_free(struct held *held)
+static void held_free(struct held_intervals *held)
 {
 	if (!held)
 		return;
@@ -166,7 +166,7 @@ static void held_free(struct held *held)
 	mem_free(held);
 }
 
-static struct held_interval *held_add(struct held *held, const char *path)
+static struct held_interval *held_add(struct held_intervals *held, const char *path)
 {
 	held->items = mem_grow(held->items, held->count, &held->capacity, sizeof *held->items);
 	hash_index_add(&held->index, path_hash(path), held->count);
@@ -196,7 +196,7 @@ static bool is_pass(const char *evaluation)
 	return strcmp(evaluation, "slices") != 0 && strcmp(evaluation, "backward") != 0;
 }
 
-struct giving {
+struct stretch_output {
 	struct stretches *stretches;
 	nstime cut; /* NSTIME_MAX: there is none, this is the last stretch */
 	bool stopped;
@@ -204,7 +204,7 @@ struct giving {
 	void *arg;
 };
 
-static bool give_one(struct giving *giving, const struct interval *interval)
+static bool give_one(struct stretch_output *giving, const struct interval *interval)
 {
 	giving->stopped = !giving->each(giving->arg, interval);
 	return !giving->stopped;
@@ -213,7 +213,7 @@ static bool give_one(struct giving *giving, const struct interval *interval)
 /* Of one path in order of time; the first may go on with what is held. */
 static bool give(void *arg, const struct interval *interval)
 {
-	struct giving *giving = arg;
+	struct stretch_output *giving = arg;
 	struct stretches *stretches = giving->stretches;
 	struct interval whole = *interval;
 	struct held_interval *item = held_find(stretches->held, interval->path);
@@ -234,10 +234,10 @@ static bool give(void *arg, const struct interval *interval)
 }
 
 /* What this stretch did not go on with; behind the last one, all. Others are held on. */
-static void give_ended(struct giving *giving)
+static void give_ended(struct stretch_output *giving)
 {
 	struct stretches *stretches = giving->stretches;
-	struct held *old = stretches->held;
+	struct held_intervals *old = stretches->held;
 
 	stretches->held = NULL;
 	for (size_t i = 0; old && i < old->count; i++) {
@@ -311,7 +311,7 @@ bool stretches_next(struct stretches *stretches,
 		    bool (*each)(void *arg, const struct interval *interval), void *arg,
 		    struct error *err)
 {
-	struct giving giving = {stretches, NSTIME_MAX, false, each, arg};
+	struct stretch_output giving = {stretches, NSTIME_MAX, false, each, arg};
 	nstime begin, cut;
 	bool ok = true;
 

@@ -25,7 +25,7 @@ struct stretches {
 	nstime begin, end, from, to; /* asked for; of it, what has events */
 	unsigned next, count;
 	nstime cut;        /* where the next one begins */
-	struct held *held; /* what reaches over it; NULL: nothing yet */
+	struct held_intervals *held; /* what reaches over it; NULL: nothing yet */
 };
 
 /* [begin, end); a small range is one stretch. Also when it fails: to be ended. */

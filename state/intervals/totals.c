@@ -44,7 +44,7 @@ void totals_free(struct totals *totals)
 }
 
 /* The total of the value, which is added where it is not there. */
-static struct value_total *find(struct totals *totals, const struct value *value)
+static struct value_total *find_total(struct totals *totals, const struct value *value)
 {
 	uint64_t hash = value_hash(value);
 	uint32_t at = 0;
@@ -83,7 +83,7 @@ void totals_add(const struct tracks *tracks, struct track *track, size_t count)
 				    &interval) ||
 		    interval.end <= begin || interval.begin >= end)
 			continue;
-		total = find(totals, &interval.value);
+		total = find_total(totals, &interval.value);
 		total->begun += interval.begin >= begin && interval.begin > NSTIME_MIN;
 		total->count++;
 		if (interval.begin < begin)

@@ -45,7 +45,7 @@ void attr_list_release(struct attr_list *names)
 
 /* ---- what it rests on ---- */
 
-struct told {
+struct track_naming {
 	const struct tracks *tracks;
 	uint64_t *named;      /* bit per shape of a name, of nshapes */
 	uint32_t nshapes;
@@ -55,13 +55,13 @@ struct told {
 	bool has_was;
 };
 
-static void add_shape(struct told *told, uint32_t shape)
+static void add_shape(struct track_naming *told, uint32_t shape)
 {
 	*mem_push(told->shapes, told->count, told->capacity) = shape;
 }
 
 /* By name, by a list, by a view, or since lists find variables of a view in it. */
-static bool is_told(const struct told *told, uint32_t shape)
+static bool is_told(const struct track_naming *told, uint32_t shape)
 {
 	const struct tracks *tracks = told->tracks;
 
@@ -71,9 +71,9 @@ static bool is_told(const struct told *told, uint32_t shape)
 }
 
 /* What is below a stack is written by the lines that push and pop. */
-static void add_line(void *arg, const struct line *line)
+static void add_stack_line(void *arg, const struct line *line)
 {
-	struct told *told = arg;
+	struct track_naming *told = arg;
 	struct attrs *attrs = told->tracks->state->attrs;
 	uint32_t shape = line->target.shape;
 	uint32_t values = verb_stacks(line->verb) ? shape_key(attrs, shape) : shape;
@@ -89,10 +89,10 @@ static void add_line(void *arg, const struct line *line)
 		add_shape(told, values);
 }
 
-static struct told look_at_lines(const struct tracks *tracks)
+static struct track_naming look_at_lines(const struct tracks *tracks)
 {
 	const struct state *state = tracks->state;
-	struct told told = {
+	struct track_naming told = {
 		.tracks = tracks,
 		.statements = bitset_new(program_statements(state->program)),
 		.named = bitset_new(shape_count(state->attrs)),
@@ -101,13 +101,13 @@ static struct told look_at_lines(const struct tracks *tracks)
 
 	for (size_t i = 0; i < tracks->names.count; i++)
 		bitset_add(told.named, attr_shape(state->attrs, tracks->names.items[i].attr));
-	catalog_lines(state->catalog, add_line, &told);
+	catalog_lines(state->catalog, add_stack_line, &told);
 	return told;
 }
 
 uint64_t *tracks_heard(const struct tracks *tracks, bool *has_was)
 {
-	struct told told = look_at_lines(tracks);
+	struct track_naming told = look_at_lines(tracks);
 
 	*has_was = told.has_was;
 	mem_free(told.named);
@@ -118,7 +118,7 @@ uint64_t *tracks_heard(const struct tracks *tracks, bool *has_was)
 struct closure *tracks_closure(const struct tracks *tracks)
 {
 	const struct state *state = tracks->state;
-	struct told told = look_at_lines(tracks);
+	struct track_naming told = look_at_lines(tracks);
 	struct closure *closure;
 
 	for (uint32_t s = 0; s < told.nshapes; s++) /* also what is only deleted */
@@ -236,7 +236,7 @@ void track_push(struct track *track, nstime begin, const struct value *value)
 }
 
 /* Gives back what the track has. */
-static void release(struct tracks *tracks, struct track *track)
+static void release_track(struct tracks *tracks, struct track *track)
 {
 	struct track_more *more = track_more(tracks, track);
 
@@ -261,7 +261,7 @@ nstime track_shown(const struct tracks *tracks, const struct track *track)
 bool track_interval(const struct tracks *tracks, const struct track *track, nstime named,
 		    const struct span *span, nstime end, struct interval *out)
 {
-	const struct range *range = &tracks->range;
+	const struct intervals_range *range = &tracks->range;
 
 	if (!value_exists(&span->value) || span->begin >= range->end || end <= range->begin ||
 	    end <= named)
@@ -335,7 +335,7 @@ void track_move(struct tracks *to, struct tracks *from, struct track *track)
 	struct track_more *more = track_more(from, track);
 
 	if (own)
-		release(to, own);
+		release_track(to, own);
 	else
 		own = tracks_add(to, track->attr);
 	*own = *track;
@@ -655,7 +655,7 @@ void tracks_spool(struct tracks *tracks)
 static void empty(struct tracks *tracks)
 {
 	for (size_t i = 0; i < tracks->count; i++)
-		release(tracks, &tracks->items[i]);
+		release_track(tracks, &tracks->items[i]);
 	mem_free(tracks->from);
 	mem_free(tracks->named);
 	mem_free(tracks->ends);

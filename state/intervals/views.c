@@ -52,14 +52,14 @@ void computed_add_source(const struct tracks *tracks, struct tracks *computed, u
 	more->sources[i].variables |= variables;
 }
 
-struct listing {
+struct view_listing {
 	struct tracks *tracks;
 	struct tracks *computed;
 };
 
 static bool next_named(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 {
-	const struct tracks *tracks = ((const struct listing *)arg)->tracks;
+	const struct tracks *tracks = ((const struct view_listing *)arg)->tracks;
 
 	while (*at < tracks->count) {
 		const struct track *track = &tracks->items[(*at)++];
@@ -85,7 +85,7 @@ static bool has_no_value(const struct state *state, uint32_t attr)
 
 static void add_listed(void *arg, uint32_t attr, const uint32_t *sources, uint32_t count)
 {
-	const struct listing *listing = arg;
+	const struct view_listing *listing = arg;
 
 	if (has_no_value(listing->tracks->state, attr))
 		return;
@@ -108,8 +108,8 @@ void computed_add_named(const struct tracks *tracks, struct tracks *computed)
 
 void computed_list(struct tracks *tracks, struct tracks *computed)
 {
-	struct listing listing = {tracks, computed};
-	const struct named named = {next_named, add_listed, &listing};
+	struct view_listing listing = {tracks, computed};
+	const struct named_attrs named = {next_named, add_listed, &listing};
 
 	if (!tracks->range.window)
 		computed_add_named(tracks, computed);
@@ -171,7 +171,7 @@ void views_add_operands(struct tracks *tracks)
 
 /* ---- at a moment ---- */
 
-struct sweep {
+struct view_sweep {
 	struct tracks *tracks;
 	const struct tracks *computed; /* which has what is computed */
 	nstime at;
@@ -200,7 +200,7 @@ static const struct span *span_at(struct track *track, nstime at)
 }
 
 /* It is not told: it was never written, or is missing. */
-static void read_untold(struct sweep *sweep, uint32_t attr, struct value *out)
+static void read_untold(struct view_sweep *sweep, uint32_t attr, struct value *out)
 {
 	struct tracks *tracks = sweep->tracks;
 	bool initial = !tracks->by_need && program_initial(tracks->state->program, attr, out);
@@ -222,7 +222,7 @@ static bool is_fillable(const struct tracks *tracks, uint32_t attr)
 	       catalog_was(state->catalog, attr_shape(state->attrs, attr));
 }
 
-static void read_span(struct sweep *sweep, const struct track *track, const struct span *span)
+static void read_span(struct view_sweep *sweep, const struct track *track, const struct span *span)
 {
 	if (span->begin > sweep->begin)
 		sweep->begin = span->begin;
@@ -235,7 +235,7 @@ static void read_span(struct sweep *sweep, const struct track *track, const stru
 
 static bool get_at(void *arg, uint32_t attr, struct fact *out)
 {
-	struct sweep *sweep = arg;
+	struct view_sweep *sweep = arg;
 	struct tracks *tracks = sweep->tracks;
 	struct track *track = tracks_find(tracks, attr);
 	const struct span *span = NULL;
@@ -268,7 +268,7 @@ static bool get_at(void *arg, uint32_t attr, struct fact *out)
 }
 
 /* Was it named at `at`, which an initial value does not do? */
-static bool was_named(struct sweep *sweep, const struct track_source *source)
+static bool was_named(struct view_sweep *sweep, const struct track_source *source)
 {
 	const struct track *track =
 		source->initial ? tracks_find(sweep->tracks, source->attr) : NULL;
@@ -284,7 +284,7 @@ static bool was_named(struct sweep *sweep, const struct track_source *source)
 }
 
 /* Do lists name it at `at`? Else *out is none, or unknown if it may be named. */
-static bool is_listed(struct sweep *sweep, const struct track *computed, struct value *out)
+static bool is_listed(struct view_sweep *sweep, const struct track *computed, struct value *out)
 {
 	const struct track_more *more = track_more(sweep->computed, computed);
 	uint32_t all = 0, found = 0;
@@ -306,7 +306,7 @@ static bool is_listed(struct sweep *sweep, const struct track *computed, struct 
 }
 
 /* The value at `at`, none where lists do not name it; and where no operand of it changes around. */
-static void compute_at(struct sweep *sweep, const struct track *computed, nstime at,
+static void compute_at(struct view_sweep *sweep, const struct track *computed, nstime at,
 		       struct fact *fact)
 {
 	sweep->at = at;
@@ -332,7 +332,7 @@ static void add_span(struct tracks *computed, struct track *track, nstime begin,
 static void compute(struct tracks *operands, struct tracks *computed, struct track *track,
 		    nstime begin, nstime end)
 {
-	struct sweep sweep = {.tracks = operands, .computed = computed};
+	struct view_sweep sweep = {.tracks = operands, .computed = computed};
 	struct fact fact;
 
 	track->count = 0;
@@ -355,7 +355,7 @@ void views_compute(struct tracks *operands, struct tracks *computed, nstime begi
 void views_follow(struct tracks *operands, struct tracks *computed, struct track *track, bool down)
 {
 	struct span *span = track_own_spans(track) + (down ? 0 : track->count - 1);
-	struct sweep sweep = {.tracks = operands, .computed = computed};
+	struct view_sweep sweep = {.tracks = operands, .computed = computed};
 	struct fact fact;
 
 	bool more = value_exists(&span->value);
@@ -391,7 +391,7 @@ size_t views_due(const struct state *state, size_t ncomputed)
 static bool goes_on(struct tracks *tracks, const struct tracks *of, const struct track *computed,
 		    nstime now)
 {
-	struct sweep sweep = {.tracks = tracks, .computed = of};
+	struct view_sweep sweep = {.tracks = tracks, .computed = of};
 	struct fact fact;
 	struct value value;
 
@@ -427,7 +427,7 @@ size_t views_go_on(struct tracks *tracks, nstime now)
 static void note_needed(struct tracks *tracks, const struct tracks *of,
 			const struct track *computed, nstime now, nstime *needed)
 {
-	struct sweep sweep = {.tracks = tracks, .computed = of, .needed = needed};
+	struct view_sweep sweep = {.tracks = tracks, .computed = of, .needed = needed};
 	struct value value = {.kind = VALUE_UNKNOWN};
 	bool certain = false;
 	struct fact fact;

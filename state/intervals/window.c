@@ -423,7 +423,7 @@ static enum outcome ask_back(struct window_reader *reader, struct error *err)
 }
 
 /* What was noted and not asked for yet. */
-static enum outcome ask(struct window_reader *reader, struct error *err)
+static enum outcome ask_noted(struct window_reader *reader, struct error *err)
 {
 	if (reader->below)
 		return !reader->stale || replay_below(reader, err) ? OUTCOME_DONE : OUTCOME_ERROR;
@@ -509,7 +509,7 @@ static enum outcome read_round(struct window_reader *reader, struct error *err)
 	begin_round(reader);
 	if (replay_run(reader->replay, &from, &to, err)) {
 		end_reading(reader);
-		outcome = reader->again ? ask(reader, err) : OUTCOME_DONE;
+		outcome = reader->again ? ask_noted(reader, err) : OUTCOME_DONE;
 		if (reader->rest.closure)
 			outcome = tracks_read_rest(reader->tracks, &reader->rest, err);
 	}
@@ -585,7 +585,7 @@ enum outcome tracks_window(struct tracks *tracks, uint64_t packets, struct error
 {
 	struct state *state = tracks->state;
 	enum outcome outcome;
-	struct reach reach;
+	struct state_reach reach;
 
 	if (state->options.replay_only || state->force != FORCE_NONE)
 		return OUTCOME_GAVE_UP;

@@ -21,24 +21,24 @@
 enum { RECENT_BITS = 10, RECENT = 1 << RECENT_BITS };
 #define ATOM_SMALL 0x80000000u /* the rest is the integer */
 
-struct node { /* there may be millions */
+struct attr_node {     /* there may be millions */
 	uint32_t atom; /* ATOM_SMALL and an integer, or a place in `values` */
 	uint32_t parent, shape;
 	uint32_t next; /* of the same hash; 0: none, since the root is in no chain */
 };
 
-struct shape { /* and what all its attributes share */
+struct attr_shape { /* and what all its attributes share */
 	uint32_t node, depth;
 	bool is_key;
 	struct number_map *keys; /* NULL: not asked for; see attrs_keys() */
 };
 
 struct attrs {
-	struct node *nodes;
+	struct attr_node *nodes;
 	size_t count, capacity;
 	uint32_t *chains; /* by hash: the newest node, 0 none */
 	size_t nchains;   /* a power of two, at least as many as nodes */
-	struct shape *shapes;
+	struct attr_shape *shapes;
 	size_t nshapes, shapes_capacity;
 	struct value *values; /* strings, and atoms that are not small */
 	size_t nvalues, values_capacity;
@@ -55,7 +55,7 @@ static struct value atom_value(const struct attrs *attrs, uint32_t atom)
 static bool is_child(const struct attrs *attrs, uint32_t attr, uint32_t parent,
 		     const struct value *atom, bool is_key)
 {
-	const struct node *node = &attrs->nodes[attr];
+	const struct attr_node *node = &attrs->nodes[attr];
 	struct value own = atom_value(attrs, node->atom);
 
 	return node->parent == parent && value_equal(&own, atom) &&
@@ -81,7 +81,7 @@ static uint32_t *chain_of(struct attrs *attrs, uint32_t parent, uint32_t atom)
 
 static void chain_add(struct attrs *attrs, uint32_t attr)
 {
-	struct node *node = &attrs->nodes[attr];
+	struct attr_node *node = &attrs->nodes[attr];
 	uint32_t *chain = chain_of(attrs, node->parent, node->atom);
 
 	node->next = *chain;
@@ -100,7 +100,7 @@ static void chains_grow(struct attrs *attrs)
 		chain_add(attrs, i);
 }
 
-static uint32_t node_append(struct attrs *attrs, const struct node *node)
+static uint32_t node_append(struct attrs *attrs, const struct attr_node *node)
 {
 	size_t before = attrs->capacity;
 
@@ -133,14 +133,14 @@ static uint32_t value_place(struct attrs *attrs, const struct value *value)
 static uint32_t shape_append(struct attrs *attrs, uint32_t node, uint32_t depth, bool is_key)
 {
 	*mem_push(attrs->shapes, attrs->nshapes, attrs->shapes_capacity) =
-		(struct shape){node, depth, is_key, NULL};
+		(struct attr_shape){node, depth, is_key, NULL};
 	return (uint32_t)attrs->nshapes - 1;
 }
 
 struct attrs *attrs_new(void)
 {
 	struct attrs *attrs = mem_new(sizeof *attrs);
-	struct node root = {.parent = ATTR_ABSENT};
+	struct attr_node root = {.parent = ATTR_ABSENT};
 
 	attrs->arena = arena_new();
 	root.atom = value_place(attrs, &(struct value){.kind = VALUE_UNKNOWN});
@@ -199,7 +199,7 @@ static uint32_t child_shape(struct attrs *attrs, uint32_t parent, const struct v
 			    bool is_key)
 {
 	static const struct value any = {.kind = VALUE_NONE};
-	struct shape above = attrs->shapes[attrs->nodes[parent].shape];
+	struct attr_shape above = attrs->shapes[attrs->nodes[parent].shape];
 
 	if (above.node == parent && (!is_key || atom->kind == VALUE_NONE))
 		return shape_append(attrs, (uint32_t)attrs->count, above.depth + 1,
@@ -231,7 +231,7 @@ uint32_t attr_child(struct attrs *attrs, uint32_t parent, bool is_key, const str
 static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struct value *atom,
 			       bool is_key)
 {
-	struct node node = {.parent = parent};
+	struct attr_node node = {.parent = parent};
 	uint32_t attr;
 
 	node.atom = value_is_index(atom) && atom->u < ATOM_SMALL ? ATOM_SMALL | (uint32_t)atom->u
@@ -240,7 +240,7 @@ static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struc
 		chains_grow(attrs);
 	attr = *chain_of(attrs, parent, node.atom);
 	for (; attr; attr = attrs->nodes[attr].next) {
-		const struct node *old = &attrs->nodes[attr];
+		const struct attr_node *old = &attrs->nodes[attr];
 		if (old->parent == parent && old->atom == node.atom &&
 		    attrs->shapes[old->shape].is_key == is_key)
 			return attr;
@@ -253,7 +253,7 @@ static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struc
 
 struct number_map *attrs_keys(struct attrs *attrs, uint32_t shape)
 {
-	struct shape *of = &attrs->shapes[shape];
+	struct attr_shape *of = &attrs->shapes[shape];
 
 	if (!of->keys)
 		of->keys = arena_alloc(attrs->arena, sizeof *of->keys);
@@ -327,8 +327,8 @@ void path_add_step(bool first, bool is_key, const struct value *step, struct buf
 
 void attr_add_text(const struct attrs *attrs, uint32_t attr, struct buf *out)
 {
-	const struct node *node = &attrs->nodes[attr];
-	const struct shape *shape = &attrs->shapes[node->shape];
+	const struct attr_node *node = &attrs->nodes[attr];
+	const struct attr_shape *shape = &attrs->shapes[node->shape];
 
 	if (attr == ATTR_ROOT)
 		return;

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct held { /* a value of the column that is being filled */
+struct held_value { /* a value of the column that is being filled */
 	struct value value;
 	uint64_t time;  /* at least */
 	uint64_t known; /* of `most`: where the value was listed */
@@ -41,7 +41,7 @@ struct picture_open {
 	uint32_t column;
 	uint64_t covered; /* of its time */
 	struct bounds bounds;
-	struct held *held;
+	struct held_value *held;
 	size_t nheld, held_capacity;
 	struct hash_index held_index;
 	struct arena *texts; /* of `held` */
@@ -152,7 +152,7 @@ static void hold(struct picture_open *open, const struct value *value, uint64_t 
 
 	if (at == HASH_INDEX_NONE) {
 		*mem_push(open->held, open->nheld, open->held_capacity) =
-			(struct held){.value = value_copy(open->texts, value)};
+			(struct held_value){.value = value_copy(open->texts, value)};
 		at = hash_index_add(&open->held_index, hash, open->nheld - 1);
 	}
 	open->held[at].time += time;
@@ -160,7 +160,7 @@ static void hold(struct picture_open *open, const struct value *value, uint64_t 
 }
 
 /* Did none of the others hold as long, whatever is not known of them? */
-static bool is_decided(const struct picture_open *open, const struct held *longest)
+static bool is_decided(const struct picture_open *open, const struct held_value *longest)
 {
 	const struct bounds *bounds = &open->bounds;
 
@@ -169,7 +169,7 @@ static bool is_decided(const struct picture_open *open, const struct held *longe
 	if (bounds->slack + bounds->most >= longest->time)
 		return false; /* one that is listed nowhere */
 	for (size_t i = 0; i < open->nheld; i++) {
-		const struct held *held = &open->held[i];
+		const struct held_value *held = &open->held[i];
 		uint64_t most = held->time + bounds->slack + bounds->most - held->known;
 
 		if (held != longest && most >= longest->time)
@@ -183,7 +183,7 @@ static void close_column(struct picture *picture)
 {
 	struct picture_open *open = picture->open;
 	struct picture_cell *cell = &open->row->cells[open->column];
-	const struct held *longest = open->held;
+	const struct held_value *longest = open->held;
 
 	if (!open->nheld)
 		return;
@@ -212,7 +212,8 @@ static void to_column(struct picture *picture, uint32_t column)
 	open->column = column;
 }
 
-static void fill(struct picture *picture, uint32_t column, const struct value *value, uint64_t time)
+static void fill_column(struct picture *picture, uint32_t column, const struct value *value,
+			uint64_t time)
 {
 	to_column(picture, column);
 	hold(picture->open, value, time, 0);
@@ -221,7 +222,7 @@ static void fill(struct picture *picture, uint32_t column, const struct value *v
 
 /* Rows */
 
-static uint32_t add_row(struct picture *picture, const char *path)
+static uint32_t add_picture_row(struct picture *picture, const char *path)
 {
 	struct buf clean = {0};
 
@@ -257,7 +258,7 @@ static void begin_row(struct picture *picture, const char *path)
 	mem_free(open->path);
 	open->path = mem_strdup(path);
 	if (!nameset_find(&open->seen, path, &row)) {
-		row = add_row(picture, path);
+		row = add_picture_row(picture, path);
 		nameset_add(&open->seen, path, row);
 	}
 	open->row = row ? &picture->rows[row - 1] : NULL;
@@ -307,7 +308,7 @@ static void take_row(struct picture *picture, const struct picture *from,
 		     const struct picture_row *taken, uint32_t first, uint32_t end)
 {
 	uint32_t *places = mem_new_array(taken->nvalues + 1, sizeof *places);
-	uint32_t number = add_row(picture, taken->asked);
+	uint32_t number = add_picture_row(picture, taken->asked);
 
 	nameset_add(&picture->open->seen, taken->asked, number);
 	for (uint32_t c = first; c < end && number; c++) {
@@ -385,7 +386,7 @@ void picture_add(struct picture *picture, const struct interval *interval)
 		       high = picture_time(picture, column + 1);
 		low = low > begin ? low : begin;
 		high = high < end ? high : end;
-		fill(picture, column, &interval->value, (uint64_t)high - (uint64_t)low);
+		fill_column(picture, column, &interval->value, (uint64_t)high - (uint64_t)low);
 	}
 }
 

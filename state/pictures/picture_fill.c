@@ -7,7 +7,7 @@
 
 enum { PART_BYTES = 64 << 20 /* of the trace */ };
 
-struct filling {
+struct picture_filler {
 	const struct picture_asking *asking;
 	struct picture *picture;
 };
@@ -23,7 +23,7 @@ uint64_t picture_parts(struct state *state, uint64_t most)
 
 static bool add_interval(void *arg, const struct interval *interval)
 {
-	struct filling *filling = arg;
+	struct picture_filler *filling = arg;
 
 	const struct picture_asking *asking = filling->asking;
 
@@ -34,14 +34,15 @@ static bool add_interval(void *arg, const struct interval *interval)
 
 static bool add_sums(void *arg, const char *path, const struct sums *sums)
 {
-	struct filling *filling = arg;
+	struct picture_filler *filling = arg;
 
 	picture_add_sums(filling->picture, path, sums);
 	return true;
 }
 
 /* All columns of a part, from stored sums or from intervals. */
-static bool fill_part(struct filling *filling, uint32_t first, uint32_t end, struct error *err)
+static bool fill_part(struct picture_filler *filling, uint32_t first, uint32_t end,
+		      struct error *err)
 {
 	const struct picture_asking *asking = filling->asking;
 	struct picture *picture = filling->picture;
@@ -62,7 +63,7 @@ static bool fill_part(struct filling *filling, uint32_t first, uint32_t end, str
 }
 
 /* Its open cells, from all intervals of these rows alone. */
-static bool fill_column(struct filling *filling, uint32_t column, struct error *err)
+static bool fill_column(struct picture_filler *filling, uint32_t column, struct error *err)
 {
 	struct picture *picture = filling->picture;
 	struct query **queries = NULL;
@@ -91,7 +92,7 @@ static bool fill_column(struct filling *filling, uint32_t column, struct error *
 /* Where timelines have sums, these are asked for first; what they leave open is asked for again. */
 bool picture_fill(const struct picture_asking *asking, struct picture *picture, struct error *err)
 {
-	struct filling filling = {.asking = asking, .picture = picture};
+	struct picture_filler filling = {.asking = asking, .picture = picture};
 	uint64_t columns = picture->columns, parts = picture_parts(asking->state, columns);
 
 	for (uint64_t i = 0; i < parts; i++) {

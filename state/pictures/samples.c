@@ -340,7 +340,7 @@ static bool add_rows(struct sampling *sampling, const struct query *const *queri
 	return true;
 }
 
-static void release(struct sampling *sampling)
+static void release_sampling(struct sampling *sampling)
 {
 	for (size_t i = 0; i < sampling->nrows; i++) {
 		mem_free(sampling->rows[i].path);
@@ -376,7 +376,7 @@ bool samples_fill(struct state *state, const struct query *const *queries, size_
 			take_shard(&sampling, i);
 		*done = true;
 	}
-	release(&sampling);
+	release_sampling(&sampling);
 	if (*done)
 		picture_finish(picture);
 	return end_reading(state, sampling.stored, err);

@@ -20,12 +20,12 @@ static bool is_integer(const struct expr *expr, bool *is_signed)
 	}
 }
 
-bool column_of(const struct expr *expr, struct column *out)
+bool column_of(const struct expr *expr, struct tested_column *out)
 {
 	bool masked = expr->kind == EXPR_ARITH && expr->op == OP_BIT_AND &&
 		      expr_is_const(expr->args[1], VALUE_INT) && !expr->args[1]->value.negative;
 
-	*out = (struct column){.of = expr, .mask = UINT64_MAX};
+	*out = (struct tested_column){.of = expr, .mask = UINT64_MAX};
 	if (masked) {
 		out->of = expr->args[0];
 		/* of a negative value, too, it leaves none such */
@@ -38,7 +38,7 @@ bool column_of(const struct expr *expr, struct column *out)
 }
 
 /* The values of the column that compare so; NE as EQ. False: there are none. */
-static bool range_of(const struct column *column, enum op op, const struct value *number,
+static bool range_of(const struct tested_column *column, enum op op, const struct value *number,
 		     struct range *out)
 {
 	static const enum comparison comparisons[] = {

@@ -11,20 +11,20 @@
 #include "engine/columns/ranges.h"
 #include "state/program/expr.h"
 
-struct column {
+struct tested_column {
 	const struct expr *of; /* an integer: a field, the event's time, the CPU of its section */
 	uint64_t mask;         /* of its value, at first; UINT64_MAX: none */
 	bool is_signed;
 };
 
 struct column_test {
-	struct column column;
+	struct tested_column column;
 	struct ranges ranges; /* the value is in these, */
 	bool negated;         /* or in none of them */
 };
 
 /* False: the expression is no such integer, perhaps masked by a constant. */
-bool column_of(const struct expr *expr, struct column *out);
+bool column_of(const struct expr *expr, struct tested_column *out);
 /* False: it is no such comparison. */
 bool column_test_of(const struct expr *expr, struct arena *arena, struct column_test *out);
 

@@ -134,7 +134,7 @@ struct lines {
 	size_t count, capacity;
 };
 
-static void add_line(struct compile *compile, uint32_t id, struct lines *lines)
+static void add_compiled(struct compile *compile, uint32_t id, struct lines *lines)
 {
 	if (!compile_line(compile, id, mem_push(lines->items, lines->count, lines->capacity)))
 		lines->count--;
@@ -192,7 +192,7 @@ static void compile_event_lines(struct program *program, const struct naming *na
 		const struct stretch *stretch = naming->named[n - 1].stretch;
 		matches_event(naming->named[n - 1].pattern, class->name, &captures);
 		for (uint32_t i = stretch->first; i < stretch->end; i++)
-			add_line(&compile, i, &lines);
+			add_compiled(&compile, i, &lines);
 	}
 	out->event = keep_lines(program, &lines, &out->nevent);
 	out->plain = plain_new(program->arena, out->event, out->nevent);
@@ -211,7 +211,7 @@ static void compile_section_lines(struct program *program, const struct naming *
 		if (!block_matches_section(stretch->block, group->section, &captures))
 			continue;
 		for (uint32_t i = stretch->first; i < stretch->end; i++)
-			add_line(&compile, i, &lines);
+			add_compiled(&compile, i, &lines);
 	}
 	out->section = keep_lines(program, &lines, &out->nsection);
 }
@@ -316,7 +316,7 @@ static void compile_edge(struct program *program, enum pattern_kind kind, const 
 
 	for (uint32_t i = 0; i < program->rules->nstatements; i++)
 		if (block_has(program->rules->statements[i]->block, kind))
-			add_line(&compile, i, &lines);
+			add_compiled(&compile, i, &lines);
 	out->event = keep_lines(program, &lines, &out->nevent);
 }
 
@@ -359,7 +359,7 @@ static void compile_lost(struct program *program, const struct stream_group *gro
 
 		if (!block_has(block, HEAD_LOST) && !block_has(block, HEAD_CONTRADICTION))
 			continue;
-		add_line(&compile, i, &lines);
+		add_compiled(&compile, i, &lines);
 		if (lines.count > before && lines.items[before].verb == VERB_UNKNOWN &&
 		    !group_writes(program, group, &lines.items[before]))
 			lines.count = before;

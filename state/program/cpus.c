@@ -14,7 +14,7 @@ static int rising(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void add(struct cpus *cpus, int32_t cpu)
+static void add_cpu(struct cpus *cpus, int32_t cpu)
 {
 	uint64_t hash = hash_number((uint64_t)cpu);
 
@@ -42,25 +42,25 @@ static bool add_packets(struct cpus *cpus, struct index *index, const struct str
 		if (info.rec.flags & PACKET_OTHER)
 			continue;
 		if (info.rec.cpu >= 0)
-			add(cpus, info.rec.cpu);
+			add_cpu(cpus, info.rec.cpu);
 		else
 			cpus->open |= stream->has_time && !(info.rec.flags & PACKET_BEFORE_ALL);
 	}
 	return true;
 }
 
-static bool add_stream(struct cpus *cpus, struct index *index, const struct stream *stream,
-		       struct error *err)
+static bool add_stream_cpus(struct cpus *cpus, struct index *index, const struct stream *stream,
+			    struct error *err)
 {
 	if (stream->cpu >= 0)
-		add(cpus, stream->cpu);
+		add_cpu(cpus, stream->cpu);
 	if (index)
 		return add_packets(cpus, index, stream, err);
 	cpus->open |= stream->cpu < 0;
 	return true;
 }
 
-static void finish(struct cpus *cpus)
+static void sort_cpus(struct cpus *cpus)
 {
 	hash_index_release(&cpus->known);
 	if (cpus->count)
@@ -73,8 +73,8 @@ bool cpus_find(const struct trace *trace, struct index *index, struct cpus *out,
 
 	*out = (struct cpus){0};
 	for (size_t i = 0; i < trace->nstreams && ok; i++)
-		ok = add_stream(out, index, trace->streams[i], err);
-	finish(out);
+		ok = add_stream_cpus(out, index, trace->streams[i], err);
+	sort_cpus(out);
 	return ok;
 }
 
@@ -82,8 +82,8 @@ bool cpus_of_stream(const struct stream *stream, struct index *index, struct cpu
 		    struct error *err)
 {
 	*out = (struct cpus){0};
-	bool ok = add_stream(out, index, stream, err);
-	finish(out);
+	bool ok = add_stream_cpus(out, index, stream, err);
+	sort_cpus(out);
 	return ok;
 }
 

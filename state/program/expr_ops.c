@@ -284,7 +284,7 @@ enum eval op_map(const struct map_def *map, const struct value *key, struct valu
 		 enum failure *failure)
 {
 	for (size_t i = 0; i < map->nentries; i++) {
-		const struct map_entry *entry = &map->entries[i];
+		const struct map_case *entry = &map->entries[i];
 		if ((entry->kind == ENTRY_VALUE && values_same(&entry->match, key)) ||
 		    (entry->kind == ENTRY_MASK && key->kind == VALUE_INT &&
 		     (key->u & entry->match.u) != 0)) {

@@ -15,7 +15,7 @@
 
 enum { NAMES_MOST = 16, EVENTS_MOST = 4 };
 
-struct look {
+struct path_lookup {
 	const struct program *program;
 	struct index *index; /* NULL: CPUs are not looked up */
 	const struct attrs *attrs;
@@ -63,18 +63,18 @@ static void rules_hint(const struct rules *rules, struct buf *out)
 		buf_printf(out, "%s%s", i ? ", " : "all stand in ", rules->files[i]->name);
 }
 
-static uint32_t shape_depth(const struct look *look, uint32_t shape)
+static uint32_t shape_depth(const struct path_lookup *look, uint32_t shape)
 {
 	return attr_depth(look->attrs, shape_attr(look->attrs, shape));
 }
 
 /* What the first `steps` steps of the shape are. */
-static uint32_t beginning(const struct look *look, uint32_t shape, uint32_t steps)
+static uint32_t beginning(const struct path_lookup *look, uint32_t shape, uint32_t steps)
 {
 	return attr_up(look->attrs, shape_attr(look->attrs, shape), steps);
 }
 
-static bool step_agrees(const struct look *look, uint32_t shape, uint32_t i)
+static bool step_agrees(const struct path_lookup *look, uint32_t shape, uint32_t i)
 {
 	const struct pattern_atom *step = &look->path->atoms[i];
 	uint32_t node = beginning(look, shape, i + 1);
@@ -86,7 +86,7 @@ static bool step_agrees(const struct look *look, uint32_t shape, uint32_t i)
 }
 
 /* How many steps of the path, from its first, the shape agrees with. */
-static uint32_t agree(const struct look *look, uint32_t shape)
+static uint32_t agree(const struct path_lookup *look, uint32_t shape)
 {
 	uint32_t depth = shape_depth(look, shape), i = 0;
 
@@ -96,7 +96,7 @@ static uint32_t agree(const struct look *look, uint32_t shape)
 }
 
 /* The next shape that a rule gives a value and that agrees with so many steps; from 0 on. */
-static bool next_shape(const struct look *look, uint32_t steps, uint32_t *shape)
+static bool next_shape(const struct path_lookup *look, uint32_t steps, uint32_t *shape)
 {
 	while (++*shape < shape_count(look->attrs))
 		if (lookup_has_shape(look->program, *shape) && agree(look, *shape) >= steps)
@@ -104,7 +104,7 @@ static bool next_shape(const struct look *look, uint32_t steps, uint32_t *shape)
 	return false;
 }
 
-static void compare(struct look *look)
+static void compare(struct path_lookup *look)
 {
 	for (uint32_t shape = 0; next_shape(look, look->agreed, &shape);)
 		look->agreed = agree(look, shape);
@@ -114,16 +114,16 @@ static void compare(struct look *look)
 	}
 }
 
-static void look_begin(struct look *look, const struct program *program, struct index *index,
+static void look_begin(struct path_lookup *look, const struct program *program, struct index *index,
 		       const struct query *query)
 {
-	*look = (struct look){.program = program,
-			      .index = index,
-			      .attrs = program->attrs,
-			      .query = query,
-			      .path = query_pattern(query),
-			      .text = query_text(query),
-			      .steps = query_pattern(query)->natoms};
+	*look = (struct path_lookup){.program = program,
+				     .index = index,
+				     .attrs = program->attrs,
+				     .query = query,
+				     .path = query_pattern(query),
+				     .text = query_text(query),
+				     .steps = query_pattern(query)->natoms};
 	compare(look);
 }
 
@@ -148,7 +148,7 @@ static void add_name(struct names *names, struct value name)
 }
 
 /* The steps that follow the first `agreed` ones. */
-static void names_behind(const struct look *look, struct names *out)
+static void names_behind(const struct path_lookup *look, struct names *out)
 {
 	*out = (struct names){0};
 	for (uint32_t shape = 0; next_shape(look, look->agreed, &shape);) {
@@ -171,7 +171,7 @@ static void names_words(const struct names *names, struct buf *out)
 }
 
 /* The steps that agree, as shapes are written; "" at the root. */
-static void agreed_words(const struct look *look, struct buf *out)
+static void agreed_words(const struct path_lookup *look, struct buf *out)
 {
 	uint32_t shape = 0;
 
@@ -184,7 +184,7 @@ static bool is_path(const struct program *program, const char *text)
 {
 	struct query *query;
 	struct error ignored;
-	struct look look;
+	struct path_lookup look;
 
 	if (!query_parse(text, &query, &ignored))
 		return false;
@@ -195,7 +195,7 @@ static bool is_path(const struct program *program, const char *text)
 }
 
 /* Paths stand below host["NAME"] where the trace is of several hosts, and only there. */
-static bool wrong_host(const struct look *look, struct error *err)
+static bool wrong_host(const struct path_lookup *look, struct error *err)
 {
 	const struct trace *trace = look->program->trace;
 	struct buf text = {0};
@@ -224,7 +224,7 @@ static bool wrong_host(const struct look *look, struct error *err)
 	return wrong;
 }
 
-static bool unknown_step(const struct look *look, struct error *err)
+static bool unknown_step(const struct path_lookup *look, struct error *err)
 {
 	const char *name = query_name(look->query, look->agreed), *where, *list, *rules;
 	struct names names;
@@ -317,7 +317,7 @@ static bool is_cpu_computed(const struct program *program, const struct view *vi
 }
 
 /* Is step i a CPU in all that the path may be, as far as the trace's events write it? */
-static bool all_cpu(const struct look *look, uint32_t i)
+static bool all_cpu(const struct path_lookup *look, uint32_t i)
 {
 	bool some = false;
 
@@ -332,7 +332,7 @@ static bool all_cpu(const struct look *look, uint32_t i)
 	return some;
 }
 
-static bool check_cpus(const struct look *look, struct error *err)
+static bool check_cpus(const struct path_lookup *look, struct error *err)
 {
 	for (uint32_t i = 0; i < look->steps; i++) {
 		const struct value *key = query_key(look->query, i);
@@ -353,7 +353,7 @@ static bool check_cpus(const struct look *look, struct error *err)
 /* ---- names in place of numbers ---- */
 
 /* Is step i a number in all that the path may be, as far as fields of the trace's events tell? */
-static bool all_numbers(const struct look *look, uint32_t i)
+static bool all_numbers(const struct path_lookup *look, uint32_t i)
 {
 	unsigned keyed = 0;
 
@@ -363,7 +363,7 @@ static bool all_numbers(const struct look *look, uint32_t i)
 }
 
 /* Does some rule give threads a name where step i is the number of one? */
-static bool has_names(const struct look *look, uint32_t i)
+static bool has_names(const struct path_lookup *look, uint32_t i)
 {
 	struct buf text = {0};
 
@@ -375,7 +375,7 @@ static bool has_names(const struct look *look, uint32_t i)
 }
 
 /* The step that is a thread's name where threads are numbers; 0: there is none. */
-static uint32_t thread_name(const struct look *look)
+static uint32_t thread_name(const struct path_lookup *look)
 {
 	for (uint32_t i = 1; i < look->steps; i++) {
 		const struct value *key = query_key(look->query, i);
@@ -389,14 +389,14 @@ static uint32_t thread_name(const struct look *look)
 
 uint32_t lookup_thread_name(const struct program *program, const struct query *query)
 {
-	struct look look;
+	struct path_lookup look;
 
 	look_begin(&look, program, NULL, query);
 	return thread_name(&look);
 }
 
 /* `process[bash]/state`: no attribute is ever called so. */
-static bool check_names(const struct look *look, struct error *err)
+static bool check_names(const struct path_lookup *look, struct error *err)
 {
 	uint32_t named = thread_name(look);
 
@@ -502,7 +502,7 @@ static bool is_alike(const char *a, const char *b)
 }
 
 /* The shortest path that events of the trace write, and that is called the same. */
-static void note_alike(const struct look *look, uint32_t shape, struct buf *note)
+static void note_alike(const struct path_lookup *look, uint32_t shape, struct buf *note)
 {
 	struct buf own = {0}, text = {0}, best = {0};
 
@@ -523,7 +523,7 @@ static void note_alike(const struct look *look, uint32_t shape, struct buf *note
 	buf_release(&best);
 }
 
-static void note_unwritten(const struct look *look, struct buf *note)
+static void note_unwritten(const struct path_lookup *look, struct buf *note)
 {
 	const struct program *program = look->program;
 	struct heads heads = {0};
@@ -555,7 +555,7 @@ static void note_unwritten(const struct look *look, struct buf *note)
 	nameset_release(&heads.seen);
 }
 
-static void note_inner(const struct look *look, struct buf *note)
+static void note_inner(const struct path_lookup *look, struct buf *note)
 {
 	struct names names;
 	struct buf list = {0};
@@ -574,7 +574,7 @@ static void note_inner(const struct look *look, struct buf *note)
 bool lookup_path(const struct program *program, struct index *index, const struct query *query,
 		 struct buf *note, struct error *err)
 {
-	struct look looked, *look = &looked;
+	struct path_lookup looked, *look = &looked;
 
 	look_begin(look, program, index, query);
 	if (!look->steps)

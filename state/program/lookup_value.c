@@ -22,7 +22,7 @@ struct constants {
 	unsigned depth;
 };
 
-static void add(struct constants *all, const struct value *value)
+static void add_constant(struct constants *all, const struct value *value)
 {
 	if (value->kind <= VALUE_NONE)
 		return;
@@ -39,7 +39,7 @@ static void add_map(struct constants *all, const char *name)
 	for (size_t m = 0; m < rules->nmaps; m++)
 		for (size_t i = 0;
 		     !strcmp(rules->maps[m]->name, name) && i < rules->maps[m]->nentries; i++)
-			add(all, &rules->maps[m]->entries[i].result);
+			add_constant(all, &rules->maps[m]->entries[i].result);
 }
 
 static void gather(struct constants *all, uint32_t shape);
@@ -47,7 +47,7 @@ static void gather(struct constants *all, uint32_t shape);
 static void add_expr(struct constants *all, const struct ast *ast)
 {
 	if (ast->kind == AST_CONST)
-		add(all, &ast->value);
+		add_constant(all, &ast->value);
 	else if (ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_NONE)
 		add_map(all, ast->name);
 	else
@@ -81,7 +81,7 @@ static void gather(struct constants *all, uint32_t shape)
 		}
 	for (size_t i = 0; i < program->ninitials; i++)
 		if (program->initials[i].shape == shape) {
-			add(all, &program->initials[i].value);
+			add_constant(all, &program->initials[i].value);
 			any = true;
 		}
 	for (size_t i = 0; i < rules->nstatements; i++) {

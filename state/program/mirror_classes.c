@@ -160,8 +160,8 @@ static void add_class(struct mirror_classes *own, const struct event_class *clas
 		bitset_add(own->supporting, class->index);
 }
 
-static void begin(struct mirror_classes *classes, struct program *program,
-		  const struct mirror_def *mirror)
+static void begin_classes(struct mirror_classes *classes, struct program *program,
+			  const struct mirror_def *mirror)
 {
 	*classes =
 		(struct mirror_classes){.arena = arena_new(), .program = program, .mirror = mirror};
@@ -174,7 +174,7 @@ void mirror_classes_init(struct mirror_classes *classes, struct program *program
 {
 	const struct trace *trace = program->trace;
 
-	begin(classes, program, mirror);
+	begin_classes(classes, program, mirror);
 	classes->telling = bitset_new(trace->nclasses);
 	classes->supporting = bitset_new(trace->nclasses);
 	for (size_t c = 0; c < trace->nclasses; c++)
@@ -196,7 +196,7 @@ uint64_t *mirror_telling(struct program *program)
 
 	if (!program->rules->mirror)
 		return NULL;
-	begin(&classes, program, program->rules->mirror);
+	begin_classes(&classes, program, program->rules->mirror);
 	telling = bitset_new(trace->nclasses);
 	for (size_t c = 0; c < trace->nclasses; c++) {
 		find_lines(&classes, trace->classes[c]);
@@ -209,9 +209,10 @@ uint64_t *mirror_telling(struct program *program)
 
 /* ---- what one event tells ---- */
 
-struct told mirror_told(const struct mirror_class *mirrored, struct env *env, int64_t claimed)
+struct class_effect mirror_told(const struct mirror_class *mirrored, struct env *env,
+				int64_t claimed)
 {
-	struct told told = {.ends = mirrored->ends};
+	struct class_effect told = {.ends = mirrored->ends};
 	struct block_head head = {0};
 
 	for (uint32_t i = 0; i < mirrored->nlines; i++) {
@@ -236,10 +237,10 @@ struct told mirror_told(const struct mirror_class *mirrored, struct env *env, in
 	return told;
 }
 
-struct told mirror_told_of_tasks(const struct mirror_class *mirrored, struct env *env,
-				 int64_t claimed)
+struct class_effect mirror_told_of_tasks(const struct mirror_class *mirrored, struct env *env,
+					 int64_t claimed)
 {
-	struct told told = {.ends = mirrored->ends && !mirrored->perhaps};
+	struct class_effect told = {.ends = mirrored->ends && !mirrored->perhaps};
 	enum failure why;
 	struct value value;
 

@@ -45,7 +45,7 @@ void mirror_classes_release(struct mirror_classes *classes);
  */
 uint64_t *mirror_telling(struct program *program);
 
-struct told { /* by one event */
+struct class_effect { /* by one event */
 	bool was, is, ends;
 	bool agrees;  /* one of the values that it says were before is the one that is claimed */
 	bool perhaps; /* `after`, or unknown */
@@ -53,10 +53,11 @@ struct told { /* by one event */
 };
 
 /* By the event that `env` has, where `claimed` is what earlier ones say. */
-struct told mirror_told(const struct mirror_class *mirrored, struct env *env, int64_t claimed);
+struct class_effect mirror_told(const struct mirror_class *mirrored, struct env *env,
+				int64_t claimed);
 /* The same in a recording of tasks, where each event says what the value is at it. */
-struct told mirror_told_of_tasks(const struct mirror_class *mirrored, struct env *env,
-				 int64_t claimed);
+struct class_effect mirror_told_of_tasks(const struct mirror_class *mirrored, struct env *env,
+					 int64_t claimed);
 /* Does the event say what the value is there? Then *out is that. */
 bool mirror_evidence(const struct mirror_class *mirrored, struct env *env, int64_t *out);
 

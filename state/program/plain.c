@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-struct making {
+struct plain_builder {
 	struct arena *arena;
 	struct plain_input inputs[PLAIN_INPUTS];
 	struct plain_test tests[PLAIN_CHOSEN];
@@ -19,7 +19,7 @@ struct making {
 	bool fields;
 };
 
-static uint8_t add_input(struct making *making, const struct plain_input *input)
+static uint8_t add_input(struct plain_builder *making, const struct plain_input *input)
 {
 	for (uint32_t i = 0; i < making->ninputs; i++) {
 		const struct plain_input *other = &making->inputs[i];
@@ -42,7 +42,7 @@ static uint8_t add_input(struct making *making, const struct plain_input *input)
 	return making->ninputs++;
 }
 
-static uint8_t add_field(struct making *making, const struct expr *expr)
+static uint8_t add_field(struct plain_builder *making, const struct expr *expr)
 {
 	const struct field_class *field = expr->field.class;
 	struct plain_input input = {.of = PLAIN_NONE,
@@ -64,10 +64,10 @@ static uint8_t add_field(struct making *making, const struct expr *expr)
 	return add_input(making, &input);
 }
 
-static uint8_t input_of(struct making *making, const struct expr *expr);
+static uint8_t input_of(struct plain_builder *making, const struct expr *expr);
 
 /* The one key of a path that has no other, or none where all is constant. False: it is another. */
-static bool key_of(struct making *making, const struct path *path, uint8_t *key)
+static bool key_of(struct plain_builder *making, const struct path *path, uint8_t *key)
 {
 	*key = PLAIN_NONE;
 	if (path->nbase == path->natoms)
@@ -78,7 +78,7 @@ static bool key_of(struct making *making, const struct path *path, uint8_t *key)
 }
 
 /* Is it loaded before reads of its key, before maps of it? Texts are no keys of either. */
-static bool is_early(const struct making *making, uint8_t input)
+static bool is_early(const struct plain_builder *making, uint8_t input)
 {
 	enum input_kind kind = making->inputs[input].kind;
 
@@ -87,7 +87,7 @@ static bool is_early(const struct making *making, uint8_t input)
 }
 
 /* A map of a value, or of whether two are equal: an attribute and an integer of the event. */
-static uint8_t add_map(struct making *making, const struct expr *expr)
+static uint8_t add_map(struct plain_builder *making, const struct expr *expr)
 {
 	const struct expr *key = expr->args[0], *with;
 	bool compares = key->kind == EXPR_EQUAL;
@@ -106,7 +106,7 @@ static uint8_t add_map(struct making *making, const struct expr *expr)
 	return add_input(making, &input);
 }
 
-static uint8_t input_of(struct making *making, const struct expr *expr)
+static uint8_t input_of(struct plain_builder *making, const struct expr *expr)
 {
 	struct plain_input input = {.of = PLAIN_NONE, .with = PLAIN_NONE};
 
@@ -143,7 +143,7 @@ static bool same_test(const struct plain_test *a, const struct plain_test *b)
 }
 
 /* False: there are too many, or the line wants what it does not want. */
-static bool add_test(struct making *making, const struct plain_test *test, bool wanted,
+static bool add_test(struct plain_builder *making, const struct plain_test *test, bool wanted,
 		     struct plain_line *line)
 {
 	uint32_t i = 0, bit;
@@ -162,7 +162,7 @@ static bool add_test(struct making *making, const struct plain_test *test, bool 
 	return true;
 }
 
-static bool add_when(struct making *making, const struct expr *when, bool wanted,
+static bool add_when(struct plain_builder *making, const struct expr *when, bool wanted,
 		     struct plain_line *line)
 {
 	struct plain_test test = {.ranges = {{.low = 1}}, .n = 1, .mask = UINT64_MAX};
@@ -194,7 +194,8 @@ static bool add_when(struct making *making, const struct expr *when, bool wanted
 	return add_test(making, &test, wanted != column.negated, line);
 }
 
-static bool add_value(struct making *making, const struct expr *value, struct plain_line *line)
+static bool add_value(struct plain_builder *making, const struct expr *value,
+		      struct plain_line *line)
 {
 	enum input_kind kind;
 
@@ -220,7 +221,8 @@ static bool add_value(struct making *making, const struct expr *value, struct pl
 }
 
 /* False: it is not plain. */
-static bool compile_line(struct making *making, const struct line *line, struct plain_line *out)
+static bool compile_line(struct plain_builder *making, const struct line *line,
+			 struct plain_line *out)
 {
 	*out = (struct plain_line){.line = line,
 				   .verb = line->verb,
@@ -235,7 +237,7 @@ static bool compile_line(struct making *making, const struct line *line, struct 
 	return true;
 }
 
-static const struct plain_input *keep_kinds(const struct making *making, enum input_kind a,
+static const struct plain_input *keep_kinds(const struct plain_builder *making, enum input_kind a,
 					    enum input_kind b, uint8_t *count)
 {
 	struct plain_input kept[PLAIN_INPUTS];
@@ -246,7 +248,8 @@ static const struct plain_input *keep_kinds(const struct making *making, enum in
 	return *count ? arena_copy(making->arena, kept, *count, sizeof *kept) : NULL;
 }
 
-static const struct plain_integer *keep_integers(const struct making *making, struct plain *plain)
+static const struct plain_integer *keep_integers(const struct plain_builder *making,
+						 struct plain *plain)
 {
 	struct plain_integer kept[PLAIN_INPUTS];
 
@@ -263,7 +266,7 @@ static const struct plain_integer *keep_integers(const struct making *making, st
 }
 
 /* By what they are loaded from. */
-static void keep_inputs(const struct making *making, struct plain *plain)
+static void keep_inputs(const struct plain_builder *making, struct plain *plain)
 {
 	plain->cpu = plain->gap = PLAIN_NONE;
 	for (uint8_t i = 0; i < making->ninputs; i++) {
@@ -280,7 +283,7 @@ static void keep_inputs(const struct making *making, struct plain *plain)
 	plain->trees = keep_kinds(making, INPUT_TREE, INPUT_TREE, &plain->ntrees);
 }
 
-static void keep_tests(const struct making *making, struct plain *plain)
+static void keep_tests(const struct plain_builder *making, struct plain *plain)
 {
 	plain->tests =
 		arena_copy(making->arena, making->tests, making->ntests, sizeof *plain->tests);
@@ -317,7 +320,7 @@ static const struct plain_choice *keep_choices(struct arena *arena, const struct
 
 const struct plain *plain_new(struct arena *arena, const struct line *lines, uint32_t nlines)
 {
-	struct making making = {.arena = arena};
+	struct plain_builder making = {.arena = arena};
 	struct plain_line *kept = mem_new_array(nlines, sizeof *kept);
 	struct plain *plain = NULL;
 	uint32_t n = 0;

@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-static const struct line *take(struct program *subset, const struct line *from, uint32_t n,
-			       const uint64_t *statements, uint32_t *count)
+static const struct line *take_lines(struct program *subset, const struct line *from, uint32_t n,
+				     const uint64_t *statements, uint32_t *count)
 {
 	struct line *lines;
 
@@ -38,9 +38,10 @@ static struct class_program *take_all(struct program *subset, const struct class
 		struct class_program *to = &classes[i];
 
 		*to = from[i];
-		to->section =
-			take(subset, from[i].section, from[i].nsection, statements, &to->nsection);
-		to->event = take(subset, from[i].event, from[i].nevent, statements, &to->nevent);
+		to->section = take_lines(subset, from[i].section, from[i].nsection, statements,
+					 &to->nsection);
+		to->event =
+			take_lines(subset, from[i].event, from[i].nevent, statements, &to->nevent);
 		if (events && to->nevent != from[i].nevent)
 			to->plain = plain_new(subset->arena, to->event, to->nevent);
 	}
@@ -93,7 +94,7 @@ struct close {
 	bool more;
 };
 
-static void add(struct close *close, size_t id)
+static void add_statement(struct close *close, size_t id)
 {
 	if (bitset_has(close->statements, (uint32_t)id))
 		return;
@@ -121,7 +122,7 @@ static void add_writers(struct close *close, uint32_t shape, uint32_t section, b
 					    (verb_stacks(statement->verb) &&
 					     shape_is_within(attrs, shape, info->shape))));
 		if (writes)
-			add(close, i);
+			add_statement(close, i);
 	}
 }
 

@@ -19,7 +19,7 @@ enum {
 	MEMORY = 64 << 20  /* where they are not */
 };
 
-struct kept {
+struct kept_state {
 	nstime t;
 	struct buf bytes;
 };
@@ -27,7 +27,7 @@ struct kept {
 struct checkpoints {
 	struct index *index;
 	uint8_t prefix[PREFIX];
-	struct kept *kept; /* rising in time */
+	struct kept_state *kept; /* rising in time */
 	size_t nkept, capacity;
 	size_t bytes;
 };
@@ -76,7 +76,7 @@ static void key_of(const struct checkpoints *checkpoints, nstime t, uint8_t key[
 }
 
 /* The newest in memory at or before t; NULL when there is none. */
-static struct kept *kept_before(const struct checkpoints *checkpoints, nstime t)
+static struct kept_state *kept_before(const struct checkpoints *checkpoints, nstime t)
 {
 	size_t low = search_first(i, 0, checkpoints->nkept, checkpoints->kept[i].t <= t);
 
@@ -99,9 +99,9 @@ static void thin_out(struct checkpoints *checkpoints)
 	checkpoints->nkept = kept;
 }
 
-static void keep(struct checkpoints *checkpoints, nstime t, struct buf *bytes)
+static void keep_checkpoint(struct checkpoints *checkpoints, nstime t, struct buf *bytes)
 {
-	struct kept *before = kept_before(checkpoints, t);
+	struct kept_state *before = kept_before(checkpoints, t);
 	size_t place = before ? (size_t)(before - checkpoints->kept) + 1 : 0;
 
 	if (before && before->t == t)
@@ -110,7 +110,7 @@ static void keep(struct checkpoints *checkpoints, nstime t, struct buf *bytes)
 				     sizeof *checkpoints->kept);
 	memmove(&checkpoints->kept[place + 1], &checkpoints->kept[place],
 		(checkpoints->nkept - place) * sizeof *checkpoints->kept);
-	checkpoints->kept[place] = (struct kept){t, *bytes};
+	checkpoints->kept[place] = (struct kept_state){t, *bytes};
 	checkpoints->nkept++;
 	checkpoints->bytes += bytes->len;
 	*bytes = (struct buf){0};
@@ -149,7 +149,7 @@ size_t checkpoints_put(struct checkpoints *checkpoints, nstime t, const struct c
 
 	cells_write(cells, &bytes);
 	len = bytes.len;
-	keep(checkpoints, t, &bytes);
+	keep_checkpoint(checkpoints, t, &bytes);
 	buf_release(&bytes);
 	if (checkpoints->bytes > WAITING)
 		checkpoints_store(checkpoints);
@@ -180,7 +180,7 @@ static bool stored_before(struct checkpoints *checkpoints, nstime t, nstime *out
 
 bool checkpoints_get(struct checkpoints *checkpoints, nstime t, struct cells *cells, nstime *out)
 {
-	const struct kept *kept = kept_before(checkpoints, t);
+	const struct kept_state *kept = kept_before(checkpoints, t);
 	nstime stored;
 	void *value;
 	size_t nvalue;

@@ -94,7 +94,7 @@ static bool may_watch(const struct contradictions *own, const struct stream *str
 
 /* ---- events ---- */
 
-struct reading {
+struct stream_reading {
 	struct contradictions *own;
 	struct run run;
 	uint32_t entry;
@@ -103,9 +103,9 @@ struct reading {
 	struct env env;
 };
 
-static const struct fields *decode(void *arg, const struct event *event)
+static const struct fields *stream_fields(void *arg, const struct event *event)
 {
-	struct reading *reading = arg;
+	struct stream_reading *reading = arg;
 	const struct run *run = &reading->run;
 	struct error ignored; /* damage: the cursor that reads the events reports it */
 
@@ -117,7 +117,7 @@ static const struct fields *decode(void *arg, const struct event *event)
 }
 
 /* Turns to entry i of the run; gives what its class tells. */
-static const struct mirror_class *turn_to(struct reading *reading, uint32_t i)
+static const struct mirror_class *turn_to(struct stream_reading *reading, uint32_t i)
 {
 	const struct batch *batch = reading->run.batch;
 
@@ -128,7 +128,7 @@ static const struct mirror_class *turn_to(struct reading *reading, uint32_t i)
 	reading->env.event = &reading->event;
 	reading->env.fields = NULL;
 	reading->env.slots = batch_slots(batch, i);
-	reading->env.decode = decode;
+	reading->env.decode = stream_fields;
 	reading->env.arg = reading;
 	return &reading->own->classes.of[batch->class_index[i]];
 }
@@ -151,11 +151,11 @@ static struct events_options options_of(const struct contradictions *own,
  * loss lies. Until it returns false.
  */
 static bool read_events(struct contradictions *own, const struct events_options *options,
-			bool (*see)(struct reading *reading, const struct mirror_class *mirrored,
-				    void *arg),
+			bool (*see)(struct stream_reading *reading,
+				    const struct mirror_class *mirrored, void *arg),
 			void *arg, struct error *err)
 {
-	struct reading reading = {.own = own};
+	struct stream_reading reading = {.own = own};
 	const struct run *run = &reading.run;
 	struct events *events;
 	enum step step;
@@ -178,26 +178,26 @@ static bool read_events(struct contradictions *own, const struct events_options 
 
 /* ---- claims ---- */
 
-static struct watched *watched_of(const struct reading *reading)
+static struct watched *watched_of(const struct stream_reading *reading)
 {
 	return &reading->own->streams[reading->run.stream->index];
 }
 
-static struct told told_by(const struct mirror_class *mirrored, struct reading *reading,
-			   int64_t claimed)
+static struct class_effect told_by(const struct mirror_class *mirrored,
+				   struct stream_reading *reading, int64_t claimed)
 {
 	return is_of_tasks(reading->own, reading->run.stream)
 		       ? mirror_told_of_tasks(mirrored, &reading->env, claimed)
 		       : mirror_told(mirrored, &reading->env, claimed);
 }
 
-static bool tells(const struct told *told)
+static bool tells(const struct class_effect *told)
 {
 	return told->was || told->is || told->ends;
 }
 
 /* What entry i of the run tells is the claim from there on. */
-static inline void claim_again(struct claim_of *claim, const struct told *told, uint32_t i)
+static inline void claim_again(struct claim_of *claim, const struct class_effect *told, uint32_t i)
 {
 	claim->known = told->is;
 	claim->first = false;
@@ -210,7 +210,7 @@ static inline void claim_again(struct claim_of *claim, const struct told *told, 
 }
 
 /* Before the run in hand is left. */
-static void place_claim(struct claim_of *claim, const struct reading *reading)
+static void place_claim(struct claim_of *claim, const struct stream_reading *reading)
 {
 	struct event event;
 
@@ -250,7 +250,8 @@ struct weighing {
 };
 
 /* What the event says the value is; false: it does not. */
-static bool evidence(struct reading *reading, const struct mirror_class *mirrored, int64_t *value)
+static bool evidence(struct stream_reading *reading, const struct mirror_class *mirrored,
+		     int64_t *value)
 {
 	return mirrored && mirror_evidence(mirrored, &reading->env, value);
 }
@@ -261,7 +262,7 @@ static bool evidence(struct reading *reading, const struct mirror_class *mirrore
  * has no support. So it is where that is what held before A: behind its tracepoint the kernel is
  * still in the context of the thread that leaves, and events of that moment support nothing.
  */
-static bool weigh(struct reading *reading, const struct mirror_class *mirrored, void *arg)
+static bool weigh(struct stream_reading *reading, const struct mirror_class *mirrored, void *arg)
 {
 	struct weighing *weighing = arg;
 	struct contradiction *found = weighing->found;
@@ -278,7 +279,8 @@ static bool weigh(struct reading *reading, const struct mirror_class *mirrored, 
 }
 
 /* Up to the last event that says another value than the first switch does. */
-static bool weigh_first(struct reading *reading, const struct mirror_class *mirrored, void *arg)
+static bool weigh_first(struct stream_reading *reading, const struct mirror_class *mirrored,
+			void *arg)
 {
 	struct weighing *weighing = arg;
 	int64_t value;
@@ -322,7 +324,7 @@ static bool is_except(const struct contradictions *own, int64_t value)
 	       (int64_t)mirror->except.u == value;
 }
 
-static void keep(struct watched *stream, const struct contradiction *found)
+static void keep_found(struct watched *stream, const struct contradiction *found)
 {
 	size_t i;
 
@@ -342,16 +344,16 @@ static void keep(struct watched *stream, const struct contradiction *found)
 /* As far as other streams are asked what ran where a stream begins: events of each. */
 enum { ASKED_OF_OTHERS = 1024 };
 
-struct naming { /* the last time at which a stream names the value */
+struct asked_value { /* the last time at which a stream names the value */
 	int64_t value;
 	nstime at;
 	uint32_t asked;
 };
 
-static bool see_name(struct reading *reading, const struct mirror_class *mirrored, void *arg)
+static bool see_name(struct stream_reading *reading, const struct mirror_class *mirrored, void *arg)
 {
-	struct naming *naming = arg;
-	struct told told;
+	struct asked_value *naming = arg;
+	struct class_effect told;
 
 	if (!mirrored)
 		return true;
@@ -383,7 +385,7 @@ static bool came_later(struct contradictions *own, const struct stream *stream,
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *other = trace->streams[i];
 
-		struct naming naming = {found->told, recorded.begin, 0};
+		struct asked_value naming = {found->told, recorded.begin, 0};
 
 		if (other->part != stream->part || !own->streams[i].any ||
 		    other->cpu == stream->cpu)
@@ -402,7 +404,7 @@ static bool came_later(struct contradictions *own, const struct stream *stream,
  * The first event that tells: what was before it is contradicted by evidence for another value, at
  * the begin of perf.data above all, where records of processes come before the first switch.
  */
-static bool look_before(struct reading *reading, int64_t before, struct error *err)
+static bool look_before(struct stream_reading *reading, int64_t before, struct error *err)
 {
 	struct contradictions *own = reading->own;
 	const struct stream *stream = reading->run.stream;
@@ -427,11 +429,11 @@ static bool look_before(struct reading *reading, int64_t before, struct error *e
 		return false;
 	found.from = found.until;
 	if (weighing.stop || since > begin || found.told_at < claim->whole)
-		keep(watched_of(reading), &found);
+		keep_found(watched_of(reading), &found);
 	return true;
 }
 
-static bool contradict(struct reading *reading, int64_t before, struct error *err)
+static bool contradict(struct stream_reading *reading, int64_t before, struct error *err)
 {
 	struct watched *watched = watched_of(reading);
 	struct contradiction found;
@@ -454,16 +456,16 @@ static bool contradict(struct reading *reading, int64_t before, struct error *er
 		found.told = found.lone ? found.claimed : found.told;
 		found.until = found.from;
 	}
-	keep(watched, &found);
+	keep_found(watched, &found);
 	return true;
 }
 
-struct columns { /* of a run */
+struct value_columns { /* of a run */
 	uint64_t before[BATCH_MAX], after[BATCH_MAX];
 };
 
 /* All events of the run are of one class with columns, and can be decoded. */
-static bool load_columns(const struct reading *reading, struct columns *out)
+static bool load_columns(const struct stream_reading *reading, struct value_columns *out)
 {
 	const struct run *run = &reading->run;
 	uint32_t class = run->batch->class_index[run->first];
@@ -481,13 +483,13 @@ static bool load_columns(const struct reading *reading, struct columns *out)
 	       !run_column(run, &mirrored->after, entries, run->count, out->after, bad);
 }
 
-static bool compare_run(struct reading *reading, struct error *err)
+static bool compare_run(struct stream_reading *reading, struct error *err)
 {
 	const struct run *run = &reading->run;
 	struct watched *watched = watched_of(reading);
 	struct claim_of *claim = &watched->claim;
-	struct told told = {.was = true, .is = true};
-	struct columns columns;
+	struct class_effect told = {.was = true, .is = true};
+	struct value_columns columns;
 	bool has_columns = load_columns(reading, &columns);
 
 	for (uint32_t i = 0; i < run->count; i++) {
@@ -531,12 +533,12 @@ static bool add_tail(struct contradictions *own, const struct stream *stream, ns
 		return false;
 	found.until = found.from;
 	if (found.from < end)
-		keep(watched, &found);
+		keep_found(watched, &found);
 	return true;
 }
 
 /* Events may lie inside of a loss: what the last of them says, nothing confirms. */
-static bool pass_loss(struct reading *reading, struct error *err)
+static bool pass_loss(struct stream_reading *reading, struct error *err)
 {
 	const struct event *loss = &reading->run.loss;
 	struct claim_of *claim = &watched_of(reading)->claim;
@@ -549,10 +551,11 @@ static bool pass_loss(struct reading *reading, struct error *err)
 }
 
 /* Only what tells counts; a `was` without `=` says that nothing is known. */
-static bool see_claim(struct reading *reading, const struct mirror_class *mirrored, void *arg)
+static bool see_claim(struct stream_reading *reading, const struct mirror_class *mirrored,
+		      void *arg)
 {
 	struct claim_of *claim = arg;
-	struct told told;
+	struct class_effect told;
 
 	if (!mirrored) {
 		*claim = claim_of_loss(&reading->run.loss);
@@ -597,7 +600,7 @@ static bool read_on(struct contradictions *own, const struct stream *stream, nst
 		    struct error *err)
 {
 	struct watched *watched = &own->streams[stream->index];
-	struct reading reading = {.own = own};
+	struct stream_reading reading = {.own = own};
 	enum step step = STEP_ITEM;
 	nstime begin;
 
@@ -717,9 +720,9 @@ static bool watches(void *arg, const struct stream *stream)
 	return own->streams[stream->index].any;
 }
 
-static bool find(void *arg, const struct stream *stream, nstime begin, nstime end, bool leaves,
-		 void (*add)(void *to, const struct inferred_loss *loss), void *to,
-		 struct error *err)
+static bool find_inferred(void *arg, const struct stream *stream, nstime begin, nstime end,
+			  bool leaves, void (*add)(void *to, const struct inferred_loss *loss),
+			  void *to, struct error *err)
 {
 	struct contradictions *own = arg;
 	struct watched *watched = &own->streams[stream->index];
@@ -745,10 +748,11 @@ static bool find(void *arg, const struct stream *stream, nstime begin, nstime en
 }
 
 /* The newest event that tells, or loss. */
-static bool see_newest(struct reading *reading, const struct mirror_class *mirrored, void *arg)
+static bool see_newest(struct stream_reading *reading, const struct mirror_class *mirrored,
+		       void *arg)
 {
 	nstime *newest = arg;
-	struct told told;
+	struct class_effect told;
 
 	if (!mirrored) {
 		*newest = reading->run.loss.time;
@@ -874,7 +878,7 @@ struct contradictions *contradictions_new(struct index *index, struct program *p
 	own->packet_filters = packet_filters;
 	own->findings = findings_new(index);
 	mirror_classes_init(&own->classes, program, program->rules->mirror);
-	own->inferred = (struct inferred){watches, find, packet_tells, own};
+	own->inferred = (struct inferred){watches, find_inferred, packet_tells, own};
 	own->none = bitset_new(trace->nclasses);
 	own->streams = mem_new_array(trace->nstreams + 1, sizeof *own->streams);
 	for (size_t s = 0; s < trace->nstreams; s++) {

@@ -129,8 +129,8 @@ static void set_section(void *arg, const struct line *line, enum eval eval, stru
 	cells_set_section(replay->cells, replay->walk.stream->index, line->section, value);
 }
 
-static void tell(struct replay *replay, uint32_t attr, const struct cell *before,
-		 const struct cell *after, bool fill)
+static void tell_change(struct replay *replay, uint32_t attr, const struct cell *before,
+			const struct cell *after, bool fill)
 {
 	struct change change = {attr, before, after, fill, replay->walk.time, {0}, NULL};
 
@@ -186,7 +186,7 @@ static void set(void *arg, const struct write *write, uint32_t attr, struct valu
 	name(&cell, &before);
 	cells_set(replay->cells, attr, &cell);
 	if (is_heard(options, write->line))
-		tell(replay, attr, &before, &cell, false);
+		tell_change(replay, attr, &before, &cell, false);
 }
 
 static void contradict(struct replay *replay, uint32_t attr, const struct value *had,
@@ -252,14 +252,14 @@ static void was(void *arg, const struct write *write)
 		 walk_writer(&replay->walk, write->line));
 	name(&cell, &before);
 	cells_set(replay->cells, write->attr, &cell);
-	tell(replay, write->attr, &before, &cell, true);
+	tell_change(replay, write->attr, &before, &cell, true);
 }
 
 static void buried(void *arg, uint32_t attr, const struct cell *before, const struct cell *after)
 {
 	struct replay *replay = arg;
 
-	tell(replay, attr, before, after, false);
+	tell_change(replay, attr, before, after, false);
 }
 
 static void bury(void *arg, const struct write *write, const struct pattern *pattern,
@@ -291,7 +291,7 @@ static void open_cell(struct replay *replay, const struct write *write, uint32_t
 	if (!value_is_open(&cell.value))
 		return;
 	cells_set(replay->cells, attr, &cell);
-	tell(replay, attr, &before, &cell, write->verb == VERB_WAS);
+	tell_change(replay, attr, &before, &cell, write->verb == VERB_WAS);
 }
 
 static void defer(void *arg, const struct write *write)

@@ -12,7 +12,7 @@
 #include "state/program/expr.h"
 #include "state/program/plain.h"
 
-static const struct fields *decode(void *arg, const struct event *event)
+static const struct fields *walk_fields(void *arg, const struct event *event)
 {
 	struct walk *walk = arg;
 	const struct run *run = &walk->run;
@@ -36,7 +36,7 @@ void walk_init(struct walk *walk, struct event_source *event_source, struct prog
 		.ops = ops,
 		.rests = NSTIME_MAX,
 		.env = {.program = program,
-			.decode = decode,
+			.decode = walk_fields,
 			.read = ops->read,
 			.section = ops->section,
 			.arg = walk,
@@ -139,7 +139,7 @@ static bool read_own(struct walk *walk, const struct write *write, struct value 
 	return false;
 }
 
-static void add(struct walk *walk, const struct write *write)
+static void add_write(struct walk *walk, const struct write *write)
 {
 	enum failure why = FAILURE_NONE;
 	struct value now, sum;
@@ -190,7 +190,7 @@ void walk_apply(struct walk *walk, struct write *write)
 		ops->set(walk, write, write->attr, &write->value);
 		break;
 	case VERB_ADD:
-		add(walk, write);
+		add_write(walk, write);
 		break;
 	case VERB_WAS:
 		ops->was(walk, write);

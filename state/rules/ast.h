@@ -84,7 +84,7 @@ struct statement {
 	struct ast *value, *when;
 };
 
-struct map_entry {
+struct map_case {
 	enum { ENTRY_VALUE, ENTRY_MASK, ENTRY_REST } kind;
 	struct value match, result;
 };
@@ -93,7 +93,7 @@ struct map_def {
 	const struct rule_file *file;
 	uint32_t at;
 	const char *name, *format; /* format NULL: of any */
-	struct map_entry *entries;
+	struct map_case *entries;
 	size_t nentries, entries_capacity;
 	const struct map_def *before; /* the one of its name before it; NULL: none */
 };

@@ -20,7 +20,7 @@ enum root ast_root(const struct ast_path *path)
 	return ROOT_STATE;
 }
 
-static const struct function_info {
+static const struct function_signature {
 	const char *name;
 	enum function function;
 	uint32_t least, most;
@@ -42,7 +42,7 @@ static const struct function_info {
 	 "a text, a pattern in quotes and perhaps the number of a group"},
 };
 
-static const struct function_info *find_function(const char *name)
+static const struct function_signature *find_function(const char *name)
 {
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
 		if (*functions[i].name == *name && !strcmp(functions[i].name, name))
@@ -52,7 +52,7 @@ static const struct function_info *find_function(const char *name)
 
 enum function ast_function(const char *name)
 {
-	const struct function_info *info = find_function(name);
+	const struct function_signature *info = find_function(name);
 
 	return info ? info->function : FUNCTION_NONE;
 }
@@ -62,7 +62,7 @@ bool map_is_total(const struct map_def *map, bool of_boolean)
 	bool has[2] = {false, false};
 
 	for (size_t i = 0; i < map->nentries; i++) {
-		const struct map_entry *entry = &map->entries[i];
+		const struct map_case *entry = &map->entries[i];
 		if (entry->kind == ENTRY_REST)
 			return true;
 		if (entry->kind == ENTRY_VALUE && entry->match.kind == VALUE_BOOL)
@@ -141,7 +141,7 @@ static bool takes_fields(const struct ast *ast)
 	return fields;
 }
 
-static bool takes_path(const struct function_info *info, const struct ast *arg)
+static bool takes_path(const struct function_signature *info, const struct ast *arg)
 {
 	enum root root;
 
@@ -161,7 +161,7 @@ static bool takes_path(const struct function_info *info, const struct ast *arg)
 
 static void check_call(const struct check *at, const struct ast *ast)
 {
-	const struct function_info *info = find_function(ast->name);
+	const struct function_signature *info = find_function(ast->name);
 
 	if (info && info->function == FUNCTION_HAS && ast->nargs && !at->in_view &&
 	    ast_has_kind(ast->args[0]) != HAS_VALUE)

@@ -381,7 +381,7 @@ static void parse_result(struct parser *parser, struct value *out)
 
 static void parse_entry(struct parser *parser, struct map_def *map)
 {
-	struct map_entry entry = {.kind = ENTRY_VALUE};
+	struct map_case entry = {.kind = ENTRY_VALUE};
 
 	if (lex_is_op(parser, "*")) {
 		entry.kind = ENTRY_REST;

@@ -186,7 +186,7 @@ void path_add_steps(const struct pattern *pattern, uint32_t count, struct buf *o
 	}
 }
 
-static void finish(struct query *query)
+static void finish_text(struct query *query)
 {
 	path_add_steps(&query->pattern, query->pattern.natoms, &query->text);
 	if (query->pattern.below)
@@ -236,7 +236,7 @@ bool query_parse_value(const char *text, struct query **out, bool *has_value, st
 		query_free(query);
 		return false;
 	}
-	finish(query);
+	finish_text(query);
 	*out = query;
 	return true;
 }

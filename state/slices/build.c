@@ -224,7 +224,7 @@ void timelines_tell_damage(struct store *store, const struct event_source *event
 
 /* ---- a start that was given ---- */
 
-struct held { /* by the state before part->begin */
+struct held_tombstone { /* by the state before part->begin */
 	nstime since;
 	uint64_t seq;                      /* of a tombstone */
 	const struct tombstone *tombstone; /* NULL: an attribute's value */
@@ -233,14 +233,14 @@ struct held { /* by the state before part->begin */
 
 static int by_order(const void *a, const void *b)
 {
-	const struct held *x = a, *y = b;
+	const struct held_tombstone *x = a, *y = b;
 
 	if (x->since != y->since)
 		return x->since < y->since ? -1 : 1;
 	return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-static size_t list_held(const struct cells *cells, struct held *out)
+static size_t list_held(const struct cells *cells, struct held_tombstone *out)
 {
 	const struct tombstone *tombstone = NULL;
 	size_t count = 0;
@@ -249,18 +249,18 @@ static size_t list_held(const struct cells *cells, struct held *out)
 	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
 		cells_get(cells, a, &cell);
 		if (cell.named)
-			out[count++] = (struct held){.since = cell.since, .attr = a};
+			out[count++] = (struct held_tombstone){.since = cell.since, .attr = a};
 	}
 	while ((tombstone = cells_next_tombstone(cells, tombstone)))
-		out[count++] = (struct held){.since = tombstone->now.since,
-					     .seq = tombstone->now.seq,
-					     .tombstone = tombstone};
+		out[count++] = (struct held_tombstone){.since = tombstone->now.since,
+						       .seq = tombstone->now.seq,
+						       .tombstone = tombstone};
 	if (count)
 		qsort(out, count, sizeof *out, by_order);
 	return count;
 }
 
-static void put_held(struct building *building, const struct held *held)
+static void put_held(struct building *building, const struct held_tombstone *held)
 {
 	struct pattern exact;
 	struct value value;
@@ -279,7 +279,7 @@ static bool start(struct building *building, struct error *err)
 {
 	const struct timelines_part *part = building->part;
 	struct cells *cells = replay_cells(building->replay);
-	struct held *held;
+	struct held_tombstone *held;
 	bool ok = true;
 	size_t count;
 
@@ -302,7 +302,7 @@ static bool start(struct building *building, struct error *err)
 
 /* ---- running ---- */
 
-static bool begin(struct building *building, struct error *err)
+static bool begin_or_resume(struct building *building, struct error *err)
 {
 	struct buf resume = {0};
 	bool ok;
@@ -326,7 +326,8 @@ static bool pause(struct building *building, struct timelines_built *out, struct
 }
 
 /* The last slice, and that it is. */
-static bool finish(struct building *building, struct timelines_built *out, struct error *err)
+static bool finish_building(struct building *building, struct timelines_built *out,
+			    struct error *err)
 {
 	const struct timelines_part *part = building->part;
 	struct builder *builder = building->builder;
@@ -343,7 +344,7 @@ static bool finish(struct building *building, struct timelines_built *out, struc
 	return builder_close(builder, err) && builder_settle(builder, err);
 }
 
-static bool run(struct building *building, struct error *err)
+static bool run_building(struct building *building, struct error *err)
 {
 	const struct timelines_part *part = building->part;
 	struct order from = order_before(building->from), to = timelines_part_end(part);
@@ -391,10 +392,11 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 	if (ok && (part->grows || !timelines_complete(building.store, part->key.extent, out))) {
 		building.helper = options.helper = part->thread ? helper_new() : NULL;
 		building.replay = replay_new(&options);
-		ok = begin(&building, err);
+		ok = begin_or_resume(&building, err);
 		building.damaged = !ok && err->kind == ERR_FORMAT;
-		ok = ok && run(&building, err) && spoilt_by(&building, disorder) == SPOILT_NOT &&
-		     (part->grows ? pause : finish)(&building, out, err);
+		ok = ok && run_building(&building, err) &&
+		     spoilt_by(&building, disorder) == SPOILT_NOT &&
+		     (part->grows ? pause : finish_building)(&building, out, err);
 	}
 	if (ok)
 		ok = store_settle(building.store, err);

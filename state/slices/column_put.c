@@ -15,13 +15,13 @@ _Static_assert(SLICE_BLOCK *((64 + 3 + 64) / 8 + VARINT_MOST) + SLICE_LISTED * 1
 
 /* ---- values ---- */
 
-struct values {
+struct block_values {
 	const int64_t *numbers;
 	const uint8_t *kinds;
 	size_t count;
 };
 
-struct frame {
+struct column_coding {
 	int64_t least;
 	unsigned width;  /* of a code */
 	uint8_t kind;    /* SLICE_DELETED: mixed */
@@ -32,7 +32,7 @@ struct frame {
 	uint64_t places[SLICE_BLOCK]; /* in the list */
 };
 
-static void fit_kind(const struct values *values, struct frame *frame)
+static void fit_kind(const struct block_values *values, struct column_coding *frame)
 {
 	uint8_t all = SLICE_DELETED, special = SLICE_INT;
 	int64_t least = INT64_MAX, most = INT64_MIN;
@@ -62,7 +62,7 @@ static void fit_kind(const struct values *values, struct frame *frame)
 	}
 }
 
-static void fit_codes(const struct values *values, struct frame *frame)
+static void fit_codes(const struct block_values *values, struct column_coding *frame)
 {
 	uint64_t most = 0, special = frame->special,
 		 zero = (uint64_t)frame->least - SLICE_INT + special;
@@ -80,13 +80,13 @@ static void fit_codes(const struct values *values, struct frame *frame)
 	frame->width = bits_width(most);
 }
 
-static uint64_t list_bits(const struct frame *frame, size_t listed, size_t count)
+static uint64_t list_bits(const struct column_coding *frame, size_t listed, size_t count)
 {
 	return 8 + listed * frame->width + count * bits_width(listed - 1);
 }
 
 /* How many codes differ, at least: equal ones have one bit of a word. */
-static unsigned differing(const struct frame *frame, size_t count)
+static unsigned differing(const struct column_coding *frame, size_t count)
 {
 	uint64_t seen = 0;
 
@@ -96,7 +96,7 @@ static unsigned differing(const struct frame *frame, size_t count)
 }
 
 /* The codes that differ, in order of appearance, if they are few. */
-static void fit_list(struct frame *frame, size_t count)
+static void fit_list(struct column_coding *frame, size_t count)
 {
 	uint8_t n = 0, place = 0;
 	unsigned least = differing(frame, count);
@@ -120,7 +120,7 @@ static void fit_list(struct frame *frame, size_t count)
 		frame->nlisted = n;
 }
 
-static void fit_frame(const struct values *values, struct frame *frame)
+static void fit_frame(const struct block_values *values, struct column_coding *frame)
 {
 	fit_kind(values, frame);
 	fit_codes(values, frame);
@@ -129,7 +129,7 @@ static void fit_frame(const struct values *values, struct frame *frame)
 		fit_list(frame, values->count);
 }
 
-static uint8_t *put_head(uint8_t *at, const struct frame *frame)
+static uint8_t *put_head(uint8_t *at, const struct column_coding *frame)
 {
 	*at++ = (uint8_t)(frame->width | (unsigned)(frame->nlisted > 0) << 7);
 	*at++ = (uint8_t)(frame->kind | frame->special << 3);
@@ -155,7 +155,7 @@ static void put_codes(struct bits_out *bits, const uint64_t *codes, size_t count
 		bits_put(bits, codes[i], width);
 }
 
-static void put_frame(struct bits_out *bits, const struct frame *frame, size_t count)
+static void put_frame(struct bits_out *bits, const struct column_coding *frame, size_t count)
 {
 	if (!frame->nlisted) {
 		put_codes(bits, frame->codes, count, frame->width);
@@ -205,8 +205,8 @@ static struct extra_fit fit_extra(const uint64_t *extra, size_t count)
 	return (struct extra_fit){least, bits_width(most - least)};
 }
 
-static void put_values(struct bits_out *bits, const struct values *values,
-		       const struct frame *frame)
+static void put_values(struct bits_out *bits, const struct block_values *values,
+		       const struct column_coding *frame)
 {
 	put_frame(bits, frame, values->count);
 	for (size_t i = 0; frame->kind == SLICE_DELETED && i < values->count; i++)
@@ -218,8 +218,8 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 	struct bits_out bits = {.at = (uint8_t *)buf_room(out, BLOCK_ROOM)};
 	const uint8_t *start = bits.at;
 	struct extra_fit extra = {0};
-	struct values values = {.count = count};
-	struct frame frame;
+	struct block_values values = {.count = count};
+	struct column_coding frame;
 
 	if (column->numbers) {
 		values.numbers = column->numbers + at;

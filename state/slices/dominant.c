@@ -47,7 +47,7 @@ void dominant_work_free(struct dominant_work *work)
 	mem_free(work);
 }
 
-static void add(struct dominant_work *work, int64_t number, uint8_t kind, uint64_t time)
+static void add_sum(struct dominant_work *work, int64_t number, uint8_t kind, uint64_t time)
 {
 	uint64_t hash = hash_number((uint64_t)number + kind);
 	uint32_t at = hash_index_find(&work->by_value, hash, i,
@@ -82,13 +82,13 @@ static bool add_up(struct dominant_work *work, const struct slice_parts *parts, 
 			return false;
 		nstime t = parts->ticks[changes->keys[i] & mask];
 		if (t > since)
-			add(work, value.number, value.kind, (uint64_t)t - (uint64_t)since);
+			add_sum(work, value.number, value.kind, (uint64_t)t - (uint64_t)since);
 		value = (struct slice_value){changes->numbers[i], changes->kinds[i]};
 		since = t;
 	}
 	/* after the last tick it holds for some time, too */
-	add(work, value.number, value.kind,
-	    (uint64_t)parts->ticks[parts->nticks - 1] - (uint64_t)since);
+	add_sum(work, value.number, value.kind,
+		(uint64_t)parts->ticks[parts->nticks - 1] - (uint64_t)since);
 	return true;
 }
 

@@ -14,7 +14,7 @@
 
 enum { SIDE_MOST = 1 << 20 };
 
-static bool add(void *arg, const struct side_item *item)
+static bool add_item(void *arg, const struct side_item *item)
 {
 	struct side *side = arg;
 
@@ -76,7 +76,7 @@ static bool add_fills(const struct slice *slice, struct side *out)
 
 	while (slice_fills_next(slice, &fills, &item.fill)) {
 		item.at = slice_tick_time(slice, item.fill.tick);
-		if (!add(out, &item))
+		if (!add_item(out, &item))
 			return false;
 	}
 	return true;
@@ -99,7 +99,7 @@ static bool gather(struct shard *shard)
 		if (!slice || !add_fills(slice, &shard->fills))
 			return false;
 	}
-	return shard_each_tombstone(shard, 0, add, &shard->tombstones);
+	return shard_each_tombstone(shard, 0, add_item, &shard->tombstones);
 }
 
 bool shard_side(struct shard *shard, uint32_t steps)

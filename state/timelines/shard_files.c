@@ -23,8 +23,8 @@
 enum { KEY_NOTE = 'a', KEY_BODY = 'b' };
 
 /* *path is the caller's to release; returns the name in the head, which is in it. */
-static const char *name_of(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
-			   struct buf *path)
+static const char *read_name(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
+			     struct buf *path)
 {
 	static const char *const names[] = {"pass1", "start", "built", "strayed", "plan"};
 
@@ -37,7 +37,7 @@ static int open_file(const struct shards_plan *plan, enum shard_file kind, uint3
 		     struct segment **out)
 {
 	struct buf path = {0};
-	const char *name = name_of(plan, kind, i, &path);
+	const char *name = read_name(plan, kind, i, &path);
 	int failed = segment_open(path.data, name, NULL, out);
 
 	buf_release(&path);
@@ -83,7 +83,7 @@ bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint
 	struct segment_id id = {.incarnation = plan->id, .to = 1};
 	struct buf path = {0};
 	struct segment_parts parts = {
-		.name = name_of(plan, kind, i, &path), .entries = entries, .count = count + 1};
+		.name = read_name(plan, kind, i, &path), .entries = entries, .count = count + 1};
 	char suffix[16];
 
 	snprintf(suffix, sizeof suffix, "%d.new", (int)getpid());
@@ -141,7 +141,7 @@ void shard_file_remove(const struct shards_plan *plan, enum shard_file kind, uin
 {
 	struct buf path = {0};
 
-	name_of(plan, kind, i, &path);
+	read_name(plan, kind, i, &path);
 	unlink(path.data);
 	buf_release(&path);
 }

@@ -229,14 +229,14 @@ static void lay_tombstones(struct shard_merge *merge, const struct cells *from)
 	}
 }
 
-struct placed {
+struct placed_tombstone {
 	const struct program *program;
 	struct tombstone *tombstone;
 };
 
 static int by_writer(const void *a, const void *b)
 {
-	const struct placed *x = a, *y = b;
+	const struct placed_tombstone *x = a, *y = b;
 	int order = writer_compare(x->program, &x->tombstone->writer, &y->tombstone->writer);
 
 	return order ? order
@@ -248,10 +248,10 @@ static int by_writer(const void *a, const void *b)
 static void order_tombstones(struct shard_merge *merge)
 {
 	struct cells *cells = merge->state;
-	struct placed *placed = mem_new_array(cells->ntombstones, sizeof *placed);
+	struct placed_tombstone *placed = mem_new_array(cells->ntombstones, sizeof *placed);
 
 	for (size_t i = 0; i < cells->ntombstones; i++)
-		placed[i] = (struct placed){merge->program, &cells->tombstones[i]};
+		placed[i] = (struct placed_tombstone){merge->program, &cells->tombstones[i]};
 	if (cells->ntombstones)
 		qsort(placed, cells->ntombstones, sizeof *placed, by_writer);
 	for (size_t i = 0; i < cells->ntombstones; i++)

@@ -31,7 +31,7 @@ struct clouds { /* by number */
 	size_t count;
 };
 
-struct maker {
+struct summary_builder {
 	struct walk walk; /* first: see struct walk_ops */
 	struct program *program;
 	struct attrs *attrs;
@@ -70,7 +70,7 @@ static bool lies_over(const struct clouds *clouds, size_t i, const struct cell *
 }
 
 /* May a deferred line have written it after what `cell` says? */
-static bool is_clouded(const struct maker *run, uint32_t attr, const struct cell *cell)
+static bool is_clouded(const struct summary_builder *run, uint32_t attr, const struct cell *cell)
 {
 	uint32_t shape = attr_shape(run->attrs, attr);
 
@@ -86,7 +86,7 @@ static bool is_clouded(const struct maker *run, uint32_t attr, const struct cell
 
 enum known { KNOWN, UNTOUCHED, CLOUDED };
 
-static enum known get(const struct maker *run, uint32_t attr, struct cell *out)
+static enum known get(const struct summary_builder *run, uint32_t attr, struct cell *out)
 {
 	cells_get(run->summary.writes, attr, out);
 	if (run->complete)
@@ -97,7 +97,7 @@ static enum known get(const struct maker *run, uint32_t attr, struct cell *out)
 }
 
 /* Written in the shard, and nothing that was deferred is after it: then this cell tells. */
-static struct cell_now *find_sure(const struct maker *run, uint32_t attr)
+static struct cell_now *find_sure(const struct summary_builder *run, uint32_t attr)
 {
 	return run->clouded ? NULL : cells_find(run->summary.writes, attr);
 }
@@ -117,14 +117,14 @@ static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 	return EVAL_VALUE;
 }
 
-static size_t section_place(const struct maker *run, uint32_t section)
+static size_t section_place(const struct summary_builder *run, uint32_t section)
 {
 	return run->walk.stream->index * program_sections(run->program) + section;
 }
 
 static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
 {
-	struct maker *run = arg;
+	struct summary_builder *run = arg;
 
 	cells_section(run->summary.writes, run->walk.stream->index, section, out, written);
 	if (!run->complete && (!*written || run->section_clouds[section_place(run, section)]))
@@ -132,7 +132,7 @@ static enum eval read_section(void *arg, uint32_t section, struct value *out, bo
 	return EVAL_VALUE;
 }
 
-static void cover(struct maker *run, struct clouds *clouds, size_t i)
+static void cover(struct summary_builder *run, struct clouds *clouds, size_t i)
 {
 	clouds->items = mem_reach(clouds->items, i, &clouds->count, sizeof *clouds->items);
 	clouds->items[i] = (struct cloud){true, walk_item(&run->walk)->order};
@@ -140,7 +140,7 @@ static void cover(struct maker *run, struct clouds *clouds, size_t i)
 }
 
 /* What the line may write is open from here on. */
-static void cloud(struct maker *run, const struct write *write)
+static void cloud(struct summary_builder *run, const struct write *write)
 {
 	const struct line *line = write->line;
 	uint32_t shape = line->target.shape;
@@ -156,7 +156,7 @@ static void cloud(struct maker *run, const struct write *write)
 		cover(run, &run->over_below, values);
 }
 
-static void note_deferred(struct maker *run, const struct line *line)
+static void note_deferred(struct summary_builder *run, const struct line *line)
 {
 	struct shard_summary *summary = &run->summary;
 
@@ -168,7 +168,7 @@ static void note_deferred(struct maker *run, const struct line *line)
 
 static void defer(void *arg, const struct write *write)
 {
-	struct maker *run = arg;
+	struct summary_builder *run = arg;
 
 	note_deferred(run, write->line);
 	cloud(run, write);
@@ -178,7 +178,7 @@ static void defer(void *arg, const struct write *write)
 
 static void set_section(void *arg, const struct line *line, enum eval eval, struct value *value)
 {
-	struct maker *run = arg;
+	struct summary_builder *run = arg;
 	uint8_t *cloud = &run->section_clouds[section_place(run, line->section)];
 
 	*cloud = eval == EVAL_OPEN;
@@ -194,7 +194,7 @@ static void set_section(void *arg, const struct line *line, enum eval eval, stru
 
 static void set(void *arg, const struct write *write, uint32_t attr, struct value *value)
 {
-	struct maker *run = arg;
+	struct summary_builder *run = arg;
 	struct cells *writes = run->summary.writes;
 	struct cell_now *cell = cells_make(writes, attr);
 
@@ -205,8 +205,8 @@ static void set(void *arg, const struct write *write, uint32_t attr, struct valu
 }
 
 /* The shard itself made it unknown: the fill begins there, or later. */
-static void fill(struct maker *run, const struct write *write, struct cell *cell,
-		 const struct value *value)
+static void fill_cell(struct summary_builder *run, const struct write *write, struct cell *cell,
+		      const struct value *value)
 {
 	const struct stream *stream = run->walk.stream;
 
@@ -219,7 +219,8 @@ static void fill(struct maker *run, const struct write *write, struct cell *cell
 }
 
 /* Whether it fills depends on the value before the shard. Only the first one may. */
-static void fill_start(struct maker *run, const struct write *write, const struct value *value)
+static void fill_start(struct summary_builder *run, const struct write *write,
+		       const struct value *value)
 {
 	const struct stream *stream = run->walk.stream;
 	struct cell cell;
@@ -239,7 +240,7 @@ static void fill_start(struct maker *run, const struct write *write, const struc
 
 static void was(void *arg, const struct write *write)
 {
-	struct maker *run = arg;
+	struct summary_builder *run = arg;
 	const struct cell_now *sure = find_sure(run, write->attr);
 	struct value value = write->value;
 	struct cell cell;
@@ -250,7 +251,7 @@ static void was(void *arg, const struct write *write)
 	switch (get(run, write->attr, &cell)) {
 	case KNOWN:
 		if (cell.value.kind == VALUE_UNKNOWN)
-			fill(run, write, &cell, &value);
+			fill_cell(run, write, &cell, &value);
 		break;
 	case UNTOUCHED:
 		fill_start(run, write, &value);
@@ -264,7 +265,7 @@ static void was(void *arg, const struct write *write)
  * What an `unknown` makes unknown stays named, unless a delete was before it. May that delete be
  * one that was deferred?
  */
-static bool may_be_deleted(const struct maker *run, uint32_t shape)
+static bool may_be_deleted(const struct summary_builder *run, uint32_t shape)
 {
 	for (uint32_t i = 0; i < run->over_below.count; i++)
 		if (run->over_below.items[i].over && (shape_is_within(run->attrs, i, shape) ||
@@ -276,7 +277,7 @@ static bool may_be_deleted(const struct maker *run, uint32_t shape)
 static void bury(void *arg, const struct write *write, const struct pattern *pattern,
 		 enum value_kind kind)
 {
-	struct maker *run = arg;
+	struct summary_builder *run = arg;
 	const struct writer *writer;
 
 	if (kind == VALUE_UNKNOWN && may_be_deleted(run, write->line->target.shape)) {
@@ -293,7 +294,7 @@ static void bury(void *arg, const struct write *write, const struct pattern *pat
 
 static void loss(void *arg, const struct event *event)
 {
-	struct maker *run = arg;
+	struct summary_builder *run = arg;
 
 	if (event->loss_kind == LOSS_INFERRED)
 		return;
@@ -303,7 +304,7 @@ static void loss(void *arg, const struct event *event)
 
 static bool moment(void *arg, nstime next)
 {
-	struct maker *run = arg;
+	struct summary_builder *run = arg;
 
 	(void)next;
 	cells_settle(run->summary.writes, NULL, NULL);
@@ -322,7 +323,7 @@ static const struct walk_ops ops = {.read = read_value,
 				    .moment = moment};
 
 /* What is open at the end the replay of deferred lines will tell. */
-static void settle(struct maker *run)
+static void settle(struct summary_builder *run)
 {
 	struct cells *cells = run->summary.writes;
 	struct cell cell;
@@ -340,11 +341,11 @@ static void settle(struct maker *run)
 			cells->sections[i].written = false;
 }
 
-static void run_init(struct maker *run, const struct timelines_part *part)
+static void run_init(struct summary_builder *run, const struct timelines_part *part)
 {
 	size_t nstreams = part->event_source->trace->nstreams;
 
-	*run = (struct maker){
+	*run = (struct summary_builder){
 		.program = part->program,
 		.attrs = program_attrs(part->program),
 		.complete = part->begin == NSTIME_MIN,
@@ -354,7 +355,7 @@ static void run_init(struct maker *run, const struct timelines_part *part)
 	run->section_clouds = mem_new_array(nstreams * program_sections(part->program), 1);
 }
 
-static void run_release(struct maker *run)
+static void run_release(struct summary_builder *run)
 {
 	walk_release(&run->walk);
 	mem_free(run->over_attrs.items);
@@ -368,7 +369,7 @@ bool shard_summary_make(const struct timelines_part *part, struct buf *out, uint
 			struct error *err)
 {
 	struct order from = order_before(part->begin), to = timelines_part_end(part);
-	struct maker run;
+	struct summary_builder run;
 	bool ok;
 
 	run_init(&run, part);

@@ -21,7 +21,7 @@ enum { TICK_MS = 100 };
 /* How much the first shard is, if pass 1 costs 0.7 of pass 2: the others have 0.3 of the time. */
 static const double ahead = 1 / 0.3;
 
-struct pool {
+struct shard_pool {
 	struct state *state;
 	struct shards_plan plan;
 	_Atomic bool stop;
@@ -33,7 +33,7 @@ struct pool {
 	bool joined;
 };
 
-static void pool_fail(struct pool *pool, const struct error *err)
+static void pool_fail(struct shard_pool *pool, const struct error *err)
 {
 	atomic_store(&pool->stop, true);
 	workers_fail(&pool->workers, err);
@@ -44,20 +44,21 @@ static bool goes_on(void *arg, nstime at, nstime first, nstime last)
 	(void)at;
 	(void)first;
 	(void)last;
-	return !atomic_load(&((struct pool *)arg)->stop);
+	return !atomic_load(&((struct shard_pool *)arg)->stop);
 }
 
 /* Also the caller's, for what it does itself. */
 static bool reports(void *arg, nstime at, nstime first, nstime last)
 {
-	struct pool *pool = arg;
+	struct shard_pool *pool = arg;
 	const struct state_options *options = &pool->state->options;
 
 	return !atomic_load(&pool->stop) &&
 	       (!options->progress || options->progress(options->progress_arg, at, first, last));
 }
 
-static bool work_begin(struct pool *pool, bool caller, struct shards_work *out, struct error *err)
+static bool work_begin(struct shard_pool *pool, bool caller, struct shards_work *out,
+		       struct error *err)
 {
 	struct notices silent = {0}; /* the state's own program has said it */
 
@@ -84,7 +85,7 @@ static void work_end(struct shards_work *work)
 }
 
 /* Waits for all summaries; the thread that made the last one merges them. */
-static bool join_or_wait(struct pool *pool, const struct shards_work *work, struct error *err)
+static bool join_or_wait(struct shard_pool *pool, const struct shards_work *work, struct error *err)
 {
 	struct workers *workers = &pool->workers;
 	uint64_t replayed;
@@ -107,7 +108,7 @@ static bool join_or_wait(struct pool *pool, const struct shards_work *work, stru
 	return true;
 }
 
-static bool build_each(struct pool *pool, const struct shards_work *work, uint32_t first,
+static bool build_each(struct shard_pool *pool, const struct shards_work *work, uint32_t first,
 		       struct error *err)
 {
 	struct timelines_built built;
@@ -126,7 +127,7 @@ static bool build_each(struct pool *pool, const struct shards_work *work, uint32
 /* Worker i summarizes shard i and builds the one behind it; of many shards each `count`th. */
 static void build_some(void *arg, unsigned i)
 {
-	struct pool *pool = arg;
+	struct shard_pool *pool = arg;
 	struct shards_work work;
 	struct error err;
 
@@ -138,7 +139,7 @@ static void build_some(void *arg, unsigned i)
 /* Hears of an interruption while others work. */
 static void hear(void *arg)
 {
-	struct pool *pool = arg;
+	struct shard_pool *pool = arg;
 	struct error err;
 
 	if (!pool->ranged || atomic_load(&pool->stop) ||
@@ -148,7 +149,7 @@ static void hear(void *arg)
 	pool_fail(pool, &err);
 }
 
-static bool run_pool(struct pool *pool, struct error *err)
+static bool run_pool(struct shard_pool *pool, struct error *err)
 {
 	struct timelines_built built;
 	struct shards_work work;
@@ -172,7 +173,7 @@ static bool run_pool(struct pool *pool, struct error *err)
 bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *out,
 		      struct error *err)
 {
-	struct pool pool = {.state = state};
+	struct shard_pool pool = {.state = state};
 	bool ok = shards_plan(state, n, ahead, &pool.plan, err);
 	uint64_t before = trace_disorder(state->event_source->trace);
 

@@ -139,7 +139,7 @@ bool stored_fact(struct stored *stored, uint32_t attr, nstime t, struct fact *ou
 
 /* ---- lists ---- */
 
-struct listing {
+struct slice_listing {
 	struct stored *stored;
 	nstime t;
 	const uint8_t *shapes;
@@ -150,7 +150,8 @@ struct listing {
 	struct stored_list *out;
 };
 
-static bool is_of_shape(const struct listing *listing, const struct shard *shard, uint32_t number)
+static bool is_of_shape(const struct slice_listing *listing, const struct shard *shard,
+			uint32_t number)
 {
 	uint32_t shape = shard_shape(shard, number);
 
@@ -158,7 +159,7 @@ static bool is_of_shape(const struct listing *listing, const struct shard *shard
 }
 
 /* Leaves what lists name; numbers of a chunk have one shape. False: damage. */
-static bool keep_listed(const struct listing *listing, const struct shard *shard,
+static bool keep_listed(const struct slice_listing *listing, const struct shard *shard,
 			struct slice_items *items)
 {
 	uint32_t chunk = UINT32_MAX;
@@ -181,7 +182,7 @@ static bool keep_listed(const struct listing *listing, const struct shard *shard
 }
 
 /* What lives, with values; what is not known may be told by a fill. */
-static bool list_items(struct listing *listing, struct shard *shard,
+static bool list_items(struct slice_listing *listing, struct shard *shard,
 		       const struct slice_items *items)
 {
 	struct stored_list *out = listing->out;
@@ -205,7 +206,7 @@ static bool list_items(struct listing *listing, struct shard *shard,
 	return true;
 }
 
-static bool list_alive(struct listing *listing, struct shard *shard)
+static bool list_alive(struct slice_listing *listing, struct shard *shard)
 {
 	struct slice_items items = {0};
 	bool ok = shard_moment(shard, listing->t, &items) && keep_listed(listing, shard, &items) &&
@@ -216,14 +217,14 @@ static bool list_alive(struct listing *listing, struct shard *shard)
 	return ok;
 }
 
-static void mark(struct listing *listing, uint32_t attr)
+static void mark(struct slice_listing *listing, uint32_t attr)
 {
 	listing->marks = mem_reach(listing->marks, attr, &listing->nmarks, 1);
 	listing->marks[attr] = 1;
 }
 
 /* One of which a fill tells, unless it is listed. */
-static void list_filled(struct listing *listing, uint32_t attr)
+static void list_filled(struct slice_listing *listing, uint32_t attr)
 {
 	struct stored_list *out = listing->out;
 
@@ -236,7 +237,8 @@ static void list_filled(struct listing *listing, uint32_t attr)
 }
 
 /* Fills of events behind t in one slice that reach over t. */
-static bool list_fills_of(struct listing *listing, struct shard *shard, const struct slice *slice)
+static bool list_fills_of(struct slice_listing *listing, struct shard *shard,
+			  const struct slice *slice)
 {
 	uint32_t behind = slice_tick_behind(slice, listing->t), attr;
 	struct slice_fills fills = {.open.j = 0};
@@ -256,7 +258,7 @@ static bool list_fills_of(struct listing *listing, struct shard *shard, const st
 	return !shard->damaged;
 }
 
-static bool list_fills(struct listing *listing, size_t first)
+static bool list_fills(struct slice_listing *listing, size_t first)
 {
 	for (size_t i = first; i < listing->stored->count; i++) {
 		struct shard *shard = listing->stored->items[i].shard;
@@ -278,12 +280,12 @@ static bool list_fills(struct listing *listing, size_t first)
 bool stored_list(struct stored *stored, nstime t, const uint8_t *shapes, uint32_t nshapes,
 		 bool since, struct stored_list *out)
 {
-	struct listing listing = {.stored = stored,
-				  .t = t,
-				  .shapes = shapes,
-				  .nshapes = nshapes,
-				  .since = since,
-				  .out = out};
+	struct slice_listing listing = {.stored = stored,
+					.t = t,
+					.shapes = shapes,
+					.nshapes = nshapes,
+					.since = since,
+					.out = out};
 	size_t at = stored_shard_at(stored, t);
 	bool ok;
 
@@ -296,7 +298,7 @@ bool stored_list(struct stored *stored, nstime t, const uint8_t *shapes, uint32_
 
 /* ---- answers ---- */
 
-struct asking {
+struct stored_lookup {
 	struct stored *stored;
 	struct state *state;
 	struct wanted *wanted;
@@ -309,14 +311,14 @@ struct asking {
 
 static bool get(void *arg, uint32_t attr, struct fact *out)
 {
-	struct asking *asking = arg;
+	struct stored_lookup *asking = arg;
 
 	if (!stored_fact(asking->stored, attr, asking->t, out))
 		asking->failed = true;
 	return !asking->failed;
 }
 
-static bool get_item(struct asking *asking, const struct stored_item *item, struct fact *out)
+static bool get_item(struct stored_lookup *asking, const struct stored_item *item, struct fact *out)
 {
 	if (!item->known)
 		return get(asking, item->attr, out);
@@ -326,7 +328,7 @@ static bool get_item(struct asking *asking, const struct stored_item *item, stru
 	return true;
 }
 
-static void record(struct asking *asking, uint32_t attr, bool always)
+static void record(struct stored_lookup *asking, uint32_t attr, bool always)
 {
 	struct fact fact;
 
@@ -344,7 +346,7 @@ static void record_view(void *arg, uint32_t attr, const uint32_t *sources, uint3
 
 static bool next_listed(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 {
-	struct asking *asking = arg;
+	struct stored_lookup *asking = arg;
 	struct fact fact;
 
 	while (*at < asking->list.count && !asking->failed) {
@@ -359,7 +361,7 @@ static bool next_listed(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 }
 
 /* Shapes that lists name, and those in which the variables of listed views are found. */
-static uint8_t *listed_shapes(struct asking *asking, uint32_t *count)
+static uint8_t *listed_shapes(struct stored_lookup *asking, uint32_t *count)
 {
 	struct state *state = asking->state;
 	uint8_t *shapes;
@@ -380,10 +382,10 @@ static uint8_t *listed_shapes(struct asking *asking, uint32_t *count)
 	return shapes;
 }
 
-static void record_lists(struct asking *asking)
+static void record_lists(struct stored_lookup *asking)
 {
 	struct state *state = asking->state;
-	const struct named named = {next_listed, record_view, asking};
+	const struct named_attrs named = {next_listed, record_view, asking};
 	uint32_t nshapes;
 	uint8_t *shapes = listed_shapes(asking, &nshapes);
 
@@ -415,7 +417,7 @@ bool stored_takes(const struct moment *moments, size_t nmoments)
 bool stored_at(struct stored *stored, const struct moment *moments, size_t nmoments,
 	       struct wanted *wanted, struct records *out, struct error *err)
 {
-	struct asking asking = {
+	struct stored_lookup asking = {
 		.stored = stored, .state = stored->state, .wanted = wanted, .out = out};
 
 	if (!stored_begin(stored, err))

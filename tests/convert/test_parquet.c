@@ -158,7 +158,7 @@ static void delta(void **state)
 
 static void dictionary(void **state)
 {
-	struct values values = {.kind = CELL_INT, .bits = 32};
+	struct sheet_values values = {.kind = CELL_INT, .bits = 32};
 	struct dictionary out;
 	uint64_t numbers[9000];
 

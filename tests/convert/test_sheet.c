@@ -42,7 +42,7 @@ static void keeps_text(void **state)
 
 static void check_texts(struct sheet *sheet, unsigned rows, unsigned different)
 {
-	struct values *column = &sheet->columns[0];
+	struct sheet_values *column = &sheet->columns[0];
 	char name[24];
 
 	for (unsigned i = 0; i < rows; i++) {
@@ -116,7 +116,7 @@ static void keeps_value(void **state)
 static void lists(void **state)
 {
 	struct sheet *sheet = sheet_new("t", 1);
-	struct values *column = &sheet->columns[0];
+	struct sheet_values *column = &sheet->columns[0];
 	struct buf text = {0};
 	double half = 0.5;
 	uint64_t bits;

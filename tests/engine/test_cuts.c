@@ -153,7 +153,7 @@ static void find_places(const struct stream *stream, uint32_t source, const stru
 {
 	struct rng random = {source + 1};
 	uint64_t size = source_size(stream->sources[source]);
-	struct packet_head head;
+	struct ctf_packet_head head;
 	struct error err;
 
 	for (size_t k = 0; k < whole->records.count; k++) {

@@ -46,7 +46,7 @@ static void replay(const struct step_of *steps, size_t n, nstime t, int model[PI
 static void check_moment(struct spaces *spaces, const struct step_of *steps, nstime t)
 {
 	int model[PIDS][PAGES];
-	const struct range *range;
+	const struct mapped_range *range;
 
 	replay(steps, STEPS, t, model);
 	for (int64_t p = 0; p < PIDS; p++)
@@ -83,9 +83,9 @@ static void spaces_are_what_a_replay_says(void **state)
 				step->len = PAGES - step->start;
 			if (step->kind == MAP_ADD)
 				spaces_map(spaces, t, step->pid,
-					   &(struct range){.start = step->start,
-							   .end = step->start + step->len,
-							   .file_offset = s * PAGES});
+					   &(struct mapped_range){.start = step->start,
+								  .end = step->start + step->len,
+								  .file_offset = s * PAGES});
 			else if (step->kind == MAP_FORK)
 				spaces_fork(spaces, t, step->pid, step->parent);
 			else

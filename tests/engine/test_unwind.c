@@ -52,10 +52,10 @@ static void map_myself(struct objects *objects, struct spaces *spaces)
 	while (fgets(line, sizeof line, maps))
 		if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %2047s", &start, &end, &offset, path) ==
 		    4) {
-			struct range range = {.start = start,
-					      .end = end,
-					      .file_offset = offset,
-					      .object = objects_get(objects, path, NULL, 0)};
+			struct mapped_range range = {.start = start,
+						     .end = end,
+						     .file_offset = offset,
+						     .object = objects_get(objects, path, NULL, 0)};
 			spaces_map(spaces, 0, PID, &range);
 		}
 	fclose(maps);
@@ -191,7 +191,7 @@ static void unwind_damaged(const char *path, unsigned *seed)
 {
 	struct objects objects = {.arena = arena_new()};
 	struct spaces *spaces = spaces_new();
-	struct range range = {.start = BASE, .end = BASE + 0x10000};
+	struct mapped_range range = {.start = BASE, .end = BASE + 0x10000};
 	struct user_stack random;
 	uint64_t words[64], found[ROOM];
 	const char *const *names;

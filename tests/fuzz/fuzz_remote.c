@@ -73,7 +73,7 @@ static void archive(const struct bytes *bytes)
 
 static void manifest(const struct bytes *bytes)
 {
-	struct listing listing;
+	struct manifest listing;
 	struct buf text = {0};
 	struct error err;
 

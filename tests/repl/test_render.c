@@ -327,7 +327,8 @@ static bool keep(void *arg, const char *bytes, size_t count)
 
 static void tables(void **state)
 {
-	static const struct column columns[] = {{"name", false}, {"count", true}, {"end", false}};
+	static const struct table_column columns[] = {
+		{"name", false}, {"count", true}, {"end", false}};
 	struct buf text = {0};
 	struct sink out;
 	struct rows made;
@@ -381,7 +382,7 @@ static void frames_as_perf_script_prints_them(void **state)
 		 .symbol = {.object = "/opt/demo", .file_offset = 0x12b0}},
 		{.address = 0, .kernel = false, .symbol = {.file_offset = 0}},
 	};
-	struct places *places = places_new();
+	struct frame_texts *places = places_new();
 	struct sink out;
 
 	(void)state;

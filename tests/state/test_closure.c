@@ -236,7 +236,7 @@ static void add_plans(const struct closure *closure, const struct event_item *it
 		      const char *name, struct buf *out)
 {
 	const struct program *program = catalog_program(closure->catalog);
-	const struct plan *plan;
+	const struct class_steps *plan;
 
 	for (size_t i = 0; (plan = closure_plan(closure, item, i)); i++) {
 		uint32_t line, slot = UINT32_MAX;

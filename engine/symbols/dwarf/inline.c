@@ -21,7 +21,7 @@
 
 enum { ANSWERS = 1024, TREE_DEPTH = 256, NEST_MAX = 1024 };
 
-struct span {
+struct address_range {
 	uint64_t low, high;
 	uint32_t function;
 };
@@ -35,15 +35,15 @@ struct unit {
 	Dwarf_Off die;
 	struct unit *next;
 	bool has_linkage_names;
-	struct span *spans;
+	struct address_range *spans;
 	size_t nspans, spans_capacity;
 	struct function *functions;
 	size_t nfunctions, functions_capacity;
 };
 
-struct answer {
+struct inlined_names {
 	uint64_t address;
-	struct answer *next;
+	struct inlined_names *next;
 	size_t n;
 	const char **names;
 };
@@ -54,7 +54,7 @@ struct inline_reader {
 	Elf *elf;
 	Dwarf *dwarf; /* NULL: there is none */
 	struct unit *units;
-	struct answer *answers[ANSWERS];
+	struct inlined_names *answers[ANSWERS];
 };
 
 struct inline_reader *inline_reader_new(const char *path, struct arena *arena)
@@ -102,7 +102,7 @@ static uint32_t add_function(struct unit *unit, Dwarf_Die *die, uint32_t around)
 		dwarf_dieoffset(die), dwarf_tag(die) == DW_TAG_inlined_subroutine ? around : 0};
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
 		*mem_push(unit->spans, unit->nspans, unit->spans_capacity) =
-			(struct span){low, high, number};
+			(struct address_range){low, high, number};
 	}
 	return number + 1;
 }
@@ -179,10 +179,10 @@ static bool unit_at(struct inline_reader *reader, uint64_t address, Dwarf_Die *o
 /* Of several with equally short code the last one: it is inside the others. */
 static const struct function *innermost(const struct unit *unit, uint64_t address)
 {
-	const struct span *best = NULL;
+	const struct address_range *best = NULL;
 
 	for (size_t i = 0; i < unit->nspans; i++) {
-		const struct span *span = &unit->spans[i];
+		const struct address_range *span = &unit->spans[i];
 		if (address >= span->low && address < span->high &&
 		    (!best || span->high - span->low <= best->high - best->low))
 			best = span;
@@ -193,8 +193,8 @@ static const struct function *innermost(const struct unit *unit, uint64_t addres
 /* Names --------------------------------------------------------------------------------------- */
 
 /* *linkage: it is what the symbol table calls it too. */
-static const char *name_of(Dwarf *dwarf, const struct unit *unit, const struct function *function,
-			   bool *linkage)
+static const char *function_name(Dwarf *dwarf, const struct unit *unit,
+				 const struct function *function, bool *linkage)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die die;
@@ -209,14 +209,15 @@ static const char *name_of(Dwarf *dwarf, const struct unit *unit, const struct f
 	return dwarf_diename(&die);
 }
 
-struct nearest {
+struct nearest_symbol {
 	const char *name;
 	uint64_t start, size;
 	unsigned type;
 };
 
 /* Which of two symbols at one place? As the linker's library decides. */
-static bool is_nearer(const struct nearest *best, const struct nearest *other, uint64_t address)
+static bool is_nearer(const struct nearest_symbol *best, const struct nearest_symbol *other,
+		      uint64_t address)
 {
 	if (!best->name || other->start != best->start)
 		return !best->name || other->start > best->start;
@@ -255,7 +256,7 @@ static bool covers(Elf *elf, const GElf_Sym *symbol, uint64_t address)
 
 static const char *symbol_at(Elf *elf, uint64_t address)
 {
-	struct nearest best = {NULL, 0, 0, 0};
+	struct nearest_symbol best = {NULL, 0, 0, 0};
 	GElf_Shdr head;
 	GElf_Sym symbol;
 	Elf_Scn *at = symbol_section(elf, SHT_SYMTAB, &head);
@@ -267,9 +268,9 @@ static const char *symbol_at(Elf *elf, uint64_t address)
 	for (size_t i = 1; i < n && i < INT32_MAX && gelf_getsym(data, (int)i, &symbol); i++) {
 		if (!covers(elf, &symbol, address))
 			continue;
-		struct nearest other = {elf_strptr(elf, head.sh_link, symbol.st_name),
-					symbol.st_value, symbol.st_size ? symbol.st_size : 1,
-					GELF_ST_TYPE(symbol.st_info)};
+		struct nearest_symbol other = {elf_strptr(elf, head.sh_link, symbol.st_name),
+					       symbol.st_value, symbol.st_size ? symbol.st_size : 1,
+					       GELF_ST_TYPE(symbol.st_info)};
 		if (other.name && is_nearer(&best, &other, address))
 			best = other;
 	}
@@ -289,7 +290,8 @@ static const char *shown(struct inline_reader *reader, const char *name, const c
 	return result;
 }
 
-static void make_answer(struct inline_reader *reader, const char *function, struct answer *answer)
+static void make_answer(struct inline_reader *reader, const char *function,
+			struct inlined_names *answer)
 {
 	const struct function *chain[NEST_MAX], *at = NULL;
 	struct unit *unit = NULL;
@@ -305,7 +307,8 @@ static void make_answer(struct inline_reader *reader, const char *function, stru
 		chain[n++] = at;
 	answer->names = arena_array(reader->arena, n ? n : 1, sizeof *answer->names);
 	for (size_t i = 0; i < (n ? n : 1); i++) {
-		const char *name = n ? name_of(reader->dwarf, unit, chain[i], &linkage) : NULL;
+		const char *name =
+			n ? function_name(reader->dwarf, unit, chain[i], &linkage) : NULL;
 		if (i == 0 && (!name || !linkage))
 			name = symbol_at(reader->elf, answer->address);
 		if (!name)
@@ -317,7 +320,7 @@ static void make_answer(struct inline_reader *reader, const char *function, stru
 size_t inline_reader_find(struct inline_reader *reader, uint64_t address, const char *function,
 			  const char *const **names)
 {
-	struct answer **head = &reader->answers[address % ANSWERS], *answer;
+	struct inlined_names **head = &reader->answers[address % ANSWERS], *answer;
 
 	for (answer = *head; answer && answer->address != address; answer = answer->next)
 		;

@@ -156,7 +156,8 @@ static const char *const state_texts[] = {[BYTE_UNKNOWN] = "<not collected>",
 
 /* ---- numbers ---- */
 
-static uint64_t number(const struct value_context *context, const uint8_t *bytes, unsigned size)
+static uint64_t load_number(const struct value_context *context, const uint8_t *bytes,
+			    unsigned size)
 {
 	return context->big_endian ? load_be(bytes, size) : load_le(bytes, size);
 }
@@ -191,7 +192,7 @@ static bool put_nan(uint64_t bits, unsigned fraction, unsigned width, struct buf
 static void put_float(const struct value_context *context, const uint8_t *bytes, uint64_t size,
 		      struct buf *out)
 {
-	uint64_t bits = size == 4 || size == 8 ? number(context, bytes, (unsigned)size) : 0;
+	uint64_t bits = size == 4 || size == 8 ? load_number(context, bytes, (unsigned)size) : 0;
 	uint32_t narrow = (uint32_t)bits;
 	float single;
 	double wide;
@@ -269,7 +270,7 @@ static void put_base(const struct value_context *context, Dwarf_Die *type, const
 	case DW_ATE_UTF:
 	case DW_ATE_address:
 		if (size && size <= 8) {
-			put_integer(number(context, bytes, (unsigned)size), (unsigned)size * 8,
+			put_integer(load_number(context, bytes, (unsigned)size), (unsigned)size * 8,
 				    encoding, out);
 			return;
 		}
@@ -345,19 +346,19 @@ static void put_pointer(const struct value_context *context, Dwarf_Die *type, ui
 
 /* ---- parts ---- */
 
-struct bytes {
+struct value_bytes {
 	const uint8_t *data, *states;
 	uint64_t size;
 	bool known; /* all of them */
 };
 
-static struct bytes part_of(const struct bytes *whole, uint64_t at, uint64_t size)
+static struct value_bytes part_of(const struct value_bytes *whole, uint64_t at, uint64_t size)
 {
-	return (struct bytes){whole->data + at, whole->states + at, size, whole->known};
+	return (struct value_bytes){whole->data + at, whole->states + at, size, whole->known};
 }
 
 /* Says why the bytes are not known; false: they are. MIXED is said of what has no parts. */
-static bool say_state(const struct bytes *bytes, bool has_parts, struct buf *out)
+static bool say_state(const struct value_bytes *bytes, bool has_parts, struct buf *out)
 {
 	unsigned state = bytes->known ? BYTE_KNOWN : state_of(bytes->states, bytes->size);
 
@@ -367,8 +368,8 @@ static bool say_state(const struct bytes *bytes, bool has_parts, struct buf *out
 	return true;
 }
 
-static void put(const struct value_context *context, Dwarf_Die *type, const struct bytes *bytes,
-		unsigned depth, struct buf *out);
+static void put(const struct value_context *context, Dwarf_Die *type,
+		const struct value_bytes *bytes, unsigned depth, struct buf *out);
 
 /* Where a member begins, in bits. */
 static bool member_place(Dwarf_Die *member, const struct value_context *context, uint64_t *bit,
@@ -406,7 +407,8 @@ static bool member_place(Dwarf_Die *member, const struct value_context *context,
 }
 
 static void put_bit_field(const struct value_context *context, Dwarf_Die *type,
-			  const struct bytes *bytes, uint64_t bit, unsigned bits, struct buf *out)
+			  const struct value_bytes *bytes, uint64_t bit, unsigned bits,
+			  struct buf *out)
 {
 	uint64_t encoding = 0, value = 0;
 
@@ -414,7 +416,7 @@ static void put_bit_field(const struct value_context *context, Dwarf_Die *type,
 		buf_add_text(out, state_texts[BYTE_ODD]);
 		return;
 	}
-	struct bytes own = part_of(bytes, bit / 8, (bit + bits + 7) / 8 - bit / 8);
+	struct value_bytes own = part_of(bytes, bit / 8, (bit + bits + 7) / 8 - bit / 8);
 	if (say_state(&own, false, out))
 		return;
 	for (unsigned i = 0; i < bits; i++) {
@@ -432,7 +434,7 @@ static void put_bit_field(const struct value_context *context, Dwarf_Die *type,
 }
 
 static void put_member(const struct value_context *context, Dwarf_Die *member,
-		       const struct bytes *bytes, unsigned depth, struct buf *out)
+		       const struct value_bytes *bytes, unsigned depth, struct buf *out)
 {
 	uint64_t bit, bits, size;
 	Dwarf_Die type;
@@ -450,12 +452,12 @@ static void put_member(const struct value_context *context, Dwarf_Die *member,
 		buf_add_text(out, state_texts[BYTE_ODD]);
 		return;
 	}
-	struct bytes part = part_of(bytes, bit / 8, size);
+	struct value_bytes part = part_of(bytes, bit / 8, size);
 	put(context, &type, &part, depth + 1, out);
 }
 
 static void put_structure(const struct value_context *context, Dwarf_Die *type,
-			  const struct bytes *bytes, unsigned depth, struct buf *out)
+			  const struct value_bytes *bytes, unsigned depth, struct buf *out)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die child;
@@ -487,7 +489,7 @@ static void put_structure(const struct value_context *context, Dwarf_Die *type,
 
 /* Elements of the dimensions from `at` on. */
 static void put_elements(const struct value_context *context, Dwarf_Die *element,
-			 const struct dimensions *all, size_t at, const struct bytes *bytes,
+			 const struct dimensions *all, size_t at, const struct value_bytes *bytes,
 			 unsigned depth, struct buf *out)
 {
 	uint64_t count = all->counts[at], size = count ? bytes->size / count : 0;
@@ -504,7 +506,7 @@ static void put_elements(const struct value_context *context, Dwarf_Die *element
 		return;
 	buf_add_char(out, '{');
 	for (uint64_t i = 0; i < count; i++) {
-		struct bytes part = part_of(bytes, i * size, size);
+		struct value_bytes part = part_of(bytes, i * size, size);
 		if (i)
 			buf_add_text(out, ", ");
 		if (i == ELEMENTS_SHOWN || out->len >= TEXT_MAX) {
@@ -520,7 +522,7 @@ static void put_elements(const struct value_context *context, Dwarf_Die *element
 }
 
 static void put_array(const struct value_context *context, Dwarf_Die *type,
-		      const struct bytes *bytes, unsigned depth, struct buf *out)
+		      const struct value_bytes *bytes, unsigned depth, struct buf *out)
 {
 	struct dimensions all;
 	Dwarf_Die element;
@@ -533,10 +535,10 @@ static void put_array(const struct value_context *context, Dwarf_Die *type,
 }
 
 static void put_scalar(const struct value_context *context, Dwarf_Die *type,
-		       const struct bytes *bytes, struct buf *out)
+		       const struct value_bytes *bytes, struct buf *out)
 {
 	uint64_t value = bytes->size && bytes->size <= 8
-				 ? number(context, bytes->data, (unsigned)bytes->size)
+				 ? load_number(context, bytes->data, (unsigned)bytes->size)
 				 : 0;
 
 	switch (bytes->size <= 8 ? dwarf_tag(type) : DW_TAG_base_type) {
@@ -558,8 +560,8 @@ static void put_scalar(const struct value_context *context, Dwarf_Die *type,
 	}
 }
 
-static void put(const struct value_context *context, Dwarf_Die *type, const struct bytes *bytes,
-		unsigned depth, struct buf *out)
+static void put(const struct value_context *context, Dwarf_Die *type,
+		const struct value_bytes *bytes, unsigned depth, struct buf *out)
 {
 	int tag = dwarf_tag(type);
 	bool is_structure = tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
@@ -581,7 +583,7 @@ static void put(const struct value_context *context, Dwarf_Die *type, const stru
 void value_text(const struct value_context *context, Dwarf_Die *type, const uint8_t *data,
 		const uint8_t *states, uint64_t size, struct buf *out)
 {
-	struct bytes bytes = {data, states, size, state_of(states, size) == BYTE_KNOWN};
+	struct value_bytes bytes = {data, states, size, state_of(states, size) == BYTE_KNOWN};
 
 	put(context, type, &bytes, 0, out);
 }
@@ -596,6 +598,6 @@ bool value_target(const struct value_context *context, Dwarf_Die *type, const ui
 	    !size || size > 8 || state_of(states, size) != BYTE_KNOWN || !value_type(type, to) ||
 	    is_character(to))
 		return false;
-	*address = number(context, data, (unsigned)size);
+	*address = load_number(context, data, (unsigned)size);
 	return *address != 0;
 }

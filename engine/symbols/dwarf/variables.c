@@ -195,7 +195,7 @@ static bool frame_base(const void *arg, uint64_t *out)
 	return place.kind == PLACE_MEMORY || place.kind == PLACE_VALUE;
 }
 
-static void fill(const struct room *room, uint8_t state)
+static void set_states(const struct room *room, uint8_t state)
 {
 	memset(room->states, state, (size_t)room->size);
 }
@@ -237,7 +237,7 @@ static void take_implicit(const struct expression_place *place, Dwarf_Attribute 
 	if (dwarf_getlocation_implicit_value(attribute, place->op, &block) == 0)
 		take_bytes(block.data, block.length, room);
 	else
-		fill(room, BYTE_ODD);
+		set_states(room, BYTE_ODD);
 }
 
 static void take_place(const struct stopped *stopped, const struct expression_place *place,
@@ -247,7 +247,7 @@ static void take_place(const struct stopped *stopped, const struct expression_pl
 
 	switch (place->kind) {
 	case PLACE_NONE:
-		fill(room, BYTE_ABSENT);
+		set_states(room, BYTE_ABSENT);
 		break;
 	case PLACE_MEMORY:
 		read_memory(stopped, place->value, (size_t)room->size, room->bytes, room->states);
@@ -264,7 +264,7 @@ static void take_place(const struct stopped *stopped, const struct expression_pl
 		take_implicit(place, attribute, room);
 		break;
 	case PLACE_POINTER:
-		fill(room, BYTE_POINTER);
+		set_states(room, BYTE_POINTER);
 		break;
 	}
 }
@@ -286,7 +286,7 @@ static void read_location(const struct stopped *stopped, Dwarf_Attribute *attrib
 	uint64_t done = 0;
 
 	if (!n)
-		fill(room, BYTE_ABSENT);
+		set_states(room, BYTE_ABSENT);
 	while (at < n && done < room->size) {
 		struct expression_place place;
 		size_t from = at;
@@ -295,13 +295,14 @@ static void read_location(const struct stopped *stopped, Dwarf_Attribute *attrib
 		if (place.is_piece && place.bits / 8 < part.size)
 			part.size = place.bits / 8;
 		if (place.bits % 8 || place.bit) {
-			fill(&part, BYTE_ODD); /* pieces of less than a byte */
+			set_states(&part, BYTE_ODD); /* pieces of less than a byte */
 			return;
 		}
 		if (end == EXPRESSION_DONE)
 			take_place(stopped, &place, attribute, &part);
 		else if (end == EXPRESSION_UNKNOWN)
-			fill(&part, is_entry_value(ops + from, at - from) ? BYTE_ENTRY : BYTE_ODD);
+			set_states(&part,
+				   is_entry_value(ops + from, at - from) ? BYTE_ENTRY : BYTE_ODD);
 		done += part.size;
 	}
 }
@@ -321,7 +322,7 @@ static void read_constant(const struct stopped *stopped, Dwarf_Attribute *attrib
 	} else if (dwarf_formsdata(attribute, &number) == 0) {
 		take_value(stopped, (uint64_t)number, room);
 	} else {
-		fill(room, BYTE_ODD);
+		set_states(room, BYTE_ODD);
 	}
 }
 
@@ -334,7 +335,7 @@ static void read_variable(const struct stopped *stopped, Dwarf_Die *die, const s
 	else if (dwarf_attr_integrate(die, DW_AT_const_value, &attribute))
 		read_constant(stopped, &attribute, room);
 	else
-		fill(room, BYTE_ABSENT);
+		set_states(room, BYTE_ABSENT);
 }
 
 /* A number that an attribute is, or the expression or the variable that it names tells. */
@@ -432,8 +433,8 @@ static void describe_machine(struct stopped *stopped)
 
 /* ---- telling ---- */
 
-static void add(struct stopped *stopped, enum variable_kind kind, const char *name,
-		const char *value)
+static void add_variable(struct stopped *stopped, enum variable_kind kind, const char *name,
+			 const char *value)
 {
 	*mem_push(stopped->items, stopped->count, stopped->capacity) =
 		(struct variable){kind, name, value};
@@ -474,8 +475,8 @@ static void add_target(struct stopped *stopped, enum variable_kind kind, const c
 	struct room target = make_room(stopped, size);
 	read_memory(stopped, address, (size_t)size, target.bytes, target.states);
 	if (is_partly_known(&target))
-		add(stopped, kind, arena_printf(stopped->arena, "*%s", name),
-		    text_of(stopped, &to, &target));
+		add_variable(stopped, kind, arena_printf(stopped->arena, "*%s", name),
+			     text_of(stopped, &to, &target));
 }
 
 /* Of a variable whose size is not known: of an array without bounds where it is. */
@@ -497,7 +498,8 @@ static const char *text_of_unsized(const struct stopped *stopped, Dwarf_Die *die
 			    place.value);
 }
 
-static void tell(struct stopped *stopped, enum variable_kind kind, const char *name, Dwarf_Die *die)
+static void tell_variable(struct stopped *stopped, enum variable_kind kind, const char *name,
+			  Dwarf_Die *die)
 {
 	Dwarf_Die type;
 	uint64_t size;
@@ -505,18 +507,19 @@ static void tell(struct stopped *stopped, enum variable_kind kind, const char *n
 	if (stopped->count >= VARIABLES_MAX)
 		return;
 	if (!value_type(die, &type) || !value_size(&stopped->context, &type, &size)) {
-		add(stopped, kind, name, text_of_unsized(stopped, die));
+		add_variable(stopped, kind, name, text_of_unsized(stopped, die));
 		return;
 	}
 	if (size > VALUE_BYTES_MAX) {
-		add(stopped, kind, name, arena_printf(stopped->arena, "<%" PRIu64 " bytes>", size));
+		add_variable(stopped, kind, name,
+			     arena_printf(stopped->arena, "<%" PRIu64 " bytes>", size));
 		return;
 	}
 	struct room room = make_room(stopped, size);
 	read_variable(stopped, die, &room);
 	if (kind == VARIABLE_OF_FILE && !is_partly_known(&room))
 		return;
-	add(stopped, kind, name, text_of(stopped, &type, &room));
+	add_variable(stopped, kind, name, text_of(stopped, &type, &room));
 	add_target(stopped, kind, name, &type, &room);
 }
 
@@ -532,7 +535,7 @@ static void tell_block(struct stopped *stopped, Dwarf_Die *block, unsigned depth
 	do {
 		const char *name = dwarf_diename(&child);
 		if (dwarf_tag(&child) == DW_TAG_formal_parameter && name)
-			tell(stopped, VARIABLE_PARAMETER, name, &child);
+			tell_variable(stopped, VARIABLE_PARAMETER, name, &child);
 	} while (dwarf_siblingof(&child, &child) == 0);
 	child = first;
 	do {
@@ -545,7 +548,7 @@ static void tell_block(struct stopped *stopped, Dwarf_Die *block, unsigned depth
 		const char *name = dwarf_diename(&child);
 		if (dwarf_tag(&child) == DW_TAG_variable && name &&
 		    !dwarf_attr(&child, DW_AT_declaration, &attribute))
-			tell(stopped, VARIABLE_LOCAL, name, &child);
+			tell_variable(stopped, VARIABLE_LOCAL, name, &child);
 	} while (dwarf_siblingof(&child, &child) == 0);
 }
 
@@ -596,10 +599,11 @@ static void tell_left_out(struct stopped *stopped)
 			while (name && i < count && copied[i] != dwarf_dieoffset(&child))
 				i++;
 			if (name && i == count && stopped->count < VARIABLES_MAX)
-				tell(stopped,
-				     dwarf_tag(&child) == DW_TAG_variable ? VARIABLE_LOCAL
-									  : VARIABLE_PARAMETER,
-				     name, &child);
+				tell_variable(stopped,
+					      dwarf_tag(&child) == DW_TAG_variable
+						      ? VARIABLE_LOCAL
+						      : VARIABLE_PARAMETER,
+					      name, &child);
 		} while (dwarf_siblingof(&child, &child) == 0);
 	}
 	mem_free(copied);
@@ -642,7 +646,7 @@ static void tell_globals(struct stopped *stopped, Dwarf_Die *parent, unsigned de
 		} else if (tag == DW_TAG_variable && was_collected(stopped, &child)) {
 			const char *name = dwarf_diename(&child);
 			if (name)
-				tell(stopped, VARIABLE_OF_FILE, name, &child);
+				tell_variable(stopped, VARIABLE_OF_FILE, name, &child);
 		}
 	} while (dwarf_siblingof(&child, &child) == 0);
 }

@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static Elf *begin(int fd)
+static Elf *begin_elf(int fd)
 {
 	if (fd < 0 || elf_version(EV_CURRENT) == EV_NONE)
 		return NULL;
@@ -49,7 +49,7 @@ static bool note_of(Elf *elf, struct build_id *out)
 
 bool elf_build_id(int fd, struct build_id *out)
 {
-	Elf *elf = begin(fd);
+	Elf *elf = begin_elf(fd);
 	bool found;
 
 	*out = (struct build_id){0};
@@ -62,7 +62,7 @@ bool elf_build_id(int fd, struct build_id *out)
 
 char *elf_debug_link(int fd)
 {
-	Elf *elf = begin(fd);
+	Elf *elf = begin_elf(fd);
 	GElf_Word crc;
 	char *copy;
 
@@ -95,7 +95,7 @@ static Elf_Scn *section(Elf *elf, const char *name, GElf_Word type, GElf_Shdr *o
 
 bool elf_has_symtab(int fd)
 {
-	Elf *elf = begin(fd);
+	Elf *elf = begin_elf(fd);
 	GElf_Shdr head;
 	bool has;
 
@@ -146,7 +146,7 @@ static bool offset_of(const struct loads *loads, uint64_t vaddr, uint64_t *out)
 
 /* Symbols ------------------------------------------------------------------------------------- */
 
-struct reading {
+struct elf_reader {
 	Elf *elf;
 	const struct loads *loads;
 	struct raw_symbols *out;
@@ -176,13 +176,13 @@ static bool is_label(const GElf_Sym *symbol)
 }
 
 /* Marks where code and data change, on ARM and RISC-V: no functions. */
-static bool is_mapping_mark(const struct reading *in, const char *name)
+static bool is_mapping_mark(const struct elf_reader *in, const char *name)
 {
 	return name[0] == '$' &&
 	       (in->machine == EM_ARM || in->machine == EM_AARCH64 || in->machine == EM_RISCV);
 }
 
-static void take_symbol(struct reading *in, const GElf_Sym *symbol, GElf_Word strings)
+static void take_symbol(struct elf_reader *in, const GElf_Sym *symbol, GElf_Word strings)
 {
 	Elf_Scn *home = elf_getscn(in->elf, symbol->st_shndx);
 	const char *name = elf_strptr(in->elf, strings, symbol->st_name);
@@ -205,7 +205,7 @@ static void take_symbol(struct reading *in, const GElf_Sym *symbol, GElf_Word st
 			GELF_ST_BIND(symbol->st_info) == STB_GLOBAL);
 }
 
-static void take_section(struct reading *in, const char *name, GElf_Word type)
+static void take_section(struct elf_reader *in, const char *name, GElf_Word type)
 {
 	GElf_Shdr head;
 	Elf_Scn *at = section(in->elf, name, type, &head);
@@ -294,7 +294,7 @@ static void take_plt(Elf *elf, GElf_Half machine, struct raw_symbols *out)
 
 static void read_symbols(Elf *elf, Elf *runtime, struct raw_symbols *out)
 {
-	struct reading in = {.elf = elf, .out = out};
+	struct elf_reader in = {.elf = elf, .out = out};
 	struct loads loads = {0};
 	GElf_Ehdr head;
 
@@ -312,7 +312,7 @@ static void read_symbols(Elf *elf, Elf *runtime, struct raw_symbols *out)
 
 bool elf_symbols(int symbols, int runtime, struct raw_symbols *out)
 {
-	Elf *run = begin(runtime), *elf = symbols == runtime ? run : begin(symbols);
+	Elf *run = begin_elf(runtime), *elf = symbols == runtime ? run : begin_elf(symbols);
 
 	if (elf || run)
 		read_symbols(elf ? elf : run, run, out);

@@ -271,7 +271,7 @@ bool symbol_table_find(const struct symbol_table *table, uint64_t address, uint6
 
 enum { MEMO_BITS = 12 };
 
-bool memo_find(struct memo *memo, const struct symbol_table *table, uint64_t address,
+bool memo_find(struct symbol_memo *memo, const struct symbol_table *table, uint64_t address,
 	       uint64_t *index)
 {
 	uint64_t hash = (address ^ (uintptr_t)table) * UINT64_C(0x9e3779b97f4a7c15);

@@ -81,14 +81,14 @@ char *symbol_demangle(const char *name); /* NULL: it is not mangled. Freed by me
  * What was found lately: programs are sampled at the same addresses again and again, and a search
  * hops through a whole table.
  */
-struct memo {
+struct symbol_memo {
 	struct memo_entry {
 		const struct symbol_table *table;
 		uint64_t address, index; /* index UINT64_MAX: no symbol is there */
 	} * entries;                     /* NULL until the first question */
 };
 /* As symbol_table_find(); the table lives as long as the memo. */
-bool memo_find(struct memo *memo, const struct symbol_table *table, uint64_t address,
+bool memo_find(struct symbol_memo *memo, const struct symbol_table *table, uint64_t address,
 	       uint64_t *index);
 
 /* cache.c: tables as files -------------------------------------------------------------------- */

@@ -251,6 +251,8 @@ static int put_all(struct yore *yore, struct yore_error *err)
 	while ((status = yore_events_next(events, err)) == 1) {
 		printf("{\"ts\":");
 		put_time(yore_event_time(events));
+		printf(",\"t\":"); /* its name in releases before */
+		put_time(yore_event_time(events));
 		printf(",\"stream\":");
 		put_name(yore_stream_name(yore_event_stream(events)));
 		if (yore_event_loss(events, &loss))

@@ -78,7 +78,7 @@ static void array_make(struct ArrowArray *out, size_t rows, int64_t nbuffers, si
 				   .private_data = block};
 }
 
-static void put_validity(struct ArrowArray *array, const struct values *values, size_t rows)
+static void put_validity(struct ArrowArray *array, const struct sheet_values *values, size_t rows)
 {
 	struct block_of *block = array->private_data;
 
@@ -96,7 +96,7 @@ static void put_validity(struct ArrowArray *array, const struct values *values, 
 }
 
 /* `count` numbers of 4 or 8 bytes as ones of as many bits as the column has. */
-static void *packed(const struct values *values, const void *numbers, size_t count)
+static void *packed(const struct sheet_values *values, const void *numbers, size_t count)
 {
 	size_t bytes = values->kind == CELL_TIME ? 8 : values->bits / 8;
 	uint8_t *out = mem_new(count * bytes + 8);
@@ -111,7 +111,7 @@ static void *packed(const struct values *values, const void *numbers, size_t cou
 	return out;
 }
 
-static void put_texts(struct ArrowArray *array, const struct values *values, size_t rows)
+static void put_texts(struct ArrowArray *array, const struct sheet_values *values, size_t rows)
 {
 	struct block_of *block = array->private_data;
 	int32_t *ends = mem_new_array(rows + 1, sizeof *ends);
@@ -133,7 +133,7 @@ static void put_texts(struct ArrowArray *array, const struct values *values, siz
 	block->buffers[2] = bytes;
 }
 
-static void put_lists(struct ArrowArray *array, const struct values *values, size_t rows)
+static void put_lists(struct ArrowArray *array, const struct sheet_values *values, size_t rows)
 {
 	struct block_of *block = array->private_data, *inner;
 	int32_t *ends = mem_new_array(rows + 1, sizeof *ends);
@@ -147,7 +147,7 @@ static void put_lists(struct ArrowArray *array, const struct values *values, siz
 	inner->buffers[1] = packed(values, buf_text(&values->elements), count);
 }
 
-static void put_column(struct ArrowArray *array, const struct values *values, size_t rows)
+static void put_column(struct ArrowArray *array, const struct sheet_values *values, size_t rows)
 {
 	bool texts = values->kind == CELL_TEXT || values->kind == CELL_BYTES;
 
@@ -197,7 +197,7 @@ static void schema_make(struct ArrowSchema *out, const char *format, const char 
 				    .private_data = block};
 }
 
-static const char *format_of(const struct values *values, bool epoch)
+static const char *format_of(const struct sheet_values *values, bool epoch)
 {
 	static const char *const signed_bits[] = {"c", "s", "i", "l"};
 	static const char *const unsigned_bits[] = {"C", "S", "I", "L"};
@@ -245,7 +245,7 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 
 	schema_make(out, "+s", columns->sheet->name, given(columns));
 	for (size_t i = 0; i < columns->sheet->ncolumns; i++) {
-		const struct values *values = &columns->sheet->columns[i];
+		const struct sheet_values *values = &columns->sheet->columns[i];
 		const char *format = format_of(values, columns->epoch);
 		if (!is_given(columns, i))
 			continue;

@@ -33,7 +33,7 @@ nstime columns_time(const struct time_columns *columns, uint32_t i)
 	return column_begin(columns->begin, columns->end, columns->count, i);
 }
 
-static uint32_t columns_find(const struct columns *columns, nstime t)
+static uint32_t columns_find(const struct time_columns *columns, nstime t)
 {
 	return column_find(columns->begin, columns->end, columns->count, t);
 }

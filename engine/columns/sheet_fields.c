@@ -108,7 +108,7 @@ struct sheet *placed_sheet(const char *name, size_t ncolumns)
 
 void placed_put(struct sheet *sheet, size_t row, nstime t, const struct stream *stream, int32_t cpu)
 {
-	struct values *columns = sheet->columns;
+	struct sheet_values *columns = sheet->columns;
 
 	sheet->rises &= stream->has_time; /* events without time come last */
 	if (stream->has_time && t != NSTIME_MIN && t != NSTIME_MAX)
@@ -133,7 +133,7 @@ struct sheet *fields_sheet(const struct shape *shape, const struct class_group *
 	n = COLUMNS_OWN;
 	for (size_t i = 0; i < shape->ncolumns; i++) {
 		const struct column *column = &shape->columns[i];
-		struct type type = {CELL_TEXT, 0, false};
+		struct cell_type type = {CELL_TEXT, 0, false};
 		if (!is_taken(shape, i, wanted))
 			continue;
 		if (column->kind == COLUMN_FIELD)

@@ -100,7 +100,7 @@ static void place_close(struct symbol_file *place)
 	*place = (struct symbol_file){.fd = -1};
 }
 
-static bool place_open(struct place *place, const char *path)
+static bool place_open(struct symbol_file *place, const char *path)
 {
 	int fd = symbols_open_file(path, &place->st);
 

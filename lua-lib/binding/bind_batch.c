@@ -74,7 +74,7 @@ static void add_rows(struct bind_cursor *cursor, struct batch_columns *columns)
 static void push_columns(lua_State *L, struct bind_cursor *cursor)
 {
 	struct bind_column column = {.kind = COLUMN_T, .key = "ts", .name = "ts"};
-	struct columns *columns;
+	struct batch_columns *columns;
 	size_t count = 0;
 	lua_Integer size = BATCH_SIZE;
 	bool reuse = false;

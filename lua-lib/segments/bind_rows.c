@@ -18,7 +18,7 @@
 
 enum { SELF = 1, TERM, NAMES }; /* upvalues of test(): the last one is the list of columns */
 
-struct condition {
+struct row_condition {
 	struct rows_where *where;
 	const char **names; /* borrowed from the list, which lives as long */
 	struct value *values;
@@ -27,19 +27,19 @@ struct condition {
 
 static int condition_gc(lua_State *L)
 {
-	struct condition *condition = luaL_checkudata(L, 1, ROWS_TYPE);
+	struct row_condition *condition = luaL_checkudata(L, 1, ROWS_TYPE);
 
 	rows_where_free(condition->where);
 	mem_free(condition->names);
 	mem_free(condition->values);
-	*condition = (struct condition){0};
+	*condition = (struct row_condition){0};
 	return 0;
 }
 
 /* Values of rows are the row's own: texts live until it is given back. */
 static int test(lua_State *L)
 {
-	struct condition *condition = lua_touserdata(L, lua_upvalueindex(SELF));
+	struct row_condition *condition = lua_touserdata(L, lua_upvalueindex(SELF));
 	size_t term = (size_t)lua_tointeger(L, lua_upvalueindex(TERM));
 
 	luaL_checktype(L, 1, LUA_TTABLE);
@@ -57,7 +57,7 @@ static int test(lua_State *L)
 }
 
 /* The term, with the condition at stack place 3. */
-static void push_term(lua_State *L, const struct condition *condition, size_t term)
+static void push_term(lua_State *L, const struct row_condition *condition, size_t term)
 {
 	lua_newtable(L);
 	lua_newtable(L);
@@ -75,7 +75,7 @@ static void push_term(lua_State *L, const struct condition *condition, size_t te
 static int yore_condition(lua_State *L)
 {
 	const char *text = luaL_checkstring(L, 1);
-	struct condition *condition;
+	struct row_condition *condition;
 	struct error err;
 
 	luaL_checktype(L, 2, LUA_TTABLE);

@@ -57,7 +57,7 @@ void segment_groups_gather(struct segment_groups *groups)
 }
 
 static void add_length(struct segment_groups *groups, struct group *group,
-		       const struct segment *segment, size_t number)
+		       const struct time_segment *segment, size_t number)
 {
 	int64_t length = segment_length(segment);
 	const struct accumulator *most = &group->totals[LENGTH_MOST];

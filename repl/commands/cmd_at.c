@@ -104,6 +104,8 @@ static bool json_answer(struct at *at, const struct answer *answer, const struct
 
 	sink_text(out, "{\"ts\":");
 	sink_i64(out, answer->t);
+	sink_text(out, ",\"t\":");
+	sink_i64(out, answer->t);
 	json_member_text(out, ",\"path\":", answer->path);
 	json_member_value(out, ",\"value\":", &answer->value);
 	named_add_json(out, named);
@@ -458,9 +460,9 @@ static bool parse_words(struct at *at, bool *input, struct error *err)
 
 static void begin_rows(struct at *at)
 {
-	static const struct column all[] = {{"ts", false},    {"path", false}, {"value", false},
+	static const struct table_column all[] = {{"ts", false},    {"path", false}, {"value", false},
 					    {"since", false}, {"why", false},  {"comm", false}};
-	static const struct column comm[] = {{"ts", false},
+	static const struct table_column comm[] = {{"ts", false},
 					     {"path", false},
 					     {"value", false},
 					     {"since", false},

@@ -236,7 +236,7 @@ struct interval_writer {
 bool interval_writer_new(struct session *session, const struct options *options, bool of_path,
 			 struct sink *sink, struct interval_writer **out, struct error *err)
 {
-	static const struct column columns[] = {{"begin", false}, {"end", false},
+	static const struct table_column columns[] = {{"begin", false}, {"end", false},
 						{"dur", true},    {"path", false},
 						{"value", false}, {"comm", false}};
 	struct interval_writer *writer = mem_new(sizeof *writer);

@@ -221,6 +221,7 @@ static void loss_words(struct event_writer *writer, struct sink *out, const stru
 static bool loss_json(struct sink *out, const struct event *loss)
 {
 	json_member_time(out, "{\"ts\":", loss->time);
+	json_member_time(out, ",\"t\":", loss->time);
 	json_member_text(out, ",\"stream\":", loss->stream->name);
 	json_member_u64(out, ",\"lost\":", !loss->lost_unknown, loss->lost);
 	if (loss->lost_packets)
@@ -257,7 +258,7 @@ bool event_write_loss(struct event_writer *writer, const struct event *loss)
 
 /* Writers ------------------------------------------------------------------------------------- */
 
-static const struct column head_columns[] = {{"ts", false},      {"stream", false},
+static const struct table_column head_columns[] = {{"ts", false},      {"stream", false},
 					     {"cpu", true},      {"name", false},
 					     {"context", false}, {"fields", false}};
 enum { HEAD_COLUMNS = 4, TYPED_CLASSES = 64 };

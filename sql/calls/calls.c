@@ -431,7 +431,7 @@ static bool on_enter(struct calls *calls, const struct told_call *told, struct e
 				  .begin = told->at.time,
 				  .cpu = told->at.cpu,
 				  .class = told->at.class,
-				  .name = name_of(class, told->id)};
+				  .name = call_name(class, told->id)};
 	enum pair_end gap;
 
 	if (caller->in_call) {

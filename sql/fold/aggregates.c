@@ -17,7 +17,7 @@
 
 #include <math.h>
 
-struct values {
+struct number_list {
 	int64_t *items;
 	size_t count, capacity;
 	bool real; /* some value was: all are, as real_to_ordered() gives them */

@@ -169,7 +169,7 @@ static bool load_column(struct fold_batch *batch, unsigned i, const struct run *
 	const struct fold_columns *columns = batch->columns;
 	uint32_t class = run->batch->class_index[entries[0]];
 	uint32_t row = shape_row(columns->fold->shape, class) - 1;
-	const struct source *source = &columns->sources[row * columns->nloads + i];
+	const struct column_source *source = &columns->sources[row * columns->nloads + i];
 	const struct value null = {.kind = VALUE_UNKNOWN};
 	const char *name;
 

@@ -106,7 +106,7 @@ static bool integer_of(const struct fold_worker *worker, const struct run_entry 
 }
 
 /* False: the field is of a kind that groups cannot have. */
-static bool key_of(struct worker *worker, const struct entry *entry, unsigned k, struct value *key)
+static bool key_of(struct fold_worker *worker, const struct run_entry *entry, unsigned k, struct value *key)
 {
 	const struct fold *fold = worker->joined->fold;
 	const struct column *column = &fold->shape->columns[fold->keys[k]];
@@ -135,7 +135,7 @@ static bool key_of(struct worker *worker, const struct entry *entry, unsigned k,
 	return true;
 }
 
-static struct group *find_group(struct worker *worker, const struct entry *entry)
+static struct group *find_group(struct fold_worker *worker, const struct run_entry *entry)
 {
 	const struct fold *fold = worker->joined->fold;
 	struct value keys[FOLD_KEYS_MAX];
@@ -146,7 +146,7 @@ static struct group *find_group(struct worker *worker, const struct entry *entry
 	return groups_at(&worker->groups, keys);
 }
 
-static bool add_values(struct worker *worker, const struct entry *entry, struct group *group)
+static bool add_values(struct fold_worker *worker, const struct run_entry *entry, struct group *group)
 {
 	const struct fold *fold = worker->joined->fold;
 

@@ -134,12 +134,12 @@ static struct row_cell *add(struct row_list *list, const char *name, const struc
 
 /* One key is itself; several are a text, as `yore do` prints them. Returns how many. */
 static size_t read_keys(const struct row_list *list, const struct map *map,
-			const struct group *entry, struct cell *keys, struct cell *all)
+			const struct group *entry, struct row_cell *keys, struct row_cell *all)
 {
 	size_t count = map->use->nkeys;
 	struct buf text = {0};
 
-	*all = (struct cell){0};
+	*all = (struct row_cell){0};
 	for (size_t i = 0; i < count; i++) {
 		put_value(&keys[i], list, &entry->keys[i]);
 		buf_add_text(&text, i ? ", " : "");
@@ -160,9 +160,9 @@ static void add_entry(struct row_list *list, const struct map *map, const char *
 	const struct accumulator *total = &entry->totals[0];
 	uint32_t end, first = accumulator_buckets(&map->use->of, total, &end);
 	struct value value = entry_value(map, entry);
-	struct cell keys[PROBE_KEYS_MAX] = {0}, all;
+	struct row_cell keys[PROBE_KEYS_MAX] = {0}, all;
 	size_t nkeys = read_keys(list, map, entry, keys, &all);
-	struct cell *row;
+	struct row_cell *row;
 
 	for (uint32_t i = first; i < end; i++) {
 		struct bucket bucket = accumulator_bucket(&map->use->of, total, i);

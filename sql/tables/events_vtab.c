@@ -273,7 +273,7 @@ static uint32_t select_rows(void *arg, const struct run *run, uint16_t *entries)
 		return count;
 	for (uint32_t i = 0; i < count;) {
 		uint32_t class = classes[entries[i]], from = n;
-		const struct source *filters = cursor->filters + (shape_row(cursor->shape, class) -
+		const struct column_source *filters = cursor->filters + (shape_row(cursor->shape, class) -
 								  1) * constraints->nfilters;
 		bool whole;
 		for (; i < count && classes[entries[i]] == class; i++)

@@ -486,7 +486,7 @@ class Scene:
                 context = self.event(out, section, last, event)
                 last = event[0]
                 kind = section.events[event[1]][1]
-                row = {"ts": self.offset + event[0], "stream": name, "cpu": cpu,
+                row = {"ts": self.offset + event[0], "t": self.offset + event[0], "stream": name, "cpu": cpu,
                        "name": section.events[event[1]][0], "context": context,
                        "fields": kind.shown(event[3]) if kind else {}}
                 if event[1] != self.args.forget:

@@ -345,7 +345,7 @@ def read_stream(trace, path, session, word):
         last = head["begin"]
         while reader.at + 7 < len(reader.data) * 8:
             last, event = event_of(trace, section, reader, last)
-            row = {"ts": offset + last, "stream": name, "cpu": context.get("cpu_id", cpu),
+            row = {"ts": offset + last, "t": offset + last, "stream": name, "cpu": context.get("cpu_id", cpu),
                    "name": event["name"], "packet": context}
             common = section["event"].get("context")
             row["context"] = reader.value(common) if common else {}

@@ -88,7 +88,7 @@ shows "a name that both contexts have is shown twice" \
 1 s e: {context_value = 5, other = 6, value = 7} z = 8" \
 	events --no-index "$work/contexts"
 shows "in JSON, too" \
-	'{"ts":0,"stream":"s","cpu":null,"name":"e","packet":{},"context":{"context_value":1,"other":2,"value":3},"fields":{"z":4}}' \
+	'{"ts":0,"t":0,"stream":"s","cpu":null,"name":"e","packet":{},"context":{"context_value":1,"other":2,"value":3},"fields":{"z":4}}' \
 	events --no-index "$work/contexts" --format json --limit 1
 shows "in SQL's JSON, too" '1 3' sql --no-index --format text "$work/contexts" \
 	"SELECT (context->>'context_value') || ' ' || (context->>'value') FROM events LIMIT 1"

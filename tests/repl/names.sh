@@ -167,9 +167,9 @@ result $? "cputop: the name is the one that the thread had when it ran"
 "$yore" run cputop "$work/twice" --begin @100 --end @1000 | tail -1 | grep -q ' new$'
 result $? "cputop: a name that was told after its last time on a CPU is not taken"
 check "at: a value that is a thread has its name when it was freed meanwhile" \
-	'{"ts":650,"path":"last/thread","value":7,"comm":"old","since":500}
-{"ts":750,"path":"last/thread","value":7,"comm":"new","since":500}
-{"ts":949,"path":"last/thread","value":7,"comm":"renamed","since":800}' \
+	'{"ts":650,"t":650,"path":"last/thread","value":7,"comm":"old","since":500}
+{"ts":750,"t":750,"path":"last/thread","value":7,"comm":"new","since":500}
+{"ts":949,"t":949,"path":"last/thread","value":7,"comm":"renamed","since":800}' \
 	at "$work/twice" @650 @750 @949 last/thread --format json --rules linux \
 	--rules "$work/last.rules"
 

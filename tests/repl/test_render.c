@@ -235,7 +235,7 @@ struct line_row {
 	{"no time", NSTIME_MIN, "side", -1, 5, 7, false,
 	 "- side task:task_newtask: pid=7\n\tmore\n"},
 	{"no time in JSON", NSTIME_MIN, "side", -1, 5, 7, true,
-	 "{\"ts\":null,\"stream\":\"side\",\"cpu\":null,\"name\":\"task:task_newtask\","
+	 "{\"ts\":null,\"t\":null,\"stream\":\"side\",\"cpu\":null,\"name\":\"task:task_newtask\","
 	 "\"packet\":{},\"context\":{\"common_pid\":5},\"fields\":{\"pid\":7,"
 	 "\"comm\":\"new\\none\",\"ip\":18446744071578845184}}\n"},
 };

@@ -9,7 +9,7 @@ enum { TIMELINES_FORMAT = 6 };
 
 /* What a store is of; another one is made anew. */
 struct timelines_key {
-	uint64_t rules[2]; /* rules_identity(), the language's version and TIMELINES_FORMAT */
+	uint64_t rules[2]; /* rules_identity() and TIMELINES_FORMAT */
 	uint64_t extent;   /* of the files: a trace that grew is caught up */
 	uint64_t bytes;    /* of all files: one that is shorter now is another */
 };

@@ -22,14 +22,12 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { LANGUAGE_VERSION = 4 };
-
 struct timelines_key timelines_key_of(const struct rules *rules, const struct trace *trace)
 {
 	struct timelines_key key = {.extent = trace->nsources};
 
 	rules_identity(rules, key.rules);
-	key.rules[0] ^= LANGUAGE_VERSION | TIMELINES_FORMAT << 8;
+	key.rules[0] ^= TIMELINES_FORMAT;
 	for (size_t i = 0; i < trace->nsources; i++) {
 		uint64_t both[2] = {key.extent, source_size(trace->sources[i])};
 

@@ -12,6 +12,8 @@ libsqltables_a_SOURCES = \
 	%D%/calls/calls.h \
 	%D%/tables/comms.c \
 	%D%/tables/comms.h \
+	%D%/tables/events_internal.h \
+	%D%/tables/events_values.c \
 	%D%/tables/events_vtab.c \
 	%D%/extension.c \
 	%D%/extension.h \

@@ -1,92 +1,21 @@
 /*
  * events_vtab.c - the table `events`, and one table per event class
  *
- *     events(ts, stream, cpu, name, context, fields; hidden: yore_where, packet, at_file,
- * at_offset, at_index) CLASS(ts, stream, cpu, a column per field ...; hidden: name and as above)
+ *     events(ts, stream, cpu, name, context, fields; hidden: yore_where, packet, at_file, ...)
+ *     CLASS(ts, stream, cpu, a column per field ...; hidden: name and as above)
  *
  * The first hidden column of both is yore_where, a condition as --where has it.
  *
  * What is pushed down stands in plan.c. A scan goes through runs of heads (index/events.h); xNext
  * is one step in a run. Fields are decoded with the first of them that is asked for. A join that
- * asks for one value of a field after the other has an index made for it (key_index.h).
+ * asks for one value of a field after the other has an index made for it (key_index.h). What a row
+ * has is in events_values.c.
  */
-#include "sql/sql_internal.h"
-#include "sql/tables/plan.h"
+#include "sql/tables/events_internal.h"
 
 #include "engine/base/mem.h"
-#include "engine/columns/json.h"
-#include "sql/tables/key_index.h"
-#include "sql/tables/sources.h"
-#include "sql/tables/told_condition.h"
 
 #include <string.h>
-
-/*
- * Of a plan with a key: what its scans cost so far, and the index. A correlated subquery opens a
- * cursor for each row, so that they belong to the table.
- */
-struct keyed_plan {
-	const struct plan *plan;
-	struct buf constants;    /* of which the index is */
-	nstime begin, end;       /* the range, likewise */
-	struct key_index *index; /* NULL: there is none */
-	bool refused;            /* and there will be none */
-	uint64_t work, enough;   /* in events passed over; when to make the index */
-};
-
-struct events_table {
-	struct sql_table table;
-	struct shape *shape;
-	struct plans plans;
-	struct keyed_plan *keyed;
-	size_t nkeyed, keyed_capacity;
-};
-
-/* How the index's cursor was opened: a scan that differs in its times alone turns it. */
-struct opened {
-	struct arena *arena;
-	uint64_t *classes, *streams;
-	int32_t *cpus;
-	size_t ncpus;
-	uint64_t condition; /* told.number */
-	bool unordered, backward, selects;
-};
-
-struct events_cursor {
-	sqlite3_vtab_cursor base;
-	struct sql_host *host;
-	const struct shape *shape;
-	const struct plan *plan;
-	struct constraints constraints;
-	struct column_source *filters; /* of the constraints's conditions on fields */
-	bool untested;          /* some row that comes may not hold them */
-	struct told_condition told;
-	struct events *events;
-	struct findings *findings; /* of the statement, which may seek a lot; NULL: no `events` */
-	struct opened opened;
-
-	struct run run;
-	const nstime *time;
-	uint32_t at, left; /* entry of the run's batch; how many follow */
-	uint32_t step;     /* 1, backward all ones */
-	bool done, untimed;
-	bool any_timed; /* in the trace */
-	uint64_t rows;  /* given so far */
-	/*
-	 * Where conditions leave few events, and the first rows may be all that are read: windows
-	 * of time, each four times as long as the one before. Else the merge would look for the
-	 * first event of each stream, which may be its last.
-	 */
-	nstime begin, end; /* of the window */
-	uint64_t width;    /* of the next one; 0: this is the last */
-
-	enum { FIELDS_NOT_YET, FIELDS_THERE, FIELDS_FAILED } decoded;
-	struct fields fields;
-	struct buf text; /* of the last JSON */
-
-	const struct key_index *serving; /* rows come from it; NULL: from the trace */
-	size_t key_at, key_past;
-};
 
 enum { WINDOWS = 1024 /* of the trace is the first window */, WINDOW_GROWS = 4 };
 
@@ -273,8 +202,9 @@ static uint32_t select_rows(void *arg, const struct run *run, uint16_t *entries)
 		return count;
 	for (uint32_t i = 0; i < count;) {
 		uint32_t class = classes[entries[i]], from = n;
-		const struct column_source *filters = cursor->filters + (shape_row(cursor->shape, class) -
-								  1) * constraints->nfilters;
+		const struct column_source *filters =
+			cursor->filters +
+			(shape_row(cursor->shape, class) - 1) * constraints->nfilters;
 		bool whole;
 		for (; i < count && classes[entries[i]] == class; i++)
 			entries[n++] = entries[i];
@@ -397,7 +327,7 @@ static int fail(struct events_cursor *cursor, const struct error *err)
 
 /* ---- fields ---- */
 
-static bool decode_event(struct events_cursor *cursor)
+bool events_decode(struct events_cursor *cursor)
 {
 	const struct run *run = &cursor->run;
 	struct error err;
@@ -413,7 +343,7 @@ static bool decode_event(struct events_cursor *cursor)
 	return cursor->decoded == FIELDS_THERE;
 }
 
-static const struct value_place *cursor_place(const struct events_cursor *cursor, uint32_t field)
+const struct value_place *events_place(const struct events_cursor *cursor, uint32_t field)
 {
 	const struct shape *shape = cursor->shape;
 	uint32_t row = shape_row(shape, cursor->run.batch->class_index[cursor->at]);
@@ -429,7 +359,7 @@ static bool passes(struct events_cursor *cursor)
 	uint16_t entry;
 
 	if (constraints->nfilters &&
-	    !(decode_event(cursor) &&
+	    !(events_decode(cursor) &&
 	      constraints_fields(constraints, cursor->shape,
 				 cursor->run.batch->class_index[cursor->at], &cursor->fields)))
 		return false;
@@ -565,12 +495,12 @@ enum { SCAN_WORK = 1000, EVENT_BYTES = 40 }; /* of one scan, in events; of an ev
 /* The value of a field that is an integer; false: the event has none. */
 static bool whole_number(struct events_cursor *cursor, uint32_t number, int64_t *out)
 {
-	const struct value_place *place = cursor_place(cursor, number);
+	const struct value_place *place = events_place(cursor, number);
 	const struct slot *slot;
 
 	if (!place->class)
 		return false;
-	if (!decode_event(cursor))
+	if (!events_decode(cursor))
 		return false;
 	slot = place_slot(place, &cursor->fields);
 	if (slot)
@@ -840,186 +770,6 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	return code;
 }
 
-/* ---- values ---- */
-
-static void put_text(sqlite3_context *out, const char *text)
-{
-	sqlite3_result_text(out, text, -1, SQLITE_STATIC); /* it lives as long as the trace */
-}
-
-static void put_field(struct events_cursor *cursor, sqlite3_context *out, uint32_t number)
-{
-	const struct value_place *place = cursor_place(cursor, number);
-	struct buf scratch = {0};
-	struct field field;
-	size_t len;
-
-	if (!place->class)
-		return;
-	if (!decode_event(cursor) || !place_field(place, &cursor->fields, &field))
-		return;
-	if (place->class->kind == FIELD_INT) {
-		sqlite3_result_int64(out, field.slot.s);
-	} else if (place->class->kind == FIELD_FLOAT) {
-		sqlite3_result_double(out, field.slot.f);
-	} else if (field_is_text(&field)) {
-		const uint8_t *bytes = field_bytes(&field, &scratch, &len);
-		sqlite3_result_text64(out, (const char *)bytes, len, SQLITE_TRANSIENT, SQLITE_UTF8);
-	} else if (place->class->is_blob) {
-		const uint8_t *bytes = field_bytes(&field, &scratch, &len);
-		sqlite3_result_blob64(out, bytes, len, SQLITE_TRANSIENT);
-	} else {
-		json_add_field(&scratch, &field);
-		sqlite3_result_text64(out, buf_text(&scratch), scratch.len, SQLITE_TRANSIENT,
-				      SQLITE_UTF8);
-	}
-	buf_release(&scratch);
-}
-
-/* The labels that hold, joined by | when several do. */
-static void put_label(struct events_cursor *cursor, sqlite3_context *out, uint32_t number)
-{
-	const struct value_place *place = cursor_place(cursor, number);
-	const char *label, *more;
-	const struct slot *slot;
-	uint32_t next = 0;
-
-	if (!place->class || place->class->kind != FIELD_INT || !decode_event(cursor))
-		return;
-	slot = place_slot(place, &cursor->fields);
-	label = slot ? field_label(place->class, slot->u, &next) : NULL;
-	if (!label)
-		return;
-	more = field_label(place->class, slot->u, &next);
-	if (!more) {
-		put_text(out, label);
-		return;
-	}
-	buf_clear(&cursor->text);
-	buf_add_text(&cursor->text, label);
-	for (; more; more = field_label(place->class, slot->u, &next))
-		buf_printf(&cursor->text, "|%s", more);
-	sqlite3_result_text(out, buf_text(&cursor->text), -1, SQLITE_TRANSIENT);
-}
-
-/* The members of these scopes as one JSON object. */
-static void put_scopes(struct events_cursor *cursor, sqlite3_context *out, unsigned scopes)
-{
-	struct buf *text = &cursor->text;
-
-	if (!decode_event(cursor))
-		return;
-	buf_clear(text);
-	json_add_scopes(text, &cursor->fields, scopes);
-	sqlite3_result_text64(out, buf_text(text), text->len, SQLITE_TRANSIENT, SQLITE_UTF8);
-}
-
-/* The scan has it, where it is one that the scan was told. */
-static void put_condition(const struct events_cursor *cursor, sqlite3_context *out)
-{
-	if (cursor->told.text)
-		put_text(out, cursor->told.text);
-	else
-		sqlite3_result_error(
-			out,
-			"yore_where has no value: yore_where MATCH 'TEXT' stands alone "
-			"or beside AND; inside of TEXT || and ! join conditions",
-			-1);
-}
-
-static void put_place(struct events_cursor *cursor, sqlite3_context *out, enum column_kind kind)
-{
-	const struct run *run = &cursor->run;
-
-	if (kind == COLUMN_FILE)
-		put_text(out, source_name(stream_source(run->stream, run->packet->rec.source)));
-	else if (kind == COLUMN_OFFSET)
-		sqlite3_result_int64(out, (int64_t)run->packet->rec.off);
-	else if (kind == COLUMN_INDEX)
-		sqlite3_result_int64(out, run_index(run, cursor->at));
-	else if (cursor->host->path)
-		put_text(out, cursor->host->path);
-}
-
-/* Column i of the index's row; what is not among those that are read stays NULL. */
-static void put_indexed(const struct events_cursor *cursor, sqlite3_context *out, size_t i)
-{
-	const struct key_row *row = key_index_row(cursor->serving, cursor->key_at);
-	const struct column *columns = cursor->shape->columns;
-	uint64_t before = cursor->plan->columns & ((UINT64_C(1) << i) - 1);
-	size_t n = 0;
-
-	if (columns[i].kind == COLUMN_TS)
-		sqlite3_result_int64(out, row->time);
-	else if (columns[i].kind == COLUMN_STREAM)
-		put_text(out, row->stream->name);
-	else if (columns[i].kind == COLUMN_NAME)
-		put_text(out, cursor->host->trace->classes[row->class]->name);
-	else if (columns[i].kind == COLUMN_CPU && row->cpu >= 0)
-		sqlite3_result_int(out, row->cpu);
-	if (columns[i].kind != COLUMN_FIELD)
-		return;
-	for (size_t k = 0; before >> k; k++)
-		n += (before >> k & 1) && columns[k].kind == COLUMN_FIELD;
-	if (!(row->nulls >> n & 1))
-		sqlite3_result_int64(out, key_index_value(cursor->serving, cursor->key_at, n));
-}
-
-static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
-{
-	struct events_cursor *cursor = (struct events_cursor *)base;
-	const struct column *column = &cursor->shape->columns[i];
-	const struct run *run = &cursor->run;
-	nstime time;
-
-	if (cursor->serving) {
-		if (cursor->plan->columns >> i & 1)
-			put_indexed(cursor, out, (size_t)i);
-		return SQLITE_OK;
-	}
-	switch (column->kind) {
-	case COLUMN_TS:
-		time = cursor->time[cursor->at];
-		if (!cursor->untimed && time != NSTIME_MIN)
-			sqlite3_result_int64(out, time);
-		break;
-	case COLUMN_STREAM:
-		put_text(out, run->stream->name);
-		break;
-	case COLUMN_CPU:
-		if (run->cpu >= 0)
-			sqlite3_result_int(out, run->cpu);
-		break;
-	case COLUMN_NAME:
-		put_text(out,
-			 cursor->host->trace->classes[run->batch->class_index[cursor->at]]->name);
-		break;
-	case COLUMN_CONTEXT:
-		put_scopes(cursor, out,
-			   1u << SCOPE_STREAM_EVENT_CONTEXT | 1u << SCOPE_EVENT_CONTEXT);
-		break;
-	case COLUMN_FIELDS:
-		put_scopes(cursor, out, 1u << SCOPE_PAYLOAD);
-		break;
-	case COLUMN_PACKET:
-		put_scopes(cursor, out, 1u << SCOPE_PACKET_CONTEXT);
-		break;
-	case COLUMN_FIELD:
-		put_field(cursor, out, column->field);
-		break;
-	case COLUMN_LABEL:
-		put_label(cursor, out, column->field);
-		break;
-	case COLUMN_WHERE:
-		put_condition(cursor, out);
-		break;
-	default:
-		put_place(cursor, out, column->kind);
-		break;
-	}
-	return SQLITE_OK;
-}
-
 const sqlite3_module sql_events_module = {
 	.iVersion = 0,
 	.xCreate = connect,
@@ -1032,5 +782,5 @@ const sqlite3_module sql_events_module = {
 	.xFilter = filter,
 	.xNext = next,
 	.xEof = eof,
-	.xColumn = column,
+	.xColumn = events_column,
 };

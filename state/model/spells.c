@@ -77,7 +77,10 @@ void spells_add(struct spells *spells, struct spells_thing *thing, nstime begin,
 		at--;
 	if (at && value_equal(&thing->items[at - 1].value, value))
 		return;
-	mem_push(thing->items, thing->count, thing->capacity);
+	if (!(thing->count & (thing->count - 1))) /* most things have one */
+		thing->items = mem_resize(thing->items, thing->count ? 2 * thing->count : 1,
+					  sizeof *thing->items);
+	thing->count++;
 	memmove(&thing->items[at + 1], &thing->items[at],
 		(thing->count - 1 - at) * sizeof *thing->items);
 	thing->items[at] = spell;

@@ -22,8 +22,8 @@ struct spells {              /* zero-filled, but for the arena, it is empty */
 	struct arena *arena; /* the caller's: paths and texts live there */
 	struct spells_thing {
 		const char *path;
-		struct spell *items; /* in order of time */
-		size_t count, capacity;
+		struct spell *items; /* in order of time; room for a power of two of them */
+		size_t count;
 	} * things; /* in the order in which they were named first */
 	size_t count, capacity;
 	struct hash_index by_path;

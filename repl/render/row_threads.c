@@ -9,6 +9,7 @@
 #include "engine/base/mem.h"
 #include "repl/filter.h"
 #include "state/comms.h"
+#include "state/model/spells.h"
 #include "state/state.h"
 
 #include <fnmatch.h>

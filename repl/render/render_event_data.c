@@ -103,10 +103,11 @@ bool event_json(struct event_writer *writer, nstime t, const struct stream *stre
 	struct sink *out = writer->sink;
 	char *to = sink_room(out, 96 + at->begin.len + plan->head.len + COPY_PAD);
 
-	to = put_constant(to, "{\"ts\":", 6);
-	to = t == NSTIME_MIN ? put_constant(to, "null", 4) : put_nanoseconds(writer, to, t);
+	char *time = put_constant(to, "{\"ts\":", 6);
+	to = t == NSTIME_MIN ? put_constant(time, "null", 4) : put_nanoseconds(writer, time, t);
+	size_t len = (size_t)(to - time);
 	to = put_constant(to, ",\"t\":", 5); /* the name until 0.2 */
-	to = t == NSTIME_MIN ? put_constant(to, "null", 4) : put_nanoseconds(writer, to, t);
+	to = put_constant(to, time, len);
 	to = put_ready(to, &at->begin);
 	sink_end(out, put_ready(to, &plan->head));
 	if (fields) {

@@ -85,3 +85,18 @@ const char *field_label(const struct field_class *integer, uint64_t value, uint3
 	}
 	return NULL;
 }
+
+const char *field_labels(const struct field_class *integer, uint64_t value, struct buf *scratch)
+{
+	uint32_t next = 0;
+	const char *label = field_label(integer, value, &next);
+	const char *more = label ? field_label(integer, value, &next) : NULL;
+
+	if (!more)
+		return label;
+	buf_clear(scratch);
+	buf_add_text(scratch, label);
+	for (; more; more = field_label(integer, value, &next))
+		buf_printf(scratch, "|%s", more);
+	return buf_text(scratch);
+}

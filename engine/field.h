@@ -150,6 +150,11 @@ const char *field_context_name(const struct field_class *own, const struct field
 const struct member *field_context_member(const struct field_class *own,
 					  const struct field_class *other, const char *shown);
 bool enum_label_holds(const struct enum_label *label, bool is_signed, uint64_t value);
+/*
+ * All labels that hold `value`, joined by | where several do: the label itself, or what is then in
+ * `scratch`. NULL: none does.
+ */
+const char *field_labels(const struct field_class *integer, uint64_t value, struct buf *scratch);
 /* The next label that holds `value`, NULL when no more do; *next is 0 at first. */
 const char *field_label(const struct field_class *integer, uint64_t value, uint32_t *next);
 

@@ -1,8 +1,7 @@
 /*
  * columns.c - the events of one name as record batches of Arrow's C data interface
  *
- *     events --> a sheet of typed columns (engine/columns/sheet.h) --> buffers that Arrow's users
- * own
+ *     events --> a sheet of typed columns (engine/columns/sheet.h) --> buffers of Arrow's users
  *
  * A batch is a struct array with one child per column. Each array has a block of memory of its own,
  * so that a user may keep some children and release others, as the interface allows. Its layouts:
@@ -28,8 +27,8 @@ struct columns { /* of a stream */
 	struct arena *arena;
 	struct shape *shape;
 	struct sheet *sheet;
-	struct class_puts *puts;         /* by class */
-	uint64_t *classes, *wanted, own; /* bits; own: of ts, stream, cpu */
+	struct class_puts *puts;    /* by class */
+	uint64_t *classes, *wanted; /* bits; wanted: of the shape's columns, NULL: all */
 	bool fields, epoch;
 	size_t rows;
 	struct events *events;
@@ -226,7 +225,8 @@ static const char *format_of(const struct sheet_values *values, bool epoch)
 
 static bool is_given(const struct columns *columns, size_t i)
 {
-	return i >= COLUMNS_OWN || columns->own >> i & 1;
+	/* the first columns of a shape are those of a sheet */
+	return i >= COLUMNS_OWN || !columns->wanted || bitset_has(columns->wanted, i);
 }
 
 static size_t given(const struct columns *columns)
@@ -382,16 +382,10 @@ static void take_classes(struct columns *columns, const char *name)
 
 static bool want(struct columns *columns, const char *name, struct error *err)
 {
-	static const char *const own[COLUMNS_OWN] = {"ts", "stream", "cpu"};
-
-	for (size_t i = 0; i < COLUMNS_OWN; i++)
-		if (shape_same_name(name, own[i])) {
-			columns->own |= UINT64_C(1) << i;
-			return true;
-		}
 	for (size_t i = 0; i < columns->shape->ncolumns; i++) {
 		const struct column *column = &columns->shape->columns[i];
-		if ((column->kind != COLUMN_FIELD && column->kind != COLUMN_LABEL) ||
+		if ((i >= COLUMNS_OWN && column->kind != COLUMN_FIELD &&
+		     column->kind != COLUMN_LABEL) ||
 		    !shape_same_name(column->name, name))
 			continue;
 		bitset_add(columns->wanted, i);
@@ -407,7 +401,6 @@ static bool make_sheet(struct columns *columns, const struct yore_columns_option
 
 	columns->arena = arena_new();
 	columns->shape = shape_new(trace, columns->group, false, columns->arena);
-	columns->own = options->columns ? 0 : (1 << COLUMNS_OWN) - 1;
 	columns->wanted = options->columns ? bitset_new(columns->shape->ncolumns) : NULL;
 	for (size_t i = 0; options->columns && i < options->ncolumns; i++)
 		if (!want(columns, options->columns[i], err))
@@ -417,10 +410,8 @@ static bool make_sheet(struct columns *columns, const struct yore_columns_option
 	columns->puts = mem_new_array(trace->nclasses + 1, sizeof *columns->puts);
 	for (size_t i = 0; i < columns->group->count; i++) {
 		const struct event_class *class = columns->group->classes[i];
-		struct class_puts *puts = &columns->puts[class->index];
 		fields_puts(columns->shape, class, columns->wanted, columns->sheet, columns->arena,
-			    puts);
-		puts->sheet = columns->sheet;
+			    &columns->puts[class->index]);
 	}
 	return true;
 }

@@ -178,19 +178,6 @@ static inline bool row_done(struct tables *tables, const struct sheet *sheet, si
 
 /* ---- events ---- */
 
-static inline void put_number(struct sheet_values *values, size_t row, bool known, uint64_t number)
-{
-	if (known)
-		values_number(values, row, number);
-	else
-		values_null(values, row);
-}
-
-static void put_time(struct sheet_values *values, size_t row, nstime t)
-{
-	put_number(values, row, t != NSTIME_MIN && t != NSTIME_MAX, (uint64_t)t);
-}
-
 static void put_text(struct sheet_values *values, size_t row, const char *text)
 {
 	values_text(values, row, text, strlen(text));
@@ -206,7 +193,6 @@ static void make_puts(struct tables *tables, const struct event_class *class)
 			shape_new(tables->options.trace, &group->classes, false, tables->arena);
 		group->sheet = add_sheet(tables, fields_sheet(group->shape, &group->classes, NULL));
 	}
-	puts->sheet = group->sheet;
 	fields_puts(group->shape, class, NULL, group->sheet, tables->arena, puts);
 }
 
@@ -292,8 +278,8 @@ bool tables_loss(void *format, const struct event *loss, struct error *err)
 	struct sheet *sheet = tables->losses;
 	size_t row = sheet_row(sheet);
 	placed_put(sheet, row, loss->time, loss->stream, loss->cpu);
-	put_time(&sheet->columns[3], row, loss->until);
-	put_number(&sheet->columns[4], row, !loss->lost_unknown, loss->lost);
+	values_time(&sheet->columns[3], row, loss->until);
+	values_known(&sheet->columns[4], row, !loss->lost_unknown, loss->lost);
 	values_number(&sheet->columns[5], row, loss->lost_packets);
 	return row_done(tables, sheet, 0, err);
 }
@@ -324,13 +310,13 @@ static void put_value(struct sheet *sheet, size_t row, const struct value *value
 	if (value_exists(value))
 		convert_add_value(scratch, NULL, value);
 	values_text(&values[STATE_VALUE], row, buf_text(scratch), scratch->len);
-	put_number(&values[STATE_INT], row, value->kind == VALUE_INT, value->u);
+	values_known(&values[STATE_INT], row, value->kind == VALUE_INT, value->u);
 	if (value->kind == VALUE_FLOAT)
 		values_float(&values[STATE_FLOAT], row, value->f);
 	else
 		values_null(&values[STATE_FLOAT], row);
 	bool is_bool = value->kind == VALUE_BOOL;
-	put_number(&values[STATE_BOOL], row, is_bool, is_bool && value->b);
+	values_known(&values[STATE_BOOL], row, is_bool, is_bool && value->b);
 }
 
 bool tables_interval(void *format, const struct interval *interval, struct error *err)
@@ -341,10 +327,10 @@ bool tables_interval(void *format, const struct interval *interval, struct error
 	nstime length;
 
 	put_text(&sheet->columns[STATE_PATH], row, interval->path);
-	put_time(&sheet->columns[STATE_TS], row, interval->begin);
+	values_time(&sheet->columns[STATE_TS], row, interval->begin);
 	bool known = interval->begin != NSTIME_MIN && interval->end != NSTIME_MAX &&
 		     !__builtin_sub_overflow(interval->end, interval->begin, &length);
-	put_number(&sheet->columns[STATE_DUR], row, known, known ? (uint64_t)length : 0);
+	values_known(&sheet->columns[STATE_DUR], row, known, known ? (uint64_t)length : 0);
 	put_value(sheet, row, &interval->value, &tables->scratch);
 	return row_done(tables, sheet, tables->scratch.len, err);
 }

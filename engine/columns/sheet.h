@@ -112,6 +112,16 @@ static inline void values_null(struct sheet_values *values, size_t row)
 		values->list_ends[row] = row ? values->list_ends[row - 1] : 0;
 }
 
+/* Null where it is not known. */
+static inline void values_known(struct sheet_values *values, size_t row, bool known,
+				uint64_t number)
+{
+	if (known)
+		values_number(values, row, number);
+	else
+		values_null(values, row);
+}
+
 uint32_t values_symbol_entry(struct sheet_values *values, uint32_t symbol, const char *text);
 
 /* A text that has a small number, always the same one. */

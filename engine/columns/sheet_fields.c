@@ -111,15 +111,9 @@ void placed_put(struct sheet *sheet, size_t row, nstime t, const struct stream *
 	struct sheet_values *columns = sheet->columns;
 
 	sheet->rises &= stream->has_time; /* events without time come last */
-	if (stream->has_time && t != NSTIME_MIN && t != NSTIME_MAX)
-		values_number(&columns[0], row, (uint64_t)t);
-	else
-		values_null(&columns[0], row);
+	values_time(&columns[0], row, stream->has_time ? t : NSTIME_MIN);
 	values_symbol(&columns[1], row, stream->index, stream->name);
-	if (cpu >= 0)
-		values_number(&columns[2], row, (uint32_t)cpu);
-	else
-		values_null(&columns[2], row);
+	values_known(&columns[2], row, cpu >= 0, (uint32_t)cpu);
 }
 
 struct sheet *fields_sheet(const struct shape *shape, const struct class_group *group,
@@ -170,12 +164,13 @@ static struct put put_of(const struct event_class *class, const struct value_pla
 }
 
 void fields_puts(const struct shape *shape, const struct event_class *class, const uint64_t *wanted,
-		 const struct sheet *sheet, struct arena *arena, struct class_puts *out)
+		 struct sheet *sheet, struct arena *arena, struct class_puts *out)
 {
 	const struct value_place *row =
 		shape->places + (shape_row(shape, class->index) - 1) * (size_t)shape->nfields;
 	uint32_t at = COLUMNS_OWN;
 
+	out->sheet = sheet;
 	out->count = 0;
 	out->items = arena_array(arena, sheet->ncolumns, sizeof *out->items);
 	for (size_t i = 0; i < shape->ncolumns; i++) {
@@ -246,30 +241,16 @@ static size_t put_value(struct sheet_values *values, size_t row, const struct va
 	return 0;
 }
 
-/* The labels that hold, joined by | when several do. */
 static void put_label(struct sheet_values *values, size_t row, const struct value_place *place,
 		      const struct fields *fields, struct buf *scratch)
 {
 	const struct slot *slot = place_slot(place, fields);
-	uint32_t next = 0;
-	const char *label = slot ? field_label(place->class, slot->u, &next) : NULL;
-	const char *more = label ? field_label(place->class, slot->u, &next) : NULL;
+	const char *labels = slot ? field_labels(place->class, slot->u, scratch) : NULL;
 
-	if (!label) {
+	if (labels)
+		values_text(values, row, labels, strlen(labels));
+	else
 		values_null(values, row);
-		return;
-	}
-	if (!more) {
-		values_text(values, row, label, strlen(label));
-		return;
-	}
-	buf_clear(scratch);
-	buf_add_text(scratch, label);
-	for (; more; more = field_label(place->class, slot->u, &next)) {
-		buf_add_char(scratch, '|');
-		buf_add_text(scratch, more);
-	}
-	values_text(values, row, scratch->data, scratch->len);
 }
 
 size_t fields_put(const struct class_puts *puts, const struct fields *fields, size_t row,

@@ -29,6 +29,12 @@ struct class_puts {
 	size_t count;
 };
 
+/* Null of a time that is not known: NSTIME_MIN, NSTIME_MAX. */
+static inline void values_time(struct sheet_values *values, size_t row, nstime t)
+{
+	values_known(values, row, t != NSTIME_MIN && t != NSTIME_MAX, (uint64_t)t);
+}
+
 /* A table whose first columns, COLUMNS_OWN, say where an event is; its rows come in order of time.
  */
 struct sheet *placed_sheet(const char *name, size_t ncolumns);
@@ -43,7 +49,7 @@ struct sheet *fields_sheet(const struct shape *shape, const struct class_group *
 			   const uint64_t *wanted);
 /* The steps that put an event of `class` into a table of the same columns; allocated in `arena`. */
 void fields_puts(const struct shape *shape, const struct event_class *class, const uint64_t *wanted,
-		 const struct sheet *sheet, struct arena *arena, struct class_puts *out);
+		 struct sheet *sheet, struct arena *arena, struct class_puts *out);
 /* Puts the fields of a row; `fields` NULL: nulls. Returns about how many bytes texts took. */
 size_t fields_put(const struct class_puts *puts, const struct fields *fields, size_t row,
 		  struct buf *scratch);

@@ -38,30 +38,19 @@ static void put_field(struct events_cursor *cursor, sqlite3_context *out, uint32
 	buf_release(&scratch);
 }
 
-/* The labels that hold, joined by | when several do. */
 static void put_label(struct events_cursor *cursor, sqlite3_context *out, uint32_t number)
 {
 	const struct value_place *place = events_place(cursor, number);
-	const char *label, *more;
 	const struct slot *slot;
-	uint32_t next = 0;
+	const char *labels;
 
 	if (!place->class || place->class->kind != FIELD_INT || !events_decode(cursor))
 		return;
 	slot = place_slot(place, &cursor->fields);
-	label = slot ? field_label(place->class, slot->u, &next) : NULL;
-	if (!label)
-		return;
-	more = field_label(place->class, slot->u, &next);
-	if (!more) {
-		put_text(out, label);
-		return;
-	}
-	buf_clear(&cursor->text);
-	buf_add_text(&cursor->text, label);
-	for (; more; more = field_label(place->class, slot->u, &next))
-		buf_printf(&cursor->text, "|%s", more);
-	sqlite3_result_text(out, buf_text(&cursor->text), -1, SQLITE_TRANSIENT);
+	labels = slot ? field_labels(place->class, slot->u, &cursor->text) : NULL;
+	if (labels)
+		sqlite3_result_text(out, labels, -1,
+				    labels == cursor->text.data ? SQLITE_TRANSIENT : SQLITE_STATIC);
 }
 
 /* The members of these scopes as one JSON object. */

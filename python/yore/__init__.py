@@ -67,9 +67,9 @@ class Rows:
     #: names of the columns
     columns: list[str]
 
-    def __init__(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def __init__(self, columns: Sequence[str], rows: Iterable[tuple]) -> None:
         self.columns = list(columns)
-        self._rows = [tuple(row) for row in rows]
+        self._rows = list(rows)
 
     def __iter__(self) -> Iterator[tuple]:
         return iter(self._rows)
@@ -83,17 +83,27 @@ class Rows:
     def __repr__(self) -> str:
         return f"<yore.Rows {len(self)} of {', '.join(self.columns)}>"
 
+    def _table(self) -> list[tuple]:
+        """The rows as their columns have them."""
+        return self._rows
+
     def _lists(self) -> dict[str, list[Any]]:
-        lists = zip(*self._rows) if self._rows else ([] for _ in self.columns)
+        rows = self._table()
+        lists = zip(*rows) if rows else ([] for _ in self.columns)
         return dict(zip(self.columns, map(list, lists)))
+
+    def _formats(self, lists: dict[str, list[Any]]) -> dict[str, str]:
+        """Arrow's format of each column."""
+        return {name: _arrow.format_of(values) for name, values in lists.items()}
 
     def to_numpy(self) -> dict[str, Any]:
         """An array for each column. Texts, and columns with missing values that are no numbers, are of objects."""
         import numpy
 
-        out = {}
-        for name, values in self._lists().items():
-            format = _arrow.format_of(values)
+        lists, out = self._lists(), {}
+        formats = self._formats(lists)
+        for name, values in lists.items():
+            format = formats[name]
             if format == "g" or (format == "l" and None in values):
                 out[name] = numpy.array([numpy.nan if value is None else value for value in values], dtype=float)
             elif format in ("l", "b") and None not in values:
@@ -111,7 +121,7 @@ class Rows:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         lists = self._lists()
-        return _arrow.export(lists, {name: _arrow.format_of(values) for name, values in lists.items()})
+        return _arrow.export(lists, self._formats(lists))
 
 
 class Interval(NamedTuple):
@@ -127,9 +137,10 @@ class States(Rows):
     text) and value_int, value_float, value_bool, as in exported files."""
 
     def __init__(self, intervals: list[Interval]) -> None:
-        self._intervals = intervals
-        super().__init__(["path", "ts", "dur", "value", "value_int", "value_float", "value_bool"],
-                         map(self._row, intervals))
+        super().__init__(["path", "ts", "dur", "value", "value_int", "value_float", "value_bool"], intervals)
+
+    def _table(self) -> list[tuple]:
+        return [self._row(one) for one in self._rows]
 
     @staticmethod
     def _row(one: Interval) -> tuple:
@@ -141,14 +152,8 @@ class States(Rows):
                 value if type(value) is int else None, value if type(value) is float else None,
                 value if type(value) is bool else None)
 
-    def __iter__(self) -> Iterator[Interval]:  # type: ignore[override]
-        return iter(self._intervals)
-
-    def __getitem__(self, i: int) -> Interval:  # type: ignore[override]
-        return self._intervals[i]
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return _arrow.export(self._lists(), dict(zip(self.columns, ["u", "l", "l", "u", "l", "g", "b"])))
+    def _formats(self, lists: dict[str, list[Any]]) -> dict[str, str]:
+        return dict(zip(self.columns, ["u", "l", "l", "u", "l", "g", "b"]))
 
 
 # ---- events ----

@@ -6,6 +6,7 @@ The structures are those of https://arrow.apache.org/docs/format/CDataInterface.
 from __future__ import annotations
 
 import ctypes
+import struct
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_int64, c_void_p
 from typing import Any, Callable, Iterator, Sequence
 
@@ -60,10 +61,7 @@ class Column:
 
     def _numbers(self, format: str, array: Array, count: int) -> memoryview:
         letter = _NUMBERS[format][0]
-        size = count * ctypes.sizeof({"b": ctypes.c_byte, "B": ctypes.c_ubyte, "h": ctypes.c_short,
-                                      "H": ctypes.c_ushort, "i": ctypes.c_int, "I": ctypes.c_uint,
-                                      "q": ctypes.c_longlong, "Q": ctypes.c_ulonglong, "f": ctypes.c_float,
-                                      "d": ctypes.c_double}[letter])
+        size = count * struct.calcsize(letter)
         at = array.buffers[1]
         data = (ctypes.c_char * size).from_address(at) if at and size else b""
         return memoryview(data).cast("B").cast(letter)

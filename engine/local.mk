@@ -125,6 +125,8 @@ libengine_a_SOURCES += \
 	%D%/symbols/tables/elf.c \
 	%D%/symbols/dwarf/expression.c \
 	%D%/symbols/dwarf/inline.c \
+	%D%/symbols/symbols_collected.c \
+	%D%/symbols/symbols_frames.c \
 	%D%/symbols/symbols_internal.h \
 	%D%/symbols/tables/tables.h \
 	%D%/symbols/dwarf/debug.h \

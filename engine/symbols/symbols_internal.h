@@ -114,4 +114,62 @@ struct text_names; /* of one part */
 struct text_names *text_names_new(struct part *part, const char *cache);
 void text_names_free(struct text_names *names); /* NULL is fine */
 
+/* symbols.c: what readers tell, by part -------------------------------------------------------- */
+
+/* Of one part: its processes and its kernel. */
+struct part_symbols {
+	struct spaces *spaces;
+	struct kernel *kernel;
+	struct objects *objects; /* borrowed */
+	int64_t jit_pid;         /* the process whose memory without a file was mapped last... */
+	struct object *jit;      /* ...and what code there is told by; NULL: none yet */
+};
+
+/* Where members of a class' event context are that are looked for in every sample. */
+struct class_places {
+	bool made, has_ip, has_pid, has_tid, has_chain;
+	bool alone;            /* ip is all that tells where a sample was */
+	bool has_callstack[2]; /* by LTTng: the kernel's, the process' */
+	bool of_program;       /* ip is class->address */
+	uint32_t ip, pid, tid; /* slots */
+	struct field_path chain, callstack[2];
+};
+
+struct symbols {
+	const struct trace *trace;
+	struct class_places *classes;
+	struct arena *arena;
+	char *cache;
+	struct objects objects;
+	struct part_symbols *parts; /* NULL until the first question */
+	struct symbol other;        /* what was asked for last, if it is of no file */
+	struct frame *frames;
+	size_t frames_capacity;
+	struct text_names **texts; /* per part; NULL: texts go without */
+	struct arena *variables;   /* of the frame that was asked for last; NULL: none yet */
+	char *program;             /* of parts without maps; NULL: none */
+	uint64_t program_base;
+	bool has_loaded; /* all that readers of events can tell */
+	bool told_mark;  /* that call chains have a mark that is not known */
+};
+
+/* Of each part of the trace: gathered when they are asked for first. */
+struct part_symbols *symbols_parts(struct symbols *symbols);
+/* As symbols_find(); borrowed until the next question. */
+const struct symbol *symbols_at(struct symbols *symbols, uint32_t part, nstime t, int64_t pid,
+				bool kernel, uint64_t address, unsigned want);
+
+/* symbols_frames.c: frames of events ---------------------------------------------------------- */
+
+void class_places_make(const struct event_class *class, struct class_places *places);
+static inline const struct class_places *class_places_of(struct symbols *symbols,
+							 const struct event_class *class)
+{
+	struct class_places *places = &symbols->classes[class->index];
+
+	if (!places->made)
+		class_places_make(class, places);
+	return places;
+}
+
 #endif

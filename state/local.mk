@@ -80,6 +80,7 @@ libstate_a_SOURCES += \
 	%D%/program/cpus.h \
 	%D%/program/expr.c \
 	%D%/program/expr.h \
+	%D%/program/expr_calls.c \
 	%D%/program/expr_compile.c \
 	%D%/program/expr_field.c \
 	%D%/program/expr_ops.c \

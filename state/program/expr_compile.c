@@ -7,12 +7,10 @@
 #include "state/program/internal.h"
 
 #include "engine/base/mem.h"
-#include "engine/reader.h"
-#include "state/program/lookup.h"
 
 #include <string.h>
 
-static struct expr *expr_new(struct compile *compile, enum expr_kind kind)
+struct expr *expr_new(struct compile *compile, enum expr_kind kind)
 {
 	struct expr *expr = arena_alloc(compile->program->arena, sizeof *expr);
 
@@ -44,7 +42,7 @@ struct expr *expr_over(struct compile *compile, enum expr_kind kind, const struc
 	return expr;
 }
 
-static struct expr *constant(struct compile *compile, struct value value)
+struct expr *expr_constant(struct compile *compile, struct value value)
 {
 	struct expr *expr = expr_new(compile, EXPR_CONST);
 
@@ -61,7 +59,7 @@ static struct expr *compile_variable(struct compile *compile, uint32_t index)
 	return expr;
 }
 
-static struct expr *failing(struct compile *compile, enum failure failure)
+struct expr *expr_failing(struct compile *compile, enum failure failure)
 {
 	struct expr *expr = expr_new(compile, EXPR_FAIL);
 
@@ -202,7 +200,7 @@ static const struct expr *lost_field(struct compile *compile, const struct ast_p
 		if (!strcmp(path->atoms[1].name, names[i].name))
 			return expr_new(compile, names[i].kind);
 	note_ref(compile, path, REF_MISSING);
-	return failing(compile, FAILURE_FIELD);
+	return expr_failing(compile, FAILURE_FIELD);
 }
 
 /* Constant keys of a way are names as well: a[0] is a/0. */
@@ -225,6 +223,16 @@ static void field_names(struct compile *compile, const struct ast_path *path, ui
 	}
 }
 
+bool compile_has_field(struct compile *compile, const struct ast_path *path)
+{
+	struct field_name names[PATH_ATOMS];
+	struct field_path found;
+
+	field_names(compile, path, 1, names);
+	return find_aliased(compile, root_scopes(ast_root(path)), names, path->natoms - 1,
+			    &found) == WAY_PLAIN;
+}
+
 /* `first`: the atom that names the field. */
 static const struct expr *compile_field(struct compile *compile, const struct ast_path *path,
 					enum root root, uint32_t first)
@@ -240,7 +248,7 @@ static const struct expr *compile_field(struct compile *compile, const struct as
 	switch (find_aliased(compile, root_scopes(root), names, n, &found)) {
 	case WAY_NONE:
 		note_ref(compile, path, REF_MISSING);
-		return failing(compile, FAILURE_FIELD);
+		return expr_failing(compile, FAILURE_FIELD);
 	case WAY_PLAIN:
 		note_ref(compile, path, REF_FOUND);
 		expr = expr_new(compile, found.scope > SCOPE_PACKET_CONTEXT ? EXPR_FIELD
@@ -268,10 +276,10 @@ static const struct expr *compile_env(struct compile *compile, const char *name)
 		if (strcmp(entry->name, name) != 0)
 			continue;
 		if (entry->text)
-			return constant(compile, value_text(entry->text, strlen(entry->text)));
-		return constant(compile, value_s64(entry->number));
+			return expr_constant(compile, value_text(entry->text, strlen(entry->text)));
+		return expr_constant(compile, value_s64(entry->number));
 	}
-	return failing(compile, FAILURE_FIELD);
+	return expr_failing(compile, FAILURE_FIELD);
 }
 
 static const struct expr *event_name(struct compile *compile)
@@ -281,8 +289,8 @@ static const struct expr *event_name(struct compile *compile)
 						    : NULL;
 
 	if (!name)
-		return failing(compile, FAILURE_FIELD);
-	return constant(compile, value_text(name, strlen(name)));
+		return expr_failing(compile, FAILURE_FIELD);
+	return expr_constant(compile, value_text(name, strlen(name)));
 }
 
 static const struct expr *compile_event(struct compile *compile, const char *name)
@@ -292,8 +300,8 @@ static const struct expr *compile_event(struct compile *compile, const char *nam
 	if (!strcmp(name, "time"))
 		return expr_new(compile, EXPR_TIME);
 	if (!compile->class)
-		return failing(compile, FAILURE_FIELD);
-	return constant(compile, value_u64(compile->class->id));
+		return expr_failing(compile, FAILURE_FIELD);
+	return expr_constant(compile, value_u64(compile->class->id));
 }
 
 static const struct expr *compile_section(struct compile *compile, const char *name)
@@ -348,7 +356,7 @@ static const struct expr *compile_column(struct compile *compile, const char *na
 	return expr;
 }
 
-static const struct expr *compile_read(struct compile *compile, const struct ast_path *path)
+const struct expr *compile_read(struct compile *compile, const struct ast_path *path)
 {
 	struct expr *expr = expr_new(compile, EXPR_READ);
 
@@ -382,7 +390,7 @@ static const struct expr *compile_path_read(struct compile *compile, const struc
 	case ROOT_RECORDING: /* has() knows it, all else was refused */
 		break;
 	}
-	return failing(compile, FAILURE_FIELD);
+	return expr_failing(compile, FAILURE_FIELD);
 }
 
 /* ---- paths of the state ---- */
@@ -465,184 +473,9 @@ void compile_path(struct compile *compile, const struct ast_path *path, struct p
 	find_base(program->attrs, out);
 }
 
-/* ---- operators and calls ---- */
+/* ---- operators ---- */
 
-static const struct map_def *find_map(struct compile *compile, const char *name)
-{
-	const struct rules *names = compile->names;
-	const char *format = compile->part ? compile->part->reader->format : "";
-	const struct map_def *plain = NULL;
-
-	for (const struct map_def *map = names ? rules_map(names, name) : NULL; map;
-	     map = map->before) {
-		if (map->format && !strcmp(map->format, format))
-			return map;
-		if (!map->format && !plain)
-			plain = map;
-	}
-	return plain;
-}
-
-static bool is_of_host(const struct compile *compile, const struct event_class *class)
-{
-	const struct trace *trace = compile->program->trace;
-
-	return !compile->part || !compile->program->hosts ||
-	       strcmp(trace->parts[class->part]->host, compile->part->host) == 0;
-}
-
-static bool is_same_host(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
-/*
- * What `find` gives for the call, which asks about all classes. In rules that is found once per
- * host, for all classes whose lines have the call, and all lines that have it by a name of let.
- */
-static const struct expr *found_once(struct compile *compile, const struct ast *ast,
-				     const struct expr *(*find)(struct compile *compile,
-								const struct ast *ast))
-{
-	struct program *program = compile->program;
-	const char *host = program->hosts && compile->part ? part_host(compile->part) : NULL;
-	const uint64_t hash = hash_number((uintptr_t)ast);
-	const struct expr *value;
-	uint32_t at;
-
-	if (compile->on == ON_WHERE) /* its tree does not live as long as the program */
-		return find(compile, ast);
-	at = hash_index_find(&program->known_of, hash, i,
-			     program->known[i].ast == ast &&
-				     is_same_host(program->known[i].host, host));
-	if (at != HASH_INDEX_NONE)
-		return program->known[at].value;
-	value = find(compile, ast);
-	hash_index_add(&program->known_of, hash, (uint32_t)program->nknown);
-	*arena_push(program->arena, program->known, program->nknown, program->known_capacity) =
-		(struct known){ast, host, value};
-	return value;
-}
-
-/* Is there an event class of that name, or with that last part, in the traces of this host? */
-static bool has_class(const struct compile *compile, const char *name)
-{
-	const struct trace *trace = compile->program->trace;
-
-	for (size_t i = 0; i < trace->nclasses; i++) {
-		const struct event_class *class = trace->classes[i];
-		if (is_called(class->name, name) && is_of_host(compile, class))
-			return true;
-	}
-	return false;
-}
-
-static const struct expr *compile_has_class(struct compile *compile, const struct ast *ast)
-{
-	return constant(compile, value_bool(has_class(compile, ast->args[0]->path->atoms[1].name)));
-}
-
-/* Does the event's part have the events of some threads only? Without a part: does any? */
-static bool is_of_tasks(const struct compile *compile)
-{
-	const struct trace *trace = compile->program->trace;
-
-	if (compile->part)
-		return compile->part->recording == RECORDING_TASKS;
-	for (size_t i = 0; i < trace->nparts; i++)
-		if (trace->parts[i]->recording == RECORDING_TASKS)
-			return true;
-	return false;
-}
-
-/* Views are asked between events: no stream lacks any there. */
-static const struct expr *gap_expr(struct compile *compile, enum gap_bit bit)
-{
-	struct expr *expr;
-
-	if (compile->on != ON_EVENT)
-		return constant(compile, value_bool(false));
-	expr = expr_new(compile, EXPR_GAP);
-	expr->index = bit;
-	return expr;
-}
-
-static const struct expr *compile_has(struct compile *compile, const struct ast *ast)
-{
-	bool quiet = compile->quiet;
-	const struct expr *of;
-
-	switch (ast_has_kind(ast->args[0])) {
-	case HAS_CLASS:
-		return found_once(compile, ast, compile_has_class);
-	case HAS_TASKS:
-		return constant(compile, value_bool(is_of_tasks(compile)));
-	case HAS_GAP:
-		return gap_expr(compile, GAP_OPEN);
-	case HAS_LOSS:
-		return gap_expr(compile, GAP_LOSS);
-	case HAS_VALUE:
-		break;
-	}
-	compile->quiet = true;
-	of = compile_expr(compile, ast->args[0]);
-	compile->quiet = quiet;
-	if (of->kind == EXPR_LABEL && of->args[0]->kind == EXPR_FIELD &&
-	    !of->args[0]->field.class->nlabels) /* no enumeration */
-		return constant(compile, value_bool(false));
-	if (of->kind == EXPR_FIELD)
-		return constant(compile, value_bool(true));
-	return expr_of(compile, EXPR_HAS, of, NULL);
-}
-
-static bool has_one(const struct compile *compile, const struct event_class *class,
-		    const struct ast *ast)
-{
-	struct compile own = *compile;
-	bool has = false;
-
-	own.class = class;
-	own.refs = NULL;
-	for (uint32_t i = 1; i < ast->nargs && !has; i++) {
-		const struct ast_path *path = ast->args[i]->path;
-		struct field_name names[PATH_ATOMS];
-		struct field_path found;
-
-		field_names(&own, path, 1, names);
-		has = find_aliased(&own, root_scopes(ast_root(path)), names, path->natoms - 1,
-				   &found) == WAY_PLAIN;
-	}
-	return has;
-}
-
-/* each_has("GLOB", FIELD, ...): has each event class of that name one of the fields? */
-static const struct expr *compile_each_has(struct compile *compile, const struct ast *ast)
-{
-	const struct trace *trace = compile->program->trace;
-	const char *glob = ast->args[0]->value.text;
-	bool all = true;
-
-	for (size_t i = 0; i < trace->nclasses && all; i++) {
-		const struct event_class *class = trace->classes[i];
-
-		if (lookup_glob(glob, class->name, ':') && is_of_host(compile, class))
-			all = has_one(compile, class, ast);
-	}
-	return constant(compile, value_bool(all));
-}
-
-static const struct expr *compile_label(struct compile *compile, const struct ast *ast)
-{
-	const struct expr *field = compile_expr(compile, ast->args[0]);
-
-	if (field->kind == EXPR_FAIL)
-		return field;
-	return expr_is_field(field) ? expr_of(compile, EXPR_LABEL, field, NULL)
-				    : failing(compile, FAILURE_TYPE);
-}
-
-/* NULL: it is not a constant, or wrong. The program frees it. */
-static struct regex *compile_pattern(struct compile *compile, const struct expr *pattern)
+struct regex *compile_pattern(struct compile *compile, const struct expr *pattern)
 {
 	struct program *program = compile->program;
 	char why[REGEX_WHY];
@@ -655,31 +488,7 @@ static struct regex *compile_pattern(struct compile *compile, const struct expr 
 	return regex;
 }
 
-static const struct expr *compile_captures(struct compile *compile, const struct ast *ast)
-{
-	struct expr *expr =
-		expr_of(compile, EXPR_CAPTURES, compile_expr(compile, ast->args[0]), NULL);
-
-	expr->regex = compile_pattern(compile, compile_expr(compile, ast->args[1]));
-	expr->index = ast->nargs > 2 ? (uint32_t)ast->args[2]->value.u : 1;
-	return expr->regex ? expr : failing(compile, FAILURE_TYPE);
-}
-
-static const struct expr *compile_map(struct compile *compile, const struct ast *ast)
-{
-	struct expr *expr = expr_over(compile, EXPR_MAP, ast);
-
-	expr->map = find_map(compile, ast->name);
-	if (!expr->map)
-		return failing(compile, FAILURE_MAP);
-	expr->total = map_is_total(expr->map, expr->args[0]->kind == EXPR_EQUAL ||
-						      expr->args[0]->kind == EXPR_IN ||
-						      expr->args[0]->kind == EXPR_HAS);
-	return expr;
-}
-
-/* Of a condition: the class decides that it is not evaluated, but its fields are no mistakes. */
-static void note_dead(struct compile *compile, const struct ast *ast)
+void compile_dead(struct compile *compile, const struct ast *ast)
 {
 	bool dead = compile->dead;
 
@@ -689,15 +498,13 @@ static void note_dead(struct compile *compile, const struct ast *ast)
 	compile->dead = dead;
 }
 
-/* A condition that the class decides leaves one of the values, and the other one is not looked at.
- */
-static const struct expr *compile_choose(struct compile *compile, const struct ast *ast)
+const struct expr *compile_choose(struct compile *compile, const struct ast *ast)
 {
 	const struct expr *args[] = {compile_expr(compile, ast->args[0]), NULL, NULL};
 	struct expr *expr;
 
 	if (expr_is_const(args[0], VALUE_BOOL)) {
-		note_dead(compile, ast->args[args[0]->value.b ? 2 : 1]);
+		compile_dead(compile, ast->args[args[0]->value.b ? 2 : 1]);
 		return compile_expr(compile, ast->args[args[0]->value.b ? 1 : 2]);
 	}
 	args[1] = compile_expr(compile, ast->args[1]);
@@ -705,45 +512,6 @@ static const struct expr *compile_choose(struct compile *compile, const struct a
 	expr = expr_new(compile, EXPR_CHOOSE);
 	expr->nargs = ast->nargs;
 	expr->args = arena_copy(compile->program->arena, args, expr->nargs, sizeof *args);
-	return expr;
-}
-
-static const struct expr *compile_call(struct compile *compile, const struct ast *ast)
-{
-	enum function function = ast_function(ast->name);
-	enum expr_kind kind = EXPR_CONVERT;
-	struct expr *expr;
-
-	switch (function) {
-	case FUNCTION_NONE:
-		return compile_map(compile, ast);
-	case FUNCTION_HAS:
-		return compile_has(compile, ast);
-	case FUNCTION_EACH_HAS:
-		return found_once(compile, ast, compile_each_has);
-	case FUNCTION_LABEL:
-		return compile_label(compile, ast);
-	case FUNCTION_CAPTURES:
-		return compile_captures(compile, ast);
-	case FUNCTION_MIN:
-	case FUNCTION_MAX:
-		kind = EXPR_LEAST;
-		break;
-	case FUNCTION_CHOOSE:
-		return compile_choose(compile, ast);
-	case FUNCTION_SUBSTR:
-		kind = EXPR_SUBSTR;
-		break;
-	case FUNCTION_SPLIT:
-		kind = EXPR_SPLIT;
-		break;
-	case FUNCTION_TOP:
-		return expr_of(compile, EXPR_TOP, compile_read(compile, ast->args[0]->path), NULL);
-	default:
-		break;
-	}
-	expr = expr_over(compile, kind, ast);
-	expr->function = function;
 	return expr;
 }
 
@@ -772,7 +540,7 @@ static const struct expr *compile_operator(struct compile *compile, const struct
 	struct expr *expr;
 
 	if (ast->op == OP_AND && expr_is_const(left, VALUE_BOOL) && !left->value.b) {
-		note_dead(compile, ast->args[1]);
+		compile_dead(compile, ast->args[1]);
 		return left; /* the right side is not read, nor its fields missed */
 	}
 	if (ast->nargs > 1)
@@ -817,9 +585,9 @@ const struct expr *compile_fold(struct compile *compile, const struct expr *expr
 	struct env env = {.program = compile->program, .scratch = compile->program->arena};
 	switch (expr_eval(expr, &env, &value, &failure)) {
 	case EVAL_VALUE:
-		return constant(compile, value);
+		return expr_constant(compile, value);
 	case EVAL_FAIL:
-		return failing(compile, failure);
+		return expr_failing(compile, failure);
 	case EVAL_OPEN:
 		break;
 	}
@@ -841,8 +609,8 @@ static const struct expr *compile_capture(struct compile *compile, const struct 
 	uint32_t i = ast->index - 1;
 
 	if (!captures || i >= captures->n)
-		return failing(compile, FAILURE_FIELD);
-	return constant(compile, value_text(captures->text[i], captures->len[i]));
+		return expr_failing(compile, FAILURE_FIELD);
+	return expr_constant(compile, value_text(captures->text[i], captures->len[i]));
 }
 
 const struct expr *compile_expr(struct compile *compile, const struct ast *ast)
@@ -856,7 +624,7 @@ const struct expr *compile_plain(struct compile *compile, const struct ast *ast)
 {
 	switch (ast->kind) {
 	case AST_CONST:
-		return constant(compile, ast->value);
+		return expr_constant(compile, ast->value);
 	case AST_CAPTURE:
 		return compile_capture(compile, ast);
 	case AST_VARIABLE:
@@ -875,7 +643,7 @@ const struct expr *compile_plain(struct compile *compile, const struct ast *ast)
 	default: /* of one-liners */
 		break;
 	}
-	return failing(compile, FAILURE_TYPE);
+	return expr_failing(compile, FAILURE_TYPE);
 }
 
 /* ---- what a compiled expression needs ---- */

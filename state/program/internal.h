@@ -106,6 +106,22 @@ struct compile {
 const struct expr *compile_expr(struct compile *compile, const struct ast *ast);
 /* The same, but of the root as all others compile it. */
 const struct expr *compile_plain(struct compile *compile, const struct ast *ast);
+/* A call, in expr_calls.c. */
+const struct expr *compile_call(struct compile *compile, const struct ast *ast);
+/* A path of the state that is read. */
+const struct expr *compile_read(struct compile *compile, const struct ast_path *path);
+/* Does the class have the field that the path names behind its root, whatever an event chooses? */
+bool compile_has_field(struct compile *compile, const struct ast_path *path);
+/* NULL: it is not a constant, or wrong. The program frees it. */
+struct regex *compile_pattern(struct compile *compile, const struct expr *pattern);
+/* Of a condition: the class decides that it is not evaluated, but its fields are no mistakes. */
+void compile_dead(struct compile *compile, const struct ast *ast);
+/* A ? B : C. Where the class decides A, it is one of the values, and the other is compile_dead().
+ */
+const struct expr *compile_choose(struct compile *compile, const struct ast *ast);
+struct expr *expr_new(struct compile *compile, enum expr_kind kind);
+struct expr *expr_constant(struct compile *compile, struct value value);
+struct expr *expr_failing(struct compile *compile, enum failure failure);
 /* What own() makes its expressions of: one operand, or with `b` two; all operands of a tree. */
 struct expr *expr_of(struct compile *compile, enum expr_kind kind, const struct expr *a,
 		     const struct expr *b);

@@ -5,7 +5,6 @@
 #include "engine/base/search.h"
 #include "state/context/reach.h"
 #include "state/state.h"
-#include "state/told_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,7 +193,6 @@ bool state_comms(struct state *state, struct comm *items, size_t count,
 		 const struct comm_reach *reach, struct arena *arena, struct error *err)
 {
 	struct comm **left = mem_new_array(count + 1, sizeof *left);
-	struct told_names *told = told_names_new(state);
 	struct asking asking = {
 		.state = state, .some = reach && reach->some, .floor = NSTIME_MIN, .arena = arena};
 	size_t n = 0;
@@ -208,11 +206,8 @@ bool state_comms(struct state *state, struct comm *items, size_t count,
 		if (items[i].name || items[i].tid.kind != VALUE_INT)
 			continue;
 		items[i].since = NSTIME_MIN;
-		good = told_names_find(told, &items[i], arena, err);
-		if (!items[i].name)
-			left[n++] = &items[i];
+		left[n++] = &items[i];
 	}
-	told_names_free(told);
 	if (good && n)
 		good = reach && reach->window ? ask_near(&asking, reach, left, n, err)
 					      : ask_all(&asking, left, n, err);

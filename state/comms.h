@@ -16,16 +16,9 @@
 
 struct state;
 
-struct told_by {                         /* the event that set the value which the thread is */
-	const struct event_class *class; /* NULL: none, or not known */
-	struct position place;
-	nstime time;
-};
-
 struct comm {             /* a question, and its answer */
 	struct value tid; /* an integer; of anything else there is no name */
 	struct moment moment;
-	struct told_by by; /* may tell the name, which then costs no search */
 	const char *name; /* NULL: none is known; in the arena, bytes below 32 and 127 as '?' */
 	nstime since;     /* when it was told last; NSTIME_MIN: not known */
 };

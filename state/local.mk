@@ -18,8 +18,6 @@ libstate_a_SOURCES = \
 	%D%/reading.h \
 	%D%/state.c \
 	%D%/state.h \
-	%D%/told_name.c \
-	%D%/told_name.h \
 	%D%/violations.c \
 	%D%/violations.h
 

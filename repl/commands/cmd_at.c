@@ -188,64 +188,6 @@ static bool text_answer(struct at *at, const struct answer *answer, const struct
 	return rows_end(&at->rows);
 }
 
-static struct told_by told_by(const struct answer *answer)
-{
-	return (struct told_by){answer->why_class, answer->why, answer->why_time};
-}
-
-static bool is_unnamed(const struct named *item)
-{
-	return !item->name && !item->by.class && comm_is_thread(item->path, &item->value);
-}
-
-/*
- * Timelines do not say which event set a value, which may tell the name of the thread that it is:
- * of threads without a name this is asked for at one moment. *asked: some were.
- */
-static bool ask_why(struct at *at, struct named *items, size_t count, bool *asked,
-		    struct error *err)
-{
-	const struct moment moment = {.t = items[0].t, .before = at->options->before};
-	struct query **queries = mem_new_array(count + 1, sizeof *queries);
-	struct answers answers = {0};
-	size_t n = 0;
-	bool ok = true;
-
-	for (size_t i = 0; i < count && ok; i++)
-		if (is_unnamed(&items[i])) {
-			ok = query_parse(items[i].path, &queries[n], err);
-			n += ok;
-		}
-	ok = ok && (!n || state_at(session_state(at->session, err), &moment, 1,
-				   (const struct query *const *)queries, n, true, &answers, err));
-	for (size_t i = 0, k = 0; i < count && k < answers.count; i++)
-		if (is_unnamed(&items[i])) { /* both are in the order of paths */
-			items[i].by = told_by(&answers.items[k++]);
-			*asked |= items[i].by.class != NULL;
-		}
-	while (n)
-		query_free(queries[--n]);
-	mem_free(queries);
-	answers_release(&answers);
-	return ok;
-}
-
-static bool name_rows(struct at *at, struct named *items, size_t count,
-		      const struct names_since *since, struct arena *arena, struct error *err)
-{
-	bool before = at->options->before, again = false;
-
-	if (!names_at(at->session, items, count, before, since, arena, err))
-		return false;
-	for (size_t from = 0, to; from < count; from = to) {
-		for (to = from + 1; to < count && items[to].t == items[from].t;)
-			to++;
-		if (!ask_why(at, items + from, to - from, &again, err))
-			return false;
-	}
-	return !again || names_at(at->session, items, count, before, since, arena, err);
-}
-
 /* Text shows names beside values alone. The values were asked for behind `since`. */
 static bool print(struct at *at, const struct answers *answers, const struct names_since *since,
 		  struct error *err)
@@ -259,10 +201,10 @@ static bool print(struct at *at, const struct answers *answers, const struct nam
 		items[i] = (struct named){.t = answer->t,
 					  .path = answer->path,
 					  .value = answer->value,
-					  .of_path = format == FORMAT_JSON || format == FORMAT_CSV,
-					  .by = told_by(answer)};
+					  .of_path = format == FORMAT_JSON || format == FORMAT_CSV};
 	}
-	bool ok = name_rows(at, items, answers->count, since, arena, err);
+	bool ok = names_at(at->session, items, answers->count, at->options->before, since, arena,
+			   err);
 	for (size_t i = 0; i < answers->count && ok; i++)
 		if (!(format == FORMAT_JSON ? json_answer : text_answer)(at, &answers->items[i],
 									 &items[i]))

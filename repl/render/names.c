@@ -22,11 +22,11 @@ enum {
 };
 
 /*
- * How much a search at a moment may read: the greater of a fifth of the packets that the rows cost,
- * and of what is left of so many bytes, the rows included, which are all of a small recording.
- * --names sets no such limit.
+ * How much a search at a moment may read: the greatest of three packets of each stream, a fifth of
+ * the packets that the rows cost, and what is left of so many bytes, the rows included, which are
+ * all of a small recording. --names sets no such limit.
  */
-enum { NAMES_SHARE = 5, NAMES_BYTES = 3 << 18 };
+enum { NAMES_PACKETS = 3, NAMES_SHARE = 5, NAMES_BYTES = 3 << 18 };
 
 /* The thread that the row shows. */
 static bool thread_of(const struct named *item, struct value *tid)
@@ -51,12 +51,6 @@ bool names_wanted(const struct named *items, size_t count)
 	for (size_t i = 0; i < count && !some; i++)
 		some = is_wanted(&items[i], &tid);
 	return some;
-}
-
-/* A value that is a thread may be told with its name; of a path's thread the event says nothing. */
-static struct told_by by_of(const struct named *item)
-{
-	return comm_is_thread(item->path, &item->value) ? item->by : (struct told_by){0};
 }
 
 /* Length of "thread[T]/"; 0: the path is not of that form. */
@@ -96,7 +90,6 @@ static bool is_looked_for(const struct look *look, const struct named *item, str
 	if (!is_wanted(item, &out->tid) || item->t < look->begin || item->t >= look->end)
 		return false;
 	out->moment = (struct moment){item->t, look->before};
-	out->by = by_of(item);
 	return true;
 }
 
@@ -133,8 +126,9 @@ bool names_at(struct session *session, struct named *items, size_t count, bool b
 	if (!session_names(session, NAMES_EVENTS, err))
 		return false;
 	if (since && !session->options->find_names) {
-		session->names_packets = trace->packets_decoded +
-					 (trace->packets_decoded - since->packets) / NAMES_SHARE;
+		uint64_t share = (trace->packets_decoded - since->packets) / NAMES_SHARE,
+			 few = NAMES_PACKETS * trace->nstreams;
+		session->names_packets = trace->packets_decoded + (share > few ? share : few);
 		session->names_bytes = since->bytes + NAMES_BYTES;
 	}
 	names_among(items, count, arena);

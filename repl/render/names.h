@@ -16,9 +16,8 @@ struct named { /* one row, and the names that were found for it */
 	nstime until; /* names over a range: else the first that it takes before; 0: of `t` alone */
 	const char *path;
 	struct value value;
-	bool of_path;     /* also where the path alone shows the thread */
-	struct told_by by; /* the event that set the value, where it is known */
-	const char *name; /* NULL: no thread, or its name is not known; in the arena */
+	bool of_path;         /* also where the path alone shows the thread */
+	const char *name;     /* NULL: no thread, or its name is not known; in the arena */
 	const char *function; /* NULL: no address, or its function is not known; in the arena */
 };
 
@@ -28,9 +27,9 @@ struct names_since {
 };
 
 /*
- * Of values at moments, which are all `before` or none. Names that the events do not tell which set
- * the values are looked for in a part of the packets that the values cost since `since`, or in a
- * few more; --names goes on, and so does NULL as `since`.
+ * Of values at moments, which are all `before` or none. The names are looked for in a few packets
+ * of each stream, or in a part of as many as the values cost since `since`; --names goes on, and so
+ * does NULL as `since`.
  */
 MUST_CHECK bool names_at(struct session *session, struct named *items, size_t count, bool before,
 			 const struct names_since *since, struct arena *arena, struct error *err);

@@ -67,6 +67,29 @@ PY
 python3 "$work/judge.py" "$work/told.json" "$work/rows" >"$work/printed" 2>&1
 result $? "state: every row of a thread has the name that it had then"
 
+# A thread that calls exec, or renames itself, while it runs: the switch to it told the older name.
+"$yore" at "$top/fixtures/golden/sched-demo" $(seq -f +%.0fus 0 31 9000) 'cpu[*]/thread' 'thread[*]/name' \
+	--format json --no-index >"$work/plain" 2>"$work/printed" &&
+	python3 - "$work/plain" >"$work/printed" 2>&1 <<'PY'
+import json, sys
+names, threads = {}, []
+for line in open(sys.argv[1]):
+    row = json.loads(line)
+    if row["path"].endswith("/name") and row["value"]:
+        names[row["ts"], int(row["path"][7:row["path"].index("]")])] = row["value"]
+    elif row["path"].startswith("cpu[") and row["value"]:
+        threads.append(row)
+wrong = [row for row in threads if row.get("comm") != names.get((row["ts"], row["value"]))]
+print(len(threads), "rows,", len(wrong), "wrong", *wrong[:3])
+sys.exit(bool(wrong) or len(threads) < 200)
+PY
+result $? "at: a thread that is a value has its name of that moment"
+"$yore" index "$top/fixtures/golden/sched-demo" --timelines --index-dir "$work/i" >"$work/printed" 2>&1 &&
+	"$yore" at "$top/fixtures/golden/sched-demo" $(seq -f +%.0fus 0 31 9000) 'cpu[*]/thread' 'thread[*]/name' \
+		--format json --index-dir "$work/i" >"$work/stored" 2>"$work/printed" &&
+	cmp "$work/plain" "$work/stored" >"$work/printed" 2>&1
+result $? "at: so it has from timelines"
+
 # Where names are asked for anyway, thousands of rows take theirs from the rows themselves.
 "$yore" state "$work/t" 'cpu[*]/thread' 'thread[*]/**' --end +3ms --no-index --format json >"$work/rows" 2>"$work/printed"
 [ "$(wc -l <"$work/rows")" -gt 5000 ] && [ "$(wc -l <"$work/rows")" -lt 16384 ] &&

@@ -174,6 +174,7 @@ static void open_readings(struct work *work)
 	if (!bound->nreadings)
 		return;
 	rt->window = interval_window_new(question->state, question->program, false);
+	interval_window_within(rt->window, work->of->events.begin, work->of->events.end);
 	rt->readings = mem_new_array(bound->nreadings, sizeof *rt->readings);
 	for (size_t i = 0; i < bound->nreadings; i++)
 		rt->readings[i] = reading_new(bound->readings[i].where, rt->window);

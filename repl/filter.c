@@ -411,6 +411,7 @@ static bool set_state(struct filter *filter, bool backward, struct error *err)
 	if (!state)
 		return false;
 	filter->window = interval_window_new(state, filter->program, backward);
+	interval_window_within(filter->window, filter->begin, filter->end);
 	filter->reads = interval_window_reads(filter->window);
 	filter->by_state = where_pass_new(filter->where, &filter->reads);
 	return true;

@@ -75,6 +75,7 @@ static bool read_events(struct served *served, struct worker *worker, struct mat
 
 	if (matching->condition.where)
 		where_range(matching->condition.where, &options.begin, &options.end);
+	interval_window_within(matching->condition.window, options.begin, options.end);
 	if (options.begin >= options.end)
 		return true;
 	if (matching->condition.pass) {

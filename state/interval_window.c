@@ -11,6 +11,11 @@
  * single fetches of one shape go on, all of that shape (`*` in place of every key). Intervals leave
  * out none and unknown, so that a gap is asked for once, at its end. A list also leaves out what no
  * line wrote: an initial or computed value of such an attribute is asked for like a gap.
+ *
+ * Of a short part of a large trace without timelines, all of the shape is fetched at once, as
+ * state_window() lists it, which reads what lies near. What an attribute was before its first
+ * interval may be known only from further away: of all attributes this is asked for in one pass.
+ * All other gaps may have a value there, too.
  */
 #include "state/interval_window.h"
 
@@ -48,6 +53,7 @@ struct interval_window {
 	struct attrs *attrs;
 	bool backward;
 	nstime begin, end; /* the window; equal: none yet */
+	nstime least, most; /* bounds of the windows: of the events that are asked for */
 	nstime last;       /* of what was recorded: behind it all is unknown */
 	nstime width;
 	struct arena *arena; /* strings of the window */
@@ -55,6 +61,7 @@ struct interval_window {
 	size_t count, capacity;
 	struct number_map places;  /* attribute → 1 + place in lines */
 	struct number_map singles; /* shape → fetches of one attribute of it */
+	struct number_map near;    /* shape → it was fetched as state_window() lists it */
 	size_t nspans;
 	const char *path; /* of the interval that was given last, in the arena */
 	uint32_t attr;    /* which it is */
@@ -71,6 +78,8 @@ struct interval_window *interval_window_new(struct state *state, const struct pr
 	known->program = program;
 	known->attrs = program_attrs(program);
 	known->backward = backward;
+	known->least = NSTIME_MIN;
+	known->most = NSTIME_MAX;
 	known->arena = arena_new();
 	return known;
 }
@@ -91,6 +100,7 @@ static void forget(struct interval_window *known)
 	known->path = NULL;
 	map_clear(&known->places);
 	map_clear(&known->singles);
+	map_clear(&known->near);
 	arena_reset(known->arena);
 }
 
@@ -102,6 +112,14 @@ void interval_window_free(struct interval_window *known)
 	mem_free(known->lines);
 	arena_free(known->arena);
 	mem_free(known);
+}
+
+void interval_window_within(struct interval_window *known, nstime begin, nstime end)
+{
+	if (!known)
+		return;
+	known->least = begin;
+	known->most = end;
 }
 
 static bool has_line(const struct interval_window *known, uint32_t attr)
@@ -219,7 +237,38 @@ static bool turn_to(struct interval_window *known, nstime t, struct error *err)
 	forget(known);
 	known->begin = known->backward ? time_earlier(t, known->width - 1) : t;
 	known->end = time_later(t, known->backward ? 1 : known->width);
+	if (t >= known->least && t < known->most) {
+		known->begin = known->begin < known->least ? known->least : known->begin;
+		known->end = known->end > known->most ? known->most : known->end;
+	}
 	return true;
+}
+
+/* ---- values ---- */
+
+/* The first that ends at t or later. */
+static size_t span_lower_bound(const struct spans *spans, nstime t)
+{
+	return search_first(i, 0, spans->count, spans->items[i].end < t);
+}
+
+/* What is there just before t: begin < t <= end. */
+static const struct window_value *span_before(const struct spans *spans, nstime t)
+{
+	size_t i = span_lower_bound(spans, t);
+
+	return i < spans->count && spans->items[i].begin < t ? &spans->items[i] : NULL;
+}
+
+static const struct window_value *add_gap(struct spans *gaps, const struct window_value *gap)
+{
+	size_t i = span_lower_bound(gaps, gap->end);
+
+	gaps->items = mem_grow(gaps->items, gaps->count, &gaps->capacity, sizeof *gaps->items);
+	memmove(gaps->items + i + 1, gaps->items + i, (gaps->count - i) * sizeof *gaps->items);
+	gaps->items[i] = *gap;
+	gaps->count++;
+	return &gaps->items[i];
 }
 
 /* ---- what is fetched together ---- */
@@ -282,20 +331,93 @@ static void add_threads(struct interval_window *known, uint32_t attr, uint32_t a
 	}
 }
 
-/* All of the shape; from then on what has no line has no interval. */
-static bool fetch_shape(struct interval_window *known, uint32_t shape, struct error *err)
+static bool query_of_shape(const struct interval_window *known, uint32_t shape, struct query **out,
+			   struct error *err)
 {
 	struct buf text = {0};
-	struct query *query;
 	bool ok;
 
 	shape_add_text(known->attrs, shape, &text);
-	ok = query_parse(buf_text(&text), &query, err);
+	ok = query_parse(buf_text(&text), out, err);
+	buf_release(&text);
+	return ok;
+}
+
+/* The number that the state has for the attribute, whose program is another one. */
+static bool number_in_state(const struct interval_window *known, uint32_t attr, uint32_t *out,
+			    struct error *err)
+{
+	struct buf text = {0};
+	bool ok;
+
+	attr_add_text(known->attrs, attr, &text);
+	ok = state_attribute(known->state, buf_text(&text), out, err);
+	buf_release(&text);
+	return ok;
+}
+
+/* What the lines were before their first interval, as far as that is in the window. */
+static bool ask_beginnings(struct interval_window *known, struct error *err)
+{
+	struct state_place *places = mem_new_array(known->count + 1, sizeof *places);
+	size_t *which = mem_new_array(known->count + 1, sizeof *which), count = 0;
+	struct answers answers = {0};
+	bool ok = true;
+
+	for (size_t i = 0; i < known->count && ok; i++) {
+		const struct window_timeline *line = &known->lines[i];
+
+		if (!line->spans.count || line->spans.items[0].begin < known->begin)
+			continue;
+		places[count].moment =
+			(struct moment){.t = line->spans.items[0].begin, .before = true};
+		ok = number_in_state(known, line->attr, &places[count].attr, err);
+		which[count++] = i;
+	}
+	ok = ok && (!count || state_at_places(known->state, places, count, false, &answers, err));
+	for (size_t i = 0; i < count && ok; i++) {
+		const struct answer *answer = &answers.items[i];
+		const struct window_value gap = {answer->since, places[i].moment.t,
+						 value_copy(known->arena, &answer->value)};
+		add_gap(&known->lines[which[i]].gaps, &gap);
+	}
+	answers_release(&answers);
+	mem_free(places);
+	mem_free(which);
+	return ok;
+}
+
+/* All of the shape; from then on what has no line has no interval, or none that is listed near. */
+static bool fetch_shape(struct interval_window *known, uint32_t shape, bool near, struct error *err)
+{
+	const struct window_range window = {
+		.begin = time_earlier(known->begin, 1), .end = known->end, .cut = true};
+	struct query *query;
+	bool ok = query_of_shape(known, shape, &query, err);
+
+	if (!ok)
+		return false;
+	number_map_set(&known->singles, shape, SINGLES_MOST + 1);
+	number_map_set(&known->near, shape, near);
+	ok = near ? state_window(known->state, &window, (const struct query *const *)&query, 1,
+				 add_interval, known, err) &&
+			     ask_beginnings(known, err)
+		  : fetch(known, &query, 1, err);
+	query_free(query);
+	return ok;
+}
+
+static bool reads_less_near(struct interval_window *known, uint32_t shape, bool *out,
+			    struct error *err)
+{
+	struct query *query;
+	bool ok = query_of_shape(known, shape, &query, err);
+
 	if (ok) {
-		ok = fetch(known, &query, 1, err);
+		ok = state_window_reads_less(known->state, time_earlier(known->begin, 1),
+					     known->end, query, out, err);
 		query_free(query);
 	}
-	buf_release(&text);
 	return ok;
 }
 
@@ -317,13 +439,17 @@ static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu
 	uint32_t at = first_key(known->attrs, attr), shape = attr_shape(known->attrs, attr);
 	uint32_t singles = number_map_get(&known->singles, shape);
 	size_t first = known->count;
+	bool near = false;
 
 	if (shape_is_fetched(known, shape))
 		return true;
-	if (has_key(known->attrs, shape))
+	if (has_key(known->attrs, shape)) {
+		if (!singles && !reads_less_near(known, shape, &near, err))
+			return false;
+		if (near || singles == SINGLES_MOST)
+			return fetch_shape(known, shape, near, err);
 		number_map_set(&known->singles, shape, singles + 1);
-	if (singles == SINGLES_MOST)
-		return fetch_shape(known, shape, err);
+	}
 	line_of(known, attr);
 	if (at != ATTR_ABSENT) {
 		const struct value key = attr_atom(known->attrs, at);
@@ -335,32 +461,7 @@ static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu
 	return fetch_lines(known, first, err);
 }
 
-/* ---- values ---- */
-
-/* The first that ends at t or later. */
-static size_t span_lower_bound(const struct spans *spans, nstime t)
-{
-	return search_first(i, 0, spans->count, spans->items[i].end < t);
-}
-
-/* What is there just before t: begin < t <= end. */
-static const struct window_value *span_before(const struct spans *spans, nstime t)
-{
-	size_t i = span_lower_bound(spans, t);
-
-	return i < spans->count && spans->items[i].begin < t ? &spans->items[i] : NULL;
-}
-
-static const struct window_value *add_gap(struct spans *gaps, const struct window_value *gap)
-{
-	size_t i = span_lower_bound(gaps, gap->end);
-
-	gaps->items = mem_grow(gaps->items, gaps->count, &gaps->capacity, sizeof *gaps->items);
-	memmove(gaps->items + i + 1, gaps->items + i, (gaps->count - i) * sizeof *gaps->items);
-	gaps->items[i] = *gap;
-	gaps->count++;
-	return &gaps->items[i];
-}
+/* ---- gaps ---- */
 
 /* What the attribute was just before `end`, and since when. */
 static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end,
@@ -369,9 +470,14 @@ static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end,
 	const struct moment moment = {.t = end, .before = true};
 	struct answers answers = {0};
 	struct query *query;
+	uint32_t number;
 	bool ok;
 
 	*out = (struct window_value){NSTIME_MIN, end, {.kind = VALUE_UNKNOWN}};
+	if (!number_in_state(known, attr, &number, err))
+		return false;
+	if (!state_may_be_known(known->state, number))
+		return true;
 	if (!query_of(known, attr, &query, err))
 		return false;
 	ok = state_at(known->state, &moment, 1, (const struct query *const *)&query, 1, false,
@@ -426,8 +532,9 @@ static bool is_known_unlisted(const struct interval_window *known, uint32_t attr
 	uint32_t shape = attr_shape(known->attrs, attr);
 	struct value ignored;
 
-	return shape_is_fetched(known, shape) && (program_views_shape(known->program, shape) ||
-						  program_initial(known->program, attr, &ignored));
+	return shape_is_fetched(known, shape) &&
+	       (number_map_get(&known->near, shape) || program_views_shape(known->program, shape) ||
+		program_initial(known->program, attr, &ignored));
 }
 
 /* The line of what was asked, of the window that t lies in; NULL: an error. */

@@ -22,6 +22,8 @@ struct interval_window;
 struct interval_window *interval_window_new(struct state *state, const struct program *program,
 					    bool backward);
 void interval_window_free(struct interval_window *known); /* NULL is fine */
+/* Events that are asked for lie in [begin, end), of all times before it is told. NULL is fine. */
+void interval_window_within(struct interval_window *known, nstime begin, nstime end);
 
 /* For where_pass_new(); an attribute that cannot be had is unknown, and interval_window_failed()
  * says why. */

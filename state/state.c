@@ -351,6 +351,33 @@ bool state_attribute(struct state *state, const char *path, uint32_t *attr, stru
 	return true;
 }
 
+bool state_may_be_known(struct state *state, uint32_t attr)
+{
+	uint32_t shape = attr_shape(state->attrs, attr);
+	struct closure *closure;
+	struct event_filter *filter;
+	struct value ignored;
+	bool may;
+
+	if (program_views_shape(state->program, shape) ||
+	    program_initial(state->program, attr, &ignored))
+		return true;
+	closure = closure_new(state->catalog, &shape, 1);
+	filter = event_filter_new(closure, state->event_source, NULL, NULL, 0);
+	event_filter_clear(filter);
+	event_filter_add(filter, attr);
+	may = !event_filter_is_empty(filter);
+	for (size_t i = 0; i < closure->nsteps && !may; i++) {
+		const struct step_of *step = &closure->steps[i];
+
+		may = step->class_index == NO_CLASS && step->line->verb != VERB_UNKNOWN &&
+		      step_writes(step, closure_bit(closure, shape));
+	}
+	event_filter_free(filter);
+	closure_free(closure);
+	return may;
+}
+
 /* Of each place the record of its moment, which is groups[i], and attribute; none was found:
  * unknown. */
 static void finish_places(struct state *state, struct records *records,

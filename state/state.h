@@ -85,6 +85,11 @@ MUST_CHECK bool state_at_all(struct state *state, const struct moment *moments, 
 /* The attribute that a path without wildcards and names of threads is. False: *err. */
 MUST_CHECK bool state_attribute(struct state *state, const char *path, uint32_t *attr,
 				struct error *err);
+/*
+ * May the attribute ever be anything but unknown? False, as of thread[0]/state, which no line gives
+ * a value: no event needs to be read for it.
+ */
+bool state_may_be_known(struct state *state, uint32_t attr);
 struct state_place { /* an attribute at a moment of its own */
 	struct moment moment;
 	uint32_t attr;
@@ -239,6 +244,14 @@ MUST_CHECK bool state_window(struct state *state, const struct window_range *win
 			     const struct query *const *queries, size_t nqueries,
 			     bool (*each)(void *arg, const struct interval *interval), void *arg,
 			     struct error *err);
+
+/*
+ * Does state_window() read less of the trace for a list of the query than state_intervals_all()? So
+ * it is of a short part of a large trace without timelines, where the keys are not known before
+ * reading.
+ */
+MUST_CHECK bool state_window_reads_less(struct state *state, nstime begin, nstime end,
+					const struct query *query, bool *less, struct error *err);
 
 /*
  * Looks up the names of a PATH, and with `value` (may be NULL) whether the rules can write it: as

@@ -368,6 +368,8 @@ struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
 
 	if (!cursor)
 		return NULL;
+	interval_window_within(cursor->window, cursor->filter->options.begin,
+			       cursor->filter->options.end);
 	if (!events_open(bound->index, &cursor->filter->options, &cursor->events, err)) {
 		cursor->events = NULL;
 		return NULL;

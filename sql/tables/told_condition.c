@@ -67,6 +67,7 @@ bool told_condition_begin(struct told_condition *told, struct sql_host *host,
 		condition_classes(&told->own, host->trace, constraints->classes);
 		where_range(told->own.where, &constraints->begin, &constraints->end);
 		constraints->nothing |= constraints->begin >= constraints->end;
+		interval_window_within(told->own.window, constraints->begin, constraints->end);
 	}
 	buf_release(&all);
 	mem_free(texts);

@@ -269,6 +269,14 @@ bool event_filter_has(const struct event_filter *filter, uint32_t attr)
 	return true;
 }
 
+bool event_filter_is_empty(const struct event_filter *filter)
+{
+	for (size_t i = 0; i < filter->trace->nclasses; i++)
+		if (filter->kinds[i] != EVENT_FILTER_NONE)
+			return false;
+	return true;
+}
+
 bool event_filter_is_keyed(const struct event_filter *filter)
 {
 	for (size_t i = 0; i < filter->trace->nclasses; i++)

@@ -306,10 +306,14 @@ static bool look_at_range(struct state *state, const struct intervals_range *ran
 	return err->kind == ERR_NONE;
 }
 
+static bool is_large(const struct state *state)
+{
+	return trace_bytes(state->event_source->trace) >= LARGE_TRACE;
+}
+
 static bool may_be_window(const struct state *state, const struct intervals_range *range)
 {
-	return !range->all && state->lists == LISTS_WINDOW &&
-	       trace_bytes(state->event_source->trace) >= LARGE_TRACE;
+	return !range->all && state->lists == LISTS_WINDOW && is_large(state);
 }
 
 /* Lists whose keys are known without reading are complete, and cost little. */
@@ -557,6 +561,23 @@ bool state_reads_range(struct state *state, nstime begin, nstime end,
 	if (*reads) {
 		ok = look_at_range(state, &range, &wanted, &is_short, &known, err);
 		*reads = ok && !(is_short && (known || may_be_window(state, &range)));
+	}
+	wanted_release(&wanted);
+	return ok;
+}
+
+bool state_window_reads_less(struct state *state, nstime begin, nstime end,
+			     const struct query *query, bool *less, struct error *err)
+{
+	const struct intervals_range range = {.begin = begin, .end = end};
+	bool is_short, known, ok = true;
+	struct wanted wanted;
+
+	wanted_init(state, &query, 1, &wanted);
+	*less = wanted.lists && is_large(state) && !timelines_there(state);
+	if (*less) {
+		ok = look_at_range(state, &range, &wanted, &is_short, &known, err);
+		*less = ok && is_short && !known;
 	}
 	wanted_release(&wanted);
 	return ok;

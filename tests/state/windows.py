@@ -253,6 +253,35 @@ def reads_once(trace, label):
             tell("%s: state --all of %s reads the trace once%s" % (label, what, how), ["%d bytes of %d" % (read, size)] if read > most else [])
 
 
+CONDITIONS = (
+    'name == "sched_switch" && thread[next_tid]/state == "ready"',
+    'thread[next_tid]/state == "blocked"',
+    'name == "sched_switch" && !(thread[prev_tid]/state == "running")',
+    'name == "sched_switch" && thread[next_tid]/prio == 120',
+    'name == "sched_switch" && !has(thread[next_tid]/prio)',
+    'thread[next_tid]/name ~ "n*"',
+    'name == "sched_wakeup" && !has(thread[tid]/state)',
+    'has(thread[next_tid]/syscall)',
+)
+
+
+def conditions(trace, label):
+    """What a condition reads of the state is the whole truth also beside a window, and of what events of the window write it reads little."""
+    for begin, end in trace.windows:
+        lines, reads = [], []
+        for condition in CONDITIONS:
+            words = ["events", trace.path, "--where", condition, "--begin", "@%d" % begin, "--end", "@%d" % end, "--format", "csv"]
+            expected = run(words, *trace.stores["timelines"])[0]
+            for store in ("no index", "an index"):
+                text, stats = run(words, "--stats", *trace.stores[store])
+                reads.append(json.loads(stats.splitlines()[-1])["bytes_read"])
+                if condition in CONDITIONS[:3] and store == "an index" and reads[-1] > trace.bytes // 8:
+                    lines.append("%s: %d bytes are read of %d" % (condition, reads[-1], trace.bytes))
+                if text != expected:
+                    lines.append("%s, %s: %d rows, %d by timelines" % (condition, store, text.count("\n"), expected.count("\n")))
+        tell("%s: conditions over %g ms at %d" % (label, (end - begin) / 1e6, begin), lines)
+
+
 def once_for_all(trace, label):
     """A list with --all reads on to the trace's end and leaves checkpoints: the same list of another window begins near one, and reads on until what
     reaches over its end has ended; of a stream that begins late that is where it begins."""
@@ -279,6 +308,7 @@ def main():
             for window in trace.windows:
                 check(trace, label, window, answers)
             names(trace, label)
+            conditions(trace, label)
             two_ranges(trace, label)
             reads_once(trace, label)
             once_for_all(trace, label)

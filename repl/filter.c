@@ -9,7 +9,7 @@
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/comms.h"
-#include "state/interval_window.h"
+#include "state/condition.h"
 #include "state/intervals/named.h"
 #include "state/program/lookup.h"
 
@@ -27,13 +27,8 @@ struct filter {
 	int32_t *cpus;
 	size_t ncpus;
 	bool selects;
-	const char *option;      /* that has the expression */
-	struct where *where;     /* NULL: no expression, no thread */
-	struct where_pass *pass; /* NULL: classes and streams say all */
-	struct program *program; /* for expressions that read state */
-	struct interval_window *window; /* the state, for them */
-	struct where_reads reads;
-	struct where_pass *by_state; /* NULL: nothing reads it */
+	const char *option;         /* that has the expression */
+	struct condition condition; /* without a text: no expression, no thread */
 };
 
 bool filter_has_stream(const struct trace *trace, const struct words *words,
@@ -210,10 +205,10 @@ static bool may_hold(const struct filter *filter, const struct stream *stream)
 	struct stream of_any_cpu = *stream;
 	struct error ignored; /* reading events reports it */
 
-	if (!filter->where || where_stream(filter->where, stream))
+	if (!filter->condition.where || where_stream(filter->condition.where, stream))
 		return true;
 	of_any_cpu.cpu = -1;
-	if (stream->cpu < 0 || !where_stream(filter->where, &of_any_cpu))
+	if (stream->cpu < 0 || !where_stream(filter->condition.where, &of_any_cpu))
 		return false;
 	struct index *index = session_index(filter->session, &ignored);
 	return !index || index_has_other_cpus(index, stream);
@@ -221,7 +216,7 @@ static bool may_hold(const struct filter *filter, const struct stream *stream)
 
 static void set_streams(struct filter *filter, const struct words *globs)
 {
-	if (!globs->count && !filter->where && !filter->scoped)
+	if (!globs->count && !filter->condition.where && !filter->scoped)
 		return;
 	filter->streams = bits_new(filter, filter->trace->nstreams);
 	for (size_t i = 0; i < filter->trace->nstreams; i++) {
@@ -236,7 +231,7 @@ static void set_streams(struct filter *filter, const struct words *globs)
 /* Classes by name, and those that some expression surely refuses. */
 static void set_classes(struct filter *filter, const struct words *globs)
 {
-	if (!globs->count && !filter->where)
+	if (!globs->count && !filter->condition.where)
 		return;
 	filter->classes = bits_new(filter, filter->trace->nclasses);
 	for (size_t i = 0; i < filter->trace->nclasses; i++) {
@@ -244,21 +239,16 @@ static void set_classes(struct filter *filter, const struct words *globs)
 		bool wanted = !globs->count;
 		for (size_t k = 0; k < globs->count && !wanted; k++)
 			wanted = lookup_glob(globs->items[k] + filter->scopes[k], class->name, ':');
-		if (wanted && (!filter->where || where_class(filter->where, class)))
+		if (wanted &&
+		    (!filter->condition.where || where_class(filter->condition.where, class)))
 			bitset_add(filter->classes, i);
 	}
-}
-
-static bool add_where(struct filter *filter, const char *text, struct error *err)
-{
-	return filter->where ? where_add(filter->where, text, err)
-			     : where_parse(text, &filter->where, err);
 }
 
 static bool parse_wheres(struct filter *filter, const struct words *words, struct error *err)
 {
 	for (size_t i = 0; i < words->count; i++)
-		if (!add_where(filter, words->items[i], err))
+		if (!condition_add(&filter->condition, words->items[i], err))
 			return error_while(err, "%s", filter->option);
 	return true;
 }
@@ -295,7 +285,8 @@ static bool add_names(struct filter *filter, const struct words *words, struct e
 		}
 		buf_add_text(&condition, *separator == ',' ? "))" : " && false)");
 	}
-	bool ok = add_where(filter, buf_text(&condition), err) || error_while(err, "--name");
+	bool ok = condition_add(&filter->condition, buf_text(&condition), err) ||
+		  error_while(err, "--name");
 	buf_release(&condition);
 	return ok;
 }
@@ -312,7 +303,7 @@ static bool streams_tell(const struct trace *trace)
 static bool add_condition(struct filter *filter, const char *option, struct buf *condition,
 			  struct error *err)
 {
-	bool ok = !condition->len || add_where(filter, buf_text(condition), err) ||
+	bool ok = !condition->len || condition_add(&filter->condition, buf_text(condition), err) ||
 		  error_while(err, "%s", option);
 
 	buf_release(condition);
@@ -404,38 +395,34 @@ static bool add_comms(struct filter *filter, const struct words *words, struct e
 	return add_condition(filter, "--comm", &condition, err);
 }
 
-static bool set_state(struct filter *filter, bool backward, struct error *err)
+static bool open_state(void *arg, struct state **out, struct error *err)
 {
-	struct state *state = session_state(filter->session, err);
+	struct filter *filter = arg;
 
-	if (!state)
-		return false;
-	filter->window = interval_window_new(state, filter->program, backward);
-	interval_window_within(filter->window, filter->begin, filter->end);
-	filter->reads = interval_window_reads(filter->window);
-	filter->by_state = where_pass_new(filter->where, &filter->reads);
-	return true;
+	*out = session_state(filter->session, err);
+	return *out != NULL;
 }
 
 static bool set_wheres(struct filter *filter, bool backward, struct error *err)
 {
 	struct notices notices = session_notices(filter->session);
+	struct condition *condition = &filter->condition;
 
-	if (!filter->where)
+	if (!condition->where)
 		return true;
 	if (!session_rules(filter->session, err))
 		return false;
-	struct rules *rules = filter->session->rules;
-	if (where_reads_state(filter->where) &&
-	    !program_compile(rules, filter->trace, &notices, &filter->program, err))
-		return false;
-	if (!where_compile(filter->where, rules, filter->trace, filter->program, err) ||
-	    !where_lookup(filter->where, err) || !where_condition(filter->where, err))
+	const struct condition_of of = {.rules = filter->session->rules,
+					.trace = filter->trace,
+					.notices = &notices,
+					.backward = backward,
+					.state = open_state,
+					.arg = filter};
+	if (!condition_compile(condition, &of, err))
 		return error_while(err, "%s", filter->option);
-	where_range(filter->where, &filter->begin, &filter->end);
-	if (where_selects(filter->where))
-		filter->pass = where_pass_new(filter->where, NULL);
-	return !where_selects_by_state(filter->where) || set_state(filter, backward, err);
+	where_range(condition->where, &filter->begin, &filter->end);
+	interval_window_within(condition->window, filter->begin, filter->end);
+	return true;
 }
 
 /* NULL: *err. */
@@ -508,11 +495,7 @@ void filter_close(struct filter *filter)
 {
 	if (!filter)
 		return;
-	where_pass_free(filter->by_state);
-	where_pass_free(filter->pass);
-	interval_window_free(filter->window);
-	where_free(filter->where);
-	program_free(filter->program);
+	condition_release(&filter->condition);
 	mem_free(filter->cpus);
 	arena_free(filter->arena);
 	mem_free(filter);
@@ -526,9 +509,9 @@ void filter_fill(const struct filter *filter, struct events_options *out)
 	out->streams = filter->streams;
 	out->cpus = filter->ncpus ? filter->cpus : NULL;
 	out->ncpus = filter->ncpus;
-	if (filter->pass) {
+	if (filter->condition.pass) {
 		out->select = where_select;
-		out->select_arg = filter->pass;
+		out->select_arg = filter->condition.pass;
 	}
 	out->progress = session_progress_time;
 	out->progress_arg = filter->session;
@@ -536,12 +519,12 @@ void filter_fill(const struct filter *filter, struct events_options *out)
 
 struct where_pass *filter_pass_new(const struct filter *filter)
 {
-	return filter->pass ? where_pass_new(filter->where, NULL) : NULL;
+	return filter->condition.pass ? where_pass_new(filter->condition.where, NULL) : NULL;
 }
 
 bool filter_per_event(const struct filter *filter)
 {
-	return filter->by_state != NULL;
+	return filter->condition.by_state != NULL;
 }
 
 bool filter_selects(const struct filter *filter)
@@ -551,7 +534,7 @@ bool filter_selects(const struct filter *filter)
 
 bool filter_hides(const struct filter *filter)
 {
-	return filter->classes || filter->streams || filter->ncpus || filter->where;
+	return filter->classes || filter->streams || filter->ncpus || filter->condition.where;
 }
 
 bool filter_pass(struct filter *filter, struct events *events, bool *pass, struct error *err)
@@ -559,7 +542,9 @@ bool filter_pass(struct filter *filter, struct events *events, bool *pass, struc
 	struct run run;
 	uint16_t entry;
 
-	*pass = !filter->by_state || (events_current(events, &run) &&
-				      where_select_by_state(filter->by_state, &run, &entry));
-	return !filter->by_state || !interval_window_failed(filter->window, err);
+	*pass = !filter->condition.by_state ||
+		(events_current(events, &run) &&
+		 where_select_by_state(filter->condition.by_state, &run, &entry));
+	return !filter->condition.by_state ||
+	       !interval_window_failed(filter->condition.window, err);
 }

@@ -4,37 +4,65 @@
 #include "engine/base/bitset.h"
 #include "state/state.h"
 
+bool condition_add(struct condition *condition, const char *text, struct error *err)
+{
+	if (condition->where)
+		return where_add(condition->where, text, err);
+	if (where_parse(text, &condition->where, err))
+		return true;
+	condition->where = NULL;
+	return false;
+}
+
+bool condition_compile(struct condition *condition, const struct condition_of *of,
+		       struct error *err)
+{
+	struct where *where = condition->where;
+	struct state *state;
+
+	if (where_reads_state(where) &&
+	    !program_compile(of->rules, of->trace, of->notices, &condition->program, err)) {
+		condition->program = NULL;
+		return false;
+	}
+	if (!where_compile(where, of->rules, of->trace, condition->program, err) ||
+	    !where_lookup(where, err) || !where_condition(where, err))
+		return false;
+	if (where_selects(where))
+		condition->pass = where_pass_new(where, NULL);
+	if (!where_selects_by_state(where))
+		return true;
+	if (!of->state(of->arg, &state, err))
+		return false;
+	condition->window = interval_window_new(state, condition->program, of->backward);
+	condition->reads = interval_window_reads(condition->window);
+	condition->by_state = where_pass_new(where, &condition->reads);
+	return true;
+}
+
+static bool opened_state(void *arg, struct state **out, struct error *err)
+{
+	(void)err;
+	*out = arg;
+	return true;
+}
+
 bool condition_open(const char *const *texts, size_t count, struct state *state,
 		    const struct notices *notices, bool backward, struct condition *out,
 		    struct error *err)
 {
-	struct rules *rules = state_rules(state);
-	const struct trace *trace = index_trace(state_index(state));
+	const struct condition_of of = {.rules = state_rules(state),
+					.trace = index_trace(state_index(state)),
+					.notices = notices,
+					.backward = backward,
+					.state = opened_state,
+					.arg = state};
+	bool ok = true;
 
 	*out = (struct condition){0};
-	if (!where_parse(texts[0], &out->where, err)) {
-		out->where = NULL;
-		return false;
-	}
-	for (size_t i = 1; i < count; i++)
-		if (!where_add(out->where, texts[i], err))
-			return false;
-	if (where_reads_state(out->where) &&
-	    !program_compile(rules, trace, notices, &out->program, err)) {
-		out->program = NULL;
-		return false;
-	}
-	if (!where_compile(out->where, rules, trace, out->program, err) ||
-	    !where_lookup(out->where, err) || !where_condition(out->where, err))
-		return false;
-	if (where_selects(out->where))
-		out->pass = where_pass_new(out->where, NULL);
-	if (where_selects_by_state(out->where)) {
-		out->window = interval_window_new(state, out->program, backward);
-		out->reads = interval_window_reads(out->window);
-		out->by_state = where_pass_new(out->where, &out->reads);
-	}
-	return true;
+	for (size_t i = 0; i < count && ok; i++)
+		ok = condition_add(out, texts[i], err);
+	return ok && condition_compile(out, &of, err);
 }
 
 void condition_release(struct condition *condition)

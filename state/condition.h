@@ -1,4 +1,4 @@
-/* condition.h - a condition on events, compiled for an opened state, ready to select them */
+/* condition.h - a condition on events, compiled for a trace and its state, ready to select them */
 #ifndef STATE_CONDITION_H
 #define STATE_CONDITION_H
 
@@ -13,10 +13,25 @@ struct condition { /* {0}: none */
 	struct where_pass *pass, *by_state;
 };
 
+/* One more text, as --where has it: all must hold. False: *err shows the place. */
+MUST_CHECK bool condition_add(struct condition *condition, const char *text, struct error *err);
+
+struct condition_of { /* what a condition is compiled for; all is borrowed */
+	struct rules *rules;
+	const struct trace *trace;
+	const struct notices *notices; /* what is to be told goes there */
+	bool backward;                 /* in which order of time events come */
+	/* Called once, where the condition reads the state. */
+	bool (*state)(void *arg, struct state **out, struct error *err);
+	void *arg;
+};
+/* Of a condition that has a text. The caller ends it with condition_release(), also after false. */
+MUST_CHECK bool condition_compile(struct condition *condition, const struct condition_of *of,
+				  struct error *err);
 /*
- * Texts as --where has them, of which all must hold; `backward`: in which order of time events
- * come. What is to be told goes to `notices`. The state is borrowed. The caller ends *out with
- * condition_release(), also after false.
+ * Both, for a state that is open. Texts as --where has them, of which all must hold; `backward`: in
+ * which order of time events come. What is to be told goes to `notices`. The state is borrowed. The
+ * caller ends *out with condition_release(), also after false.
  */
 MUST_CHECK bool condition_open(const char *const *texts, size_t count, struct state *state,
 			       const struct notices *notices, bool backward, struct condition *out,

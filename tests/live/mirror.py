@@ -37,7 +37,7 @@ def result(good, name, why=""):
         results.result(good, name, why)
 
 
-def yore(*words, timeout=60):
+def yore(*words, timeout=results.HANGS):
     done = subprocess.run([results.yore, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
@@ -47,6 +47,11 @@ def generate(folder, seed, *options):
     subprocess.run(
         [GEN, "--out", folder, "--seed", str(seed), "--index", "--no-truth", *options], check=True, stdout=subprocess.DEVNULL)
     return folder
+
+
+def slowly(seconds):
+    """A limit of some seconds, in which yore may begin forty times."""
+    return max(seconds, 40 * results.startup())
 
 
 # What must be there
@@ -168,7 +173,7 @@ def random_pace(rng, session):
         packet_errors=rng.choice([0, 0, 0, 1]), metadata_after_end=rng.random() < 0.8)
 
 
-def mirror(relay, folder, *words, session=None, timeout=60):
+def mirror(relay, folder, *words, session=None, timeout=results.HANGS):
     return yore("attach", relay.url(session), folder, "--format", "json", *words, timeout=timeout)
 
 
@@ -210,13 +215,11 @@ class Follower:
             text = file.read()
         return (text[: text.rfind("\n") + 1] if cut else text).splitlines()
 
-    def until(self, ready, seconds=30):
-        end = time.monotonic() + seconds
-        while not ready() and time.monotonic() < end and self.process.poll() is None:
-            time.sleep(0.005)
+    def until(self, ready, seconds=results.HANGS):
+        results.until(lambda: ready() or self.process.poll() is not None, seconds, 0.005)
         return ready()
 
-    def wait(self, seconds=60):
+    def wait(self, seconds=results.HANGS):
         """The exit status, and what it said."""
         try:
             said = self.process.communicate(timeout=seconds)[1].decode()
@@ -253,12 +256,12 @@ def idle(work):
                 with open(os.path.join(other, path), "wb") as file:
                     file.write(data)
             wanted = len(whole_rows(other))
-        came = follower.until(lambda: len(follower.lines()) >= wanted, 20)
+        came = follower.until(lambda: len(follower.lines()) >= wanted, 50)
         took = time.monotonic() - begun
-        result(came and before > 2 and took < 5, "rows come while other streams are idle", "%d of %d rows in %.1f s" % (len(follower.lines()), wanted, took))
+        result(came and before > 2 and took < slowly(5), "rows come while other streams are idle", "%d of %d rows in %.1f s" % (len(follower.lines()), wanted, took))
         tells_live(folder, session, late)
         relay.paused.clear()
-        said = mirrored.communicate(timeout=60)[1].decode()
+        said = mirrored.communicate(timeout=results.HANGS)[1].decode()
         status, noted = follower.wait()
         result((mirrored.returncode, status) == (0, 0) and follower.lines() == whole_rows(folder) and "brings nothing" not in noted and "late" not in noted,
                "and are those of the whole mirror", "%s %s" % (said, noted))
@@ -273,9 +276,8 @@ def live_of(*words):
 
 def tells_live(folder, session, late):
     """`yore info` says how far a recording has come: of a mirror, and of a folder in which nothing says what an idle stream has."""
-    end = time.monotonic() + 20
-    while (live_of(folder)[0] or {}).get("holding") != 1 and time.monotonic() < end:
-        time.sleep(0.05)  # the last beacon of the stream that is empty is on its way
+    # the last beacon of the stream that is empty is on its way
+    results.until(lambda: (live_of(folder)[0] or {}).get("holding") == 1, pause=0.05)
     live, text = live_of(folder)
     given = [stream.turns[0][: stream.published[1]] for stream in session.streams()]
     packets, size = sum(map(len, given)), sum(len(packet.data) for stream in given for packet in stream)
@@ -317,13 +319,13 @@ def over(work):
         follower = Follower(folder)
         follower.until(lambda: going.published[1] == len(going.turns[0]))
         begun = time.monotonic()
-        there = len(whole_rows(folder)) if follower.until(lambda: not difference(folder, session), 20) else 0
-        came = follower.until(lambda: len(follower.lines()) >= there > 0, 20)
-        result(came and time.monotonic() - begun < 10, "rows come after a stream is over", "%d rows of %d" % (len(follower.lines()), there))
+        there = len(whole_rows(folder)) if follower.until(lambda: not difference(folder, session), 50) else 0
+        came = follower.until(lambda: len(follower.lines()) >= there > 0, 50)
+        result(came and time.monotonic() - begun < slowly(10), "rows come after a stream is over", "%d rows of %d" % (len(follower.lines()), there))
         with relay.lock:
             going.turns[0].append(last)
             del going.finished
-        mirrored.communicate(timeout=60)
+        mirrored.communicate(timeout=results.HANGS)
         status, noted = follower.wait()
         result((mirrored.returncode, status) == (0, 0) and follower.lines() == whole_rows(folder) and "late" not in noted,
                "and are those of the whole mirror, where one was over", noted)
@@ -517,7 +519,7 @@ def full(work):
     with Relay([session]) as relay:
         limit = max(len(session.traces[0].metadata[0][0]), 8192) + 100
         done = subprocess.run(
-            [results.yore, "attach", relay.url(), folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False,
+            [results.yore, "attach", relay.url(), folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=results.HANGS, check=False,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
         result(done.returncode == 1 and b"channel0_" in done.stderr and b"File too large" in done.stderr and b"tried again" not in done.stderr,
                "a full disk ends it", "%d %s" % (done.returncode, done.stderr))
@@ -532,9 +534,9 @@ def progress(work):
         relay.hold, relay.pace.publish = True, 0.0
         process = subprocess.Popen([results.yore, "attach", "--progress", relay.url(), folder], stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE)
-        time.sleep(2.5)
+        said = results.hear(process, b"yore: progress: 0 packets, ")
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=10)
+        said += process.communicate(timeout=results.HANGS)[1]
         result(b"yore: progress: 0 packets, " in said and process.returncode == -signal.SIGTERM, "progress, and SIGTERM",
                "%d %s" % (process.returncode, said))
 
@@ -656,6 +658,8 @@ def promises(folder, session):
 
 def resumes(work):
     """The mirror is killed at random moments and run again; the relay goes away and comes back."""
+    begins = results.startup()
+    pause = max(0.002, begins / 70)  # of the relay, so that it has more than the mirror takes before it is killed
     for seed in range(max(4, SEEDS // 8)):
         rng = random.Random(seed)
         broken, told = [], 0
@@ -663,21 +667,23 @@ def resumes(work):
         if seed % 2:
             for stream in session.streams():
                 cut_turns(stream, rng, 3)
-        with Relay([session], seed=seed, slow=0.002) as relay:
+        with Relay([session], seed=seed, slow=pause) as relay:
             kills = 0
             while kills < 12:
                 process = subprocess.Popen([results.yore, "attach", relay.url(), folder], stdout=subprocess.DEVNULL,
                                            stderr=subprocess.DEVNULL)
                 try:
-                    process.wait(rng.uniform(0.005, 0.12))
+                    process.wait(begins + rng.uniform(0.005, max(0.12, begins)))
                     break
                 except subprocess.TimeoutExpired:
+                    if kills >= 8 and not told:
+                        results.until(lambda: process.poll() is not None or beacons(folder))
                     process.send_signal(signal.SIGKILL)
                     process.wait()
                     kills += 1
                     broken += promises(folder, session)
                     told += len(beacons(folder))
-                    relay.slow = 0.002 + kills * 0.001
+                    relay.slow = pause * (1 + kills / 2)
                     session.closed = False
             status, _, said = mirror(relay, folder) if process.returncode else (0, "", "")
             check("killed %d times, seed %d" % (kills, seed), relay, session, folder, status, said)
@@ -697,7 +703,9 @@ def survive(work, seed):
     os.makedirs(folder)
     pace = Pace(drop=0.01, half=0.01, inactive=0.7, packet_retry=0.05)
     minor = 15 if session.ctf2 else 13
-    relay = Relay([session], seed=seed, minor=minor, pace=pace, slow=0.002)
+    begins = results.startup()
+    pause = max(0.002, begins / 70)
+    relay = Relay([session], seed=seed, minor=minor, pace=pace, slow=pause)
     port, kills, restarts, wrong = relay.port, 0, 0, []
     follower, second = Follower(folder, "--quiet"), Follower(folder, "--quiet", rows="second")
     earlier = []
@@ -705,7 +713,7 @@ def survive(work, seed):
         while kills < 12:
             process = subprocess.Popen([results.yore, "attach", relay.url(), folder], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
-                process.wait(rng.uniform(0.01, 0.3))
+                process.wait(begins + rng.uniform(0.01, max(0.3, begins)))
                 break
             except subprocess.TimeoutExpired:
                 pass
@@ -718,7 +726,7 @@ def survive(work, seed):
             process.send_signal(signal.SIGKILL)
             process.wait()
             kills += 1
-            relay.slow = 0.002 + kills * 0.001
+            relay.slow = pause * (1 + kills / 2)
             session.closed = False
             wrong += promises(folder, session)
             if kills % 3 == 0:
@@ -750,7 +758,7 @@ def relay_returns(work):
     session, folder = plain(work, "returns", size="120K")
     relay = Relay([session], slow=0.01)
     process = subprocess.Popen([results.yore, "attach", relay.url(), folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(0.3)
+    results.until(lambda: session.traces[0].packets > 0)
     port = relay.port
     relay.close()
     time.sleep(0.5)
@@ -759,7 +767,7 @@ def relay_returns(work):
     relay = Relay([session], port=port)
     assert ids == [(t.id, t.metadata_id) for t in session.traces]
     with relay:
-        out, said = process.communicate(timeout=60)
+        out, said = process.communicate(timeout=results.HANGS)
         ok = b"connected again" in said
         check("the relay goes away and comes back", relay, session, folder, process.returncode if ok else -1, said.decode())
     assert out
@@ -771,17 +779,18 @@ def interrupted(work):
         relay.hold = True
         relay.pace.publish = 0.0
         process = subprocess.Popen([results.yore, "attach", relay.url(), folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(0.5)
+        results.until(lambda: relay.asked.get(INDEX))
         process.send_signal(signal.SIGINT)
-        out, said = process.communicate(timeout=10)
+        out, said = process.communicate(timeout=results.HANGS)
+        relay.asked.clear()
         result(process.returncode == 130 and b"the same command goes on" in said and b"has not ended" in out,
                "Ctrl-C ends it and says how to go on", "%d %s" % (process.returncode, said))
         second = subprocess.Popen([results.yore, "attach", relay.url(), folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(0.3)
+        results.until(lambda: relay.asked.get(INDEX))
         status, _, said = mirror(relay, folder)
         result(status == 1 and "another yore mirrors into it" in said, "one mirror writes a folder", said)
         relay.hold, relay.pace.publish = False, 0.5
-        second.communicate(timeout=30)
+        second.communicate(timeout=results.HANGS)
         check("and goes on", relay, session, folder, second.returncode, "")
         status, out, said = mirror(relay, folder)
         result(status == 0 and "which ended" in said, "a mirror that is complete is left alone", said)
@@ -792,7 +801,7 @@ def gone(work):
     session, folder = plain(work, "gone", size="120K")
     with Relay([session], slow=0.02) as relay:
         process = subprocess.Popen([results.yore, "attach", relay.url(), folder], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(0.4)
+        results.until(lambda: session.traces[0].packets > 0)
         process.kill()
         process.wait()
         session.closed = True
@@ -816,7 +825,7 @@ def children_of(pid):
     return out
 
 
-def are_gone(pids, seconds=5):
+def are_gone(pids, seconds=60):
     end = time.monotonic() + seconds
     while any(os.path.exists("/proc/%d" % pid) and children_state(pid) != "Z" for pid in pids) and time.monotonic() < end:
         time.sleep(0.02)
@@ -838,7 +847,7 @@ def live(work):
     environment = dict(os.environ, TMPDIR=temporary)
 
     def run(*words):
-        done = subprocess.run([results.yore, "live", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, env=environment)
+        done = subprocess.run([results.yore, "live", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=results.HANGS, env=environment)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     session, folder = plain(work, "live")
@@ -862,23 +871,24 @@ def live(work):
         relay.ticks.append(lambda r: setattr(r, "hold", session.traces[0].packets >= 4))
         terminal = Terminal([results.yore, "live", relay.url()], environment={"TMPDIR": temporary})
         banner = terminal.wait("yore> ") or ""
-        end = time.monotonic() + 20
-        while session.traces[0].packets < 4 and time.monotonic() < end:
-            time.sleep(0.02)
+        results.until(lambda: session.traces[0].packets >= 4)
         terminal.keys("\x03")  # of the prompt alone: the mirror goes on
         terminal.wait("yore> ")
         relay.ticks.clear()
         relay.hold = False
-        while not all(stream.finished() for stream in session.streams()) and time.monotonic() < end:
-            time.sleep(0.02)
+        results.until(lambda: all(stream.finished() for stream in session.streams()))
+        count = yore("events", os.path.dirname(folder) + "/source", "--count", "--no-index")[1].strip()
+
+        def has_all():
+            terminal.keys("refresh\r")
+            terminal.wait("yore> ")
+            terminal.keys("events --count\r")
+            return "\n%s\n" % count in (terminal.wait("yore> ") or "")
+
         time.sleep(0.5)
-        terminal.keys("refresh\r")
-        terminal.wait("yore> ")
-        terminal.keys("events --count\r")
-        terminal.wait("yore> ")
+        results.until(has_all, pause=0.2)  # what the relay has given is on its way into the folder
         terminal.keys("quit\r")
         text, status = terminal.all()
-        count = yore("events", os.path.dirname(folder) + "/source", "--count", "--no-index")[1].strip()
         result("the recording goes on: " in banner + text and "\n%s\n" % count in text and status == 0 and not os.listdir(temporary), "live opens the prompt",
                "%d %s %s %s" % (status, count, os.listdir(temporary), (banner + text)[-800:]))
     for name, number, wanted_status in (("Ctrl-C", signal.SIGINT, 130), ("SIGTERM", signal.SIGTERM, -signal.SIGTERM), ("SIGKILL", signal.SIGKILL, -signal.SIGKILL)):
@@ -889,16 +899,15 @@ def live(work):
             with open(rows, "wb") as out:
                 process = subprocess.Popen([results.yore, "live", relay.url(), "events", "--follow", "--format", "json"], stdout=out,
                                            stderr=subprocess.PIPE, env=environment, start_new_session=True)
-            end = time.monotonic() + 20
-            while (not os.path.getsize(rows) or session.traces[0].packets < 6) and time.monotonic() < end:
-                time.sleep(0.02)
+            results.until(lambda: os.path.getsize(rows) and session.traces[0].packets >= 6)
             time.sleep(0.2)
+            results.until(lambda: len(children_of(process.pid)) == 2, 20)
             children = children_of(process.pid)
             if number == signal.SIGINT:
                 os.killpg(process.pid, number)  # as a terminal does
             else:
                 process.send_signal(number)
-            process.wait(20)
+            process.wait(results.HANGS)
             gone_all = are_gone(children)
             left = os.listdir(temporary)
             result(process.returncode == wanted_status and len(children) == 2 and gone_all and (not left or number == signal.SIGKILL),
@@ -956,7 +965,7 @@ def hostile_rows(work):
             begun = time.monotonic()
             status, out, said = mirror(relay, folder, "--retry", "1" if command in (CONNECT, INDEX) else "0")
             took = time.monotonic() - begun
-            result(status == 1 and took < 8 and "127.0.0.1:%d" % relay.port in said,
+            result(status == 1 and took < slowly(8) and "127.0.0.1:%d" % relay.port in said,
                    "hostile: " + name, "%d after %.1f s: %s %s" % (status, took, out, said))
 
     at_once(ask, rows)

@@ -97,10 +97,12 @@ class Rig:
 
     def start(self):
         self.start_relay()
-        self.daemon("lttng-sessiond", "--no-kernel")
-        for _ in range(100):
+        daemon = self.daemon("lttng-sessiond", "--no-kernel")
+        for _ in range(600):
             if self.run("lttng", "--no-sessiond", "list")[0] == 0:
                 return
+            if daemon.poll():
+                break
             time.sleep(0.1)
         raise Missing("lttng-sessiond does not start here")
 
@@ -110,11 +112,13 @@ class Rig:
         self.output = os.path.join(self.home, "out")
         self.relay = self.daemon("lttng-relayd", "-C", "tcp://127.0.0.1:%d" % control, "-D", "tcp://127.0.0.1:%d" % data,
                                  "-L", "tcp://127.0.0.1:%d" % live, "-o", self.output)
-        for _ in range(100):
+        for _ in range(600):
             try:
                 socket.create_connection(("127.0.0.1", live), 1).close()
                 return
             except OSError:
+                if self.relay.poll() is not None:
+                    break
                 time.sleep(0.1)
         raise Missing("lttng-relayd does not start here")
 
@@ -166,7 +170,7 @@ class Rig:
             process.send_signal(signal.SIGTERM)
         for process in self.daemons:
             try:
-                process.wait(10)
+                process.wait(60)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

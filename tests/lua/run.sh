@@ -186,7 +186,7 @@ ended: so
 1" ]
 result $? "yore.at_end is called after a script, and after one that fails"
 echo 'while true do pcall(function() while true do end end) end' >"$work/endless.lua"
-timeout --preserve-status -s INT 2 "$yore" run "$work/endless.lua" $demo >"$work/printed" 2>&1
+interrupted_after 1 "$yore" run "$work/endless.lua" $demo >"$work/printed" 2>&1
 [ $? = 130 ]
 result $? "Ctrl-C ends a script"
 

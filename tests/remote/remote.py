@@ -26,7 +26,7 @@ GEN = os.path.join(os.environ.get("top_builddir", "."), "fixtures", "yore-gen")
 GOLDEN = os.path.join(top, "fixtures", "golden")
 
 
-def yore(cache, *words, env=None, timeout=120):
+def yore(cache, *words, env=None, timeout=results.HANGS):
     environment = dict(os.environ, XDG_CACHE_HOME=cache, **(env or {}))
     environment.pop("YORE_INDEX_DIR", None)
     done = subprocess.run([results.yore, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, env=environment)
@@ -223,18 +223,17 @@ def stop_at(work, which, slow):
     with Server(work + "/faults", fault=lambda method, path, asked: "slow" if slow(asked) else None) as server:
         environment = dict(os.environ, XDG_CACHE_HOME=work + "/stop-" + which)
         process = subprocess.Popen([results.yore, "events", server.url("trace/")], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
-        end = time.monotonic() + 20
-        while len(server.heads) < (1 if which == "heads" else 5) and time.monotonic() < end:
-            time.sleep(0.02)
+        results.until(lambda: len(server.heads) >= (1 if which == "heads" else 5) or process.poll() is not None)
+        results.catches(process)
         time.sleep(0.3)
         begin = time.monotonic()
         process.send_signal(signal.SIGINT)
         try:
-            said = process.communicate(timeout=15)[1].decode()
+            said = process.communicate(timeout=results.HANGS)[1].decode()
         except subprocess.TimeoutExpired:
             process.kill()
             said = "it did not end"
-        result(process.returncode == 130 and time.monotonic() - begin < 5, "Ctrl-C ends waiting for a slow server: " + which, "%s %s" % (process.returncode, said))
+        result(process.returncode == 130 and time.monotonic() - begin < max(5, 20 * results.startup()), "Ctrl-C ends waiting for a slow server: " + which, "%s %s" % (process.returncode, said))
 
 
 def secrets(work):

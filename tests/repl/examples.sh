@@ -13,7 +13,7 @@ rm -rf /tmp/yore-requests
 "$build/fixtures/yore-gen" --out "$work/requests" --size 40K --packet-size 4K --index --no-truth >/dev/null || exit 99
 PYTHONDONTWRITEBYTECODE=1 python3 tests/live/made_relay.py "$work/requests" web1 requests >"$work/port" &
 relay=$!
-for _ in 1 2 3 4 5 6 7 8 9 10; do
+for _ in $(seq 600); do
 	[ -s "$work/port" ] && break
 	sleep 0.2
 done
@@ -29,7 +29,7 @@ port=$(cat "$work/port")
 while read -r line; do
 	count=$((count + 1))
 	line=$(printf '%s\n' "$line" | sed "s|net://localhost|net://127.0.0.1:$port|")
-	if ! (cd "$top" && timeout 60 sh -c "$line") </dev/null >"$work/out" 2>"$work/err"; then
+	if ! (cd "$top" && timeout 120 sh -c "$line") </dev/null >"$work/out" 2>"$work/err"; then
 		echo "FAIL: $line"
 		head -n 3 "$work/err"
 		status=1

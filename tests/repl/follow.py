@@ -32,7 +32,9 @@ from terminal import Terminal
 GOLDEN = os.path.join(results.top, "fixtures", "golden")
 FOLLOWS = int(os.environ.get("YORE_FOLLOWS", "24"))
 SECONDS = float(os.environ.get("YORE_FOLLOW_SECONDS", "90"))
-PATIENCE = 1.5  # seconds: much longer than the writer ever pauses, also on a machine that is busy
+PATIENCE = max(1.5, 10 * results.startup())  # seconds: much longer than the writer ever pauses, also on a machine that is busy or slow
+
+RESTS = max(0.5, 4 * results.startup())
 
 
 def rows(*words, command="events"):
@@ -56,24 +58,31 @@ class Follower:
         with open(self.said) as file:
             return file.read()
 
-    def until(self, size, seconds=15):
+    def until(self, size, seconds=results.HANGS):
         """Until it has printed so many bytes, or has ended."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and self.process.poll() is None and os.path.getsize(self.out) < size:
-            time.sleep(0.01)
+        results.until(lambda: self.process.poll() is not None or os.path.getsize(self.out) >= size, seconds)
 
-    def ended(self, seconds=15):
+    def says(self, *texts):
+        """Until its messages have them, or it has ended; whether they have."""
+        told = lambda: all(text in self.messages() for text in texts)
+        results.until(lambda: self.process.poll() is not None or told())
+        return told()
+
+    def ended(self, seconds=results.HANGS):
         """Until it has ended."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and self.process.poll() is None:
-            time.sleep(0.01)
+        results.until(lambda: self.process.poll() is not None, seconds)
+
+    def rests(self, seconds=RESTS):
+        """Until all that is there is read and told: it has nothing to do for longer than it waits from one step to the next."""
+        results.catches(self.process)
+        return results.rests(self.process, seconds, lambda: (os.path.getsize(self.out), os.path.getsize(self.said)))
 
     def interrupt(self):
-        if self.process.poll() is None:
+        if results.catches(self.process) and self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
         return self.wait()
 
-    def wait(self, seconds=20):
+    def wait(self, seconds=results.HANGS):
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -260,8 +269,11 @@ def pacing(work, seed):
         follower.ended()
     elif command in AT_END:
         follower.ended(PATIENCE + 0.7)
+        follower.rests(0.1)
     elif ends or "--limit" in asked:
-        follower.until(len(expected) + 1, 4)  # it may end by itself
+        since = time.monotonic()
+        follower.until(len(expected))
+        follower.ended(max(since + 4 - time.monotonic(), 0.1))  # it may end by itself
     else:
         follower.until(len(expected))
         time.sleep(0.1)  # what comes too much would come now
@@ -332,20 +344,20 @@ def scripts(work):
         with open(code, "w") as file:
             file.write(text)
         process = run(wait=False, script=code)
-        got, errors = process.communicate(timeout=20)
+        got, errors = process.communicate(timeout=results.HANGS)
         result(process.returncode == status and (out is None or got == out) and said in errors, "a script: " + text[:60], "%s %s %s" % (
             process.returncode, got, errors))
     with open(code, "w") as file:
         file.write('print("begun") for event in trace:follow{ name = "nothing" } do end')
     process = run(wait=False, script=code)
     process.stdout.readline()
-    time.sleep(0.5)
+    errors = results.hear(process, b"waited for")
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=10)
+    errors += process.communicate(timeout=results.HANGS)[1]
     result(process.returncode == 130 and b"waited for" in errors, "Ctrl-C ends a script that follows", "%s %s" % (process.returncode, errors))
     with open(code, "w") as file:
         file.write("print(yore.follow, trace.follow ~= nil)")
-    sandbox = subprocess.run([results.yore, "run", "--sandbox", code, demo], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+    sandbox = subprocess.run([results.yore, "run", "--sandbox", code, demo], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=results.HANGS)
     result(sandbox.stdout == b"nil\ttrue\n", "a sandbox follows its own trace alone", sandbox)
 
 
@@ -408,10 +420,7 @@ def state_pacing(work, seed):
         write(growing, step)
     follower = Follower(work, growing, *asked[1:], "--format", "json", patience=30, command=asked[0])
     play(rng, growing, steps[begun:], rng.uniform(0.05, 0.5))
-    size = -1
-    while size != os.path.getsize(follower.out) and follower.process.poll() is None:
-        size = os.path.getsize(follower.out)
-        time.sleep(0.3)
+    follower.rests(0.6 * RESTS)
     status = follower.interrupt()
     got = [json.loads(line) for line in follower.rows().splitlines()]
     differs, until = state_differs(expected, got)
@@ -451,12 +460,13 @@ def late(work):
         data = open(os.path.join(finished, name), "rb").read()
         write(growing, (name, data[: 2048 if name == names[0] else len(data)]))
     follower = Follower(work, growing, "--format", "json", patience=0.2)
-    time.sleep(1.0)
+    follower.says("brings nothing")
+    follower.rests()
     before = follower.rows().splitlines()
     result("brings nothing" in follower.messages(), "a stream that holds back is named", follower.messages())
     data = open(os.path.join(finished, names[0]), "rb").read()
     write(growing, (names[0], data[2048:]))
-    time.sleep(1.0)
+    follower.rests(0.3 + RESTS)
     status = follower.interrupt()
     got = follower.rows().splitlines()
     times = [json.loads(row)["ts"] for row in got]
@@ -484,10 +494,11 @@ def idle_stream_wakes(work):
                    for packet in packets_of(os.path.join(finished, name), "<"))
     for name in {step[1] for step in steps}:
         write(growing, (name, b""))
-    follower = Follower(work, growing, patience=0.3)
+    patience = max(0.3, 2 * results.startup())
+    follower = Follower(work, growing, patience=patience)
     for _, name, data in steps:
         write(growing, (name, data))
-        time.sleep(0.012)
+        time.sleep(patience / 25)
     follower.until(len(expected))
     follower.interrupt()
     result(follower.rows() == expected, "a stream that was idle is not late when it wakes up",
@@ -503,12 +514,12 @@ def ends_beside_new_files(work):
         shutil.rmtree(growing, ignore_errors=True)
         shutil.copytree(os.path.join(GOLDEN, "sched-demo"), growing)
         follower = Follower(work, growing, "--format", "csv")
-        time.sleep(0.15)
+        time.sleep(max(0.15, 1.2 * results.startup()))
         for k in range(60 + i):
             write(growing, ("new%d" % k, b""))
             time.sleep(0.0002)
         mark_ended(growing)
-        ended.append((follower.wait(3), len(follower.rows())))
+        ended.append((follower.wait(), len(follower.rows())))
     result(ended == [(0, len(expected))] * 8, "a mark beside a file that was just made ends it", ended)
 
 
@@ -583,7 +594,7 @@ def perf_pipes(work):
         asked_status, expected, _ = rows(trace)
         follower = Follower(work, "-", stdin=subprocess.PIPE)
         feed(random.Random(1), data, lambda piece: (follower.process.stdin.write(piece), follower.process.stdin.flush()), 0.5)
-        follower.until(1, 2)
+        follower.until(1, results.HANGS if "zstd" in trace else 2)
         early = len(follower.rows())
         follower.process.stdin.close()
         status = follower.wait()
@@ -641,7 +652,7 @@ def perf_files(work):
                 file.write(piece)
 
         feed(rng, data[begin : begin + size], put, 0.5)
-        time.sleep(0.05)
+        follower.until(1, results.HANGS if name == "switch-events" else 0.05)
         early = follower.rows()
         put(data[begin + size :])
         with open(growing, "r+b") as file:
@@ -737,7 +748,7 @@ def drawing(words):
     return Terminal([results.yore, "timeline", *words, "--time", "ns"], rows=40, columns=100)
 
 
-def drawn(terminal, seconds=15):
+def drawn(terminal, seconds=results.HANGS):
     """All that is shown up to its end, and its status."""
     data, end = b"", time.monotonic() + seconds
     while time.monotonic() < end:
@@ -782,7 +793,7 @@ def timelines(work):
     for span in ("-10ms", "-4ms", "-1ms"):
         terminal = drawing([fifo, *asked, "--follow", "--begin", span, "--patience", "0s"])
         with open(fifo, "wb", buffering=0) as file:
-            feed(random.Random(span), open(trace, "rb").read(), file.write, 1.2)
+            feed(random.Random(span), open(trace, "rb").read(), file.write, max(1.2, 9 * results.startup()))
         text, status = drawn(terminal)
         same_drawing(work, asked, span, trace, text, status)
     done = subprocess.run([results.yore, "timeline", trace, *asked, "--follow"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -846,9 +857,7 @@ def sql_waits(work):
     status, _, text = rows(growing, query, command="sql")
     result(status == 1 and "no such table" in text, "without --follow, a table that is not there is an error", "%s\n%s" % (status, text))
     follower = Follower(work, growing, query, command="sql", patience=0.2)
-    time.sleep(0.6)
-    result("no such table: sched_waking" in follower.messages() and "waited for" in follower.messages() and
-           follower.process.poll() is None, "a table that is not there yet is waited for", follower.messages())
+    result(follower.says("no such table: sched_waking", "waited for") and follower.process.poll() is None, "a table that is not there yet is waited for", follower.messages())
     shutil.copytree(os.path.join(GOLDEN, "sched-demo"), os.path.join(growing, "second"))
     _, expected, _ = rows(growing, query, command="sql")
     follower.until(len(expected))
@@ -867,9 +876,7 @@ def programs(work):
     shutil.copytree(os.path.join(GOLDEN, "memory-demo"), os.path.join(growing, "first"))
     program = 'BEGIN { printf("begin\\n"); } sched_waking { @[comm] = count(); printf("%d\\n", nsecs); } END { printf("end\\n"); }'
     follower = Follower(work, growing, program, command="do", patience=0.2)
-    time.sleep(0.6)
-    result("no event 'sched_waking'" in follower.messages() and "waited for" in follower.messages(),
-           "an event of a program that is not there yet is waited for", follower.messages())
+    result(follower.says("no event 'sched_waking'", "waited for"), "an event of a program that is not there yet is waited for", follower.messages())
     shutil.copytree(later, os.path.join(growing, "second"))
     _, expected, _ = rows(growing, program, command="do")
     lines = expected[: expected.index(b"end")]
@@ -901,12 +908,12 @@ def counts(work):
         data = open(os.path.join(finished, name), "rb").read()
         write(growing, (name, data[: 4096 if name == "channel0_0" else len(data)]))
     follower = Follower(work, growing, command="stats", patience=0.2)
-    time.sleep(0.8)
+    follower.says("brings nothing")
     write(growing, ("channel0_0", open(os.path.join(finished, "channel0_0"), "rb").read()[4096:]))
-    time.sleep(0.8)
+    follower.rests()
     status = follower.interrupt()
     result((status, follower.rows()) == (130, expected) and "brings nothing" in follower.messages() and "left out" not in follower.messages(),
-           "late events are counted by stats", "%s\n%s\n%s" % (status, follower.rows().decode(), follower.messages()))
+           "late events are counted by stats", "%s\n%s\n%s" % (status, follower.messages(), follower.rows().decode()))
 
     os.unlink(os.path.join(growing, "channel0_0"))
     master, slave = pty.openpty()
@@ -917,7 +924,7 @@ def counts(work):
     screen = read_until(master, b"", lambda seen: b"lines)" in seen)
     first = screen
     write(growing, ("channel0_0", open(os.path.join(finished, "channel0_0"), "rb").read()))
-    time.sleep(1.2)
+    results.rests(process, 0.7 + RESTS, limit=15)
     process.send_signal(signal.SIGINT)
     screen = read_until(master, screen, lambda seen: False)
     status = process.wait()
@@ -960,7 +967,7 @@ def analyses(work):
     result(status == 2 and "needs a script and its TRACE" in text, "run, refused: --list", text)
 
 
-def read_until(fd, seen, enough, seconds=8):
+def read_until(fd, seen, enough, seconds=results.HANGS):
     """What a terminal shows, until that is enough, or its other side is closed."""
     end = time.monotonic() + seconds
     while not enough(seen) and time.monotonic() < end:
@@ -1024,7 +1031,7 @@ def recorder_pages(work):
         early = 0
         while any(steps):
             if sum(map(len, steps)) == 1:
-                follower.until(1, 1 if len(expected) > 100000 else 0)
+                follower.until(1, PATIENCE * 2 / 3 if len(expected) > 100000 else 0)
                 early = len(follower.rows())
             write(growing, rng.choices(steps, [len(own) for own in steps])[0].pop(0))
             time.sleep(0.01)
@@ -1084,8 +1091,7 @@ def manners(work):
     folder = os.path.join(work, "later")
     os.makedirs(folder)
     follower = Follower(work, folder, "--name", "sched_switch")
-    time.sleep(0.3)
-    result("is no trace yet" in follower.messages(), "an empty folder is waited for", follower.messages())
+    result(follower.says("is no trace yet"), "an empty folder is waited for", follower.messages())
     for name in os.listdir(trace):
         shutil.copy(os.path.join(trace, name), folder)
     _, expected, _ = rows(trace, "--name", "sched_switch")
@@ -1094,7 +1100,7 @@ def manners(work):
     result(follower.rows() == expected and status == 130, "and read when it is there", follower.messages())
 
     follower = Follower(work, trace, "--end", "+1s")
-    time.sleep(1.5)
+    follower.until(1)
     follower.interrupt()
     result(bool(follower.rows()), "rows before an --end that is not reached", follower.messages())
 
@@ -1110,7 +1116,7 @@ def manners(work):
     shutil.rmtree(folder)
     os.makedirs(folder)
     follower = Follower(work, folder, environment=environment)
-    time.sleep(0.3)
+    follower.says("is no trace yet")
     for name in os.listdir(trace):
         shutil.copy(os.path.join(trace, name), folder)
     _, expected, _ = rows(trace)
@@ -1125,7 +1131,7 @@ def manners(work):
     reader.stdout.readline()
     reader.stdout.close()
     try:
-        status = reader.wait(10)
+        status = reader.wait(results.HANGS)
     except subprocess.TimeoutExpired:
         reader.kill()
         status = "it did not end"

@@ -52,8 +52,8 @@ class Rig:
         if os.getuid() == 0:
             os.chown(work, NOBODY, NOBODY)
         self.daemon = self.start("lttng-sessiond", "--no-kernel")
-        for _ in range(100):
-            if self.lttng("list").returncode == 0:
+        for _ in range(600):
+            if self.lttng("list").returncode == 0 or self.daemon.poll():
                 break
             time.sleep(0.1)
 
@@ -69,7 +69,7 @@ class Rig:
 
     def lttng(self, *words):
         process = self.start("lttng", "--no-sessiond", *words)
-        process.wait(30)
+        process.wait(results.HANGS)
         return process
 
     def relay(self, folder):
@@ -81,15 +81,23 @@ class Rig:
                 ports.append(probe.getsockname()[1])
         process = self.start("lttng-relayd", "-o", folder, *(word for letter, port in zip("CDL", ports)
                                                             for word in ("-" + letter, "tcp://127.0.0.1:%d" % port)))
-        time.sleep(0.5)
+        results.until(lambda: listens(ports[0]) or process.poll() is not None)
         return "net://127.0.0.1:%d:%d" % tuple(ports[:2]), process
 
     def end(self):
         self.daemon.send_signal(signal.SIGTERM)
         try:
-            self.daemon.wait(20)
+            self.daemon.wait(60)
         except subprocess.TimeoutExpired:
             self.daemon.kill()
+
+
+def listens(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
 
 
 def build(work):
@@ -113,10 +121,11 @@ def session(rig, name, program, channel, asked, relayed=False, turns=0):
     os.makedirs(trace)
     if os.getuid() == 0:
         os.chown(trace, NOBODY, NOBODY)
-    follower = Follower(rig.work, trace, *asked, patience=1)
+    patience = max(1, 8 * results.startup())
+    follower = Follower(rig.work, trace, *asked, patience=patience)
     told = os.path.join(rig.work, "state")
     os.makedirs(told, exist_ok=True)
-    state = Follower(told, trace, *STATE, patience=1, command="state")
+    state = Follower(told, trace, *STATE, patience=patience, command="state")
     if relayed:
         url, relay = rig.relay(trace)
         rig.lttng("create", name, "--live=50000", "-U", url)
@@ -136,6 +145,8 @@ def session(rig, name, program, channel, asked, relayed=False, turns=0):
         rig.lttng("rotate", name)
     first.wait()
     second.wait()
+    if relayed:
+        follower.until(1)
     early = len(follower.rows())
     rig.lttng("stop")
     rig.lttng("destroy", name)
@@ -144,11 +155,9 @@ def session(rig, name, program, channel, asked, relayed=False, turns=0):
         relay.terminate()
         relay.wait()
     _, expected, _ = rows(trace, *asked)
-    if turns:
-        time.sleep(3)
-    else:
+    if not turns:
         follower.until(len(expected))
-    time.sleep(0.2)
+    follower.rests(3 * patience if turns else 0.2)
     status = follower.interrupt()
     got = follower.rows()
     if turns:
@@ -156,10 +165,7 @@ def session(rig, name, program, channel, asked, relayed=False, turns=0):
     result(got == expected and status == 130 and (early > 0 or not relayed) and expected,
            "a session of LTTng-UST while it records: " + name,
            "status %s, %d early, %d of %d bytes\n%s" % (status, early, len(got), len(expected), follower.messages()))
-    size = -1
-    while size != len(state.rows()):
-        size = len(state.rows())
-        time.sleep(1)
+    state.rests(patience)
     status = state.interrupt()
     expected = [json.loads(row) for row in rows(trace, *STATE, command="state")[1].splitlines()]
     got = [json.loads(row) for row in state.rows().splitlines()]
@@ -204,7 +210,7 @@ def perf(work):
     follower = Follower(work, "-", stdin=tee.stdout)
     recorder.stdout.close()
     tee.stdout.close()
-    status = follower.wait(60)
+    status = follower.wait()
     _, expected, _ = rows(copy)
     result((status, follower.rows()) == (0, expected) and expected, "perf record -o - | yore events - --follow",
            "status %s, %d of %d bytes\n%s" % (status, len(follower.rows()), len(expected), follower.messages()))
@@ -214,7 +220,7 @@ def perf(work):
     while not os.path.exists(data):
         time.sleep(0.01)
     follower = Follower(work, data)
-    status = follower.wait(60)
+    status = follower.wait()
     recorder.wait()
     _, expected, _ = rows(data)
     result((status, follower.rows()) == (0, expected) and expected, "perf record -o FILE, and yore events FILE --follow",

@@ -5,7 +5,7 @@ A writer copies a finished trace into a growing folder, packet by packet, with r
 at random instants and started again. While the writer rests, readers in other processes ask with what is stored and with
 --no-index, at random moments and at the ends of packets. When the recording has ended, all that is stored is compared with what a
 fresh `yore index --timelines` of the finished trace stores. YORE_KEEPS says how often (10), YORE_KEEP_SECONDS for how long at
-most (28).
+most (28), and up to eight times as long while nothing was answered by what is stored.
 """
 import json
 import os
@@ -27,7 +27,7 @@ from results import finish, result
 
 KEEPS = int(os.environ.get("YORE_KEEPS", "10"))
 SECONDS = float(os.environ.get("YORE_KEEP_SECONDS", "28"))
-PATIENCE = 0.4
+PATIENCE = max(0.4, 3 * results.startup())
 
 # Many changes an event, so that a small trace has several slices.
 RULES = """include linux
@@ -71,7 +71,7 @@ class Indexer:
         self.process.kill()
         self.process.wait()
 
-    def end(self, seconds=30):
+    def end(self, seconds=results.HANGS):
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -173,7 +173,7 @@ def grow(scene, kills, questions):
     places = sorted(rng.sample(range(begun + 1, len(steps)), kills + questions))
     killed = set(rng.sample(places, kills))
     asking = False
-    pause = 2.5 / len(steps)
+    pause = max(2.5, 15 * results.startup()) / len(steps)
     for i, step in enumerate(steps[begun:], begun):
         follow.write(scene.growing, step)
         if rng.random() < 0.5:
@@ -227,7 +227,12 @@ def keeping(work, seed):
 def keepings(work):
     begun, bad, asked, by_slices, whole, count = time.monotonic(), [], 0, 0, 0, 0
     first = int(os.environ.get("YORE_KEEP_FIRST", "0"))
-    while count < KEEPS and time.monotonic() - begun < SECONDS:
+
+    def goes_on():
+        took = time.monotonic() - begun
+        return count < KEEPS and took < SECONDS or not bad and not (by_slices and whole * 2 > count) and took < 8 * SECONDS
+
+    while goes_on():
         why, questions, stored, timelines = keeping(work, first + count)
         bad += [why] if why else []
         asked += questions
@@ -262,10 +267,11 @@ def recorded(work, name, growing, finished, paths, play, end, ends=True):
             bad.append("while it grew")
     end()
     if not ends:
-        time.sleep(1)
+        results.catches(process)
+        results.rests(process)
         process.send_signal(signal.SIGINT)
     try:
-        out, said = process.communicate(timeout=20)
+        out, said = process.communicate(timeout=results.HANGS)
     except subprocess.TimeoutExpired:
         process.kill()
         out, said = process.communicate()
@@ -371,14 +377,15 @@ def manners(work):
     def begin():
         process = subprocess.Popen([results.yore, "index", growing, "--follow", "--timelines", "--index-dir", folder, "--patience", "200ms"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for _ in range(100):
-            time.sleep(0.05)
-            if yore("index", "--list", "--format", "json", "--index-dir", folder)[0]:
-                break
+        results.catches(process)
+        results.until(lambda: process.poll() is not None or rows(), pause=0.05)
         return process
 
+    def rows():
+        return yore("index", "--list", "--format", "json", "--index-dir", folder)[0]
+
     process = begin()
-    time.sleep(0.5)
+    results.rests(process)
     process.kill()
     process.communicate()
     path = os.path.join(growing, "channel0_0")
@@ -391,17 +398,17 @@ def manners(work):
     whole = [yore("at", growing, "+1ms", "cpu[*]/thread", *words)[0] for words in (("--index-dir", folder), ("--no-index",))]
     result(damaged[0] == damaged[1] and whole[0] == whole[1], "what was changed in its middle is read anew", damaged)
     process = begin()
-    time.sleep(0.5)
+    results.rests(process)
     listed, _ = yore("index", "--list", "--index-dir", folder)
-    grows = json.loads(yore("index", "--list", "--format", "json", "--index-dir", folder)[0])["grows"]
+    grows = json.loads(rows())["grows"]
     result(grows is True and b"(grows)" in listed, "--list shows a trace that is followed", listed)
     other = begin()
-    time.sleep(0.7)
+    said = results.hear(other, b"another process writes")
     other.send_signal(signal.SIGINT)
-    _, said = other.communicate(timeout=20)
+    said += other.communicate(timeout=results.HANGS)[1]
     result(b"another process writes" in said and other.returncode == 130, "a second one waits", said.decode())
     process.send_signal(signal.SIGINT)
-    out, said = process.communicate(timeout=20)
+    out, said = process.communicate(timeout=results.HANGS)
     result(process.returncode == 130 and b"stored, the recording has come to" in said and not out, "Ctrl-C says how far it has come", said.decode())
     before = yore("at", growing, "+1ms", "cpu[*]/thread", "--index-dir", folder)
     result(before == yore("at", growing, "+1ms", "cpu[*]/thread", "--no-index"), "what is there stays of use", before)

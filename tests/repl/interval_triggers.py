@@ -24,7 +24,7 @@ ENOUGH = 700  # commands of one run, so that none is left out since too many wai
 ECHO = "echo FIRED|{path}|{ts}|{value}|{dur}|{tid}|{comm}|{cpu}|{begin}|{end}|{trace}"
 
 
-def yore(*words, timeout=60):
+def yore(*words, timeout=results.HANGS):
     done = subprocess.run([results.yore, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
@@ -170,14 +170,6 @@ def all_recorded(work):
 # ---- while it grows
 
 
-def is_quiet(follower, seconds):
-    """Nothing came for so long."""
-    size = ()
-    while size != (len(follower.rows()), len(follower.messages())) and follower.process.poll() is None:
-        size = (len(follower.rows()), len(follower.messages()))
-        time.sleep(seconds)
-
-
 class Growing:
     """A trace that grows under a command that follows it."""
 
@@ -213,7 +205,7 @@ class Growing:
         if self.marked:
             mark_ended(self.folder)
             follower.ended()
-        is_quiet(follower, 0.5)
+        follower.rests()
         self.status = follower.interrupt()
         self.said = follower.messages()
         self.rows = [json.loads(line) for line in follower.rows().splitlines()]
@@ -368,7 +360,7 @@ def while_it_waits(work):
     for i in range(at, len(steps), 3):
         for step in steps[i : i + 3]:
             write(growing, step)
-        is_quiet(follower, 0.05)
+        follower.rests(0.05)
         fired = {one[0] for one in fired_of(follower.messages())}  # before the rows, which go on meanwhile
         early |= fired - {(row["path"], row["begin"]) for row in map(json.loads, follower.rows().decode().splitlines())}
     mark_ended(growing)
@@ -388,10 +380,8 @@ def hangs(work):
     follower = Follower(work, growing, "thread[*]/state", "--format", "json", "--on", "dur >= 0", "--do", "sleep 100", patience=60, command="state")
     for step in plan(random.Random(3), finished, "<"):
         write(growing, step)
-    end = time.monotonic() + 20
-    while len(follower.rows().splitlines()) < len(expected) // 2 and time.monotonic() < end:
-        time.sleep(0.1)
-    is_quiet(follower, 0.5)
+    follower.says("1000 moments wait for their command")
+    follower.rests()
     status, said = follower.interrupt(), follower.messages()
     left_out = [int(line.split()[2]) for line in said.splitlines() if "since too many waited" in line]
     waited = [int(line.split()[2]) for line in said.splitlines() if "that waited had no command run" in line]
@@ -400,9 +390,10 @@ def hangs(work):
            "a command that hangs holds no rows back, and what waits is bounded", "%s %d rows: %s" % (status, len(got), said))
     process = subprocess.Popen([results.yore, "when", DEMO, "--no-index", "thread[*]/state=ready", "--on", "dur > 1us", "--do", "sleep 100"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    time.sleep(1)
+    results.catches(process)
+    results.rests(process)
     process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=20)[1].decode()
+    said = process.communicate(timeout=results.HANGS)[1].decode()
     result(process.returncode == 130 and "that waited had no command run" in said, "Ctrl-C ends a command", "%s %s" % (process.returncode, said))
 
 

@@ -68,8 +68,8 @@ says "one note for many paths" 0 "holds for 47 more paths" "$yore" state "$trace
 # ---- files ----
 mkfifo "$work/pipe"
 says "a database is not written to a pipe" 1 "a database must be a file" \
-	timeout 20 "$yore" convert "$trace" "$work/pipe" --to sqlite --no-index
-says "nor to standard output" 1 "a database must be a file" timeout 20 "$yore" convert "$trace" - --to sqlite --no-index
+	timeout 120 "$yore" convert "$trace" "$work/pipe" --to sqlite --no-index
+says "nor to standard output" 1 "a database must be a file" timeout 120 "$yore" convert "$trace" - --to sqlite --no-index
 mkdir "$work/here" && cd "$work/here" && mkdir cputop irq && cp -r "$trace" copy || exit 99
 says "a folder that is called like an analysis" 0 "of a CPU %" "$yore" cputop copy --no-index
 says "and one behind options" 0 "of a CPU %" "$yore" cputop --no-index copy threads

@@ -62,13 +62,20 @@ result $? 'an index folder that others may write is not used'
 
 # ---- signals and outputs ----
 "$build/fixtures/yore-gen" --out "$work/large" --size 40M --seed 3 --no-truth >/dev/null || exit 99
-interrupted() # TO SIGNAL: whether nothing is left; a machine that is faster is given less time
+interrupted() # TO SIGNAL: whether nothing is left; a machine that is faster is given less time once the output is begun
 {
-	for seconds in 0.3 0.1 0.03 0.01; do
+	for seconds in 0.2 0.05 0.01 0; do
 		rm -rf "$work/to" && mkdir "$work/to"
-		timeout --foreground -s "$2" $seconds "$yore" convert "$work/large" "$work/to/out" \
-			--to "$1" --no-state --no-index >"$work/printed" 2>&1
-		[ $? = 124 ] || continue
+		"$yore" convert "$work/large" "$work/to/out" --to "$1" --no-state --no-index >"$work/printed" 2>&1 &
+		child=$!
+		catches_int $child
+		until ls -A "$work/to" | grep -q . || ls -l /proc/$child/fd 2>/dev/null | grep -q "$work/to" || ! kill -0 $child 2>/dev/null; do
+			sleep 0.01
+		done
+		sleep $seconds
+		kill "-$2" $child 2>/dev/null
+		ends $child
+		[ $? != 0 ] || continue
 		# it was done when the signal came: then it is whole
 		[ ! -e "$work/to/out" ] || ! diff -rq "$work/to/out" "$work/whole-$1" >/dev/null || continue
 		ls -A "$work/to" >>"$work/printed"
@@ -104,27 +111,30 @@ result $? 'an output that is a link goes to the file it leads to'
 	diff -r "$work/few" "$work/many" >>"$work/printed"
 result $? 'more files are written than there are descriptors'
 
+has_begun() # PID: until it has printed that
+{
+	for _ in $(seq 2400); do
+		grep -q begun "$work/printed" && break
+		kill -0 "$1" 2>/dev/null || break
+		sleep 0.05
+	done
+}
 # A pattern that takes longer than anybody waits: nothing in it looks at the flag of Ctrl-C.
 cat >"$work/pattern.lua" <<'END'
 print("begun")
+io.flush()
 string.find(string.rep("a", 40), string.rep("a?", 40) .. string.rep("a", 41) .. "b")
 print(string.find(string.rep("a", 200000), string.rep(".-", 12) .. "b"))
 END
 "$yore" run "$work/pattern.lua" $trace --no-index >"$work/printed" 2>&1 &
 child=$!
-catches_int $child
-sleep 1
+has_begun $child
+sleep 0.2
 kill -INT $child
 sleep 0.5
 kill -INT $child
-sleep 1
-if kill -0 $child 2>/dev/null; then
-	kill -KILL $child
-	got=alive
-else
-	wait $child
-	got=$?
-fi
+ends $child
+got=$?
 row 'a second Ctrl-C ends the process whatever runs' 130
 
 # One Ctrl-C ends Lua that asks no trace, wherever it loops, and when it catches errors.
@@ -134,22 +144,14 @@ for loop in 'while true do end' 'while true do pcall(function() while true do en
 	printf 'print("begun")\nio.flush()\n%s\n' "$loop" >"$work/loop.lua"
 	"$yore" run "$work/loop.lua" $trace --no-index >"$work/printed" 2>&1 &
 	child=$!
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		grep -q begun "$work/printed" && break
-		sleep 0.2
-	done
+	has_begun $child
 	kill -INT $child
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		kill -0 $child 2>/dev/null || break
-		sleep 0.2
-	done
-	kill -KILL $child 2>/dev/null
-	wait $child
+	ends $child
 	got=$?
 	row "one Ctrl-C ends $loop" 130
 done
 echo 'coroutine.wrap(function() pcall(os.exit, 3) end)() while true do end' >"$work/leave.lua"
-timeout 10 "$yore" run "$work/leave.lua" $trace --no-index >"$work/printed" 2>&1
+timeout 120 "$yore" run "$work/leave.lua" $trace --no-index >"$work/printed" 2>&1
 got=$?
 row 'os.exit() in a coroutine ends the script' 3
 

@@ -39,7 +39,7 @@ rm -f "$work/said"
 "$yore" convert "$work/trace" "$work/pipe" --to chrome --no-index 2>"$work/said" &
 writer=$!
 tries=0
-until [ -s "$work/said" ] || [ $tries -gt 300 ]; do
+until [ -s "$work/said" ] || [ $tries -gt 1200 ]; do
 	sleep 0.1
 	tries=$((tries + 1))
 done

@@ -388,12 +388,12 @@ def commands(work):
         connection.sendall(b"GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % ((server.base + "tsp/api/health").encode(), server.host.encode()))
         result(b"200 OK" in connection.recv(4000) and server.url.startswith("http://[::1]:"), "an address of IPv6", server.url)
         port = server.host.rsplit(":", 1)[1]
-        done = subprocess.run([results.yore, "serve", DEMO, "--no-index", "--listen", "[::1]:" + port], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([results.yore, "serve", DEMO, "--no-index", "--listen", "[::1]:" + port], capture_output=True, text=True, timeout=results.HANGS, check=False)
         result(done.returncode == 1 and "Address already in use" in done.stderr, "a port that is in use", done)
     for words in (["--listen", "nowhere.example"], ["--listen", "0.0.0.0:0"], ["--listen", "[::]:0"], ["--listen", "127.0.0.1:x"], ["--listen", "127.0.0.1:99999"]):
-        done = subprocess.run([results.yore, "serve", DEMO, "--no-index", *words], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([results.yore, "serve", DEMO, "--no-index", *words], capture_output=True, text=True, timeout=results.HANGS, check=False)
         result(done.returncode == 2 and done.stderr.count("\n") == 1, " ".join(words), done)
-    done = subprocess.run([results.yore, "serve", DEMO, os.path.join(work, "none"), "--no-index"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([results.yore, "serve", DEMO, os.path.join(work, "none"), "--no-index"], capture_output=True, text=True, timeout=results.HANGS, check=False)
     result(done.returncode == 1 and "none" in done.stderr and not done.stdout, "a trace that is not there", done)
 
 
@@ -411,9 +411,7 @@ def follows(work):
         half = server.experiment()
         with open(os.path.join(grown, "channel0_0"), "ab") as file:
             file.write(data[len(data) // 8192 * 4096:])
-        until = time.monotonic() + 20
-        while time.monotonic() < until and (server.experiment()["end"] == half["end"]):
-            time.sleep(0.1)
+        results.until(lambda: server.experiment()["end"] != half["end"], pause=0.1)
         whole = server.experiment()
         result(half["nbEvents"] < whole["nbEvents"] == len(yore_json("events", folder, "--no-index")) and half["start"] == whole["start"],
                "a trace that grows is opened again", (half["nbEvents"], whole["nbEvents"]))

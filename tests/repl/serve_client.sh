@@ -25,7 +25,7 @@ client()
 	rm -f "$work/url"
 	YORE_LUA_DIR=$src/lua-lib "$yore" serve "$@" --quiet >"$work/url" &
 	pid=$!
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	for _ in $(seq 240); do
 		[ ! -s "$work/url" ] || break
 		sleep 0.5
 	done

@@ -15,7 +15,7 @@ import urllib.parse
 sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
 import results
 from browser import Browser
-from results import finish, result, top
+from results import HANGS, finish, result, top
 from serving import DEMO, Server, yore_json
 
 KEEP = os.environ.get("YORE_PICTURES")
@@ -32,7 +32,7 @@ class Page:
     def run(self, script):
         return self.browser.run(script)
 
-    def wait(self, script, what, seconds=20):
+    def wait(self, script, what, seconds=HANGS):
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             if self.run(script):

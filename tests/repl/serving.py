@@ -33,7 +33,7 @@ class Server:
         return self.ask_at(self.base + path, body, method, raw, **headers)
 
     def ask_at(self, path, body=None, method=None, raw=False, **headers):
-        connection = http.client.HTTPConnection(self.host, timeout=60)
+        connection = http.client.HTTPConnection(self.host, timeout=results.HANGS)
         data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
         connection.putrequest(method or ("GET" if body is None else "POST"), path, skip_host="Host" in headers)
         for name, value in headers.items():
@@ -58,7 +58,7 @@ class Server:
 
     def experiment(self, number=0):
         """The experiment, once its events are counted."""
-        for _ in range(600):
+        for _ in range(2400):
             found = self.tsp("experiments")[1][number]
             if found["indexingStatus"] == "COMPLETED":
                 return found
@@ -81,7 +81,7 @@ class Server:
         """(status, messages)"""
         self.process.send_signal(signal.SIGINT)
         try:
-            said = self.process.communicate(timeout=60)[1]
+            said = self.process.communicate(timeout=results.HANGS)[1]
         except subprocess.TimeoutExpired:
             self.process.kill()
             return "it goes on", self.process.communicate()[1]

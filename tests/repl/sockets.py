@@ -24,28 +24,20 @@ from relay import GEN, SCENES, WIDTH, all_packets, gaps, modulo, relay, small_me
 from results import finish, result
 
 LOSSES = int(os.environ.get("YORE_SOCKETS", "25"))
+PATIENCE = max(0.4, 3 * results.startup())
 
 
-def listening(work, url, *words, patience=0.4):
+def listening(work, url, *words, patience=PATIENCE):
     """A follower, and the port that its note names."""
     follower = Follower(work, url, *words, patience=patience)
-    end = time.monotonic() + 10
-    while time.monotonic() < end and follower.process.poll() is None:
-        found = re.search(r"awaited at \S+:(\d+)\n", follower.messages())
-        if found:
-            return follower, int(found.group(1))
-        time.sleep(0.01)
-    return follower, None
+    port = lambda: re.search(r"awaited at \S+:(\d+)\n", follower.messages())
+    results.until(lambda: port() or follower.process.poll() is not None)
+    return follower, int(port().group(1)) if port() else None
 
 
 def settled(follower):
     """Waits until it prints no more, interrupts it, and returns its rows and status."""
-    size, since = -1, time.monotonic()
-    while follower.process.poll() is None and time.monotonic() - since < 1.2:
-        now = len(follower.rows())
-        if now != size:
-            size, since = now, time.monotonic()
-        time.sleep(0.02)
+    follower.rests(3 * PATIENCE)
     return follower.rows(), follower.interrupt()
 
 
@@ -150,26 +142,30 @@ def early(work):
     begin, clock, number, ticks = SCENES["numbers of 8 bits"]
     packets = small_packets(random.Random(2), begin, clock, number, ticks, count=6)
     metadata = metadata_in(work, small_metadata(begin, clock, number, ticks))
-    follower, port = listening(work, "udp://127.0.0.1:0", "--input", "ctf,datagrams,metadata=" + metadata, "--format", "json", patience=3)
+    patience = max(3, 15 * results.startup())
+    follower, port = listening(work, "udp://127.0.0.1:0", "--input", "ctf,datagrams,metadata=" + metadata, "--format", "json", patience=patience)
 
-    def shown(seconds):
-        time.sleep(seconds)
-        return [row["fields"]["n"] for row in map(json.loads, follower.rows().splitlines()) if "fields" in row]
+    def shown(seconds, enough=lambda numbers: False):
+        results.until(lambda: enough(there()), seconds)
+        return there()
+
+    def there():
+        return [row["fields"]["n"] for row in map(json.loads, follower.rows().decode().rpartition("\n")[0].splitlines()) if "fields" in row]
 
     values = [[n for _, n in packet.values] for packet in packets]
     rng = random.Random(1)
     send(port, [packets[0].data], rng)
     now = shown(0.5)
     result(now == [], "nothing before the patience: of another stream nothing may have come yet", now)
-    result(shown(4) == values[0], "then what has come", shown(0))
+    result(shown(results.HANGS, lambda now: now == values[0]) == values[0], "then what has come", shown(0))
     send(port, [packets[1].data, packets[3].data, packets[4].data], rng)
     now = shown(0.8)
     result(set(now) <= set(values[0] + values[1]) and set(values[0]) <= set(now), "rows up to a missing packet", (now, values))
     send(port, [packets[2].data], rng)
-    now = shown(1.5)
+    now = shown(patience / 2, lambda now: set(sum(values[:4], [])) <= set(now))
     result(set(sum(values[:4], [])) <= set(now), "and those behind it when it has come", (now, values))
     send(port, [packets[5].data], rng)
-    now = shown(4.5)
+    now = shown(results.HANGS, lambda now: now == sum(values, []))
     result(now == sum(values, []), "all after the patience", (now, values))
     follower.interrupt()
 

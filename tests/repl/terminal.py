@@ -9,6 +9,8 @@ import struct
 import termios
 import time
 
+from results import HANGS
+
 
 class Terminal:
     """A program that runs on a terminal of its own."""
@@ -40,11 +42,11 @@ class Terminal:
         self.shown += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]", "", text)
         return bool(data)
 
-    def wait(self, text, seconds=20):
+    def wait(self, text, seconds=HANGS):
         """What is shown up to the text, after what was waited for before; None: it does not come."""
         return self.wait_for(re.escape(text), seconds)
 
-    def wait_for(self, pattern, seconds=20):
+    def wait_for(self, pattern, seconds=HANGS):
         """The same of a pattern; `found` is what matches."""
         end = time.monotonic() + seconds
         going = True
@@ -58,7 +60,7 @@ class Terminal:
                 return None
             going = self.read(0.1)
 
-    def all(self, seconds=20):
+    def all(self, seconds=HANGS):
         """What is shown up to the end of the program, and its exit status; one that goes on is killed."""
         end = time.monotonic() + seconds
         while self.read(0.1):

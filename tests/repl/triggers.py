@@ -30,7 +30,7 @@ event { name = e; fields := struct { u32 x; }; };
 """
 
 
-def yore(*words, timeout=60):
+def yore(*words, timeout=results.HANGS):
     done = subprocess.run([results.yore, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
@@ -179,15 +179,12 @@ def interrupted(work):
         process = subprocess.Popen([results.yore, "events", GOLDEN, "--no-index", "--on", "next_pid == 0", "--do-shell",
                                     "%ssleep 100 & echo $$ $! >%s.new; mv %s.new %s; wait; wait; sleep 100" % (trap, path, path, path)],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        for _ in range(500):
-            if os.path.exists(path):
-                break
-            time.sleep(0.02)
+        results.until(lambda: os.path.exists(path))
         with open(path, encoding="ascii") as file:
             pids = [int(word) for word in file.read().split()]
         process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=20)[1].decode()
-        time.sleep(0.1)
+        said = process.communicate(timeout=results.HANGS)[1].decode()
+        results.until(lambda: not any(map(is_running, pids)), 20)
         left = [pid for pid in pids if is_running(pid)]
         result(process.returncode == 130 and not left and "that waited had no command run" in said, "Ctrl-C ends a command" + name,
                "%s %s %s" % (process.returncode, left, said))
@@ -239,7 +236,7 @@ def followed(work):
     for i in range(10):
         put(folder, files, 10 * i, 10 * i + 10)
         time.sleep(0.05)
-    said = process.communicate(timeout=30)[1].decode()
+    said = process.communicate(timeout=results.HANGS)[1].decode()
     last = first_of(whole, lambda row: row["ts"] >= json.loads(stop)["ts"])
     result(process.returncode == 0 and lines_of(folder) == whole[: last + 1], "--until ends --follow", "%d %d of %d: %s" % (
         process.returncode, len(lines_of(folder)), last + 1, said))
@@ -248,7 +245,7 @@ def followed(work):
     process = follow(folder, "--until", 'name == "no such"')
     put(folder, files, 0, 100)
     end_mark(folder)
-    said = process.communicate(timeout=30)[1].decode()
+    said = process.communicate(timeout=results.HANGS)[1].decode()
     result(process.returncode == 1 and lines_of(folder) == whole and "it is true of no event" in said, "a recording that ends before it is true", said)
 
     source, folder, files = grow(work, "acts")
@@ -258,19 +255,18 @@ def followed(work):
         put(folder, files, 10 * i, 10 * i + 10)
         time.sleep(0.03)
     end_mark(folder)
-    said = process.communicate(timeout=60)[1].decode()
+    said = process.communicate(timeout=results.HANGS)[1].decode()
     result(process.returncode == 0 and lines_of(folder) == whole and said.split() == [str(t) for t in wanted] and wanted and times,
            "--on acts in order while a trace grows", "%d %d of %d: %s" % (process.returncode, len(said.split()), len(wanted), said[-300:]))
 
     source, folder, files = grow(work, "full")
     process = follow(folder, "--on", "ts > 0", "--do", "sleep 100")
     put(folder, files, 0, 99)
-    end = time.monotonic() + 20
-    while len(lines_of(folder)) < len(whole) // 2 and time.monotonic() < end:
-        time.sleep(0.05)
+    said = results.hear(process, b"1000 moments wait for their command")
+    results.rests(process, told=lambda: os.path.getsize(folder + ".out"))  # rows are shown before their commands wait
     came = len(lines_of(folder))
     process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=20)[1].decode()
+    said = (said + process.communicate(timeout=results.HANGS)[1]).decode()
     left_out = [int(line.split()[2]) for line in said.splitlines() if "since too many waited" in line]
     waited = [int(line.split()[2]) for line in said.splitlines() if "that waited had no command run" in line]
     result(process.returncode == 130 and came >= len(whole) // 2 and len(left_out) == 1 and waited in ([999], [1000])

@@ -18,7 +18,7 @@ import time
 
 sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
 import results
-from follow import Follower
+from follow import PATIENCE, Follower
 from results import finish, result
 
 TURNS = int(os.environ.get("YORE_TURNS", "20"))
@@ -342,7 +342,7 @@ def followed(work):
             os.rename(os.path.join(growing, "perf.data"), os.path.join(growing, stamped(turn)))
             if turn + 1 < len(recording.turns):
                 put(growing, "perf.data", b"")
-                time.sleep(0.1)
+                follower.until(1, 0.1 if turn + 2 < len(recording.turns) else PATIENCE / 2)
                 early = len(follower.rows())
         status = follower.wait()
         got = follower.rows()

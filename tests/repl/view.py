@@ -44,7 +44,7 @@ class View:
         if by:
             self.process.send_signal(by)
         try:
-            said = self.process.communicate(timeout=60)[1]
+            said = self.process.communicate(timeout=results.HANGS)[1]
         except subprocess.TimeoutExpired:
             self.process.kill()
             return "it goes on", self.process.communicate()[1], []
@@ -53,7 +53,7 @@ class View:
 
 def ask(path=NAME, method="GET", **headers):
     """(status, headers, body)"""
-    connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=results.HANGS)
     connection.putrequest(method, path, skip_host="Host" in headers)
     for name, value in headers.items():
         connection.putheader(name.replace("_", "-"), value)

@@ -76,12 +76,20 @@ says "yore: do: the program is NULL" "yore_do of NULL" "$yore" sql $demo "SELECT
 # endless, without and with packets to read
 for query in "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n" \
 	"SELECT count(*) FROM events a, events b, events c, events d WHERE a.fields > b.fields || c.ts"; do
-	timeout --preserve-status -s INT 2 "$yore" sql $demo "$query" >"$work/printed" 2>&1
+	interrupted_after 1 "$yore" sql $demo "$query" >"$work/printed" 2>&1
 	[ $? = 130 ] && [ ! -s "$work/printed" ]
 	result $? "Ctrl-C ends a query"
 done
-timeout --preserve-status -s INT 4 "$yore" sql --progress $demo \
-	"SELECT count(*) FROM events a, events b, events c WHERE a.fields > b.fields || c.ts" >"$work/printed" 2>&1
+"$yore" sql --progress $demo \
+	"SELECT count(*) FROM events a, events b, events c WHERE a.fields > b.fields || c.ts" >"$work/printed" 2>&1 &
+child=$!
+for _ in $(seq 2400); do
+	grep -q "^yore: progress: " "$work/printed" && break
+	kill -0 $child 2>/dev/null || break
+	sleep 0.05
+done
+kill -INT $child 2>/dev/null
+ends $child
 grep -q "^yore: progress: " "$work/printed"
 result $? "a long query shows its progress"
 

@@ -6,7 +6,11 @@ checkpoints. COUNT times one file is damaged: bits flipped, bytes set, runs of z
 longer, replaced by another file's bytes. Then questions are asked, each of a folder of its own: output and exit status must be those of
 --no-index. Now and then what was damaged is built again, by 'index --timelines', and asked once more.
 A tenth of the files are cut while a process reads them."""
-import os, random, shutil, subprocess, sys, tempfile
+import os, random, shutil, subprocess, sys, tempfile, time
+
+sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "repl"))
+from results import HANGS, startup
 
 yore, original, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 seed = int(sys.argv[4]) if len(sys.argv) > 4 else 1
@@ -14,7 +18,6 @@ random.seed(seed)
 work = tempfile.mkdtemp(prefix="yore-damaged-")
 trace = work + "/trace"
 env = dict(os.environ, YORE_INDEX_DIR="/nonexistent")
-PATIENCE = 60  # seconds
 QUESTIONS = [
     ["at", "+{t}us", "**", "--format", "json"],
     ["at", "+{t}us", "thread[*]/state"],
@@ -33,7 +36,7 @@ MOMENTS = [random.randint(0, 9000) for _ in range(12)]  # few, so that answers o
 
 def run(words, *options):
     try:
-        done = subprocess.run([yore, words[0], trace] + words[1:] + list(options), capture_output=True, timeout=PATIENCE, env=env)
+        done = subprocess.run([yore, words[0], trace] + words[1:] + list(options), capture_output=True, timeout=HANGS, env=env)
     except subprocess.TimeoutExpired:
         return "none: it hangs", b"", b""
     return done.returncode, done.stdout, done.stderr
@@ -101,12 +104,12 @@ def asked_of(folder, words, cut=None):
                              stderr=subprocess.PIPE, env=env)
     size = os.path.getsize(cut)
     try:
-        subprocess.run(["sleep", "%.4f" % random.uniform(0, 0.01)])
+        time.sleep(random.uniform(0, 0.01 + startup(yore)))
         os.truncate(cut, random.randrange(size) if size else 0)
     except FileNotFoundError:
         pass
     try:
-        out, err = child.communicate(timeout=PATIENCE)
+        out, err = child.communicate(timeout=HANGS)
     except subprocess.TimeoutExpired:
         child.kill()
         child.communicate()

@@ -18,6 +18,6 @@ for i in 1 2 3; do
 	"$yore" index "$trace" --timelines --index-dir "$work/i" --chunk $i/3 --pass 2 >/dev/null || fail "pass 2"
 done
 "$yore" state "$trace" '**' --begin +2770us --end +2961us --no-index >"$work/expected" || fail "replay"
-timeout 60 "$yore" state "$trace" '**' --begin +2770us --end +2961us --index-dir "$work/i" >"$work/got" ||
+timeout 120 "$yore" state "$trace" '**' --begin +2770us --end +2961us --index-dir "$work/i" >"$work/got" ||
 	fail "values since before all: no answer"
 cmp "$work/expected" "$work/got" || fail "values since before all"

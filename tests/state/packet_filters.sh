@@ -42,7 +42,9 @@ for file in one two got; do
 done
 
 path=$(sed -n '1s/.*"path":"\([^"]*\)".*/\1/p' "$work/list")
+startup
 for after in 0.005 0.01 0.02 0.03 0.04 0.06; do
+	after=$(later $after)
 	timeout --foreground -s KILL $after "$yore" at "$trace" -1ms "$path" --index-dir "$work/killed" >/dev/null 2>&1
 	timeout --foreground -s KILL $after "$yore" at "$trace" -2ms 'thread[99999]/state' --index-dir "$work/killed" >/dev/null 2>&1
 done

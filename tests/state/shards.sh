@@ -5,6 +5,8 @@ trace=$top/fixtures/golden/sched-demo
 real=${YORE_CORPUS:-$top/../shared/corpus}/ctf/real/many-threads
 export YORE_INDEX_DIR="$work/index"
 
+startup
+
 # All that the timelines say: states at moments, and all intervals.
 answers() {
 	for t in +1ms +50ms +200ms +700ms -1ms; do
@@ -18,17 +20,17 @@ answers() {
 chunks() { # TRACE N [KILL]
 	for i in $(seq 1 "$2"); do
 		if test -n "$3"; then
-			timeout --foreground -s KILL 0.02 "$yore" index "$1" --timelines --chunk "$i/$2" --pass 1 >/dev/null 2>&1
+			timeout --foreground -s KILL "$(later 0.01)" "$yore" index "$1" --timelines --chunk "$i/$2" --pass 1 >/dev/null 2>&1
 		fi
 		"$yore" index "$1" --timelines --chunk "$i/$2" --pass 1 >/dev/null || return 1
 	done
 	if test -n "$3"; then
-		timeout --foreground -s KILL 0.03 "$yore" index "$1" --timelines --join >/dev/null 2>&1
+		timeout --foreground -s KILL "$(later 0.02)" "$yore" index "$1" --timelines --join >/dev/null 2>&1
 	fi
 	"$yore" index "$1" --timelines --join >/dev/null || return 1
 	for i in $(seq "$2" -1 1); do
 		if test -n "$3"; then
-			timeout --foreground -s KILL 0.04 "$yore" index "$1" --timelines --chunk "$i/$2" --pass 2 >/dev/null 2>&1
+			timeout --foreground -s KILL "$(later 0.03)" "$yore" index "$1" --timelines --chunk "$i/$2" --pass 2 >/dev/null 2>&1
 		fi
 		"$yore" index "$1" --timelines --chunk "$i/$2" --pass 2 >/dev/null || return 1
 	done

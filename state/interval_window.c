@@ -390,8 +390,10 @@ static bool ask_beginnings(struct interval_window *known, struct error *err)
 /* All of the shape; from then on what has no line has no interval, or none that is listed near. */
 static bool fetch_shape(struct interval_window *known, uint32_t shape, bool near, struct error *err)
 {
-	const struct window_range window = {
-		.begin = time_earlier(known->begin, 1), .end = known->end, .cut = true};
+	const struct window_range window = {.begin = time_earlier(known->begin, 1),
+					    .end = known->end,
+					    .cut = true,
+					    .quiet = true};
 	struct query *query;
 	bool ok = query_of_shape(known, shape, &query, err);
 

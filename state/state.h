@@ -202,6 +202,7 @@ MUST_CHECK bool state_reads_range(struct state *state, nstime begin, nstime end,
 struct window_range {
 	nstime begin, end;
 	bool cut;         /* intervals end at its edges, as INTERVALS_CUT says */
+	bool quiet;       /* the caller asks for what lists leave out: no note tells of it */
 	uint64_t packets; /* of each stream that are read before it, and as many behind it */
 };
 /* As state_intervals(), whatever state_set_lists() says: lists have all that has a value. */

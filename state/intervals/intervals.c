@@ -240,6 +240,7 @@ enum { WINDOW_PART = 8 /* of the trace is a window, at most */ };
 struct intervals_question {
 	struct intervals_range range;
 	uint64_t packets; /* of each stream are read around a window; 0: the usual number */
+	bool quiet;       /* no note tells what a window leaves out */
 	const struct query *const *queries;
 	size_t nqueries;
 	const struct intervals_first *first; /* NULL: all are alike */
@@ -356,7 +357,7 @@ static bool ask_paths(struct state *state, const struct intervals_question *ques
 		more = retry_wanted(state, &retry);
 		if (ok && !more)
 			give_all(&tracks);
-		if (ok && !more && tracks.range.window)
+		if (ok && !more && tracks.range.window && !question->quiet)
 			note_window(&tracks, reach_packets(state, question->packets));
 		tracks_release(&tracks);
 		wanted_release(&wanted);
@@ -594,6 +595,7 @@ bool state_window(struct state *state, const struct window_range *window,
 							      .within = window->cut,
 							      .window = true},
 						    .packets = window->packets,
+						    .quiet = window->quiet,
 						    .queries = queries,
 						    .nqueries = nqueries};
 

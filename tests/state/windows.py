@@ -277,6 +277,10 @@ def conditions(trace, label):
                 reads.append(json.loads(stats.splitlines()[-1])["bytes_read"])
                 if condition in CONDITIONS[:3] and store == "an index" and reads[-1] > trace.bytes // 8:
                     lines.append("%s: %d bytes are read of %d" % (condition, reads[-1], trace.bytes))
+                counted, notes = run(["sql", trace.path, "SELECT count(*) FROM events WHERE yore_where MATCH '%s' AND ts BETWEEN %d AND %d" % (
+                    condition, begin, end - 1)], *trace.stores[store])
+                if int(counted) != text.count("\n") - 1 or "leave out" in notes:
+                    lines.append("%s, %s: %s rows by SQL, %s" % (condition, store, counted.strip(), notes))
                 if text != expected:
                     lines.append("%s, %s: %d rows, %d by timelines" % (condition, store, text.count("\n"), expected.count("\n")))
         tell("%s: conditions over %g ms at %d" % (label, (end - begin) / 1e6, begin), lines)

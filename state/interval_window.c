@@ -356,8 +356,14 @@ static bool number_in_state(const struct interval_window *known, uint32_t attr, 
 	return ok;
 }
 
-/* What the lines were before their first interval, as far as that is in the window. */
-static bool ask_beginnings(struct interval_window *known, struct error *err)
+/* Has the line its first interval in the window, so that what was before may be a value, too? */
+static bool begins_in(const struct interval_window *known, const struct window_timeline *line)
+{
+	return line->spans.count && line->spans.items[0].begin >= known->begin;
+}
+
+/* What lines of the shape were before their first interval, as far as that is in the window. */
+static bool ask_beginnings(struct interval_window *known, uint32_t shape, struct error *err)
 {
 	struct state_place *places = mem_new_array(known->count + 1, sizeof *places);
 	size_t *which = mem_new_array(known->count + 1, sizeof *which), count = 0;
@@ -367,7 +373,7 @@ static bool ask_beginnings(struct interval_window *known, struct error *err)
 	for (size_t i = 0; i < known->count && ok; i++) {
 		const struct window_timeline *line = &known->lines[i];
 
-		if (!line->spans.count || line->spans.items[0].begin < known->begin)
+		if (attr_shape(known->attrs, line->attr) != shape || !begins_in(known, line))
 			continue;
 		places[count].moment =
 			(struct moment){.t = line->spans.items[0].begin, .before = true};
@@ -403,7 +409,7 @@ static bool fetch_shape(struct interval_window *known, uint32_t shape, bool near
 	number_map_set(&known->near, shape, near);
 	ok = near ? state_window(known->state, &window, (const struct query *const *)&query, 1,
 				 add_interval, known, err) &&
-			     ask_beginnings(known, err)
+			     ask_beginnings(known, shape, err)
 		  : fetch(known, &query, 1, err);
 	query_free(query);
 	return ok;

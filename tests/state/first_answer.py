@@ -2,9 +2,10 @@
 """What a first answer reads, in packets, and that the names beside it are right.
 
 Who ran on a CPU at a moment of a generated trace of 8 CPUs, without an index: at most 4 packets for
-one CPU, 24 for all, names included, whatever the rules; where packets are small and the rules tell
-few names, at most 768 KB. Half of the moments lie beside the edge of a packet. Values and names are those of the switches that babeltrace2 prints (without it: values
-alone, those of the truth file).
+one CPU where the rules tell no names, and 24 for one or all with their names, which are looked for in
+the packets of all streams; where the rules tell few names, twice those of the value and three of each
+stream (the search ends at the next look at what was read), or 768 KB where packets are small. Half of the moments lie beside the edge of a packet. Values and names are those of the switches that
+babeltrace2 prints (without it: values alone, those of the truth file).
 
 Then traces of two CPUs made here, in which threads are renamed by themselves and by others, before
 and after the moment: the name is the one that the thread had then, with stored timelines as without.
@@ -29,7 +30,8 @@ import kernel_ctf
 YORE = BUILD + "/yore"
 CPUS, MOMENTS, SEED = 8, 24, 11
 BUDGET = 3 << 18  # bytes that may be read with a search for names, in any case
-MOST = {"cpu[3]/thread": 4, "cpu[*]/thread": 24}
+MOST = {"cpu[3]/thread": 4, "cpu[*]/thread": 24}  # packets, of values without names
+NAMED = 24  # with names
 NO_NAMES = """event sched_switch
 	was cpu[section/cpu]/thread = field/prev_tid
 	cpu[section/cpu]/thread = field/next_tid
@@ -117,8 +119,11 @@ def counted(folder, size, packet):
             words = ["@%d" % moment, "+%d.%09ds" % divmod(moment - first, 10**9)]
             for path, most in MOST.items():
                 found, cost = at(trace, words[number // 2 % 2], path, text and rules)
-                small = BUDGET // (packet << 10) + 1 if name == "rare" else 0
-                if cost["packets_decoded"] > max(most, small):
+                if name == "rare":
+                    bound = max(2 * (most + 3 * CPUS), BUDGET // (packet << 10) + 1)
+                else:
+                    bound = most if name else NAMED
+                if cost["packets_decoded"] > bound:
                     wrong.append("%s at @%d, rules '%s': %d packets" % (path, moment, name,
                                                                         cost["packets_decoded"]))
                 for cpu, (tid, comm) in found.items():
@@ -126,6 +131,8 @@ def counted(folder, size, packet):
                     last = values[bisect.bisect(times, moment) - 1]
                     if name == "rare" or not has_names: # a number may stand alone
                         last = (last[0], comm)
+                    elif name: # these rules tell no name
+                        last = (last[0], None)
                     elif last[0] == 0:
                         last = (0, comm if comm and comm.startswith("swapper") else "swapper")
                     expect("%s at @%d, rules '%s'" % (path, moment, name), (tid, comm), last)
@@ -190,8 +197,8 @@ def made(folder):
             expect("@%d by %s, stored" % (moment, rules and os.path.basename(rules)), again, found)
             if rules == jobs:
                 wanted = "work" if moment >= 6000 else None
-            elif rules == none and comm != {5: "five", 7: "seven"}[tid] or rules == none and moment < 700:
-                wanted = None  # a switch tells the name, and it was another one meanwhile
+            elif rules == none:
+                wanted = None
             else:
                 wanted = comm
             expect("@%d by %s" % (moment, rules and os.path.basename(rules)), found[0], (tid, wanted))

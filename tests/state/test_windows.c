@@ -382,7 +382,8 @@ static void one_set(uint64_t seed)
 							       (nstime)pick(&gen, 3) - 1
 						     : (nstime)pick(&gen, LAST);
 
-		asked.window = (struct window_range){.begin = begin, .end = begin + 1 + pick(&gen, 8)};
+		asked.window =
+			(struct window_range){.begin = begin, .end = begin + 1 + pick(&gen, 8)};
 		if (pick(&gen, 8) == 0)
 			asked.window.begin = NSTIME_MIN;
 		if (pick(&gen, 8) == 0)

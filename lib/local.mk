@@ -6,7 +6,7 @@ lib_LTLIBRARIES += libyore.la libyore-state.la
 lib_reading = %D%/columns.c %D%/events.c %D%/fields.c %D%/follow.c %D%/lib_internal.h %D%/yore.c
 lib_map = -Wl,--version-script=$(srcdir)/%D%/libyore.map
 libyore_la_SOURCES = $(lib_reading)
-lib_flags = $(SANITIZE) -shared -version-info 0:0:0 $(lib_map)
+lib_flags = $(AM_LDFLAGS) -shared -version-info 0:0:0 $(lib_map)
 libyore_la_LDFLAGS = $(lib_flags) $(shared_follow) $(shared_index)
 EXTRA_libyore_la_DEPENDENCIES = %D%/libyore.map libfollow.a liblive.a libindex.a libengine.a
 libyore_state_la_SOURCES = $(lib_reading) %D%/state.c

@@ -69,7 +69,7 @@ libscript_a_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 luamoddir = $(libdir)/lua/5.4
 luamod_LTLIBRARIES = %D%/yore.la
 lua_lib_yore_la_SOURCES =
-lua_lib_yore_la_LDFLAGS = $(SANITIZE) -module -avoid-version -shared \
+lua_lib_yore_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-Wl,--version-script=$(srcdir)/%D%/yore.map -Wl,-u,luaopen_yore \
 	-Wl,libscript.a $(shared_oneliner) $(shared_follow) $(shared_state)
 EXTRA_lua_lib_yore_la_DEPENDENCIES = %D%/yore.map libscript.a liboneliner.a libaggregate.a libfollow.a liblive.a libstate.a libindex.a libengine.a

@@ -71,7 +71,7 @@ sql_libs = libsql.a libsqltables.a $(oneliner_libs) $(SQLITE_LIBS)
 sqlmoddir = $(libdir)
 sqlmod_LTLIBRARIES = mod_yore.la
 mod_yore_la_SOURCES =
-mod_yore_la_LDFLAGS = $(SANITIZE) -module -avoid-version -shared \
+mod_yore_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-Wl,--version-script=$(srcdir)/%D%/mod_yore.map -Wl,-u,sqlite3_modyore_init \
 	-Wl,libsqltables.a $(shared_oneliner) $(shared_state)
 EXTRA_mod_yore_la_DEPENDENCIES = %D%/mod_yore.map libsqltables.a liboneliner.a libaggregate.a libstate.a libindex.a libengine.a

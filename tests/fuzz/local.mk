@@ -47,7 +47,7 @@ replay_all = \
 	%D%/replay_serve
 EXTRA_PROGRAMS += $(fuzz_all) $(replay_all)
 CLEANFILES += $(replay_all)
-fuzz_linking = $(SANITIZE) -fsanitize=fuzzer
+fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 
 %C%_fuzz_ctf2_SOURCES = %D%/fuzz_ctf2.c %D%/check_description.h %D%/description.c %D%/description.h
 %C%_fuzz_ctf2_LDFLAGS = $(fuzz_linking)
@@ -156,7 +156,7 @@ live_wraps = -Wl,--wrap=clock_gettime,--wrap=connection_idle
 %C%_fuzz_live_LDFLAGS = $(fuzz_linking) $(live_wraps)
 %C%_fuzz_live_LDADD = $(live_libs)
 %C%_replay_live_SOURCES = %D%/fuzz_live.c %D%/replay.c
-%C%_replay_live_LDFLAGS = $(SANITIZE) $(live_wraps)
+%C%_replay_live_LDFLAGS = $(AM_LDFLAGS) $(live_wraps)
 %C%_replay_live_LDADD = $(live_libs)
 
 .PHONY: fuzzers

@@ -14,9 +14,6 @@
  */
 enum { DELETES = 4 };
 
-/* So many are asked for at once: for more state_at_places() would replay all of the trace. */
-enum { ASKED_AT_ONCE = 1000 };
-
 uint32_t comm_attr(const struct state *state, const struct value *tid)
 {
 	uint32_t threads = attr_name(state->attrs, ATTR_ROOT, "thread", strlen("thread"));
@@ -117,8 +114,8 @@ static bool ask_round(const struct asking *asking, struct comm **items, size_t *
 	bool good = true;
 
 	qsort(items, *count, sizeof *items, by_moment);
-	for (size_t from = 0; from < *count && good; from += ASKED_AT_ONCE) {
-		size_t n = *count - from < ASKED_AT_ONCE ? *count - from : ASKED_AT_ONCE;
+	for (size_t from = 0; from < *count && good; from += PLACES_AT_ONCE) {
+		size_t n = *count - from < PLACES_AT_ONCE ? *count - from : PLACES_AT_ONCE;
 		good = ask(asking, items + from, &n, err);
 		memmove(items + left, items + from, n * sizeof *items);
 		left += n;

@@ -356,40 +356,70 @@ static bool number_in_state(const struct interval_window *known, uint32_t attr, 
 	return ok;
 }
 
+/* What was there just before the places' moments, at most PLACES_AT_ONCE, as gaps that end there.
+ */
+static bool ask_before(struct interval_window *known, const struct state_place *places,
+		       size_t count, struct window_value *out, struct error *err)
+{
+	struct answers answers = {0};
+	bool ok = state_at_places(known->state, places, count, false, &answers, err);
+
+	for (size_t i = 0; i < count && ok; i++)
+		out[i] = (struct window_value){answers.items[i].since, places[i].moment.t,
+					       value_copy(known->arena, &answers.items[i].value)};
+	answers_release(&answers);
+	return ok;
+}
+
+static bool place_before(const struct interval_window *known, uint32_t attr, nstime end,
+			 struct state_place *out, struct error *err)
+{
+	out->moment = (struct moment){.t = end, .before = true};
+	return number_in_state(known, attr, &out->attr, err);
+}
+
 /* Has the line its first interval in the window, so that what was before may be a value, too? */
 static bool begins_in(const struct interval_window *known, const struct window_timeline *line)
 {
 	return line->spans.count && line->spans.items[0].begin >= known->begin;
 }
 
-/* What lines of the shape were before their first interval, as far as that is in the window. */
-static bool ask_beginnings(struct interval_window *known, uint32_t shape, struct error *err)
+/* Lines of the shape that begin in the window, at *lines, and the places where they do. */
+static bool find_beginnings(struct interval_window *known, uint32_t shape,
+			    struct state_place *places, size_t *lines, size_t *count,
+			    struct error *err)
 {
-	struct state_place *places = mem_new_array(known->count + 1, sizeof *places);
-	size_t *which = mem_new_array(known->count + 1, sizeof *which), count = 0;
-	struct answers answers = {0};
-	bool ok = true;
-
-	for (size_t i = 0; i < known->count && ok; i++) {
+	*count = 0;
+	for (size_t i = 0; i < known->count; i++) {
 		const struct window_timeline *line = &known->lines[i];
 
 		if (attr_shape(known->attrs, line->attr) != shape || !begins_in(known, line))
 			continue;
-		places[count].moment =
-			(struct moment){.t = line->spans.items[0].begin, .before = true};
-		ok = number_in_state(known, line->attr, &places[count].attr, err);
-		which[count++] = i;
+		if (!place_before(known, line->attr, line->spans.items[0].begin, &places[*count],
+				  err))
+			return false;
+		lines[(*count)++] = i;
 	}
-	ok = ok && (!count || state_at_places(known->state, places, count, false, &answers, err));
-	for (size_t i = 0; i < count && ok; i++) {
-		const struct answer *answer = &answers.items[i];
-		const struct window_value gap = {answer->since, places[i].moment.t,
-						 value_copy(known->arena, &answer->value)};
-		add_gap(&known->lines[which[i]].gaps, &gap);
+	return true;
+}
+
+/* What lines of the shape were before their first interval, as far as that is in the window. */
+static bool ask_beginnings(struct interval_window *known, uint32_t shape, struct error *err)
+{
+	struct state_place *places = mem_new_array(known->count + 1, sizeof *places);
+	struct window_value *gaps = mem_new_array(known->count + 1, sizeof *gaps);
+	size_t *lines = mem_new_array(known->count + 1, sizeof *lines), count;
+	bool ok = find_beginnings(known, shape, places, lines, &count, err);
+
+	for (size_t from = 0; from < count && ok; from += PLACES_AT_ONCE) {
+		size_t n = count - from < PLACES_AT_ONCE ? count - from : PLACES_AT_ONCE;
+		ok = ask_before(known, places + from, n, gaps + from, err);
 	}
-	answers_release(&answers);
+	for (size_t i = 0; i < count && ok; i++)
+		add_gap(&known->lines[lines[i]].gaps, &gaps[i]);
 	mem_free(places);
-	mem_free(which);
+	mem_free(gaps);
+	mem_free(lines);
 	return ok;
 }
 
@@ -475,28 +505,15 @@ static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu
 static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end,
 		    struct window_value *out, struct error *err)
 {
-	const struct moment moment = {.t = end, .before = true};
-	struct answers answers = {0};
-	struct query *query;
-	uint32_t number;
-	bool ok;
+	uint32_t shape = attr_shape(known->attrs, attr);
+	struct state_place place;
 
 	*out = (struct window_value){NSTIME_MIN, end, {.kind = VALUE_UNKNOWN}};
-	if (!number_in_state(known, attr, &number, err))
+	if (!place_before(known, attr, end, &place, err))
 		return false;
-	if (!state_may_be_known(known->state, number))
+	if (number_map_get(&known->near, shape) && !state_may_be_known(known->state, place.attr))
 		return true;
-	if (!query_of(known, attr, &query, err))
-		return false;
-	ok = state_at(known->state, &moment, 1, (const struct query *const *)&query, 1, false,
-		      &answers, err);
-	if (ok && answers.count) {
-		out->begin = answers.items[0].since;
-		out->value = value_copy(known->arena, &answers.items[0].value);
-	}
-	answers_release(&answers);
-	query_free(query);
-	return ok;
+	return ask_before(known, &place, 1, out, err);
 }
 
 /* Of the window, at which the state may be asked for: behind what was recorded nothing is known. */

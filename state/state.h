@@ -96,9 +96,11 @@ struct state_place { /* an attribute at a moment of its own */
 };
 /*
  * Values at places, from one reading: out->items[i] is that of places[i]. They have no paths.
- * Places of one moment cost less where they stand together. `some`: where `progress` ends a
- * backward pass, what was not found up to then is unknown.
+ * Places of one moment cost less where they stand together, and for more than PLACES_AT_ONCE
+ * attributes all of the trace may be replayed. `some`: where `progress` ends a backward pass, what
+ * was not found up to then is unknown.
  */
+enum { PLACES_AT_ONCE = 1000 };
 MUST_CHECK bool state_at_places(struct state *state, const struct state_place *places, size_t count,
 				bool some, struct answers *out, struct error *err);
 

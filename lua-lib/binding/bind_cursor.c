@@ -236,6 +236,8 @@ bool bind_cursor_window(struct bind_cursor *cursor, struct rules **rules, struct
 		return false;
 	}
 	cursor->window = interval_window_new(state, cursor->program, cursor->backward);
+	interval_window_within(cursor->window, cursor->filter->options.begin,
+			       cursor->filter->options.end);
 	return true;
 }
 
@@ -368,8 +370,6 @@ struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
 
 	if (!cursor)
 		return NULL;
-	interval_window_within(cursor->window, cursor->filter->options.begin,
-			       cursor->filter->options.end);
 	if (!events_open(bound->index, &cursor->filter->options, &cursor->events, err)) {
 		cursor->events = NULL;
 		return NULL;

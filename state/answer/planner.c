@@ -8,7 +8,7 @@
 #include "state/answer/planner.h"
 #include "engine/base/mem.h"
 
-enum { MANY_ROOTS = 1000, DEEP = 2 };
+enum { MANY_ROOTS = PLACES_AT_ONCE, DEEP = 2 };
 
 static struct closure *closure_of(struct state *state, const struct wanted *wanted,
 				  const struct listed *listed, size_t nlisted)

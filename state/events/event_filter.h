@@ -41,9 +41,9 @@ bool event_filter_window(struct event_filter *filter, nstime *begin, nstime *end
 void event_filter_passed(struct event_filter *filter); /* an event did */
 /* As `progress` of events.h: of the range, not of a window. */
 bool event_filter_progress(void *event_filter, nstime at, nstime first, nstime last);
-/* Is of every class that passes only what has one of some values? */
 /* Is there no event that may write an attribute which was added? */
 bool event_filter_is_empty(const struct event_filter *filter);
+/* Is of every class that passes only what has one of some values? */
 bool event_filter_is_keyed(const struct event_filter *filter);
 /* Of the range's classes those of which some event may pass; of the range that was begun last. */
 const uint64_t *event_filter_classes(const struct event_filter *filter);

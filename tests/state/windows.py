@@ -23,12 +23,12 @@ STORES = {"no index": None, "a first answer": None, "an index": [], "timelines":
 # Question: words, or of SQL a table and columns, the first of which is when a row begins; columns by which rows are found; columns that may be
 # empty, since what they tell lies further away. Where bounded: bytes at most, as so many times the packets around the window.
 QUESTIONS = {
-    "state": (["state", "thread[*]/state"], ("path", "value"), {"begin", "end", "length", "comm"}, 4),
-    "longest": (["longest", "thread[*]/state", "--limit", "1000000"], ("path", "value"), {"begin", "end", "length", "comm"}, 4),
+    "state": (["state", "thread[*]/state"], ("path", "value"), {"begin", "end", "dur", "comm"}, 4),
+    "longest": (["longest", "thread[*]/state", "--limit", "1000000"], ("path", "value"), {"begin", "end", "dur", "comm"}, 4),
     "latency log": (["latency", "log"], ("tid", "begin"), {"comm"}, None),
     "offcpu log": (["offcpu", "log"], ("tid", "begin"), {"comm", "syscall", "end", "dur"}, None),
     "sched log": (["sched", "log"], ("tid", "end"), {"comm", "wait", "delay"}, 4),
-    "wakeups": ("ts, tid, latency, cpu, waker, waker_kind", ("tid", "ts"), {"latency", "cpu", "waker", "waker_kind"}, None),
+    "wakeups": ("ts, tid, dur, cpu, waker, waker_kind", ("tid", "ts"), {"dur", "cpu", "waker", "waker_kind"}, None),
     "thread_state": ("begin, tid, cpu, end, dur, state", ("tid", "begin"), {"cpu", "end", "dur"}, 6),
     "syscalls": ("begin, tid, cpu, end, dur, name, ret", ("tid", "begin"), {"cpu", "end", "dur", "ret"}, None),
 }
@@ -170,7 +170,7 @@ def differs(trace, name, text, begin, end, told):
 
 
 def longest_first(text):
-    lengths = [int(row["length"]) for row in rows_of(text) if row["begin"] and row["end"]]
+    lengths = [int(row["dur"]) for row in rows_of(text) if row["begin"] and row["end"]]
     return [] if lengths and lengths == sorted(lengths, reverse=True) else ["not by length: %s" % lengths[:20]]
 
 

@@ -142,6 +142,8 @@ libstate_a_SOURCES += \
 	%D%/replay/checkpoint.h \
 	%D%/replay/contradictions.c \
 	%D%/replay/contradictions.h \
+	%D%/replay/contradictions_internal.h \
+	%D%/replay/contradictions_stream.c \
 	%D%/replay/known_ranges.c \
 	%D%/replay/known_ranges.h \
 	%D%/replay/replay.c \

@@ -138,13 +138,8 @@ def asked(path, what, last):
 
 
 def overlapping(stretches, begin, end, low=0, high=1):
-    """Those of which [low, high) meets [begin, end), of stretches in order, but for what two recorders saw at different times."""
-    first = bisect.bisect_right(stretches, begin, key=lambda s: s[high])
-    for i in range(max(first - 2, 0), len(stretches)):
-        if stretches[i][low] >= end:
-            return
-        if stretches[i][high] > begin:
-            yield stretches[i]
+    """Those of which [low, high) meets [begin, end). Their times are not in order: each end is the earlier, or the later, of what two recorders say."""
+    return [s for s in stretches if s[low] < end and s[high] > begin]
 
 
 def wrong_cpus(path, known, last):

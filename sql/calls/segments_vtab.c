@@ -1,9 +1,9 @@
 /*
  * segments_vtab.c - what threads did: the tables `thread_state`, `wakeups` and `syscalls`
  *
- *     thread_state(tid, cpu, comm, begin, end, dur, state; hidden: from, until)
+ *     thread_state(tid, cpu, comm, begin, end, dur, state; hidden: from, until, ts)
  *     wakeups(ts, tid, comm, dur, cpu, waker, waker_comm, waker_kind; hidden: from, until, latency)
- *     syscalls(tid, cpu, comm, begin, end, dur, name, ret; hidden: from, until)
+ *     syscalls(tid, cpu, comm, begin, end, dur, name, ret; hidden: from, until, ts)
  *
  * Rows are made of attributes of the rules, a stretch of time after the other:
  *
@@ -59,6 +59,19 @@ const struct segments_kind segments_syscalls = {
 
 /* ---- the tables ---- */
 
+/* The last column is another name of column ALIAS_OF: `latency` of wakeups.dur, `ts` of `begin`. */
+enum { ALIAS_OF = 3 };
+
+static const char *alias_of(const struct segments_kind *kind)
+{
+	return kind->wakeups ? "latency" : "ts";
+}
+
+static int without_alias(const struct segments_table *segments, int column)
+{
+	return column == segments->kind->ncolumns + !segments->table.host + 2 ? ALIAS_OF : column;
+}
+
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
 		   char **message)
 {
@@ -70,9 +83,11 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	if (!segments)
 		return code;
 	segments->kind = ((const struct sql_source *)aux)->name->segments;
-	buf_printf(&text, "CREATE TABLE x(%s%s, \"from\" INTEGER HIDDEN, until INTEGER HIDDEN%s)",
+	buf_printf(&text,
+		   "CREATE TABLE x(%s%s, \"from\" INTEGER HIDDEN, until INTEGER HIDDEN, %s INTEGER "
+		   "HIDDEN)",
 		   segments->kind->names, segments->table.host ? "" : ", trace TEXT HIDDEN",
-		   segments->kind->wakeups ? ", latency INTEGER HIDDEN" : "");
+		   alias_of(segments->kind));
 	code = sqlite3_declare_vtab(db, buf_text(&text));
 	buf_release(&text);
 	*out = &segments->table.base;
@@ -84,6 +99,7 @@ static char letter_of(const struct segments_table *segments, int column, int op)
 {
 	int told = !segments->table.host, hidden = segments->kind->ncolumns;
 
+	column = without_alias(segments, column);
 	if (column == segments->kind->begin && (told || segments->table.host->pushdown)) {
 		if (op == SQLITE_INDEX_CONSTRAINT_GE || op == SQLITE_INDEX_CONSTRAINT_GT)
 			return 'l';
@@ -108,21 +124,27 @@ static bool shows_names(const struct segments_kind *kind, sqlite3_uint64 columns
 	return columns & (kind->wakeups ? 1 << 2 | 1 << 6 : 1 << 2);
 }
 
-/* The column `latency` of wakeups, which is an alias. */
-static bool is_latency(const struct segments_table *segments, int column)
-{
-	return segments->kind->wakeups &&
-	       column == segments->kind->ncolumns + !segments->table.host + 2;
-}
-
 /* `latency` was the name of wakeups.dur. */
 static void note_alias(const struct segments_table *segments, const sqlite3_index_info *info)
 {
-	for (int i = 0; segments->table.host && i < 63; i++)
-		if (info->colUsed >> i & 1 && is_latency(segments, i))
+	if (!segments->kind->wakeups || !segments->table.host)
+		return;
+	for (int i = segments->kind->ncolumns; i < 63; i++)
+		if (info->colUsed >> i & 1 && without_alias(segments, i) != i)
 			sql_note(segments->table.host,
 				 "wakeups.latency is 'dur' now; 'latency' still is an alias in "
 				 "this release");
+}
+
+/* The arguments are times as texts, which are no mistake. */
+static void note_texts(struct segments_table *segments, sqlite3_index_info *info)
+{
+	struct buf columns = {0};
+
+	buf_printf(&columns, "%s, \"from\", until, %s INTEGER", segments->kind->names,
+		   alias_of(segments->kind));
+	sql_note_texts(&segments->table, info, buf_text(&columns));
+	buf_release(&columns);
 }
 
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
@@ -132,7 +154,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	int nargs = 0;
 
 	note_alias(segments, info);
-	sql_note_texts(&segments->table, info, segments->kind->names);
+	note_texts(segments, info);
 	for (int i = 0; i < info->nConstraint; i++) {
 		char letter =
 			letter_of(segments, info->aConstraint[i].iColumn, info->aConstraint[i].op);
@@ -539,8 +561,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	const struct thread_segment *row = &cursor->rows[cursor->scan.at];
 	struct value tid = value_s64(row->tid);
 
-	if (is_latency((const struct segments_table *)base->pVtab, i))
-		i = 3;
+	i = without_alias((const struct segments_table *)base->pVtab, i);
 	if (i >= segments_kind_of(cursor)->ncolumns)
 		return SQLITE_OK;
 	switch (segments_kind_of(cursor)->wakeups ? wakeups[i] : plain[i]) {

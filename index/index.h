@@ -106,6 +106,12 @@ MUST_CHECK bool table_get(struct table *table, uint64_t i, struct packet_info *o
  */
 MUST_CHECK bool table_listed(struct table *table, uint64_t i, struct packet *out,
 			     struct error *err);
+/*
+ * The same as its header claims it, which leaves the table as it is: of a stream that was not
+ * scanned, records that are not in the order of time are found by nobody else.
+ */
+MUST_CHECK bool table_peek(struct table *table, uint64_t i, struct packet_info *out,
+			   struct error *err);
 /* First i with min >= t (count when none): a dozen reads on a computed table. */
 MUST_CHECK bool table_lower_bound(struct table *table, nstime t, uint64_t *out, struct error *err);
 /* A plain record that reaches t or later has an index >= lower_bound(t) - reach. */

@@ -82,6 +82,7 @@ libindex_a_SOURCES += \
 	%D%/cursor/events.c \
 	%D%/cursor/loser.c \
 	%D%/cursor/loser.h \
+	%D%/cursor/cuts.c \
 	%D%/cursor/event_block.c \
 	%D%/cursor/event_block.h \
 	%D%/cursor/merge.c \

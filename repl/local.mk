@@ -64,6 +64,8 @@ librepl_a_SOURCES = \
 	%D%/pictures/timeline_svg.h \
 	%D%/render/event_rows.c \
 	%D%/render/event_rows.h \
+	%D%/render/event_windows.c \
+	%D%/render/event_windows.h \
 	%D%/render/event_workers.c \
 	%D%/render/event_workers.h \
 	%D%/say.c \

@@ -129,11 +129,12 @@ static const char *cleaned(struct sink *sink, const char *bytes, size_t *count)
 	return sink->clean.data;
 }
 
-static void deliver(struct sink *sink, const char *bytes, size_t count)
+static void deliver(struct sink *sink, const char *bytes, size_t count, bool printable)
 {
 	if (sink->closed || !count)
 		return;
-	bytes = cleaned(sink, bytes, &count);
+	if (!printable)
+		bytes = cleaned(sink, bytes, &count);
 	bool open = sink->write && !sink->elsewhere ? sink->write(sink->arg, bytes, count)
 				: write_fully(sink, bytes, count);
 	sink->closed = !open;
@@ -143,7 +144,7 @@ bool sink_write_out(struct sink *sink)
 {
 	if (is_memory(sink))
 		return true; /* its maker takes the bytes */
-	deliver(sink, sink->data, sink->whole);
+	deliver(sink, sink->data, sink->whole, false);
 	if (sink->len > sink->whole)
 		memmove(sink->data, sink->data + sink->whole, sink->len - sink->whole);
 	sink->len -= sink->whole;
@@ -160,7 +161,7 @@ bool sink_rows(struct sink *sink, const struct sink *from)
 		return true;
 	}
 	sink_write_out(sink);
-	deliver(sink, from->data, from->whole);
+	deliver(sink, from->data, from->whole, from->printable);
 	return !sink->closed;
 }
 

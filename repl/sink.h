@@ -38,6 +38,7 @@ struct sink {
 	bool color;     /* sink_style() is welcome */
 	bool exact;     /* bytes go out as they are: JSON, CSV where nobody sees them; else as
 			   quote_printable() has them */
+	bool printable; /* of one in memory: nothing in it would steer a terminal */
 	struct buf clean; /* a piece of the output without what would steer a terminal */
 	bool eager;     /* flush at each row: somebody watches, or answers line by line */
 	unsigned columns; /* of the terminal that rows go to; 0: to none */

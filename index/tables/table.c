@@ -474,6 +474,17 @@ static bool listed_get(struct table *table, uint64_t i, struct packet_info *out,
 	}
 }
 
+bool table_peek(struct table *table, uint64_t i, struct packet_info *out, struct error *err)
+{
+	table = listing(table);
+	const struct reader *reader = table->index->trace->parts[table->stream->part]->reader;
+
+	if (!table->computed || table->record_list)
+		return listed_get(table, i, out, err);
+	*out = (struct packet_info){0};
+	return reader->packet_at(table->stream, i, out, err);
+}
+
 bool table_has_other_cpus(struct table *table)
 {
 	struct packet_info info;

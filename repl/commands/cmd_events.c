@@ -9,13 +9,18 @@
 #include "index/sweep/sweep.h"
 #include "repl/asked.h"
 #include "repl/commands/cmds.h"
-#include "repl/render/event_rows.h"
-#include "repl/filter.h"
 #include "repl/commands/following.h"
-#include "repl/render/render.h"
 #include "repl/commands/triggers.h"
+#include "repl/filter.h"
+#include "repl/render/event_rows.h"
+#include "repl/render/event_windows.h"
+#include "repl/render/render.h"
 
-enum { LOOK_EACH = 1024 /* runs or events: Ctrl-C, and whether somebody still reads */ };
+enum {
+	LOOK_EACH = 1024,     /* runs or events: Ctrl-C, and whether somebody still reads */
+	FIRST_ROWS = 1 << 16, /* that are written before windows are thought of, */
+	FIRST_PACKETS = 512   /* or with a row at least as many packets are read */
+};
 
 enum mode {
 	MODE_COUNT, /* events that a filter must look at one by one */
@@ -39,6 +44,15 @@ struct events_shown {
 	uint64_t count;      /* events, or rows that were probed */
 	nstime last;         /* of the row probed last */
 	bool stopped;        /* the limit, or the reader has gone */
+
+	/* Rows by windows of time, behind the first ones: */
+	bool parts;       /* they may be */
+	uint64_t written; /* events so far */
+	uint64_t packets; /* that were read */
+	uint64_t again;   /* events that come once more, and are passed over */
+	nstime *cuts;     /* at the first of which the windows begin; NULL: none were looked for */
+	size_t ncuts;
+	uint64_t disorder; /* of the trace, before */
 
 	/* --follow */
 	struct event_rows *before; /* rows that others go on behind; NULL: none were begun */
@@ -71,6 +85,8 @@ static void wrote(struct events_shown *show, bool open)
 
 static void meet_loss(struct events_shown *show, const struct event *loss)
 {
+	if (show->again)
+		return;
 	show->session->lost += show->mode != MODE_PROBE;
 	if (show->mode == MODE_COUNT || filter_selects(show->filter) ||
 	    triggers_behind(show->triggers, loss))
@@ -105,7 +121,11 @@ static void show_entries(struct events_shown *show, const struct run *run, uint3
 			 uint32_t count)
 {
 	bool backward = show->backward;
+	uint32_t again = show->again < count ? (uint32_t)show->again : count;
 
+	show->again -= again;
+	first += again;
+	count -= again;
 	/* those that are probed or passed over, one by one */
 	while (count && !show->stopped && (show->mode != MODE_WRITE || show->skip)) {
 		take_row(show, run->batch->time[backward ? first + count - 1 : first]);
@@ -119,6 +139,7 @@ static void show_entries(struct events_shown *show, const struct run *run, uint3
 	if (!most)
 		return;
 	show->left -= most;
+	show->written += most;
 	show->row = run->batch->time[backward ? first : first + most - 1];
 	show->shown = true;
 	if (!event_rows_run(show->rows, run, backward ? first + count - most : first, most) ||
@@ -140,6 +161,83 @@ static bool tick(struct events_shown *show)
 	return show->rows ? event_rows_tick(show->rows) : sink_tick(show->sink);
 }
 
+/* ---- windows of time, on all threads ---- */
+
+static bool wants_windows(const struct events_shown *show)
+{
+	return show->parts &&
+	       (show->written >= FIRST_ROWS || (show->written && show->packets >= FIRST_PACKETS));
+}
+
+/* Where the rest of the rows may be cut, once the first ones are written. */
+static bool find_cuts(struct events_shown *show, struct error *err)
+{
+	show->parts = false;
+	return event_windows_find(show->session, show->filter, event_rows_times(show->rows),
+				  show->row, &show->cuts, &show->ncuts, err);
+}
+
+/* Does nothing speak against windows so far? */
+static bool is_certain(const struct events_shown *show)
+{
+	const struct session *session = show->session;
+
+	return !session->lost && !session->damaged &&
+	       trace_disorder(session->trace) == show->disorder;
+}
+
+/* True: the entries before the first cut are written, and windows begin there. */
+static bool reach_cut(struct events_shown *show, const struct run *run)
+{
+	const nstime *time = run->batch->time;
+	uint32_t n = 0;
+
+	if (!run->count || time[run->first + run->count - 1] < show->cuts[0])
+		return false;
+	if (!is_certain(show)) {
+		show->ncuts = 0;
+		return false;
+	}
+	while (time[run->first + n] < show->cuts[0])
+		n++;
+	show_entries(show, run, run->first, n);
+	return true;
+}
+
+/* The rows of [cuts[0], end). Not *whole: what was written is to be passed over by a cursor. */
+static bool show_windows(struct events_shown *show, nstime end, bool *whole, struct error *err)
+{
+	struct events_options range = {0};
+	struct event_windows_result done;
+
+	filter_fill(show->filter, &range);
+	range.begin = show->cuts[0];
+	range.end = end;
+	range.losses = true;
+	const struct event_windows_setup setup = {.session = show->session,
+						  .format = show->options->format,
+						  .filter = show->filter,
+						  .range = &range,
+						  .cuts = show->cuts + 1,
+						  .ncuts = show->ncuts - 1,
+						  .times = event_rows_times(show->rows),
+						  .sink = show->sink,
+						  .threads = options_threads(show->options)};
+	show->ncuts = 0;
+	*whole = true;
+	if (!event_rows_end(show->rows)) /* the reader has gone */
+		return true;
+	if (!event_windows_run(&setup, &done, err))
+		return false;
+	show->written += done.rows;
+	show->row = done.rows ? done.last : show->row;
+	show->again = done.whole ? 0 : show->written;
+	*whole = done.whole;
+	return true;
+}
+
+/* ---- runs and events ---- */
+
 static bool show_runs(struct events_shown *show, struct events *events, struct error *err)
 {
 	struct run run;
@@ -151,10 +249,15 @@ static bool show_runs(struct events_shown *show, struct events *events, struct e
 			return show->stopped;
 		if (signals_interrupted())
 			return error_set(err, ERR_INTERRUPTED, "interrupted");
+		if (show->ncuts && reach_cut(show, &run))
+			return true;
 		show_run(show, &run);
+		if (wants_windows(show) && !find_cuts(show, err))
+			return false;
 		if (++n % LOOK_EACH == 0 && !tick(show))
 			show->stopped = true;
 	}
+	show->ncuts = 0;
 	return true;
 }
 
@@ -202,6 +305,7 @@ static bool show_progress(void *arg, nstime at, nstime first, nstime last)
 {
 	struct events_shown *show = arg;
 
+	show->packets++;
 	show->stopped |= !tick(show);
 	return !show->stopped && session_progress_time(show->session, at, first, last);
 }
@@ -216,8 +320,8 @@ static void fill_range(const struct events_shown *show, struct events_options *o
 		out->begin = NSTIME_MIN + UNTIMED_END;
 }
 
-/* All of [begin, end) in one direction. */
-static bool show_range(struct events_shown *show, nstime begin, nstime end, bool backward,
+/* All of [begin, end) in one direction, or what comes before the windows. */
+static bool read_range(struct events_shown *show, nstime begin, nstime end, bool backward,
 		       struct error *err)
 {
 	struct index *index = session_index(show->session, err);
@@ -242,6 +346,18 @@ static bool show_range(struct events_shown *show, nstime begin, nstime end, bool
 						 : show_runs(show, events, err);
 	events_close(events);
 	return ok;
+}
+
+static bool show_range(struct events_shown *show, nstime begin, nstime end, bool backward,
+		       struct error *err)
+{
+	bool whole = true;
+
+	if (!read_range(show, begin, end, backward, err))
+		return false;
+	if (show->ncuts && !show->stopped && !show_windows(show, end, &whole, err))
+		return false;
+	return whole || read_range(show, begin, end, backward, err);
 }
 
 /*
@@ -454,6 +570,9 @@ static bool show_rows(struct events_shown *show, struct error *err)
 	show->mode = MODE_WRITE;
 	bool ok = options->format != FORMAT_TEXT || !has_texts(show->session->trace) ||
 		  learn_names(show, &range, err);
+	show->parts = event_rows_shares(show->rows) && !options->around && !options->reverse &&
+		      !options->has_limit && !show->triggers && !filter_per_event(show->filter);
+	show->disorder = trace_disorder(show->session->trace);
 	if (ok)
 		ok = options->around ? show_around(show, err)
 				     : show_range(show, range.begin,
@@ -463,6 +582,7 @@ static bool show_rows(struct events_shown *show, struct error *err)
 	if (ok || err->kind != ERR_INTERRUPTED)
 		event_rows_end(show->rows);
 	event_rows_free(show->rows);
+	mem_free(show->cuts);
 	return ok && run_triggers(show, range.begin, range.end, true, err);
 }
 

@@ -153,6 +153,16 @@ void event_rows_name(struct event_rows *rows, bool hidden)
 			line_names_new(rows->session, event_writer_names(rows->writer), hidden);
 }
 
+bool event_rows_shares(const struct event_rows *rows)
+{
+	return rows->alone != UINT64_MAX;
+}
+
+const struct times *event_rows_times(const struct event_rows *rows)
+{
+	return &rows->times;
+}
+
 bool event_rows_good(const struct event_rows *rows, struct error *err)
 {
 	if (rows->failed.kind != ERR_NONE)

@@ -43,6 +43,10 @@ struct event_writer *event_rows_writer(struct event_rows *rows);
  * all events up to them told. `hidden`: some that tell names may be left out between rows.
  */
 void event_rows_name(struct event_rows *rows, bool hidden);
+/* May other threads make rows, too? Then no row depends on those before it. */
+bool event_rows_shares(const struct event_rows *rows);
+/* Times as the last row that was given leaves them. */
+const struct times *event_rows_times(const struct event_rows *rows);
 /* What ended the rows; false: *err. */
 MUST_CHECK bool event_rows_good(const struct event_rows *rows, struct error *err);
 /*

@@ -33,6 +33,7 @@ dist_check_SCRIPTS += \
 	%D%/pictures.py \
 	%D%/interval_triggers.py \
 	%D%/triggers.py \
+	%D%/event_windows.py \
 	%D%/turns.py \
 	%D%/view.py \
 	%D%/serve.py \

@@ -109,6 +109,7 @@ dist_luamoredata_DATA = \
 	%D%/yore/lami.lua \
 	%D%/yore/many.lua \
 	%D%/yore/report.lua \
+	%D%/yore/shares.lua \
 	%D%/yore/show.lua \
 	%D%/yore/side.lua \
 	%D%/yore/summary.lua \

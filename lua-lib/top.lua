@@ -1,58 +1,85 @@
 -- top: functions by the samples in them: self, and with all that they call
 --
--- [functions|lines|modules|threads|callers|callees]
+-- [functions|tree|lines|modules|threads|callers|callees]
 --
 --   functions   of each function: samples in it (self), and in it or what it called (total)
+--   tree        of each stack of functions, from the outermost down: a row below the one that called it, what weighs more first.
+--               Rows of less than --min PERCENT of all (1) are left out, which a note tells
 --   lines       of each source line, where the file has DWARF's; else of each function without a line
 --   modules     of each file that is mapped
 --   threads     of each thread
 --   callers     of the function --of NAME: who called it
 --   callees     of the function --of NAME: whom it called
 --
--- --against TRACE compares functions, lines and modules with those of another recording: `change` is the difference of self,
--- in percent of all, as `perf diff TRACE` has it; what changed most comes first. --begin and --end are of the first one.
+-- --against TRACE compares functions, lines, modules and the tree with those of another recording: `change` is the difference of self
+-- (of the tree of total), in percent of all, as `perf diff TRACE` has it; what changed most comes first. `at least` and `at most`
+-- hold the difference with 99.5 %, over all rows: where zero lies between them, it may be chance. --begin and --end are of the first one.
 --
 -- Samples are weighted by their period, also those of tracepoints (sched_stat_runtime's is a time). A sample without one counts
 -- once (--count: always that). Without --event GLOB those of one event count: of the first counter, before tracepoints; a note tells
 -- the others. Of samples without call chains (perf record without -g) total is self. Self is that of `perf report
 -- --no-children`, total that of `perf report --children`: a function counts once for each sample.
 --
--- Columns of --where: self, total, function, module; of `lines` also line; of `threads` total, tid, comm; of `modules` no function.
+-- Columns of --where: self, total, function, module; of `tree` also depth and stack; of `lines` also line; of `threads` total, tid, comm; of
+-- `modules` no function; with --against also change, low, high: 'low > 0 || high < 0' leaves what is certain.
 --
 -- Examples:
 --   $ yore help top
 
 local analysis = require("yore.analysis")
 local sorted_keys = require("yore.keys")
+local shares = require("yore.shares")
 local stacks = require("yore.frames")
 local threads = require("yore.threads")
+local left_out = 0.005 -- the chance of a wrong difference, over all of them
+local compared = { functions = true, tree = true, lines = true, modules = true }
 local a = analysis.open(arg, {
 	any_host = true, samples = true,
-	name = "top", verbs = { "functions", "lines", "modules", "threads", "callers", "callees" },
-	options = { event = "text", count = "flag", of = "text", against = "text" },
-	columns = { "self", "total", "function", "module", "line", "tid", "comm" },
-	columns_of = { functions = { "self", "total", "function", "module" }, lines = { "self", "total", "function", "module", "line" },
-		modules = { "self", "total", "module" }, threads = { "total", "tid", "comm" },
+	name = "top", verbs = { "functions", "tree", "lines", "modules", "threads", "callers", "callees" },
+	options = { event = "text", count = "flag", of = "text", against = "text", min = "text" },
+	columns = { "self", "total", "function", "module", "line", "tid", "comm", "depth", "stack", "change", "low", "high" },
+	columns_of = { functions = { "self", "total", "function", "module", "change", "low", "high" },
+		tree = { "self", "total", "function", "module", "depth", "stack", "change", "low", "high" },
+		lines = { "self", "total", "function", "module", "line", "change", "low", "high" },
+		modules = { "self", "total", "module", "change", "low", "high" }, threads = { "total", "tid", "comm" },
 		callers = { "self", "total", "function", "module" }, callees = { "self", "total", "function", "module" } },
-	verbs_of = { of = { callers = true, callees = true }, against = { functions = true, lines = true, modules = true } },
+	verbs_of = { of = { callers = true, callees = true }, against = compared, min = { tree = true } },
 })
 local relative = a.verb == "callers" or a.verb == "callees"
 if relative and not a.of then
 	error("top " .. a.verb .. ": --of FUNCTION is missing", 0)
 end
 
+local least = tonumber(a.min or 1)
+if not least or not (least >= 0 and least <= 100) then
+	error("--min: '" .. a.min .. "' is not a percentage", 0)
+end
+for _, term in ipairs(a.against and {} or a.terms) do
+	for _, name in ipairs{ "change", "low", "high" } do
+		if term.names[name] then
+			error("--where: '" .. name .. "' has no meaning without --against TRACE", 0)
+		end
+	end
+end
+
 local found, list, samples = {}, {}, 0
 local side = "" -- of which trace samples are counted: "", or "against_"
+local sides = { [""] = shares.new(), against_ = shares.new() }
 
-local function entry(key, make)
-	local one = found[key]
+-- The part of a profile with that key in a table of parts.
+local function entry_in(parts, key, make)
+	local one = parts[key]
 	if not one then
 		one = make()
 		one.self, one.total, one.against_self, one.against_total, one.seen = 0, 0, 0, 0, 0
-		found[key] = one
+		parts[key] = one
 		list[#list + 1] = one
 	end
 	return one
+end
+
+local function entry(key, make)
+	return entry_in(found, key, make)
 end
 
 local function module_of(frame)
@@ -64,6 +91,13 @@ local function function_of(frame)
 	return frame.symbol or yore.hex(frame.file_offset or frame.ip)
 end
 
+-- What is compared: of the tree total, else self.
+local function add_to_blocks(one, weight)
+	local key = side .. "sums"
+	one[key] = one[key] or shares.sums()
+	sides[side]:add(one[key], weight)
+end
+
 -- A sample counts once for each function, however often it is in the chain.
 local function add(one, weight, is_self)
 	local self, total = side .. "self", side .. "total"
@@ -73,6 +107,9 @@ local function add(one, weight, is_self)
 	if one.seen ~= samples then
 		one.seen = samples
 		one[total] = one[total] + weight
+	end
+	if a.against and (is_self or a.verb == "tree") then
+		add_to_blocks(one, weight)
 	end
 end
 
@@ -91,12 +128,28 @@ local function of_frame(frame)
 	return entry(name .. "\0" .. module, function() return { ["function"] = name, module = module } end)
 end
 
+-- A row of the tree for each function of the chain, below the one that called it.
+local function fold_tree(frames, weight)
+	local above = { kids = found, depth = -1 }
+	for i = #frames, 1, -1 do
+		local name, module = function_of(frames[i]), module_of(frames[i])
+		local node = entry_in(above.kids, name .. "\0" .. module, function()
+			return { ["function"] = name, module = module, kids = {}, depth = above.depth + 1, above = above }
+		end)
+		add(node, weight, i == 1)
+		above = node
+	end
+end
+
 local functions = {} -- by name, where those that call or are called by one are wanted
 
 local function fold(ev, frames, weight)
 	if a.verb == "threads" then
 		local tid = ev.context.tid or ev.context.vtid or ev.state["cpu[cpu]/thread"] or -1
 		return add(entry(tid, function() return { tid = tid } end), weight, true)
+	end
+	if a.verb == "tree" then
+		return fold_tree(frames, weight)
 	end
 	for i, frame in ipairs(frames) do
 		if not relative then
@@ -131,6 +184,7 @@ local function gather(from, to, preferred)
 				end
 				local weight = not a.count and ev.context.period or 1
 				samples, all = samples + 1, all + weight
+				sides[side]:sample(weight)
 				fold(ev, frames, weight)
 			end
 		end
@@ -173,33 +227,82 @@ end)())
 for _, one in ipairs(list) do
 	one.comm = one.tid and names[one.tid]
 	one.self_percent, one.total_percent = one.self * 100 / all, one.total * 100 / all
-	if a.against then
-		one.against_percent = one.against_self * 100 / math.max(all_against, 1)
-		one.change = one.self_percent - one.against_percent
-		one.changed = math.abs(one.change)
-	end
 end
-list = a:filter_rows(list)
-if a.against then -- what only calls others changes with these
+
+-- The rows whose difference is asked about.
+local function compared_rows(rows)
 	local own = {}
-	for _, one in ipairs(list) do
-		own[#own + 1] = (one.self > 0 or one.against_self > 0) and one or nil
+	for _, one in ipairs(rows) do
+		own[#own + 1] = (one.sums or one.against_sums) and one or nil -- what only calls others changes with these
 	end
-	list = own
+	return own
 end
-local by = a.against and "changed" or relative and "total" or "self"
-table.sort(list, analysis.order("-" .. by, "-total", "function", "module", "line", "tid"))
+
+-- Gives rows the difference between both sides, in percent of all, with its bounds.
+local function compare(rows)
+	local what = a.verb == "tree" and "total" or "self"
+	for _, one in ipairs(rows) do
+		one.against_percent = one["against_" .. what] * 100 / math.max(all_against, 1)
+		one.change = one[what .. "_percent"] - one.against_percent
+		one.changed = math.abs(one.change)
+		local low, high = shares.bounds(sides.against_, one.against_sums, sides[""], one.sums, left_out / #rows)
+		one.low, one.high = low and low * 100, high and high * 100
+	end
+end
+
+-- The rows of the tree that are large enough, with their stacks.
+local function large_rows()
+	local large = {}
+	for _, one in ipairs(list) do -- a row stands behind the one that called it
+		local share = math.max(one.total_percent, one.against_total * 100 / math.max(all_against, 1))
+		if share >= least then
+			one.stack = (one.above.stack and one.above.stack .. ";" or "") .. one["function"]
+			large[#large + 1] = one
+		end
+	end
+	if #large < #list then
+		yore.note(string.format("top: %d of %d functions of the tree are left out, each of less than %s %% of all (--min 0: none is)",
+			#list - #large, #list, a.min or "1"))
+	end
+	return large
+end
+
+-- The rows of the tree in its order.
+local function in_tree_order(rows, columns, order)
+	local shown, ordered = {}, {}
+	for _, one in ipairs(rows) do
+		shown[one] = true
+	end
+	local function add_kids(kids)
+		local own = {}
+		for _, kid in pairs(kids) do
+			own[#own + 1] = kid
+		end
+		a:sort_list(columns, own, order)
+		for _, kid in ipairs(own) do
+			ordered[#ordered + 1] = shown[kid] and kid or nil
+			add_kids(kid.kids)
+		end
+	end
+	add_kids(found)
+	return ordered
+end
 
 local columns = {
 	{ key = "self_percent", head = "self %", kind = "percent", bar = not relative },
 	{ key = "total_percent", head = "total %", kind = "percent", bar = relative },
 	{ key = "self", head = "self", kind = "count" }, { key = "total", head = "total", kind = "count" },
 }
+if a.verb == "tree" then
+	columns = { columns[2], columns[1], columns[4], columns[3] }
+end
 if a.against then
+	local what = a.verb == "tree" and "total" or "self"
 	columns = {
-		{ key = "self_percent", head = "self %", kind = "percent", bar = true }, { key = "against_percent", head = "against %", kind = "percent" },
-		{ key = "change", head = "change", kind = "percent" }, { key = "self", head = "self", kind = "count" },
-		{ key = "against_self", head = "against", kind = "count" },
+		{ key = what .. "_percent", head = what .. " %", kind = "percent", bar = true }, { key = "against_percent", head = "against %", kind = "percent" },
+		{ key = "change", head = "change", kind = "percent" }, { key = "low", head = "at least", kind = "percent" },
+		{ key = "high", head = "at most", kind = "percent" }, { key = what, head = what, kind = "count" },
+		{ key = "against_" .. what, head = "against", kind = "count" },
 	}
 end
 if a.verb == "threads" then
@@ -207,9 +310,29 @@ if a.verb == "threads" then
 elseif a.verb == "modules" then
 	table.insert(columns, { key = "module", head = "module" })
 else
-	table.insert(columns, { key = "function", head = "function" })
+	table.insert(columns, { key = "function", head = "function", indent = a.verb == "tree" and "depth" or nil })
 	table.insert(columns, { key = "module", head = "module" })
 	table.insert(columns, a.verb == "lines" and { key = "line", head = "line" } or nil)
+end
+if a.verb == "tree" and a.format ~= "table" and a.format ~= "bars" then
+	table.insert(columns, { key = "depth", head = "depth", kind = "count" })
+	table.insert(columns, { key = "stack", head = "stack" })
+end
+
+if a.verb == "tree" then
+	list = large_rows()
+end
+if a.against then
+	list = compared_rows(list)
+	compare(list)
+end
+list = a:filter_rows(list)
+local by = a.against and "changed" or (relative or a.verb == "tree") and "total" or "self"
+local order = analysis.order("-" .. by, "-total", "function", "module", "line", "tid")
+if a.verb == "tree" then
+	list = in_tree_order(list, columns, order)
+else
+	table.sort(list, order)
 end
 a:head()
 a:line(sampled .. " samples of " .. (counted or "no event") .. ", weight " .. all

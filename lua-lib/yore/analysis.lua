@@ -918,6 +918,7 @@ local function print_aligned(self, columns, rows)
 		local own = {}
 		for c, column in ipairs(columns) do
 			local text = shown(column, row[column.key])
+			text = column.indent and spaces[2 * row[column.indent]] .. text or text
 			local width = width_of(text)
 			own[c] = text
 			if width > widths[c] then
@@ -996,6 +997,14 @@ local function sort_rows(self, columns, rows)
 	self.sorted_by = key
 end
 
+-- Sorts a list of rows, such as those below one, by `order`, a comparison, and by --sort, which then is not for the whole table.
+function methods:sort_list(columns, rows, order)
+	self.sort_done = false
+	table.sort(rows, order)
+	sort_rows(self, columns, rows)
+	self.sort_done = true
+end
+
 -- The rows are what `_` is at the prompt; of several tables those of each by its title.
 local function keep_last(self, title, rows)
 	if self.tables then
@@ -1005,7 +1014,7 @@ local function keep_last(self, title, rows)
 	_G._ = self.last or rows
 end
 
--- Prints rows. columns: {key=, head=, kind=, bar=}; kinds: text (as it is, left), count, span, exact,
+-- Prints rows. columns: {key=, head=, kind=, bar=, indent=}, the last one a column that tells how far a table indents the text; kinds: text (as it is, left), count, span, exact,
 -- time, percent, float, hex, size (bytes). Raw values in csv and json. The title stands above a table, and is the column
 -- "table" of csv and json where an analysis prints several tables. `all` is how many rows there are, where only
 -- the first of them are given.

@@ -524,4 +524,5 @@ end
 
 differ.fewest, differ.rounds, differ.seed, differ.most_units = fewest_blocks, rounds, seed, most_units
 differ.quantile, differ.without_numbers = quantile, without_numbers
+differ.bounds_of, differ.joined = bounds_of, joined
 return differ

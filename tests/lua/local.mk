@@ -10,6 +10,7 @@ dist_check_SCRIPTS += \
 	%D%/truth.py \
 	%D%/same_condition.py \
 	%D%/missing_switches.py \
+	%D%/profiles.py \
 	%D%/sampled.py
 EXTRA_DIST += \
 	%D%/lami.schema.json \

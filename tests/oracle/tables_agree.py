@@ -790,6 +790,7 @@ def top_agrees(report, samples, start, stop, get):
             if weight and abs(r["total_percent"] - 100 * r["total"] / weight) > 0.001:
                 report.differs("%s: %s is %s %% of %d" % (question, r["total"], r["total_percent"], weight))
         report.tables += 1
+    tree_agrees(report, some, get)
     if some and "folded" not in some[0]:
         return
     folded = collections.Counter()
@@ -800,9 +801,25 @@ def top_agrees(report, samples, start, stop, get):
     report.tables += 1
 
 
+def tree_agrees(report, some, get):
+    """Each way from an outermost function down, as often as the other tool's stacks begin so."""
+    theirs = counted_by(some, lambda own: [tuple(own["frames"][:i - 1:-1] if i else own["frames"][::-1]) for i in range(len(own["frames"]))],
+                        lambda own: tuple(own["frames"][::-1]))
+    ours, above = {}, []
+    for r in get("top tree --min 0") or []:
+        name, stack = ("0x%x" % r[c] if isinstance(r[c], int) else r[c] for c in ("function", "stack"))
+        above = above[:r["depth"]] + [(name, r["module"])]
+        if len(above) != r["depth"] + 1 or stack != ";".join(name for name, _ in above):
+            report.differs("top tree: %s is not below %s" % (name, above))
+        ours[tuple(above)] = r["self"], r["total"]
+    for key in sorted(set(ours) | set(theirs), key=str):
+        report.same("top tree: %s" % (key,), ours.get(key), theirs.get(key))
+    report.tables += 1
+
+
 def top_questions(samples):
     of = samples.function()
-    return ["top functions", "top modules", "top threads"] + (["flamegraph"] if "folded" in samples.list[0] else []) + \
+    return ["top functions", "top tree --min 0", "top modules", "top threads"] + (["flamegraph"] if "folded" in samples.list[0] else []) + \
         (["top %s --of %s" % (verb, of) for verb in ("callers", "callees")] if of else [])
 
 

@@ -1,0 +1,174 @@
+#!/usr/bin/python3
+"""Profiles compared: `top tree`, and the bounds that --against gives.
+
+Traces are made here, whose samples are drawn from shares that are known. The tree is counted again from what was written. Over many
+pairs of traces the bounds must hold the true difference, no difference may be certain where there is none, also where a program
+goes through phases that last for many samples, and a planted one must be certain. For samples that are independent the bounds are compared with
+what the binomial distribution has.
+"""
+import collections
+import csv
+import io
+import math
+import os
+import random
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "repl")]
+from results import finish, result, yore
+import kernel_ctf
+
+CONTEXT = "struct { s32 tid; u32 __callstack_user_length; integer { size = 64; align = 8; signed = false; base = 16; } " \
+    "_callstack_user[ __callstack_user_length ]; };"
+MAIN, WORK, IDLE, READ, HASH, RARE = 0x401000, 0x401100, 0x401200, 0x401300, 0x401400, 0x401500
+STACKS = {"work": (WORK, MAIN), "read": (READ, WORK, MAIN), "hash": (HASH, READ, WORK, MAIN), "again": (WORK, READ, WORK, MAIN),
+          "idle": (IDLE, MAIN), "rare": (RARE, IDLE, MAIN)}
+BEFORE = {"work": 30, "read": 25, "hash": 20, "again": 5, "idle": 19.5, "rare": 0.5}
+AFTER = {"work": 30, "read": 15, "hash": 30, "again": 5, "idle": 19.5, "rare": 0.5}
+PHASES = ({"work": 90, "idle": 10}, {"hash": 80, "read": 20})
+
+
+def trace(folder, stacks):
+    """One event with a call chain for each of the stacks, a microsecond after the other."""
+    records = b"".join(struct.pack("<IQiI%dQi" % len(STACKS[name]), 1, 10 ** 9 + 1000 * i, 100, len(STACKS[name]), *STACKS[name], 100)
+                       for i, name in enumerate(stacks))
+    kernel_ctf.write(folder, {1: ("work_sample", "s32 tid;")}, "\n\tevent.context := " + CONTEXT, {0: records})
+    return folder
+
+
+def drawn(rand, shares, count):
+    return rand.choices(list(shares), list(shares.values()), k=count)
+
+
+def in_phases(rand, count):
+    """Phases of 60 samples or so, of either kind."""
+    found = []
+    while len(found) < count:
+        found += drawn(rand, rand.choice(PHASES), rand.randrange(20, 100))
+    return found[:count]
+
+
+def rows(*words):
+    done = subprocess.run([yore, "top", *words, "--no-index", "--format", "csv"], capture_output=True, text=True, check=False)
+    return list(csv.DictReader(io.StringIO(done.stdout))), done.stderr
+
+
+def tree_of(stacks):
+    """{stack, outermost first: [self, total]}."""
+    found = collections.defaultdict(lambda: [0, 0])
+    for name in stacks:
+        chain = STACKS[name][::-1]
+        for i in range(len(chain)):
+            found[chain[:i + 1]][1] += 1
+        found[chain][0] += 1
+    return found
+
+
+def path(text):
+    return tuple(int(part, 16) for part in text.split(";"))
+
+
+def check_tree(work, rand):
+    stacks = drawn(rand, BEFORE, 1000)
+    folder = trace(os.path.join(work, "tree"), stacks)
+    truth, (found, _) = tree_of(stacks), rows(folder, "tree", "--min", "0")
+    result({path(r["stack"]): [int(r["self"]), int(r["total"])] for r in found} == truth and len(found) == len(truth), "top tree has each stack", found)
+    result([int(r["depth"]) for r in found] == [len(path(r["stack"])) - 1 for r in found], "depth is the number of callers", found)
+    above, good = [], True
+    for r in found:
+        above = above[:int(r["depth"])] + [r]
+        good = good and (len(above) == 1 or path(r["stack"])[:-1] == path(above[-2]["stack"]))
+    last, falling = {}, True
+    for r in found:
+        key = path(r["stack"])[:-1]
+        falling, last[key] = falling and last.get(key, 1 << 60) >= int(r["total"]), int(r["total"])
+    result(good and falling, "a row stands below its caller, what weighs more first", found)
+    large, note = rows(folder, "tree")
+    result({path(r["stack"]) for r in large} == {key for key, (_, total) in truth.items() if total >= 10} and "of the tree are left out" in note,
+           "rows of less than 1 % are left out, which a note tells", note)
+    some, note = rows(folder, "tree", "--min", "10")
+    result({path(r["stack"]) for r in some} == {key for key, (_, total) in truth.items() if total >= 100}, "--min", some)
+    own, _ = rows(folder, "tree", "--min", "0", "--sort", "self")
+    first = max((key for key in truth if len(key) == 2), key=lambda key: truth[key][0])
+    result(path(own[1]["stack"]) == first and {r["stack"] for r in own} == {r["stack"] for r in found}, "--sort is for rows below one", own)
+    below, _ = rows(folder, "tree", "--min", "0", "--where", 'stack ~ "0x401000;0x401100;*" && depth == 2')
+    result({path(r["stack"]) for r in below} == {key for key in truth if len(key) == 3 and key[1] == WORK}, "--where of a part of the tree", below)
+
+
+def true_shares(shares, what):
+    """{key: percent} of functions (self) or stacks (total)."""
+    whole, found = sum(shares.values()), collections.Counter()
+    for name, share in shares.items():
+        chain = STACKS[name][::-1]
+        for i in range(len(chain)) if what == "tree" else [len(chain) - 1]:
+            found[chain[:i + 1] if what == "tree" else chain[-1:]] += 100 * share / whole
+    return found
+
+
+def compare(before, after, what):
+    """{key: (change, low, high)}."""
+    found, _ = rows(after, *([what, "--min", "0"] if what == "tree" else [what]), "--against", before)
+    return {path(r["stack"] if what == "tree" else r["function"]): tuple(float(r[c]) for c in ("change", "low", "high")) for r in found}
+
+
+def certain(found):
+    return {key for key, (_, low, high) in found.items() if low > 0 or high < 0}
+
+
+def check_bounds(work, rand, pairs=20, count=1500):
+    missed, claimed, unclaimed, ratios = 0, 0, 0, []
+    for pair in range(pairs):
+        sides = [trace(os.path.join(work, "p%d-%s" % (pair, name)), drawn(rand, shares, count))
+                 for name, shares in (("a", BEFORE), ("b", AFTER), ("c", BEFORE))]
+        for what in ("functions", "tree"):
+            found, truth = compare(sides[0], sides[1], what), true_shares(AFTER, what)
+            truth.subtract(true_shares(BEFORE, what))
+            missed += any(not low - 1e-9 <= truth[key] <= high + 1e-9 for key, (_, low, high) in found.items())
+            key = (HASH,) if what == "functions" else (MAIN, WORK, READ, HASH)
+            unclaimed += key not in certain(found)
+            claimed += bool(certain(compare(sides[0], sides[2], what)))
+            p, q = 0.2, 0.3
+            tail = statistics.NormalDist().inv_cdf(1 - 0.005 / len(found) / 2)
+            ratios.append((found[key][2] - found[key][1]) / (200 * tail * math.sqrt((p * (1 - p) + q * (1 - q)) / count)))
+    result(missed <= 1, "bounds hold the true differences in %d pairs" % pairs, missed)
+    result(claimed <= 1, "no difference is certain where there is none", claimed)
+    result(unclaimed == 0, "a share of 20 %% that becomes 30 %% is certain, of %d samples" % count, unclaimed)
+    result(0.9 < statistics.mean(ratios) < 1.6 and min(ratios) > 0.7, "bounds are little wider than those of the binomial distribution",
+           (min(ratios), statistics.mean(ratios), max(ratios)))
+
+
+def check_phases(work, rand, pairs=20, count=3000):
+    claimed = 0
+    for pair in range(pairs):
+        sides = [trace(os.path.join(work, "f%d-%s" % (pair, name)), in_phases(rand, count)) for name in "ab"]
+        claimed += bool(certain(compare(*sides, "functions")))
+    result(claimed <= 1, "phases of a program are no difference of two", claimed)
+
+
+def check_few(work, rand):
+    few = trace(os.path.join(work, "few"), drawn(rand, BEFORE, 4))
+    many = trace(os.path.join(work, "many"), drawn(rand, BEFORE, 400))
+    found, _ = rows(few, "--against", many)
+    result(found and all(r["low"] == r["high"] == "" for r in found), "four samples have no bounds", found)
+    whole, _ = rows(many, "--against", many)
+    result(whole and all(float(r["change"]) == 0 and float(r["low"]) <= 0 <= float(r["high"]) for r in whole), "a trace against itself", whole)
+
+
+def main():
+    rand = random.Random(41)
+    with tempfile.TemporaryDirectory(prefix="yore-test-") as work:
+        os.environ["XDG_CACHE_HOME"] = work
+        check_tree(work, rand)
+        check_bounds(work, rand)
+        check_phases(work, rand)
+        check_few(work, rand)
+
+
+main()
+finish()

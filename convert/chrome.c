@@ -11,9 +11,13 @@
  *     State                 a track per attribute that was asked for and has no place above
  *     processes             a track per thread: its system calls; instants that tell their thread
  *
+ * An event with a call chain names its innermost frame (chrome_stacks.h); all frames follow the
+ * events.
+ *
  * Times are microseconds with three decimals, from the trace's first event on: readers keep them in
  * doubles, which hold no nanoseconds since 1970.
  */
+#include "convert/chrome_stacks.h"
 #include "convert/convert_internal.h"
 #include "convert/out.h"
 #include "convert/track_names.h"
@@ -36,9 +40,9 @@ struct chrome_thread {
 	const char *name; /* NULL: by the thread's names */
 };
 
-/* Where the context of a class says the thread. */
+/* Where the context of a class says the thread, and whether its events have frames. */
 struct class_thread {
-	bool made;
+	bool made, frames;
 	struct event_thread of;
 };
 
@@ -48,6 +52,7 @@ struct chrome {
 	struct buf text;
 	bool some; /* entries were written */
 	struct track_names *names;
+	struct chrome_stacks *stacks;
 	struct class_thread *classes;
 	struct arena *arena;
 	struct chrome_thread *tracks;
@@ -132,7 +137,9 @@ static const struct class_thread *thread_of(struct chrome *chrome, const struct 
 	struct class_thread *thread = &chrome->classes[class->index];
 
 	if (!thread->made)
-		*thread = (struct class_thread){true, event_thread_of(class)};
+		*thread = (struct class_thread){
+			true, symbols_has_frames(class) || symbols_has_address(class),
+			event_thread_of(class)};
 	return thread;
 }
 
@@ -165,6 +172,23 @@ static void event_track(struct chrome *chrome, const struct stream *stream, int3
 	entry_begin(chrome, "i", pid, tid);
 }
 
+/* The stack of the event, of which there is none in most. */
+static void add_stack(struct chrome *chrome, nstime t, const struct event_class *class,
+		      const struct fields *fields)
+{
+	struct symbols *symbols = chrome->options->symbols;
+	const struct frame *frames;
+
+	if (!symbols || !thread_of(chrome, class)->frames)
+		return;
+	size_t count = symbols_frames(symbols, t, fields, 0, &frames);
+	uint64_t number = chrome_stacks_number(chrome->stacks, frames, count);
+	if (number) {
+		buf_add_text(&chrome->text, ",\"sf\":");
+		buf_add_u64(&chrome->text, number);
+	}
+}
+
 static bool chrome_event(void *self, nstime t, const struct stream *stream, int32_t cpu,
 			 const struct event_class *class, const struct fields *fields,
 			 struct error *err)
@@ -189,6 +213,7 @@ static bool chrome_event(void *self, nstime t, const struct stream *stream, int3
 			json_add_scopes(out, fields, context);
 			buf_add_char(out, '}');
 		}
+		add_stack(chrome, t, class, fields);
 	}
 	return entry_end(chrome, err);
 }
@@ -413,7 +438,9 @@ static bool chrome_finish(void *self, struct error *err)
 
 	if (!name_tracks(chrome, err))
 		return false;
-	buf_add_text(out, "\n],\n\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"trace\":");
+	buf_add_text(out, "\n],\n\"stackFrames\":{");
+	chrome_stacks_write(chrome->stacks, out);
+	buf_add_text(out, "},\n\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"trace\":");
 	json_add_text(out, chrome->options->trace->path);
 	buf_printf(out, ",\"writer\":\"yore %s\",\"zero_ns\":\"%lld\",\"epoch\":%s}}\n",
 		   YORE_VERSION, (long long)chrome->options->first,
@@ -427,6 +454,7 @@ static void chrome_close(void *self)
 
 	out_drop(&chrome->out);
 	track_names_free(chrome->names);
+	chrome_stacks_free(chrome->stacks);
 	arena_free(chrome->arena);
 	buf_release(&chrome->text);
 	mem_free(chrome->classes);
@@ -446,6 +474,7 @@ static void *chrome_open(const struct convert_options *options, struct error *er
 		return NULL;
 	}
 	chrome->names = track_names_new();
+	chrome->stacks = chrome_stacks_new();
 	chrome->arena = arena_new();
 	chrome->classes = mem_new_array(options->trace->nclasses + 1, sizeof *chrome->classes);
 	buf_add_text(&chrome->text, "{\"traceEvents\":[\n");

@@ -17,6 +17,8 @@ libconvert_a_SOURCES = \
 # the others
 libconvert_a_SOURCES += \
 	%D%/chrome.c \
+	%D%/chrome_stacks.c \
+	%D%/chrome_stacks.h \
 	%D%/sheets/csv.c \
 	%D%/samples/folded.c \
 	%D%/samples/pprof.c \

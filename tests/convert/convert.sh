@@ -149,6 +149,12 @@ for line in open("threads.json"):
 assert got == want, (got[:3], want[:3])
 P
 
+python "chrome: no stacks where there are none" <<'P'
+import json
+trace = json.load(open("demo.json"))
+assert trace["stackFrames"] == {} and not any("sf" in e for e in trace["traceEvents"])
+P
+
 python "chrome: entries are as speedscope and the Firefox Profiler want them" <<'P'
 import json
 entries = json.load(open("demo.json"))["traceEvents"]
@@ -161,6 +167,29 @@ P
 says "folded: no call chain" 1 "no event is a sample" "$yore" convert "$trace" demo.folded
 perf=${YORE_CORPUS-}/perf-data/cpu-clock-callchain/perf.data
 if [ -f "$perf" ]; then
+	says "chrome: a recording with call chains" 0 "" "$yore" convert "$perf" chains.json
+	"$yore" events "$perf" --name cpu-clock --format json >chains-events.json
+	python "chrome: samples have their stacks, each frame its caller" <<'P'
+import json
+trace = json.load(open("chains.json"))
+frames = trace["stackFrames"]
+def stack(number):
+    found = []
+    while number:
+        found.append((frames[str(number)]["name"], frames[str(number)].get("category")))
+        number = frames[str(number)].get("parent")
+    return found
+MARKS = (1 << 64) - 4096  # whose addresses follow
+def chain(event):
+    found = [address for address in event["context"]["callchain"] if address < MARKS]
+    while len(found) > 1 and not found[-1]:
+        found.pop()
+    return found
+got = [stack(e.get("sf")) for e in trace["traceEvents"] if e["ph"] == "i" and e["name"] == "cpu-clock"]
+want = [chain(json.loads(line)) for line in open("chains-events.json")]
+assert len(got) == 250 and [len(g) for g in got] == [len(w) for w in want], (got[:1], want[:1])
+assert len({number for number in frames}) == len({(json.dumps(f, sort_keys=True)) for f in frames.values()})
+P
 	is "folded, counted: a line's number is how many samples, as the Firefox Profiler reads it" 250 \
 		"$("$yore" flamegraph "$perf" --count | awk '{ n += $NF } END { print n }')"
 	is "folded is what the analysis prints" "$("$yore" run flamegraph "$perf" | md5sum)" \

@@ -9,6 +9,7 @@ yore makes of a recording. For viewers the JSON has each sample that perf script
 import collections
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -108,18 +109,45 @@ def check_against(work, path, other, unlike):
     result(said.endswith("; against %d of %s, weight %d" % (faults[1], FAULTS, faults[2])), "top --against: another event is told", said)
 
 
+def chain_of(frames, number):
+    """(function, file) of a frame and of those that called it; a function without a name is the file's alone."""
+    chain = []
+    while number:
+        frame = frames[str(number)]
+        chain.append(("" if frame["name"].startswith("0x") else frame["name"], frame.get("category", "[unknown]")))
+        number = frame.get("parent")
+    return tuple(chain)
+
+
+def chain_of_perf(lines):
+    chain = []
+    for line in lines:
+        address, name, file = re.match(r"^\s*(\w+) (.+) \(([^()]*(?: \(deleted\))?)\)$", line.decode(errors="surrogateescape")).groups()
+        name = re.sub(r"\+0x[\da-f]+$", "", name)
+        chain.append(("" if name == "[unknown]" else name, file, int(address, 16)))
+    while len(chain) > 1 and chain[-1][2] == 0:
+        chain.pop()
+    return tuple(frame[:2] for frame in chain)
+
+
 def check_viewers(work, path, samples):
     """Perfetto, Firefox Profiler and speedscope: the JSON has each sample; the Firefox Profiler takes a line's number as a count."""
     out = os.path.join(work, "out.json")
     run("convert", path, out)
     with open(out, encoding="utf-8") as file:
         trace = json.load(file)
-    zero, found = int(trace["otherData"]["zero_ns"]), collections.Counter()
+    zero, found, stacks = int(trace["otherData"]["zero_ns"]), collections.Counter(), collections.Counter()
     for entry in trace["traceEvents"]:
         if entry["ph"] == "i":
-            found[entry["name"], zero + round(entry["ts"] * 1000)] += 1
+            place = entry["name"], zero + round(entry["ts"] * 1000)
+            found[place] += 1
+            if "sf" in entry:
+                stacks[place, chain_of(trace["stackFrames"], entry["sf"])] += 1
     missing = [sample[:4] for sample in samples if not found[sample[3].decode(), sample[0]]]
     result(samples and not missing, "JSON for viewers: each sample of perf script is an instant", missing[:3])
+    expected = collections.Counter(((sample[3].decode(), sample[0]), chain_of_perf(sample[5])) for sample in samples)
+    result(stacks == expected and len(set(trace["stackFrames"])) > 5, "JSON for viewers: each sample has perf script's stack",
+           (list((expected - stacks).items())[:2], list((stacks - expected).items())[:2]))
     counts = collections.Counter()
     for _, _, comm, event, _, frames in samples:
         if event.decode() == CLOCK:

@@ -18,22 +18,30 @@
 -- file's name in brackets; where the trace does not tell what was mapped, as LTTng's, an address. `yore
 -- offcpu --by stack --svg FILE` draws the time for which threads slept.
 --
--- Columns of --where: comm, stack, weight.
+-- --against TRACE compares with another recording: a line has what the stack weighs there and then what it weighs here, as
+-- difffolded.pl writes it, and the drawing has this recording's widths and colours by how much the share of all changed. Tables have `change` in
+-- percent of all, with the bounds `low` and `high`, as `yore top --against`; those of the state have none. --begin and --end are of the first one.
+--
+-- Columns of --where: comm, stack, weight; with --against also against_weight, change, low, high.
 --
 -- Examples:
 --   $ yore help flamegraph
 
 local analysis = require("yore.analysis")
 local frames = require("yore.frames")
+local shares = require("yore.shares")
 local sorted_keys = require("yore.keys")
 local threads = require("yore.threads")
 
 local own = analysis.open(arg, {
-	samples = true, name = "flamegraph", columns = { "comm", "stack", "weight" }, without_range = true,
-	options = { svg = "text", event = "text", stack = "text", count = "flag" },
+	samples = true, name = "flamegraph", columns = { "comm", "stack", "weight", "against_weight", "change", "low", "high" }, without_range = true,
+	options = { svg = "text", event = "text", stack = "text", count = "flag", against = "text" },
 	draws = { limit = true },
-	format = "folded", write = function(row) return row.folded .. " " .. row.weight end,
+	format = "folded", write = function(row)
+		return row.folded .. " " .. (row.against_weight and row.against_weight .. " " or "") .. row.weight
+	end,
 })
+own:need_against{ "against_weight", "change", "low", "high" }
 
 if own.event and own.stack then
 	error("flamegraph: --event and --stack: call chains of an event are drawn, or what is on a path of the state", 0)
@@ -42,15 +50,13 @@ end
 -- Without a range records count that have no time, too.
 local start, stop = yore.range()
 start, stop = own.begin or start, own["end"] or stop
-local range = {}
+local range, meant, meant_thread = {}, nil, nil
 if start or stop then
 	range.start, range.stop = analysis.range(start, stop)
 end
-own.start, own.stop = range.start, range.stop
-local meant, meant_thread = threads.of_samples(own)
 
 -- Names of threads, by the records that give and inherit them; those before the range, too.
-local names = { [0] = "swapper" }
+local names
 
 local function learn(ev)
 	local payload = ev.payload
@@ -61,28 +67,43 @@ local function learn(ev)
 	end
 end
 
--- Not every trace has these records.
-local telling = {}
-for _, class in ipairs(trace:info().classes) do
-	if class.name == "perf_comm" or class.name == "perf_fork" then
-		telling[#telling + 1] = class.name
+local telling -- not every trace has these records
+
+local function learn_before()
+	names, telling = { [0] = "swapper" }, {}
+	for _, class in ipairs(trace:info().classes) do
+		if class.name == "perf_comm" or class.name == "perf_fork" then
+			telling[#telling + 1] = class.name
+		end
+	end
+	if range.start and #telling > 0 then
+		for ev in trace:events{ name = telling, to = range.start } do
+			learn(ev)
+		end
 	end
 end
 
-if range.start and #telling > 0 then
-	for ev in trace:events{ name = telling, to = range.start } do
-		learn(ev)
-	end
+-- Weights by stack, and by how many of its frames are the kernel's; what they are in each block of samples, for --against.
+local function new_profile()
+	return { stacks = {}, total = 0, unit = "samples", side = own.against and shares.new(), sums = {} }
 end
 
--- Weights by stack, and by how many of its frames are the kernel's.
-local stacks, total, unit = {}, 0, "samples"
+local profile -- the one that is gathered
 
 local function add(key, inside, weight)
-	local weights = stacks[key] or {}
-	stacks[key] = weights
+	local weights = profile.stacks[key] or {}
+	profile.stacks[key] = weights
 	weights[inside] = (weights[inside] or 0) + weight
-	total = total + weight
+	profile.total = profile.total + weight
+end
+
+local function add_sample(key, inside, weight)
+	add(key, inside, weight)
+	if profile.side then
+		profile.sums[key] = profile.sums[key] or shares.sums()
+		profile.side:sample(weight)
+		profile.side:add(profile.sums[key], weight)
+	end
 end
 
 -- The name of a thread at t. perf's records tell it on the way; elsewhere the state has it.
@@ -106,11 +127,11 @@ local function fold(ev, chain, tid)
 		tid = ev.context.tid or ev.state["cpu[cpu]/thread"]
 		if not own.count and ev.context.common_type == nil then
 			weight = ev.context.period or 1
-			unit = ev.context.period and ev.name or unit
+			profile.unit = ev.context.period and ev.name or profile.unit
 		end
 	end
 	local stack, inside = frames.names(chain, { (tostring(name_at(tid, ev.ts) or tid and ":" .. tid or "[unknown]"):gsub(" ", "_")) })
-	add(table.concat(stack, ";"), inside, weight)
+	add_sample(table.concat(stack, ";"), inside, weight)
 end
 
 -- Stacks of the state: the number of values at `path`, and the values path[1] and so on. Each
@@ -182,13 +203,11 @@ local function fold_state(path)
 					key = key .. ";" .. (values[n] or "[unknown]")
 				end
 				add(key, 0, until_t - item.t)
-				unit = "ns"
+				profile.unit = "ns"
 			end
 		end
 	end
 end
-
-local counted -- the event, where none was asked for
 
 -- Of ftrace's events, which are all tracepoints, those of the name count of which the first one has a stack.
 local function fold_stacked(stacks, names)
@@ -197,29 +216,30 @@ local function fold_stacked(stacks, names)
 		if #chain == 0 or others[ev.name] or meant and not meant(ev, tid) then
 			return
 		end
-		counted = counted or ev.name
-		if names or counted == ev.name then
+		profile.counted = profile.counted or ev.name
+		if names or profile.counted == ev.name then
 			fold(ev, chain, tid)
 		else
 			others[ev.name], others[#others + 1] = true, ev.name
 		end
 	end)
-	frames.note_others("flamegraph", counted, others)
+	frames.note_others("flamegraph", profile.counted, others)
 end
 
-local function fold_chains()
+-- Folds the call chains; without --event those of `preferred`, where the trace has it.
+local function fold_chains(preferred)
 	local asked, stacks = own.event and own:need_named("event", { own.event }), frames.stack_events()
 	if stacks then
 		return fold_stacked(stacks, asked)
 	end
-	counted = not asked and frames.choose("flamegraph", range.start, range.stop, meant)
-	if not asked and not counted then
+	profile.counted = not asked and frames.choose("flamegraph", range.start, range.stop, meant, preferred)
+	if not asked and not profile.counted then
 		return
 	end
-	for ev in trace:events{ name = analysis.columns(asked or { counted }, telling), from = range.start, to = range.stop } do
+	for ev in trace:events{ name = analysis.columns(asked or { profile.counted }, telling), from = range.start, to = range.stop } do
 		if ev.name == "perf_comm" or ev.name == "perf_fork" then
 			learn(ev)
-		elseif asked or counted == ev.name then
+		elseif asked or profile.counted == ev.name then
 			local chain = ev.frames
 			if chain and #chain > 0 and (not meant or meant(ev)) then
 				fold(ev, chain)
@@ -228,34 +248,84 @@ local function fold_chains()
 	end
 end
 
-if not own.stack then
-	fold_chains()
-end
-if total == 0 and not own.event then
-	fold_state(own.stack or "thread[*]/stack")
-end
-local sorted = sorted_keys(stacks)
-if #sorted == 0 then
-	own:lack(own.stack and "nothing is on " .. own.stack
-		or "no event has a call chain, and nothing is on thread[*]/stack: record call chains with perf record -g, lttng add-context "
-			.. "--kernel --type callstack-kernel or trace-cmd record -T")
+-- The profile of the global trace.
+local function gather(preferred)
+	profile, told = new_profile(), nil
+	own.start, own.stop = range.start, range.stop
+	meant, meant_thread = threads.of_samples(own)
+	learn_before()
+	if not own.stack then
+		fold_chains(preferred)
+	end
+	if profile.total == 0 and not own.event then
+		profile.side = nil
+		fold_state(own.stack or "thread[*]/stack")
+	end
+	if not next(profile.stacks) then
+		own:lack((own.stack and "nothing is on " .. own.stack
+			or "no event has a call chain, and nothing is on thread[*]/stack: record call chains with perf record -g, lttng add-context "
+				.. "--kernel --type callstack-kernel or trace-cmd record -T") .. (own.against and ": " .. trace:info().path or ""))
+	end
+	return profile
 end
 
-local rows = {}
-for i, key in ipairs(sorted) do
+local here, there = gather(), nil
+if own.against then
+	analysis.with_trace(own.against, function()
+		local asked = range
+		range = {}
+		there = gather(here.counted)
+		range = asked
+	end)
+end
+
+-- The keys of two tables, or of one and nil, sorted.
+local function keys_of_both(a, b)
+	local both = {}
+	for _, set in ipairs{ a, b } do
+		for key in pairs(set) do
+			both[key] = true
+		end
+	end
+	return sorted_keys(both)
+end
+
+local function weight_of(weights)
 	local weight = 0
-	for _, part in pairs(stacks[key]) do
+	for _, part in pairs(weights or {}) do
 		weight = weight + part
 	end
+	return weight
+end
+
+local left_out = 0.005 -- the chance of a wrong difference, over all of them
+
+-- Gives a row, one of `count`, the difference of its share on both sides.
+local function compare(row, count)
+	row.against_weight = weight_of(there.stacks[row.folded])
+	row.against_percent = row.against_weight * 100 / math.max(there.total, 1)
+	row.change = row.percent - row.against_percent
+	if here.side and there.side then
+		local low, high = shares.bounds(there.side, there.sums[row.folded], here.side, here.sums[row.folded], left_out / count)
+		row.low, row.high = low and low * 100, high and high * 100
+	end
+end
+
+local rows, sorted = {}, keys_of_both(here.stacks, there and there.stacks)
+for i, key in ipairs(sorted) do
+	local weight = weight_of(here.stacks[key])
 	rows[i] = { folded = key, comm = key:match("^[^;]*"), stack = key:match("^[^;]*;(.*)$"), weight = weight,
-		percent = weight * 100 / total }
+		percent = weight * 100 / math.max(here.total, 1) }
+	if there then
+		compare(rows[i], #sorted)
+	end
 end
 rows = own:filter_rows(rows)
 
 -- With --limit the stacks that weigh most are left, in the order of their names.
 if own.limit and own.limit < #rows and (own.svg or own.format == "folded") then
 	local all, left = #rows, 0
-	table.sort(rows, analysis.order("-weight", "folded"))
+	table.sort(rows, analysis.order("-weight", "-against_weight", "folded"))
 	rows = table.move(rows, 1, own.limit, 1, {})
 	for _, row in ipairs(rows) do
 		left = left + row.percent
@@ -267,14 +337,20 @@ end
 
 if not own.svg then
 	if own.format ~= "folded" then
-		table.sort(rows, analysis.order("-weight", "folded"))
+		for _, row in ipairs(rows) do
+			row.changed = there and math.abs(row.change)
+		end
+		table.sort(rows, analysis.order(there and "-changed" or "-weight", "-weight", "folded"))
 	end
 	local first, last = trace:bounds()
 	own.start, own.stop = range.start or first, range.stop or last
-	own:table("stacks", {
-		{ key = "percent", head = "%", kind = "percent", bar = true }, { key = "weight", head = "weight", kind = "count" },
-		{ key = "comm", head = "name" }, { key = "stack", head = "stack" },
-	}, rows)
+	local columns = { { key = "percent", head = "%", kind = "percent", bar = true }, { key = "weight", head = "weight", kind = "count" } }
+	if there then
+		columns = { columns[1], { key = "against_percent", head = "against %", kind = "percent" }, { key = "change", head = "change", kind = "percent" },
+			{ key = "low", head = "at least", kind = "percent" }, { key = "high", head = "at most", kind = "percent" }, columns[2],
+			{ key = "against_weight", head = "against", kind = "count" } }
+	end
+	own:table("stacks", analysis.columns(columns, { { key = "comm", head = "name" }, { key = "stack", head = "stack" } }), rows)
 	return
 end
 
@@ -283,12 +359,13 @@ local function list_of(shown)
 	local list = {}
 	for _, row in ipairs(shown) do
 		local key = row.folded
-		for inside, weight in pairs(stacks[key]) do
+		local own_weights, other_weights = here.stacks[key] or {}, there and there.stacks[key] or {}
+		for _, inside in ipairs(keys_of_both(own_weights, other_weights)) do
 			local frames = {}
 			for name in key:gmatch("[^;]+") do
 				frames[#frames + 1] = name
 			end
-			list[#list + 1] = { frames = frames, weight = weight, thread = true,
+			list[#list + 1] = { frames = frames, weight = own_weights[inside] or 0, against = there and (other_weights[inside] or 0), thread = true,
 				kernel = inside > 0 and #frames - inside + 1 or nil }
 		end
 	end
@@ -296,6 +373,7 @@ local function list_of(shown)
 end
 
 -- periods of the kernel's clocks are times
+local unit = here.unit
 if unit:find("^cpu%-clock") or unit:find("^task%-clock") then
 	unit = "ns"
 end
@@ -304,8 +382,8 @@ for _, row in ipairs(rows) do
 	weight = weight + row.weight
 end
 own:need_drawn(weight, "stack")
-local what = own.event or own.stack or counted or "thread[*]/stack"
-local title = "flame graph of " .. trace:info().path .. ": " .. what
+local what = own.event or own.stack or here.counted or "thread[*]/stack"
+local title = "flame graph of " .. trace:info().path .. ": " .. what .. (there and ", against " .. own.against or "")
 local ok, why = yore.save(own.svg, require("yore.draw").flamegraph{ stacks = list_of(rows), title = title, unit = unit })
 if not ok then
 	error(why, 0)

@@ -54,13 +54,7 @@ local least = tonumber(a.min or 1)
 if not least or not (least >= 0 and least <= 100) then
 	error("--min: '" .. a.min .. "' is not a percentage", 0)
 end
-for _, term in ipairs(a.against and {} or a.terms) do
-	for _, name in ipairs{ "change", "low", "high" } do
-		if term.names[name] then
-			error("--where: '" .. name .. "' has no meaning without --against TRACE", 0)
-		end
-	end
-end
+a:need_against{ "change", "low", "high" }
 
 local found, list, samples = {}, {}, 0
 local side = "" -- of which trace samples are counted: "", or "against_"
@@ -199,14 +193,11 @@ end
 local all, sampled, counted = gather(a.start, a.stop)
 local all_against, sampled_against, counted_against = 0, 0, nil
 if a.against then
-	local own = trace
-	local opened, why = yore.open(a.against, yore.opened())
-	if not opened then
-		error(why, 0)
-	end
-	trace, side = opened, "against_"
-	all_against, sampled_against, counted_against = gather(nil, nil, counted)
-	trace, side = own, ""
+	side = "against_"
+	analysis.with_trace(a.against, function()
+		all_against, sampled_against, counted_against = gather(nil, nil, counted)
+	end)
+	side = ""
 end
 
 if relative and not functions[a.of] then

@@ -10,6 +10,7 @@ const frames = [...svg.querySelectorAll(".frame")].map(group => {
 	const from = (Number(box.getAttribute("x")) - margin) / drawn;
 	const frame = { group, box, from, to: from + Number(box.getAttribute("width")) / drawn,
 		y: Number(box.getAttribute("y")), weight: Number(group.dataset.weight), kind: group.getAttribute("class"),
+		change: group.dataset.change === undefined ? null : Number(group.dataset.change),
 		name: title.textContent.split("\n")[0] };
 	title.remove();
 	group.querySelectorAll("text").forEach(old => old.remove());
@@ -148,7 +149,10 @@ svg.querySelector("#frames").addEventListener("wheel", event => {
 }, { passive: false });
 svg.addEventListener("pointermove", event => {
 	const frame = event.buttons ? null : frame_at(event);
-	show_tip(event, frame ? [frame.name, `${frame.kind.split(" ")[1]}, ${amount(frame.weight)}, ${percent(frame.weight / total)} of all`] : null);
+	show_tip(event, frame ? [frame.name, frame.change === null
+		? `${frame.kind.split(" ")[1]}, ${amount(frame.weight)}, ${percent(frame.weight / total)} of all`
+		: `${amount(frame.weight)}, ${percent(frame.weight / total)} of all, ${percent(frame.weight / total - frame.change / 100)} in the other: ${
+			frame.change < 0 ? "" : "+"}${frame.change.toFixed(2)}`] : null);
 });
 svg.addEventListener("pointerleave", event => show_tip(event, null));
 window.addEventListener("resize", fit);

@@ -249,6 +249,29 @@ local function check_terms(self, spec)
 	end
 end
 
+-- Calls use() while the trace at `path` is the global one.
+function analysis.with_trace(path, use)
+	local before = trace
+	local opened, why = yore.open(path, yore.opened())
+	if not opened then
+		error(why, 0)
+	end
+	trace = opened
+	use()
+	trace = before
+end
+
+-- Columns of --where that only rows of two traces have are a mistake without --against.
+function methods:need_against(columns)
+	for _, term in ipairs(self.against and {} or self.terms) do
+		for _, name in ipairs(columns) do
+			if term.names[name] then
+				error("--where: '" .. name .. "' has no meaning without --against TRACE", 0)
+			end
+		end
+	end
+end
+
 -- Reads the words of the command line. spec: name; verbs, of which the first is meant without one; tables,
 -- the set of verbs that print several tables; options, by name "text", "list" or "flag"; columns that
 -- --where may name; columns_of, those of single verbs, where rows do not have all of them; verbs_of, the verbs that an option is

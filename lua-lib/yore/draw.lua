@@ -51,7 +51,7 @@ end
 local WIDTH, ROW, MARGIN, TOP, CHAR, FRAMES_MOST = 1200, 18, 10, 106, 7.3, 20000
 
 local function new_node(name, kind)
-	return { name = name, kind = kind, weight = 0, kids = {}, order = {} }
+	return { name = name, kind = kind, weight = 0, against = 0, kids = {}, order = {} }
 end
 
 -- The kid of that name; a kernel's frame is another than a user's of the same name.
@@ -66,21 +66,43 @@ local function kid_of(node, name, kind)
 	return kid
 end
 
+local function kind_of(stack, level)
+	return level == 1 and stack.thread and "thread" or stack.kernel and level >= stack.kernel and "kernel" or "user"
+end
+
+-- What stacks weigh in the other profile that this one does not have; gives how much of it is on frames that this one does not have.
+local function add_gone(root, stacks)
+	local gone = 0
+	for _, stack in ipairs(stacks) do
+		local node = stack.weight == 0 and stack.against and root or nil
+		local level = 0
+		while node do
+			node.against = node.against + stack.against
+			level = level + 1
+			local name = stack.frames[level]
+			local kid = name and node.kids[kind_of(stack, level) .. ":" .. name]
+			gone = gone + (name and not kid and stack.against or 0)
+			node = kid
+		end
+	end
+	return gone
+end
+
 local function tree_of(stacks)
 	local root, depth, count = new_node("all", "thread"), 0, 1
 	for _, stack in ipairs(stacks) do
 		local node = root
-		root.weight = root.weight + stack.weight
-		for level, name in ipairs(stack.frames) do
-			local kind = level == 1 and stack.thread and "thread"
-				or stack.kernel and level >= stack.kernel and "kernel" or "user"
-			node = kid_of(node, name, kind)
-			count = count + (node.weight == 0 and 1 or 0)
-			node.weight = node.weight + stack.weight
+		if stack.weight > 0 then
+			root.weight, root.against = root.weight + stack.weight, root.against + (stack.against or 0)
+			for level, name in ipairs(stack.frames) do
+				node = kid_of(node, name, kind_of(stack, level))
+				count = count + (node.weight == 0 and 1 or 0)
+				node.weight, node.against = node.weight + stack.weight, node.against + (stack.against or 0)
+			end
+			depth = math.max(depth, #stack.frames)
 		end
-		depth = math.max(depth, #stack.frames)
 	end
-	return root, depth, count
+	return root, depth, count, add_gone(root, stacks)
 end
 
 -- The least weight of a frame that is drawn; smaller ones are too many.
@@ -107,6 +129,22 @@ local function by_name(a, b)
 	return a.kind < b.kind
 end
 
+-- By how many hundredths of all the share of a frame changed, for its colour.
+local steps = { { 10, "3" }, { 2, "2" }, { 0.5, "1" } }
+
+local function change_of(node, root)
+	return node.weight * 100 / root.weight - node.against * 100 / root.against
+end
+
+local function kind_of_change(change)
+	for _, step in ipairs(steps) do
+		if math.abs(change) >= step[1] then
+			return (change > 0 and "grew" or "shrank") .. step[2]
+		end
+	end
+	return "alike"
+end
+
 local function add_frames(out, root, height, unit, least)
 	local scale = (WIDTH - 2 * MARGIN) / root.weight
 	local kinds, drawn = {}, 0
@@ -116,12 +154,18 @@ local function add_frames(out, root, height, unit, least)
 		end
 		local x, width = MARGIN + from * scale, node.weight * scale
 		local y = height - (level + 1) * ROW
-		local name = text(node.name)
-		kinds[node.kind] = true
+		local name, kind, attributes, more = text(node.name), node.kind, "", ""
+		if root.against > 0 then
+			local change = change_of(node, root)
+			kind = kind_of_change(change)
+			attributes = format(' data-against="%d" data-change="%.4f"', node.against, change)
+			more = format("; %.2f%% in the other, %+.2f", node.against * 100 / root.against, change)
+		end
+		kinds[kind] = true
 		drawn = drawn + 1
-		out[#out + 1] = format('<g class="frame %s" data-weight="%d"><title>%s\n%s, %.2f%%</title>'
-			.. '<rect x="%.6f" y="%d" width="%.6f" height="%d"/>', node.kind, node.weight, name,
-			text(amount(node.weight, unit)), node.weight * 100 / root.weight, x, y, width, ROW - 1)
+		out[#out + 1] = format('<g class="frame %s" data-weight="%d"%s><title>%s\n%s, %.2f%%%s</title>'
+			.. '<rect x="%.6f" y="%d" width="%.6f" height="%d"/>', kind, node.weight, attributes, name,
+			text(amount(node.weight, unit)), node.weight * 100 / root.weight, more, x, y, width, ROW - 1)
 		if width > #name * CHAR + 6 then
 			out[#out + 1] = format('<text class="on" x="%.1f" y="%d">%s</text>', x + 3, y + 13, name)
 		end
@@ -138,7 +182,8 @@ end
 
 local function legend(kinds)
 	local out, x = {}, MARGIN
-	for _, item in ipairs{ { "kernel", "kernel" }, { "user", "user" }, { "thread", "thread" } } do
+	for _, item in ipairs{ { "kernel", "kernel" }, { "user", "user" }, { "thread", "thread" }, { "shrank3", "-10 % of all" }, { "shrank2", "-2 %" },
+		{ "shrank1", "-0.5 %" }, { "alike", "alike" }, { "grew1", "+0.5 %" }, { "grew2", "+2 %" }, { "grew3", "+10 % of all" } } do
 		if kinds[item[1]] then
 			out[#out + 1] = format('<g class="%s"><rect x="%d" y="60" width="22" height="14"/></g>'
 				.. '<text x="%d" y="72">%s</text>', item[1], x, x + 28, item[2])
@@ -149,11 +194,12 @@ local function legend(kinds)
 end
 
 -- stacks: a list of {frames = {outermost, ...}, weight = integer, kernel = place of the outermost frame of
--- the kernel (nil: none), thread = true when the first frame is a thread's name}. unit: "ns", "samples", ...
+-- the kernel (nil: none), thread = true when the first frame is a thread's name, against = the weight in another profile, by which
+-- frames are coloured then}. unit: "ns", "samples", ...
 function draw.flamegraph(options)
 	need(options, { stacks = true, title = true, unit = true }, "flamegraph")
 	local unit = options.unit or "samples"
-	local root, depth, count = tree_of(options.stacks)
+	local root, depth, count, gone = tree_of(options.stacks)
 	if root.weight <= 0 then
 		error("flamegraph: nothing to draw", 2)
 	end
@@ -164,6 +210,9 @@ function draw.flamegraph(options)
 	local line = amount(root.weight, unit) .. " in all, " .. drawn .. " frames"
 	if drawn < count then
 		line = line .. format("; %d frames of less than %s are left out", count - drawn, amount(least, unit))
+	end
+	if gone > 0 then
+		line = line .. format("; %.2f%% of the other is on frames that are not here", gone * 100 / root.against)
 	end
 	local ticks, step = {}, round_up(root.weight / 6)
 	for weight = 0, root.weight, step do

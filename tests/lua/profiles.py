@@ -17,6 +17,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from xml.etree import ElementTree
 
 sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -28,7 +29,7 @@ CONTEXT = "struct { s32 tid; u32 __callstack_user_length; integer { size = 64; a
     "_callstack_user[ __callstack_user_length ]; };"
 MAIN, WORK, IDLE, READ, HASH, RARE = 0x401000, 0x401100, 0x401200, 0x401300, 0x401400, 0x401500
 STACKS = {"work": (WORK, MAIN), "read": (READ, WORK, MAIN), "hash": (HASH, READ, WORK, MAIN), "again": (WORK, READ, WORK, MAIN),
-          "idle": (IDLE, MAIN), "rare": (RARE, IDLE, MAIN)}
+          "idle": (IDLE, MAIN), "rare": (RARE, IDLE, MAIN), "gone": (HASH, IDLE, MAIN)}
 BEFORE = {"work": 30, "read": 25, "hash": 20, "again": 5, "idle": 19.5, "rare": 0.5}
 AFTER = {"work": 30, "read": 15, "hash": 30, "again": 5, "idle": 19.5, "rare": 0.5}
 PHASES = ({"work": 90, "idle": 10}, {"hash": 80, "read": 20})
@@ -151,6 +152,74 @@ def check_phases(work, rand, pairs=20, count=3000):
     result(claimed <= 1, "phases of a program are no difference of two", claimed)
 
 
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn_frames(svg):
+    """{names of a frame and those below it: (weight, weight in the other, its class)} of a picture."""
+    levels, found = {}, {}
+    for group in ElementTree.parse(svg).getroot().iter(SVG + "g"):
+        kind = group.get("class", "").split()
+        if kind[:1] != ["frame"]:
+            continue
+        box, name = group.find(SVG + "rect"), group.find(SVG + "title").text.split("\n")[0]
+        x, wide, y = (float(box.get(key)) for key in ("x", "width", "y"))
+        below = [at for at in levels.get(y + 18, []) if at[0] - 1e-4 <= x and x + wide <= at[1] + 1e-4]
+        names = below[0][2] + (name,) if below else ()
+        levels.setdefault(y, []).append((x, x + wide, names))
+        found[names] = int(group.get("data-weight")), int(group.get("data-against")), kind[1], float(group.get("data-change"))
+    return found
+
+
+def colour(change):
+    size = next((step for least, step in ((10, "3"), (2, "2"), (0.5, "1")) if abs(change) >= least), "")
+    return ("grew" if change > 0 else "shrank") + size if size else "alike"
+
+
+def check_flames(work, rand):
+    """flamegraph --against: lines, tables and the picture, counted again."""
+    sides = [drawn(rand, shares, 1200) for shares in (BEFORE, AFTER)]
+    sides[0] += ["gone"] * 30  # on frames that the other one does not have
+    before, after = (trace(os.path.join(work, name), stacks) for name, stacks in zip(("before", "after"), sides))
+    counts, trees = [collections.Counter(side) for side in sides], []
+    name_of = {name: ";".join(["task-100"] + ["0x%x" % address for address in chain[::-1]]) for name, chain in STACKS.items()}
+    run = lambda *words: subprocess.run([yore, "flamegraph", after, *words, "--no-index"], capture_output=True, text=True, check=False)
+    said = run("--against", before)
+    comm = said.stdout.split(";")[0]
+    name_of = {name: text.replace("task-100", comm) for name, text in name_of.items()}
+    lines = {line.rsplit(" ", 2)[0]: tuple(map(int, line.rsplit(" ", 2)[1:])) for line in said.stdout.splitlines()}
+    result(lines == {text: (counts[0][name], counts[1][name]) for name, text in name_of.items()}, "flamegraph --against has both weights", said)
+    table = list(csv.DictReader(io.StringIO(run("--against", before, "--format", "csv").stdout)))
+    changes = {name_of[name]: 100 * (counts[1][name] / len(sides[1]) - counts[0][name] / len(sides[0])) for name in STACKS}
+    result({r["comm"] + ";" + r["stack"]: round(float(r["change"]), 3) for r in table} == {text: round(change, 3) for text, change in changes.items()},
+           "its table has the change of each share", table)
+    sizes = [abs(float(r["change"])) for r in table]
+    result(sizes == sorted(sizes, reverse=True) and all(float(r["low"]) <= float(r["change"]) <= float(r["high"]) for r in table),
+           "the largest first, within its bounds", table)
+    result(table[0]["stack"] in (name_of[name].split(";", 1)[1] for name in ("read", "hash")) and float(table[0]["low"]) * float(table[0]["high"]) > 0,
+           "what was planted is certain", table[0])
+    picture = os.path.join(work, "difference.svg")
+    said = run("--against", before, "--svg", picture)
+    for side in counts:
+        tree = collections.Counter()
+        for name, count in side.items():
+            parts = tuple(name_of[name].split(";"))
+            for i in range(len(parts) + 1):
+                tree[parts[:i]] += count
+        trees.append(tree)
+    found, expected = drawn_frames(picture), {}
+    for names, weight in trees[1].items():
+        change = 100 * (weight / len(sides[1]) - trees[0][names] / len(sides[0]))
+        expected[names] = weight, trees[0][names], colour(change), round(change, 4)
+    result(found == expected, "the picture has both weights of each frame, and the colour of its change", (found, expected, said))
+    with open(picture, encoding="utf-8") as file:
+        result("%.2f%% of the other is on frames that are not here" % (100 * 30 / len(sides[0])) in file.read(), "its head tells what has no width", said)
+    kept = run("--against", before, "--where", "low > 0 || high < 0", "--format", "csv").stdout
+    result(0 < len(kept.splitlines()) - 1 < len(table), "--where leaves what is certain", kept)
+    said = run("--where", "change > 1")
+    result(said.returncode == 1 and "'change' has no meaning without --against TRACE" in said.stderr, "change without --against", said)
+
+
 def check_few(work, rand):
     few = trace(os.path.join(work, "few"), drawn(rand, BEFORE, 4))
     many = trace(os.path.join(work, "many"), drawn(rand, BEFORE, 400))
@@ -167,6 +236,7 @@ def main():
         check_tree(work, rand)
         check_bounds(work, rand)
         check_phases(work, rand)
+        check_flames(work, rand)
         check_few(work, rand)
 
 

@@ -27,3 +27,11 @@ EXTRA_tests_lib_test_library_fields_dlopen_DEPENDENCIES = libyore.la
 %C%_test_library_state_LDADD = libyore-state.la $(CMOCKA_LIBS)
 dist_check_SCRIPTS += %D%/library.sh %D%/python.sh
 EXTRA_DIST += %D%/describe_agree.py %D%/python_package.py
+
+# The binary interface against the dumps of it.
+EXTRA_DIST += %D%/abi.sh %D%/public_abi.py %D%/libyore.abi %D%/libyore-state.abi
+.PHONY: abi abi-renew
+abi: $(lib_LTLIBRARIES)
+	@srcdir=$(srcdir) top_builddir=. $(srcdir)/%D%/abi.sh || [ $$? = 77 ]
+abi-renew: $(lib_LTLIBRARIES)
+	@srcdir=$(srcdir) top_builddir=. $(srcdir)/%D%/abi.sh --renew

@@ -48,4 +48,4 @@ done
 autopkgtest --no-built-binaries ${packages-} "$work/source/" -- chroot "$system" >"$work/log" 2>&1 || status=$?
 grep '^FAIL' -A 10 "$work/log" || true
 sed -n '/@@@ summary/,/^autopkgtest/p' "$work/log" | grep -v '^autopkgtest'
-exit ${status:-0}
+exit "${status:-0}"

@@ -178,7 +178,9 @@ local function gather(from, to, preferred)
 				end
 				local weight = not a.count and ev.context.period or 1
 				samples, all = samples + 1, all + weight
-				sides[side]:sample(weight)
+				if a.against then
+					sides[side]:sample(weight)
+				end
 				fold(ev, frames, weight)
 			end
 		end

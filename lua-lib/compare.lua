@@ -252,7 +252,7 @@ end
 local function need_units()
 	if #named == 0 then
 		a:lack("no trace has system calls, wake-ups or events that nest: name what is to be compared with --unit "
-			.. "'EVENT -> EVENT by COLUMN'; 'yore top B --against A' compares samples by function")
+			.. "'EVENT -> EVENT by COLUMN'; 'yore top B --against A' compares samples, by function or by stack")
 	end
 end
 

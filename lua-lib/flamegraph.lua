@@ -277,6 +277,10 @@ if own.against then
 		there = gather(here.counted)
 		range = asked
 	end)
+	local what, other = here.counted or here.unit, there.counted or there.unit
+	if not own.event and what ~= other then
+		yore.note("flamegraph: " .. what .. " of this trace is compared with " .. other .. " of the other one")
+	end
 end
 
 -- The keys of two tables, or of one and nil, sorted.

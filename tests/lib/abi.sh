@@ -26,6 +26,7 @@ dump() # LIBRARY
 for library in libyore libyore-state; do
 	readelf -S "$build/.libs/$library.so" 2>/dev/null | grep -q '\.debug_info' || skip "$library.so has no debugging information (CFLAGS with -g)"
 	dump $library || fail "abidw of $library"
+	grep -q '<class-decl name="yore_events_options"' "$work/$library.abi" || skip "$library.so has no debugging information of types (CFLAGS with -g, not -g1)"
 	if [ "${1-}" = --renew ]; then
 		cp "$work/$library.abi" "$top/tests/lib/$library.abi" && echo "tests/lib/$library.abi is written anew"
 		continue

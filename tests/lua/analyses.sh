@@ -119,7 +119,15 @@ if [ -f "$chains" ]; then
 	says 0 '^250 samples of cpu-clock.*; against 254, weight' yore top "$chains" modules --against "$lone" --no-index
 	says 1 "^yore: --against: it is of 'top functions' and 'top lines' and 'top modules'" yore top "$chains" threads --against "$lone" --no-index
 	says 1 "^yore: .*nosuch: No such file or directory" yore top "$chains" --against "$work/nosuch" --no-index
-	says 1 "compares samples by function$" yore compare "$chains" "$lone" --no-index
+	says 1 "^yore: --min: 'x' is not a percentage" yore top "$chains" tree --min x --no-index
+	says 1 "^yore: --min: it is of 'top tree'" yore top "$chains" --min 3 --no-index
+	says 1 "^yore: --where: 'low' has no meaning without --against TRACE" yore top "$chains" tree --where 'low > 0' --no-index
+	says 0 '^ 72.80 .* start_thread ' yore top "$chains" tree --limit 1 --no-index
+	says 0 '^ 29.20 .*     0x137f  *demo$' yore top "$chains" tree --no-index
+	says 0 "note: top: 581 of 654 functions of the tree are left out, each of less than 1 % of all" yore top "$chains" tree --no-index
+	says 1 "^yore: .*nosuch: No such file or directory" yore flamegraph "$chains" --against "$work/nosuch" --no-index
+	says 1 "no event has a call chain.*: $demo" yore flamegraph "$chains" --against $demo --no-index
+	says 1 "compares samples, by function or by stack$" yore compare "$chains" "$lone" --no-index
 fi
 if [ -f "$lone" ]; then
 	says 0 '^254 samples of cpu-clock' yore top "$lone" --no-index --limit 1

@@ -99,8 +99,8 @@ static bool read_probe(const char *path, struct probe *probe, uint8_t head[HEAD_
 	return good;
 }
 
-/* The reader that is surest of what `look` saw; NULL: none knows it. */
-static const struct reader *surest(const struct probe *probe)
+/* The reader that is surest of what `look` saw, and how sure; NULL: none knows it. */
+static const struct reader *surest(const struct probe *probe, int *how)
 {
 	const struct reader *best = NULL;
 	int sure = 0;
@@ -112,6 +112,7 @@ static const struct reader *surest(const struct probe *probe)
 			best = readers[i];
 		}
 	}
+	*how = sure;
 	return best;
 }
 
@@ -120,8 +121,9 @@ static bool is_known(const char *path)
 	uint8_t head[HEAD_BYTES];
 	struct error ignored;
 	struct probe probe;
+	int sure;
 
-	return read_probe(path, &probe, head, &ignored) && surest(&probe);
+	return read_probe(path, &probe, head, &ignored) && surest(&probe, &sure);
 }
 
 static void say_unknown(const struct probe *probe, struct error *err)
@@ -154,11 +156,21 @@ const struct reader *reader_detect(const char *path, struct error *err)
 	uint8_t head[HEAD_BYTES];
 	struct probe probe;
 	const struct reader *best;
+	int sure;
 
 	if (!read_probe(path, &probe, head, err))
 		return NULL;
-	best = surest(&probe);
+	best = surest(&probe, &sure);
 	if (!best)
 		say_unknown(&probe, err);
 	return best;
+}
+
+const struct reader *reader_guess(const char *path, int *sure, struct error *err)
+{
+	uint8_t head[HEAD_BYTES];
+	struct probe probe;
+
+	*err = (struct error){0};
+	return read_probe(path, &probe, head, err) ? surest(&probe, sure) : NULL;
 }

@@ -70,6 +70,8 @@ libengine_a_SOURCES = \
 	%D%/detect.c \
 	%D%/detect_hint.c \
 	%D%/detect_hint.h \
+	%D%/find_traces.c \
+	%D%/find_traces.h \
 	%D%/event.c \
 	%D%/event.h \
 	%D%/field.c \

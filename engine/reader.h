@@ -185,6 +185,11 @@ struct reader {
 
 	/* How sure: 0 not this format, 100 certain. */
 	int (*probe)(const struct probe *probe);
+	/*
+	 * Of a folder that probe() knows: does it hold traces that were recorded apart, which
+	 * open() would merge? May be NULL: a folder is one trace.
+	 */
+	bool (*is_collection)(const char *path);
 	/* Adds parts, clocks, streams and classes. `settings` is what follows FORMAT in --input. */
 	bool (*open)(struct trace *trace, const char *path, const char *settings,
 		     enum source_mode mode, struct error *err);
@@ -274,6 +279,11 @@ static inline bool reader_goes_on(const struct reader *reader, const struct stre
 bool reader_watermark_whole(const struct stream *stream, nstime *until);
 /* The reader that knows the file or folder best; NULL and ERR_FORMAT when none does. */
 MUST_CHECK const struct reader *reader_detect(const char *path, struct error *err);
+/*
+ * The same and *sure, 1 to 100, for who looks at many files. NULL with err->kind ERR_NONE: no
+ * reader knows it.
+ */
+MUST_CHECK const struct reader *reader_guess(const char *path, int *sure, struct error *err);
 const struct reader *reader_named(const char *format); /* NULL when there is none */
 const struct reader *reader_at(size_t i);              /* all there are; NULL behind the last */
 /* Adds the names of all formats: "ctf, perf or ftrace" where `last` is " or ". */

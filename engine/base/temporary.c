@@ -53,6 +53,12 @@ void temporary_forget(int number)
 		atomic_store(&slots[number].state, EMPTY);
 }
 
+void temporary_forget_all(void)
+{
+	for (int i = 0; i < SLOTS; i++)
+		temporary_forget(i);
+}
+
 enum { DEPTH = 16 }; /* of folders in folders */
 
 static void remove_entries(int fd, int depth);

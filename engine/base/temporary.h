@@ -15,6 +15,7 @@
  */
 int temporary_note(const char *path, bool folder);
 void temporary_forget(int number); /* the file has its final name, or is gone; -1 does nothing */
+void temporary_forget_all(void);   /* in a child of fork(2): they are its parent's */
 void temporary_remove_all(void);   /* async-signal-safe */
 
 /*

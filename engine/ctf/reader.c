@@ -1,4 +1,6 @@
 /* reader.c - CTF's line in the table of readers; how sure it is of a path */
+#include "engine/base/folder.h"
+#include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
 
 #include <dirent.h>
@@ -29,6 +31,33 @@ static bool has_metadata(const char *path, unsigned depth)
 		closedir(dir);
 	buf_release(&inner);
 	return found;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/*
+ * LTTng's session is one trace: its domains, or its chunks (archives). A folder of folders with
+ * metadata that are called otherwise has traces of several sessions.
+ */
+static bool is_collection(const char *path)
+{
+	static const char *const parts[] = {"metadata", "kernel", "ust", "archives"};
+	bool one = false;
+
+	for (size_t i = 0; i < sizeof parts / sizeof *parts && !one; i++) {
+		char *part = folder_join(path, parts[i]);
+		struct stat st;
+
+		one = i ? is_folder(part) && has_metadata(part, 1)
+			: stat(part, &st) == 0 && !S_ISDIR(st.st_mode);
+		mem_free(part);
+	}
+	return !one;
 }
 
 static bool is_named_metadata(const char *path)
@@ -68,6 +97,7 @@ const struct reader ctf_reader = {
 	.falls = true,
 	.rises = true,
 	.probe = probe,
+	.is_collection = is_collection,
 	.open = ctf_open,
 	.close = ctf_close,
 	.scan = ctf_scan,

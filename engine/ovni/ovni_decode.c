@@ -6,11 +6,13 @@
  */
 #include "engine/ovni/ovni_internal.h"
 
+#include "engine/base/folder.h"
 #include "engine/base/search.h"
 #include "engine/block_decoder.h"
 #include "engine/layout_fast.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* What a decoder has beside. */
 struct clocked {
@@ -175,7 +177,28 @@ static int probe(const struct probe *probe)
 {
 	if (probe->is_folder)
 		return ovni_has_stream(probe->path) ? 92 : 0;
-	return probe->nhead >= OBS_HEAD && !memcmp(probe->head, "ovni", 4) ? 95 : 0;
+	/* the version is a small number: a text may begin with the same word */
+	return probe->nhead >= OBS_HEAD && !memcmp(probe->head, "ovni", 4) && !probe->head[6] &&
+			       !probe->head[7]
+		       ? 95
+		       : 0;
+}
+
+/* What is recorded together lies in one folder: of looms, in which processes are, and threads. */
+static bool is_collection(const char *path)
+{
+	static const char *const parts[] = {"loom.", "proc.", "thread.", "stream.obs"};
+	struct folder_names names;
+	struct error ignored;
+	bool one = false;
+
+	if (!folder_list(path, &names, &ignored))
+		return false;
+	for (size_t i = 0; i < names.count && !one; i++)
+		for (size_t k = 0; k < sizeof parts / sizeof *parts && !one; k++)
+			one = !strncmp(names.items[i], parts[k], strlen(parts[k]));
+	folder_release(&names);
+	return !one;
 }
 
 static const struct reader_text text = {.write = ovni_text};
@@ -184,6 +207,7 @@ const struct reader ovni_reader = {
 	.format = "ovni",
 	.looks_like = "ovni, a folder with files stream.json and stream.obs, or folders of them",
 	.probe = probe,
+	.is_collection = is_collection,
 	.open = ovni_open,
 	.scan = ovni_scan,
 	.decoder_new = decoder_new,

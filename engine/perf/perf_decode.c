@@ -786,6 +786,11 @@ static int probe(const struct probe *probe)
 	return probe->nhead >= 8 && is_magic(probe->head) ? 100 : 0;
 }
 
+static bool is_collection(const char *path)
+{
+	return !is_directory(path) && perf_has_others(path);
+}
+
 static const struct reader_text text = {
 	.write = write_text,
 	.tracepoint = tracepoint_of,
@@ -803,6 +808,7 @@ const struct reader perf_reader = {
 	.format = "perf",
 	.looks_like = "perf.data, a file or a folder of them",
 	.probe = probe,
+	.is_collection = is_collection,
 	.open = perf_open,
 	.close = perf_close,
 	.scan = perf_scan,

@@ -372,6 +372,7 @@ struct perf_turns {
 	size_t count, capacity;
 };
 bool perf_has_turns(const char *folder); /* Is there a file named as a turn, with perf's magic? */
+bool perf_has_others(const char *folder); /* Is there anything but turns of one recording? */
 /*
  * The files of the one recording in turns that the folder holds, in order; end it in any case. Of a
  * trace that grows, the folder as it was opened before is `before`; else it is NULL.

@@ -82,6 +82,29 @@ bool perf_has_turns(const char *folder)
 	return has;
 }
 
+bool perf_has_others(const char *folder)
+{
+	struct folder_names names;
+	struct error ignored;
+	const char *turn = NULL;
+	size_t base = 0;
+	bool has = false;
+
+	if (!folder_list(folder, &names, &ignored))
+		return false;
+	for (size_t i = 0; i < names.count && !base; i++) {
+		turn = names.items[i];
+		base = base_of(turn);
+	}
+	for (size_t i = 0; i < names.count && !has; i++) {
+		const char *name = names.items[i];
+		has = !base || strncmp(name, turn, base) != 0 ||
+		      (name[base] && base_of(name) != base);
+	}
+	folder_release(&names);
+	return has;
+}
+
 /* A digest of the bytes of a file; false: they are not there. */
 static bool digest_of(struct source *source, uint64_t off, uint64_t size, XXH3_state_t *state,
 		      struct error *err)

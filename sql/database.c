@@ -7,17 +7,10 @@
 #include "sql/sql.h"
 
 #include "engine/base/mem.h"
-#include "sql/extension.h"
+#include "sql/database_internal.h"
 #include "sql/suggest.h"
 
-#include <sqlite3.h>
 #include <string.h>
-
-struct sql {
-	sqlite3 *db;
-	struct sql_options options;
-	struct sql_context *context; /* SQLite's modules hold it */
-};
 
 struct sql_statement {
 	struct sql *sql;
@@ -27,7 +20,7 @@ struct sql_statement {
 	bool stepped;
 };
 
-static bool fail(const struct sql *sql, int code, struct error *err)
+bool sql_failed(const struct sql *sql, int code, struct error *err)
 {
 	enum error_kind kind = code == SQLITE_INTERRUPT ? ERR_INTERRUPTED
 			       : code == SQLITE_CORRUPT ? ERR_FORMAT
@@ -51,7 +44,7 @@ static bool fail_of(const struct sql *sql, int code, const char *text, struct er
 	struct buf hint = {0};
 	bool in_trace = false;
 
-	fail(sql, code, err);
+	sql_failed(sql, code, err);
 	if (sql_suggest(sql->db, sql->context, message, text, &hint, &in_trace)) {
 		char said[sizeof err->text];
 		memcpy(said, err->text, sizeof said);
@@ -69,29 +62,67 @@ static int is_dead(void *arg)
 	return !sql->options.alive(sql->options.arg);
 }
 
-bool sql_open(const struct sql_options *options, struct sql **out, struct error *err)
+/* A database at a path or ("") in a file of SQLite's own, with what the room adds. */
+static bool open_at(struct sql *sql, const char *path, int flags, struct error *err)
 {
-	struct sql *sql = mem_new(sizeof *sql);
+	const struct sql_options *options = &sql->options;
 	char *message = NULL;
 
-	sql->options = *options;
 	sqlite3_auto_extension((void (*)(void))sql_extension_take);
-	int code = sqlite3_open_v2(":memory:", &sql->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-				   NULL);
+	int code = sqlite3_open_v2(path, &sql->db, flags, NULL);
 	sqlite3_cancel_auto_extension((void (*)(void))sql_extension_take);
 	if (code == SQLITE_OK)
-		code = sql_extension_trace(sql->db, options, &sql->context, &message);
-	if (code != SQLITE_OK) {
+		code = options->index
+			       ? sql_extension_trace(sql->db, options, &sql->context, &message)
+			       : sql_extension_plain(sql->db, &sql->context);
+	if (code != SQLITE_OK)
 		error_set(err, ERR_QUERY, "SQLite: %s",
 			  message ? message : sqlite3_errmsg(sql->db));
-		sqlite3_free(message);
+	else if (options->alive)
+		sqlite3_progress_handler(sql->db, 20000, is_dead, sql);
+	sqlite3_free(message);
+	return code == SQLITE_OK;
+}
+
+static bool open_with(const struct sql_options *options, const char *path, int flags,
+		      struct sql **out, struct error *err)
+{
+	struct sql *sql = mem_new(sizeof *sql);
+
+	sql->options = *options;
+	if (!open_at(sql, path, flags, err)) {
 		sql_close(sql);
 		return false;
 	}
-	if (options->alive)
-		sqlite3_progress_handler(sql->db, 20000, is_dead, sql);
 	*out = sql;
 	return true;
+}
+
+bool sql_open(const struct sql_options *options, struct sql **out, struct error *err)
+{
+	return open_with(options, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, out, err);
+}
+
+bool sql_open_plain(const char *path, bool (*alive)(void *arg), void *arg, struct sql **out,
+		    struct error *err)
+{
+	const struct sql_options options = {.alive = alive, .arg = arg};
+
+	if (!open_with(&options, path ? path : "", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, out,
+		       err))
+		return false;
+	/* what is lost with the process needs no journal */
+	if (sql_run(*out, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN", err))
+		return true;
+	sql_close(*out);
+	return false;
+}
+
+bool sql_open_file(const char *path, struct sql **out, struct error *err)
+{
+	const struct sql_options options = {0};
+
+	return open_with(&options, path, SQLITE_OPEN_READONLY, out, err);
 }
 
 void sql_close(struct sql *sql)
@@ -195,7 +226,7 @@ enum step sql_step(struct sql_statement *statement, struct error *err)
 		return STEP_ITEM;
 	if (code == SQLITE_DONE)
 		return STEP_END;
-	fail(statement->sql, code, err);
+	sql_failed(statement->sql, code, err);
 	return STEP_ERROR;
 }
 

@@ -71,6 +71,16 @@ int sql_extension_trace(sqlite3 *db, const struct sql_options *options, struct s
 	return code;
 }
 
+int sql_extension_plain(sqlite3 *db, struct sql_context **out)
+{
+	struct sql_context *context = context_new();
+	int code = register_all(db, context);
+
+	*out = context;
+	sql_context_drop(context);
+	return code;
+}
+
 int sql_extension_names(sqlite3 *db, struct sql_context *context, const char *text)
 {
 	struct fold_statement statement = {.text = text, .len = strlen(text)};
@@ -121,10 +131,10 @@ const char *sql_extension_table(const struct sql_context *context, size_t i)
 	const struct sql_host *host = context->hosts;
 	size_t own = 0;
 
-	for (; sql_modules[own].name; own++)
+	for (; host && sql_modules[own].name; own++)
 		if (own == i)
 			return sql_modules[i].name;
-	for (size_t k = 0, n = own; k < host->ngroups; k++)
+	for (size_t k = 0, n = own; host && k < host->ngroups; k++)
 		if (!host->groups[k].classes[0]->unlisted && n++ == i)
 			return host->groups[k].name;
 	return NULL;

@@ -61,6 +61,8 @@ libsqltables_a_SOURCES = \
 libsqltables_a_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 libsql_a_SOURCES = \
 	%D%/database.c \
+	%D%/database_internal.h \
+	%D%/plain.c \
 	%D%/sql.h \
 	%D%/suggest.c \
 	%D%/suggest.h

@@ -11,6 +11,8 @@
 #include "index/index.h"
 #include "state/rules/rules.h"
 
+#include <string.h>
+
 struct state;
 struct sql;
 struct sql_statement;
@@ -42,6 +44,15 @@ struct sql_options {
 };
 
 MUST_CHECK bool sql_open(const struct sql_options *options, struct sql **out, struct error *err);
+/*
+ * A database without a trace, whose tables are ordinary ones: a file that is not there yet, or
+ * (path NULL) one that ends with the connection, of which much does not stay in memory. All until
+ * sql_commit() is one transaction. `alive` may be NULL.
+ */
+MUST_CHECK bool sql_open_plain(const char *path, bool (*alive)(void *arg), void *arg,
+			       struct sql **out, struct error *err);
+/* A file of SQLite's that is there, to be read. */
+MUST_CHECK bool sql_open_file(const char *path, struct sql **out, struct error *err);
 void sql_close(struct sql *sql); /* its statements must have ended; NULL is fine */
 
 /*
@@ -76,6 +87,54 @@ struct sql_value {
 	const void *bytes; /* TEXT, BLOB; borrowed until the next step */
 	size_t len;
 };
+
+/* Of sql_open_plain(): statements without rows. */
+MUST_CHECK bool sql_run(struct sql *sql, const char *text, struct error *err);
+MUST_CHECK bool sql_commit(struct sql *sql, struct error *err);
+/* A column of a table that is made; both are borrowed for the call. */
+struct sql_column {
+	const char *name;
+	const char *type; /* "" none: values stay what they are */
+};
+/* CREATE TABLE, names in quotes. */
+MUST_CHECK bool sql_make_table(struct sql *sql, const char *table, const struct sql_column *columns,
+			       size_t count, struct error *err);
+/* ALTER TABLE ... ADD COLUMN: NULL in the rows that are there. */
+MUST_CHECK bool sql_add_column(struct sql *sql, const char *table, const struct sql_column *column,
+			       struct error *err);
+/* Rows into some columns of a table, by names; ended before the connection. */
+struct sql_inserter;
+MUST_CHECK bool sql_inserter_new(struct sql *sql, const char *table,
+				 const struct sql_column *columns, size_t count,
+				 struct sql_inserter **out, struct error *err);
+void sql_inserter_free(struct sql_inserter *inserter); /* NULL is fine */
+/* A row with that rowid, which no other row has; one value for each column. */
+MUST_CHECK bool sql_insert(struct sql_inserter *inserter, int64_t rowid,
+			   const struct sql_value *values, struct error *err);
+
+/*
+ * A function without arguments that gives always the same, copied: `name()`. With sql_with_calls()
+ * it is what a column would be.
+ */
+MUST_CHECK bool sql_set_constant(struct sql *sql, const char *name, const struct sql_value *value,
+				 struct error *err);
+/*
+ * The statement with `name()` where one of the names, ended by NULL, stands alone as a column
+ * would: in no quotes, behind no AS, and not before or behind a full stop. The caller ends it with
+ * mem_free().
+ */
+char *sql_with_calls(const char *text, const char *const *names);
+
+/* A text as a value, which borrows it. */
+static inline struct sql_value sql_text_value(const char *text)
+{
+	return (struct sql_value){.kind = SQL_TEXT, .bytes = text, .len = strlen(text)};
+}
+static inline struct sql_value sql_number_value(int64_t number)
+{
+	return (struct sql_value){.kind = SQL_INTEGER, .integer = number};
+}
+
 size_t sql_columns(const struct sql_statement *statement);
 const char *sql_column_name(const struct sql_statement *statement, size_t i);
 /* The type that the column was declared with, "" none. */

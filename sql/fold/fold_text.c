@@ -159,6 +159,15 @@ static bool is_distinct_count(const struct fold_statement *statement, size_t i)
 	       word_is(statement, i + 2, "distinct") && word_is_sign(statement, i + 4, ')');
 }
 
+/* trace(), host() and clock_offset() are the same in all rows: see sql_set_constant(). */
+static bool is_constant_call(const struct fold_statement *statement, size_t i)
+{
+	static const char *const names[] = {"trace", "host", "clock_offset", NULL};
+
+	return word_is_any(statement, i, names) && word_is_sign(statement, i + 1, '(') &&
+	       word_is_sign(statement, i + 2, ')');
+}
+
 /* What may stand before a bracket and is no aggregate. */
 static bool is_harmless(const struct fold_statement *statement, size_t i)
 {
@@ -169,7 +178,7 @@ static bool is_harmless(const struct fold_statement *statement, size_t i)
 		"ts",    "iif",   "ifnull",    "nullif", "typeof", "trim",  "replace", "coalesce",
 		"instr", "quote", "time_text", NULL};
 
-	return word_is_any(statement, i, names);
+	return word_is_any(statement, i, names) || is_constant_call(statement, i);
 }
 
 static void copy_between(struct fold_statement *statement, size_t from, size_t to)
@@ -380,6 +389,11 @@ static bool read_keys(struct fold_statement *statement, const struct clauses *cl
 	if (clauses->group == clauses->end)
 		return clauses->having == clauses->end;
 	for (size_t i = clauses->group + 2; i < end; i += 2) {
+		if (is_constant_call(statement, i) &&
+		    (i + 3 == end || word_is_sign(statement, i + 3, ','))) {
+			i += 2;
+			continue;
+		}
 		int column = key_column(statement, clauses, i);
 		if (column < 0 || !can_be_key(&fold->shape->columns[column]) ||
 		    fold->nkeys == FOLD_KEYS_MAX ||

@@ -33,6 +33,8 @@ librepl_a_SOURCES = \
 	%D%/commands/index_timelines.c \
 	%D%/commands/cmd_info.c \
 	%D%/commands/info_classes.c \
+	%D%/commands/info_gather.c \
+	%D%/commands/info_gather.h \
 	%D%/commands/info_classes.h \
 	%D%/commands/info_clocks.c \
 	%D%/commands/info_clocks.h \

@@ -1,132 +1,19 @@
 /*
  * cmd_info.c - what a trace is, and what it can be asked
  *
- * Stream ranges are those of events, so that they agree with `events`: one head at each end of each
- * stream is decoded. Clocks, losses and classes have files of their own.
+ * What is gathered of its streams, clocks, losses and classes have files of their own.
  */
-#include "engine/base/mem.h"
 #include "engine/base/nameset.h"
 #include "follow/watermark.h"
-#include "index/tables/recorded.h"
 #include "live/mirror.h"
 #include "repl/commands/capabilities.h"
 #include "repl/commands/cmds.h"
-#include "repl/render/contradicted.h"
 #include "repl/commands/info_classes.h"
 #include "repl/commands/info_clocks.h"
-#include "repl/commands/info_live.h"
-#include "repl/render/info_losses.h"
+#include "repl/commands/info_gather.h"
 #include "repl/render/render.h"
-#include "state/program/cpus.h"
 
 #include <string.h>
-
-struct stream_info {
-	uint64_t packets, bytes;
-	nstime begin, end; /* what was recorded, or its events; NSTIME_MIN: nothing */
-	struct contradicted contradicted; /* when they are counted */
-	struct cpus cpus;                 /* that its packets say, or the stream */
-};
-
-struct info {
-	struct session *session;
-	const struct trace *trace;
-	struct index *index;
-	struct stream_info *streams; /* of each of the trace's streams, */
-	struct info_losses *losses;  /* as these */
-	uint64_t untold;             /* events that were lost at no place that is known */
-	bool shared; /* streams have files with others: their bytes are those of their packets */
-	bool counted; /* contradictions are */
-	nstime begin, end;
-	struct times times;
-	bool is_live; /* the recording goes on, and */
-	struct info_live live;
-};
-
-/* Gathering ----------------------------------------------------------------------------------- */
-
-static bool edge(struct info *info, const struct stream *stream, bool backward, nstime *out,
-		 struct error *err)
-{
-	/* records without a time, which come before all others, do not count */
-	struct events_options open = {.begin = NSTIME_MIN + 1,
-				      .end = NSTIME_MAX,
-				      .backward = backward,
-				      .only = stream,
-				      .progress = session_progress_time,
-				      .progress_arg = info->session};
-	struct events *events;
-	struct event event;
-
-	*out = NSTIME_MIN;
-	if (!stream->has_time)
-		return true;
-	if (!events_open(info->index, &open, &events, err))
-		return false;
-	enum step step = events_next(events, &event, err);
-	if (step == STEP_ITEM)
-		*out = event.time;
-	events_close(events);
-	return step != STEP_ERROR;
-}
-
-static bool packets_bytes(struct table *table, uint64_t *bytes, struct error *err)
-{
-	struct packet_info packet;
-
-	*bytes = 0;
-	for (uint64_t i = 0; i < table_count(table); i++) {
-		if (!table_get(table, i, &packet, err))
-			return false;
-		*bytes += packet_all_bytes(&packet);
-	}
-	return true;
-}
-
-/*
- * What was recorded may begin before the first event and end behind the last one: see recorded.h.
- */
-static bool widen(const struct info *info, const struct stream *stream, struct stream_info *out,
-		  struct error *err)
-{
-	struct recorded recorded;
-
-	if (!stream_recorded(info->index, stream, &recorded, err))
-		return false;
-	if (recorded.begin > NSTIME_MIN &&
-	    (out->begin == NSTIME_MIN || recorded.begin < out->begin))
-		out->begin = recorded.begin;
-	if (recorded.end > out->end)
-		out->end = recorded.end;
-	return true;
-}
-
-static bool gather_stream(struct info *info, size_t i, struct error *err)
-{
-	const struct stream *stream = info->trace->streams[i];
-	struct stream_info *out = &info->streams[i];
-	struct info_losses *losses = &info->losses[i];
-	struct table *table;
-
-	if (!edge(info, stream, false, &out->begin, err) ||
-	    !edge(info, stream, true, &out->end, err) ||
-	    !widen(info, stream, out, err) || !index_table(info->index, stream, &table, err))
-		return false;
-	if (!cpus_of_stream(stream, info->index, &out->cpus, err))
-		return false;
-	/* a table that is computed may turn out to be irregular only here */
-	if (!info_losses_read(stream, table, losses, err))
-		return false;
-	out->packets = table_count(table) - losses->delivery.doubled - losses->delivery.other;
-	out->bytes = stream->bytes;
-	if (info->shared && !packets_bytes(table, &out->bytes, err))
-		return false;
-	if (out->begin != NSTIME_MIN && (info->begin == NSTIME_MIN || out->begin < info->begin))
-		info->begin = out->begin;
-	if (out->end != NSTIME_MIN && (info->end == NSTIME_MIN || out->end > info->end))
-		info->end = out->end;
-	return true;
-}
 
 /* To count contradictions, all switches are read: of larger traces `check` and `index` do that. */
 enum { COUNTED_BYTES = 64 << 20 };
@@ -146,25 +33,6 @@ static bool gather_contradictions(struct info *info, struct error *err)
 			return false;
 	}
 	return state != NULL;
-}
-
-static bool gather(struct info *info, struct error *err)
-{
-	uint64_t sum = 0, told = 0;
-	bool ok = true;
-
-	for (size_t i = 0; i < info->trace->nstreams; i++)
-		sum += info->trace->streams[i]->bytes;
-	info->shared = sum > trace_bytes(info->trace);
-
-	info->begin = info->end = NSTIME_MIN;
-	info->streams = mem_new_array(info->trace->nstreams + 1, sizeof *info->streams);
-	info->losses = mem_new_array(info->trace->nstreams + 1, sizeof *info->losses);
-	for (size_t i = 0; i < info->trace->nstreams && ok; i++)
-		ok = gather_stream(info, i, err);
-	for (size_t i = 0; i < info->trace->nstreams && ok; i++)
-		told += info->losses[i].lost;
-	return ok && info_losses_untold(info->session, told, &info->untold, err);
 }
 
 /* JSON ---------------------------------------------------------------------------------------- */
@@ -291,15 +159,6 @@ static void each_unknown(const struct info *info, struct sink *out,
 	buf_release(&texts);
 }
 
-static uint64_t lost_of(const struct info *info)
-{
-	uint64_t lost = info->untold;
-
-	for (size_t i = 0; i < info->trace->nstreams; i++)
-		lost += info->losses[i].lost;
-	return lost;
-}
-
 static void json_unknown(struct sink *out, size_t i, const char *text)
 {
 	sink_text(out, i ? "," : "");
@@ -324,7 +183,7 @@ static void print_json(const struct info *info, const struct capabilities *can, 
 	json_recording(trace, out);
 	json_streams(info, out);
 	if (info->is_live)
-		info_live_json(&info->live, lost_of(info), out);
+		info_live_json(&info->live, info_lost(info), out);
 	uint64_t skipped = 0;
 	for (size_t i = 0; i < trace->nparts; i++)
 		skipped += trace->parts[i]->skipped;
@@ -510,7 +369,7 @@ static void print_text(struct info *info, const struct capabilities *can, struct
 	info_text_clocks(info->trace, out);
 	text_range(info, out);
 	if (info->is_live)
-		info_live_text(&info->live, &info->times, lost_of(info), out);
+		info_live_text(&info->live, &info->times, info_lost(info), out);
 	info_text_losses(info->trace, info->losses, info->untold, &info->times, out);
 	text_contradictions(info, out);
 	each_unknown(info, out, text_unknown);
@@ -553,7 +412,7 @@ static bool run_info(struct session *session, const struct options *options, str
 
 	info.index = session_index(session, err);
 	info.trace = session->trace;
-	ok = info.index && session_times(session, &info.times, err) && gather(&info, err) &&
+	ok = info.index && session_times(session, &info.times, err) && info_gather(&info, err) &&
 	     gather_contradictions(&info, err) &&
 	     (!info.is_live || info_live_find(session, beside, &info.live, err)) &&
 	     capabilities_find(session, &can, err);
@@ -563,12 +422,7 @@ static bool run_info(struct session *session, const struct options *options, str
 		print_text(&info, &can, sink);
 	capabilities_release(&can);
 	beside_free(beside);
-	for (size_t i = 0; info.losses && i < info.trace->nstreams; i++)
-		info_losses_release(&info.losses[i]);
-	for (size_t i = 0; info.streams && i < info.trace->nstreams; i++)
-		cpus_release(&info.streams[i].cpus);
-	mem_free(info.losses);
-	mem_free(info.streams);
+	info_release(&info);
 	return ok;
 }
 

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 const struct cmd *const commands[] = {
-	&cmd_info,       &cmd_index, &cmd_check,   &cmd_dump,    &cmd_events,   &cmd_at,
-	&cmd_state,      &cmd_when,  &cmd_longest, &cmd_diff,    &cmd_stats,    &cmd_timeline,
-	&cmd_run_script, &cmd_rules, &cmd_explain, &cmd_convert, &cmd_view,     &cmd_serve,
-	&cmd_aux,        &cmd_sql,   &cmd_do,      &cmd_frame,   &cmd_sessions, &cmd_attach,
-	&cmd_live,       &cmd_repl,  &cmd_help,    NULL};
+	&cmd_info,     &cmd_catalog,    &cmd_index, &cmd_check,   &cmd_dump,    &cmd_events,
+	&cmd_at,       &cmd_state,      &cmd_when,  &cmd_longest, &cmd_diff,    &cmd_stats,
+	&cmd_timeline, &cmd_run_script, &cmd_rules, &cmd_explain, &cmd_convert, &cmd_view,
+	&cmd_serve,    &cmd_aux,        &cmd_sql,   &cmd_do,      &cmd_frame,   &cmd_sessions,
+	&cmd_attach,   &cmd_live,       &cmd_repl,  &cmd_help,    NULL};
 
 static void no_command(const char *name, struct error *err)
 {

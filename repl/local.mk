@@ -5,6 +5,8 @@ librepl_a_SOURCES = \
 	%D%/asked.h \
 	%D%/commands/capabilities.c \
 	%D%/commands/capabilities.h \
+	%D%/commands/catalog_traces.c \
+	%D%/commands/catalog_traces.h \
 	%D%/commands/check_state.c \
 	%D%/commands/check_state.h \
 	%D%/cmd.c \
@@ -16,6 +18,9 @@ librepl_a_SOURCES = \
 	%D%/commands/cmd_attach.c \
 	%D%/commands/cmd_live.c \
 	%D%/commands/cmd_aux.c \
+	%D%/commands/cmd_catalog.c \
+	%D%/commands/catalog_rows.c \
+	%D%/commands/catalog_rows.h \
 	%D%/commands/cmd_check.c \
 	%D%/commands/cmd_convert.c \
 	%D%/commands/cmd_diff.c \
@@ -109,7 +114,12 @@ librepl_a_SOURCES = \
 	%D%/render/row_threads.c \
 	%D%/render/row_threads.h \
 	%D%/commands/cmd_sql.c \
+	%D%/commands/sql_catalog.c \
 	%D%/commands/sql_dot.c \
+	%D%/commands/trace_messages.c \
+	%D%/commands/trace_messages.h \
+	%D%/commands/trace_workers.c \
+	%D%/commands/trace_workers.h \
 	%D%/render/redraw.c \
 	%D%/render/redraw.h \
 	%D%/commands/sql_follow.c \

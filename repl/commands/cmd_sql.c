@@ -9,8 +9,15 @@
 static bool run_sql(struct session *session, const struct options *options, struct sink *sink,
 		    struct error *err)
 {
+	const struct sql_choices *own = sql_choices(options);
+
 	if (!follow_words(options, err))
 		return false;
+	if (own->catalog)
+		return sql_catalog(session, options, sink, err);
+	if (own->then || own->timeout)
+		return error_set(err, ERR_QUERY, "sql: %s is of --catalog",
+				 own->then ? "--then" : "--timeout");
 	if (options->follow)
 		return sql_follow(session, options, sink, err);
 	struct sql_shell *shell = sql_shell_get(session, err);
@@ -26,6 +33,16 @@ static bool run_sql(struct session *session, const struct options *options, stru
 	}
 	return ok;
 }
+
+#define OWN(member) offsetof(struct sql_choices, member)
+
+static const struct option own_options[] = {
+	/* clang-format off */
+	{{"--catalog", "DIR|FILE", "ask each trace below a folder, or of a file of 'yore catalog --to'", 0}, TAKE_TEXT, .at = OWN(catalog), .no_trace = true},
+	{{"--then", "SELECT", "with --catalog: a SELECT over the rows of all, in the table rows", 0}, TAKE_TEXT, .at = OWN(then)},
+	{{"--timeout", "SPAN", "with --catalog: how long a trace may take: 30s, 500ms", 0}, TAKE_TEXT, .at = OWN(timeout)},
+	{.info.name = NULL},
+}; /* clang-format on */
 
 const struct cmd cmd_sql = {
 	.name = "sql",
@@ -44,7 +61,21 @@ const struct cmd cmd_sql = {
 		"event can come any more. They must be of single events, in the order of ts: what\n"
 		"is made of many rows is refused. docs/live.md says what is final.\n"
 		"\n"
+		"--catalog asks every trace below a folder the same query, in processes that share "
+		"the\n"
+		"work (--jobs): trace and host are columns there, of each trace. --then is a "
+		"SELECT "
+		"over\n"
+		"the rows of all, in the table rows; failures has the traces that gave none, and "
+		"why.\n"
+		"See docs/catalog.md.\n"
+		"\n"
 		"Examples:\n"
+		"  $ yore sql --catalog fixtures/golden/sched-demo 'SELECT trace, count(*) FROM "
+		"events'\n"
+		"  $ yore sql --catalog fixtures/golden/sched-perf 'SELECT name, count(*) AS n "
+		"FROM "
+		"events GROUP BY name' --then 'SELECT sum(n) FROM rows'\n"
 		"  $ yore sql fixtures/golden/sched-demo 'SELECT name, count(*) FROM events GROUP "
 		"BY name'\n"
 		"  $ yore sql fixtures/golden/sched-demo \"SELECT ts, next_comm FROM sched_switch "
@@ -53,6 +84,8 @@ const struct cmd cmd_sql = {
 		"--follow | head -3\n"
 		"  $ echo '.schema sched_switch' | yore sql fixtures/golden/sched-demo\n",
 	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_SQL | OPT_LISTS | OPT_FOLLOW,
+	.own = own_options,
+	.own_bytes = sizeof(struct sql_choices),
 	.words = WORD_FILE,
 	.max_words = -1,
 	.run = run_sql,

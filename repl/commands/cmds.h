@@ -7,7 +7,7 @@
 extern const struct cmd cmd_info, cmd_index, cmd_check, cmd_dump, cmd_events, cmd_at, cmd_state,
 	cmd_when, cmd_longest, cmd_diff, cmd_stats, cmd_timeline, cmd_run_script, cmd_rules,
 	cmd_explain, cmd_frame, cmd_repl, cmd_help, cmd_aux, cmd_convert, cmd_sql, cmd_do,
-	cmd_attach, cmd_live, cmd_sessions, cmd_view, cmd_serve;
+	cmd_attach, cmd_live, cmd_sessions, cmd_view, cmd_serve, cmd_catalog;
 
 /* Runs options->cmd, or explains it, or prints its help; flushes the sink. */
 MUST_CHECK bool cmd_run(struct session *session, const struct options *options, struct sink *sink,
@@ -17,6 +17,18 @@ bool help_print(const struct cmd *cmd, struct sink *sink); /* NULL: the overview
 MUST_CHECK bool help_analysis(const char *name, struct sink *sink, struct error *err);
 MUST_CHECK bool explain_print(struct session *session, const struct options *options,
 			      struct sink *sink, struct error *err);
+
+struct sql_choices {         /* options of `sql` alone */
+	const char *catalog; /* a folder, or a file of `yore catalog --to`; NULL: of one trace */
+	const char *then, *timeout; /* with it; NULL: not given */
+};
+static inline const struct sql_choices *sql_choices(const struct options *options)
+{
+	return options->own;
+}
+/* `sql --catalog`: the query over each trace, then a SELECT over the rows of all. */
+MUST_CHECK bool sql_catalog(struct session *session, const struct options *options,
+			    struct sink *sink, struct error *err);
 
 struct picture;
 struct convert_choices {                 /* options of `convert` alone */

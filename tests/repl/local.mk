@@ -1,4 +1,5 @@
 dist_check_SCRIPTS += \
+	%D%/catalog.py \
 	%D%/csv_columns.py \
 	%D%/ctf_clauses.py \
 	%D%/ctf_doc.py \

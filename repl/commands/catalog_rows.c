@@ -1,0 +1,181 @@
+/* catalog_rows.c - what a catalog says of one trace: as `info` says it, and what is not read is
+ * NULL */
+#include "repl/commands/catalog_rows.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/quote.h"
+#include "index/sweep/sweep.h"
+#include "index/tables/identity.h"
+#include "repl/commands/capabilities.h"
+#include "repl/commands/catalog_traces.h"
+#include "repl/commands/info_gather.h"
+
+#include <string.h>
+
+const struct sql_column catalog_columns[CATALOG_COLUMNS] = {
+	[CATALOG_AT_PATH] = {CATALOG_PATH, "TEXT"},
+	[CATALOG_FORMAT] = {"format", "TEXT"},
+	[CATALOG_VERSION] = {"version", "TEXT"},
+	[CATALOG_HOST] = {"host", "TEXT"},
+	[CATALOG_IDENTITY] = {"identity", "TEXT"},
+	[CATALOG_UUID] = {"uuid", "TEXT"},
+	[CATALOG_CLOCK] = {"clock", "TEXT"},
+	[CATALOG_CLOCK_OFFSET] = {"clock_offset", "INTEGER"},
+	[CATALOG_BEGIN] = {"begin", "INTEGER"},
+	[CATALOG_END] = {"end", "INTEGER"},
+	[CATALOG_DURATION] = {"duration", "INTEGER"},
+	[CATALOG_EVENTS] = {"events", "INTEGER"},
+	[CATALOG_BYTES] = {"bytes", "INTEGER"},
+	[CATALOG_STREAMS] = {"streams", "INTEGER"},
+	[CATALOG_PACKETS] = {"packets", "INTEGER"},
+	[CATALOG_LOST] = {"lost", "INTEGER"},
+	[CATALOG_DAMAGED] = {"damaged", "INTEGER"},
+	[CATALOG_CAN] = {"can", "TEXT"},
+	[CATALOG_INDEX_BYTES] = {"index_bytes", "INTEGER"},
+	[CATALOG_TIMELINES_BYTES] = {"timelines_bytes", "INTEGER"},
+	[CATALOG_ERROR] = {"error", "TEXT"},
+};
+
+int64_t catalog_clock_offset(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		int32_t clock = trace->streams[i]->clock;
+		if (clock >= 0)
+			return timebase_to_ns_clamped(&trace->clocks[clock].base, 0);
+	}
+	return 0;
+}
+
+static struct sql_value count_value(uint64_t count)
+{
+	return sql_number_value(count > INT64_MAX ? INT64_MAX : (int64_t)count);
+}
+
+/* Copied into the session's arena; NULL for "" and NULL. */
+static struct sql_value text(struct session *session, const char *words)
+{
+	if (!words || !*words)
+		return (struct sql_value){.kind = SQL_NULL};
+	return sql_text_value(arena_strdup(session->arena, words));
+}
+
+/* Counting */
+
+static void *count_begin(void *arg)
+{
+	(void)arg;
+	return mem_new(sizeof(uint64_t));
+}
+
+static bool count_run(void *own, const struct sweep_run *run, struct error *err)
+{
+	(void)err;
+	*(uint64_t *)own += run->run.count;
+	return true;
+}
+
+static void count_end(void *arg, void *own, bool good)
+{
+	if (good)
+		*(uint64_t *)arg += *(uint64_t *)own;
+	mem_free(own);
+}
+
+/* NULL, where packets do not say it and nothing is to be read for it. */
+static bool find_events(struct session *session, bool count, struct sql_value *out,
+			struct error *err)
+{
+	const struct events_options all = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
+	uint64_t events = 0;
+	const struct sweep work = {.events = &all,
+				   .arg = &events,
+				   .begin = count_begin,
+				   .run = count_run,
+				   .end = count_end};
+
+	*out = (struct sql_value){.kind = SQL_NULL};
+	if (events_counted(session->index, &events)) {
+		*out = count_value(events);
+		return true;
+	}
+	events = 0;
+	if (!count)
+		return true;
+	if (!sweep(session->index, &work, err))
+		return false;
+	*out = count_value(events);
+	return true;
+}
+
+static bool find_capabilities(struct session *session, struct sql_value *out, struct error *err)
+{
+	struct capabilities can = {0};
+	struct buf paths = {0};
+	bool ok = capabilities_find(session, &can, err);
+
+	for (size_t i = 0; ok && i < can.count; i++)
+		if (can.items[i].known)
+			buf_printf(&paths, "%s%s", paths.len ? " " : "", can.items[i].path);
+	*out = sql_text_value(arena_strdup(session->arena, buf_text(&paths)));
+	capabilities_release(&can);
+	buf_release(&paths);
+	return ok;
+}
+
+static void describe_part(struct session *session, struct sql_value *values)
+{
+	const struct trace *trace = session->trace;
+	const struct part *part = trace->nparts ? trace->parts[0] : NULL;
+	char name[IDENTITY_NAME], uuid[UUID_TEXT];
+
+	identity_name(trace, name);
+	values[CATALOG_AT_PATH] = text(session, session->path);
+	values[CATALOG_FORMAT] = text(session, part ? part->reader->format : NULL);
+	values[CATALOG_VERSION] = text(session, part ? part->version : NULL);
+	values[CATALOG_HOST] = text(session, catalog_host(trace));
+	values[CATALOG_IDENTITY] = text(session, name);
+	values[CATALOG_UUID] =
+		text(session, part && part->has_uuid ? uuid_put(part->uuid, uuid) : NULL);
+	values[CATALOG_CLOCK] = text(session, trace_has_ordinals(trace) ? "none"
+					      : trace_has_epoch(trace)  ? "utc"
+									: "own");
+	values[CATALOG_CLOCK_OFFSET] = sql_number_value(catalog_clock_offset(trace));
+	values[CATALOG_BYTES] = count_value(trace_bytes(trace));
+	values[CATALOG_STREAMS] = count_value(trace->nstreams);
+}
+
+static void describe_info(const struct info *info, struct sql_value *values)
+{
+	uint64_t packets = 0;
+
+	for (size_t i = 0; i < info->trace->nstreams; i++)
+		packets += info->streams[i].packets;
+	values[CATALOG_PACKETS] = count_value(packets);
+	values[CATALOG_LOST] = count_value(info_lost(info));
+	values[CATALOG_BEGIN] = values[CATALOG_END] = values[CATALOG_DURATION] =
+		(struct sql_value){.kind = SQL_NULL};
+	if (info->begin == NSTIME_MIN)
+		return;
+	values[CATALOG_BEGIN] = sql_number_value(info->begin);
+	values[CATALOG_END] = sql_number_value(info->end);
+	values[CATALOG_DURATION] = count_value(time_span(info->begin, info->end));
+}
+
+bool catalog_describe(struct session *session, bool count, struct sql_value *values,
+		      struct error *err)
+{
+	struct info info = {.session = session};
+
+	info.index = session_index(session, err);
+	info.trace = session->trace;
+	bool ok = info.index && info_gather(&info, err) &&
+		  find_events(session, count, &values[CATALOG_EVENTS], err) &&
+		  find_capabilities(session, &values[CATALOG_CAN], err);
+	if (ok) {
+		describe_part(session, values);
+		describe_info(&info, values);
+		values[CATALOG_DAMAGED] = count_value(catalog_damaged(session));
+	}
+	info_release(&info);
+	return ok;
+}

@@ -1,0 +1,76 @@
+/*
+ * trace_workers.h - the same work on each of many traces, each in a process of its own
+ *
+ *     parent ── fork ──> worker of trace 0 ── columns, row, row ... end ──> parent
+ *            ── fork ──> worker of trace 1 ── columns, row ... end ───────> parent
+ *
+ * A trace that takes too long, too much memory or the process with it costs its own rows and no
+ * others'. What the parent is given does not depend on how many work at a time, but for the order
+ * in which rows of different traces come.
+ */
+#ifndef REPL_COMMANDS_TRACE_WORKERS_H
+#define REPL_COMMANDS_TRACE_WORKERS_H
+
+#include "repl/session.h"
+#include "sql/sql.h"
+
+struct trace_worker; /* the worker's way to its parent */
+
+/* The columns of all rows that follow; at most once. False: the parent has gone. */
+MUST_CHECK bool worker_columns(struct trace_worker *worker, const struct sql_column *columns,
+			       size_t count, struct error *err);
+/* A row; the values are copied. False: the parent has gone. */
+MUST_CHECK bool worker_row(struct trace_worker *worker, const struct sql_value *values,
+			   size_t count, struct error *err);
+
+enum worker_fate {
+	WORKER_DONE,
+	WORKER_FAILED, /* `error` says why */
+	WORKER_LATE,   /* it was ended after the time that it had */
+	WORKER_CRASHED /* `error` says how it ended */
+};
+
+struct worker_end {
+	enum worker_fate fate;
+	struct error error;
+	uint64_t damaged; /* parts of the trace that could not be read */
+	const char *said; /* what it wrote on standard error, at most 64 KiB; "": nothing */
+};
+
+struct trace_work {
+	size_t count;    /* traces, numbered from 0 */
+	unsigned jobs;   /* workers at a time, at least 1 */
+	int64_t most_ms; /* that each may take; 0: as long as it wants */
+	uint64_t memory; /* bytes that all may take together; 0: most of what is left */
+	/*
+	 * In the worker, whose standard input and output are empty. *damaged: parts of the trace
+	 * that could not be read.
+	 */
+	bool (*work)(void *arg, size_t i, struct trace_worker *worker, uint64_t *damaged,
+		     struct error *err);
+	/*
+	 * In the parent: columns in the order of the traces, rows behind the columns of their
+	 * trace, and, last, how it ended. A worker need not give columns. False ends all of the
+	 * work. `columns` may be NULL where none gives any. What they are given is borrowed for the
+	 * call.
+	 */
+	bool (*columns)(void *arg, size_t i, const struct sql_column *columns, size_t count,
+			struct error *err);
+	bool (*row)(void *arg, size_t i, const struct sql_value *values, size_t count,
+		    struct error *err);
+	bool (*ended)(void *arg, size_t i, const struct worker_end *end, struct error *err);
+	void *arg;
+};
+
+/*
+ * Until all traces are done. The process must have one thread and no index open. False: *err,
+ * ERR_INTERRUPTED after Ctrl-C; no worker is left then, either.
+ */
+MUST_CHECK bool trace_workers_run(struct session *session, const struct trace_work *work,
+				  struct error *err);
+/* Workers at a time for so many traces: --jobs, else processors, and not more than traces. */
+unsigned trace_workers_jobs(const struct options *options, size_t count);
+/* --timeout: a span as 30s or 500ms, in milliseconds; NULL: 0. */
+MUST_CHECK bool trace_workers_timeout(const char *word, int64_t *ms, struct error *err);
+
+#endif

@@ -13,8 +13,10 @@
 #include "engine/reader.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 
 /*
  * How sure a reader must be: what only might be a log of seL4, of which the first bytes are little
@@ -81,6 +83,25 @@ static bool look_inside(struct trace_walk *walk, const char *path, unsigned dept
 	return ok;
 }
 
+/* Files of the kernel's own: reading one may wait for ever, or do something. */
+static bool is_of_kernel(const char *path)
+{
+	static const unsigned long types[] = {
+		PROC_SUPER_MAGIC,   SYSFS_MAGIC,    DEBUGFS_MAGIC,      TRACEFS_MAGIC,
+		SECURITYFS_MAGIC,   SELINUX_MAGIC,  CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+		BPF_FS_MAGIC,       PSTOREFS_MAGIC, BINFMTFS_MAGIC,     NSFS_MAGIC,
+		DEVPTS_SUPER_MAGIC,
+	};
+	struct statfs fs;
+
+	if (statfs(path, &fs) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if ((unsigned long)fs.f_type == types[i])
+			return true;
+	return false;
+}
+
 /* A file or folder that was not looked at yet. */
 static bool look_at(struct trace_walk *walk, const char *path, const struct stat *st,
 		    unsigned depth, struct error *err)
@@ -88,12 +109,20 @@ static bool look_at(struct trace_walk *walk, const char *path, const struct stat
 	bool folder = S_ISDIR(st->st_mode), top = depth == 0;
 	struct error cause;
 	int sure = 0;
+
+	if (!top && !folder && !st->st_size) {
+		if (is_named_as_trace(path))
+			add_trace(walk, path);
+		return true;
+	}
+	if (!top && is_of_kernel(path))
+		return true;
 	const struct reader *reader = reader_guess(path, &sure, &cause);
 	bool known = reader && sure >= SURE;
 
 	if (folder && (!known || (reader->is_collection && reader->is_collection(path))))
 		return depth < DEPTH_MOST ? look_inside(walk, path, depth, err) : true;
-	if (known || cause.kind != ERR_NONE || top || (!st->st_size && is_named_as_trace(path)))
+	if (known || cause.kind != ERR_NONE || top)
 		add_trace(walk, path);
 	return true;
 }

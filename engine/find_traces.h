@@ -15,7 +15,7 @@ struct find_alive {
  * followed, but no file or folder is looked at twice. Added are files and folders that a reader
  * knows; those that cannot be read, since they may be traces; and empty files that are named as
  * perf and trace-cmd name theirs. trace_open() says what is wrong with them. Hidden files, FIFOs,
- * devices and links that lead nowhere are passed over.
+ * devices, links that lead nowhere, and file systems of the kernel's own are passed over.
  * `path` itself, unless it is a folder that no reader knows, is added whatever it is.
  * False: ERR_INTERRUPTED. The caller ends *out with folder_release(), also then.
  */

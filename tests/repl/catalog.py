@@ -134,6 +134,8 @@ def make_noise():
     os.makedirs(at("nothing", "below", "here"))
     os.symlink("..", at("loops", "up"))
     os.symlink(fleet, at("loops", "top"))
+    os.symlink("/proc/self", at("loops", "self"))
+    os.symlink("/sys", at("loops", "sys"))
     os.symlink("b", at("loops", "a"))
     os.symlink("a", at("loops", "b"))
     os.symlink("nowhere", at("loops", "perf.data"))

@@ -12,6 +12,9 @@ dist_check_SCRIPTS += \
 	%D%/threads.py \
 	%D%/extremes.py
 EXTRA_DIST += %D%/extension.py
+test_programs += %D%/test_plain
+%C%_test_plain_SOURCES = %D%/test_plain.c
+%C%_test_plain_LDADD = $(SQL_TEST_LDADD)
 test_programs += %D%/test_fold
 %C%_test_fold_SOURCES = %D%/test_fold.c $(sql_world)
 %C%_test_fold_LDADD = $(SQL_TEST_LDADD)

@@ -105,9 +105,23 @@ static struct row {
 	{"another collation", "SELECT count(*) FROM events GROUP BY name COLLATE NOCASE", false},
 	{"another table", "SELECT count(*) FROM packets", false},
 	{"the first time alone, which is no sweep", "SELECT min(ts) FROM events", false},
+	{"what is the same in all rows",
+	 "SELECT trace(), name, host() || '/' AS h, count(*) FROM events GROUP BY name", true},
+	{"and as a key", "SELECT trace(), count(*) FROM events GROUP BY trace(), name, host()",
+	 true},
+	{"and as the only one", "SELECT trace(), count(*) FROM events GROUP BY trace()", false},
 	{"least of two", "SELECT max(cpu, 2) FROM events GROUP BY cpu", false},
 	{"names joined", "SELECT group_concat(name) FROM events GROUP BY name", false},
 };
+
+static void set_constants(struct world *world)
+{
+	const struct sql_value path = sql_text_value("web1/t"), host = sql_text_value("web1");
+	struct error err;
+
+	assert_true(sql_set_constant(world->sql, "trace", &path, &err));
+	assert_true(sql_set_constant(world->sql, "host", &host, &err));
+}
 
 static void folds(void **state)
 {
@@ -118,6 +132,7 @@ static void folds(void **state)
 	bool folded = false;
 
 	world_open(&world, world_generated());
+	set_constants(&world);
 	buf_printf(&explain, "EXPLAIN QUERY PLAN %s", row->query);
 	world_ask(&world, buf_text(&explain), &plan);
 	for (size_t i = 0; i < plan.count; i++)

@@ -22,15 +22,19 @@ struct sql_statement {
 
 bool sql_failed(const struct sql *sql, int code, struct error *err)
 {
-	enum error_kind kind = code == SQLITE_INTERRUPT ? ERR_INTERRUPTED
-			       : code == SQLITE_CORRUPT ? ERR_FORMAT
-			       : code == SQLITE_IOERR   ? ERR_IO
+	enum error_kind kind = code == SQLITE_INTERRUPT                      ? ERR_INTERRUPTED
+			       : code == SQLITE_CORRUPT                      ? ERR_FORMAT
+			       : code == SQLITE_NOTADB                       ? ERR_FORMAT
+			       : code == SQLITE_IOERR || code == SQLITE_FULL ? ERR_IO
+			       : code == SQLITE_CANTOPEN                     ? ERR_IO
 			       : sqlite3_extended_errcode(sql->db) == SQL_CODE_RANGE ? ERR_RANGE
 										     : ERR_QUERY;
 	int at = sqlite3_error_offset(sql->db);
 
 	if (kind == ERR_INTERRUPTED)
 		return error_set(err, kind, "interrupted");
+	if (kind == ERR_IO && !sql->options.index)
+		return error_set(err, kind, "writing the table: %s", sqlite3_errmsg(sql->db));
 	if (at >= 0)
 		return error_set(err, kind, "%s (at character %d)", sqlite3_errmsg(sql->db),
 				 at + 1);

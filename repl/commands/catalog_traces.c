@@ -65,8 +65,8 @@ static bool read_catalog(const char *path, struct folder_names *out, struct erro
 	sql_finish(statement);
 	sql_close(sql);
 	return ok ||
-	       error_set(err, ERR_FORMAT,
-			 "%s: it is no catalog: 'yore catalog DIR --to FILE' makes one", path);
+	       error_while(err, "%s: it is no catalog ('yore catalog DIR --to FILE' makes one)",
+			   path);
 }
 
 bool catalog_traces(const char *word, struct folder_names *out, struct error *err)

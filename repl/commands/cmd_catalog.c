@@ -106,16 +106,16 @@ static bool add_stored(struct catalog_making *catalog, const struct stored_trace
 	return ok && sql_run(catalog->sql, update, err);
 }
 
+/* Where that cannot be found out, nothing is said of it. */
 static bool find_stored(struct catalog_making *catalog, struct error *err)
 {
 	struct index_options where = session_index_options(catalog->session);
 	struct stored_traces stored;
+	struct error ignored;
 	char *folder = where.none ? NULL : index_folder(&where);
+	bool ok = true;
 
-	if (!folder)
-		return true;
-	bool ok = access(folder, F_OK) != 0 || stored_traces_list(folder, &stored, err);
-	if (ok && access(folder, F_OK) == 0) {
+	if (folder && access(folder, F_OK) == 0 && stored_traces_list(folder, &stored, &ignored)) {
 		ok = add_stored(catalog, &stored, err);
 		stored_traces_release(&stored);
 	}
@@ -342,6 +342,8 @@ static bool make(struct catalog_making *catalog, struct sink *sink, struct out *
 	sql_inserter_free(catalog->rows);
 	ok = ok && sql_commit(catalog->sql, err) && (to || print(catalog, sink, err));
 	sql_close(catalog->sql);
+	if (to && !ok && err->kind == ERR_IO)
+		error_while(err, "%s", to);
 	ok = ok && (!to || out_finish(out, err));
 	if (to)
 		out_drop(out);

@@ -39,6 +39,7 @@ struct trace_process {
 	bool has_end;
 	struct worker_end end;
 	int64_t begun, asked; /* ms; asked: to end, 0: it was not */
+	int64_t looked;       /* at the clock, ms */
 };
 
 struct crew {
@@ -114,7 +115,7 @@ static bool start(struct crew *crew, struct trace_process *place, struct error *
 	}
 	place->rows = rows[0];
 	place->said = said[0];
-	place->begun = clock_ms();
+	place->begun = place->looked = clock_ms();
 	place->pid = child;
 	crew->next++;
 	return true;
@@ -250,6 +251,9 @@ static void mind_time(const struct crew *crew, struct trace_process *own)
 {
 	int64_t now = clock_ms(), most = crew->work->most_ms;
 
+	if (waits(crew, own)) /* for others, which is none of its time */
+		own->begun += now - own->looked;
+	own->looked = now;
 	if (most && !own->asked && !own->has_end && now - own->begun > most) {
 		own->asked = now;
 		kill(own->pid, SIGTERM);

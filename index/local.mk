@@ -102,6 +102,7 @@ libindex_a_SOURCES += \
 	%D%/sweep/filter_range.h \
 	%D%/sweep/sweep.c \
 	%D%/sweep/sweep.h \
+	%D%/sweep/sweep_chunks.c \
 	%D%/sweep/sweep_internal.h \
 	%D%/sweep/sweep_packet.c \
 	%D%/sweep/sweep_records.c

@@ -116,7 +116,8 @@ static void cut_pieces(struct sweeper *sweeper, unsigned workers)
 			add_piece(sweeper, (struct sweep_piece){of, from, to, false});
 			from = to;
 		}
-		if (sweeper->options->losses && of->begin < of->end && table_count(of->table))
+		if (sweeper->options->losses && of->begin < of->end && table_count(of->table) &&
+		    sweep_chunk_has_stream(sweeper, of))
 			add_piece(sweeper, (struct sweep_piece){.of = of, .losses = true});
 	}
 }
@@ -160,6 +161,11 @@ static bool sweep_piece(struct sweep_worker *pool, const struct sweep_piece *pie
 			return error_while(err, "stream %s", of->stream->name);
 		if (is_renumbered(sweeper, of))
 			return true;
+		if (!sweep_chunk_has(sweeper, of, &info.rec)) {
+			step_done(pool, alone);
+			continue;
+		}
+		sweeper->taken++;
 		bool early = record < of->sure && record >= of->low && info.rec.max < of->begin &&
 			     !(info.rec.flags & PACKET_SUSPECT);
 		if (!early && events_want_packet(sweeper->options, of->stream, &info.rec) &&
@@ -305,8 +311,10 @@ static void tell_damages(struct sweeper *sweeper)
 
 static void release_sweeper(struct sweeper *sweeper)
 {
-	for (size_t i = 0; i < sweeper->nstreams; i++)
+	for (size_t i = 0; i < sweeper->nstreams; i++) {
 		mem_free(sweeper->streams[i].more);
+		mem_free(sweeper->streams[i].bases);
+	}
 	head_cache_drop(sweeper->head_cache);
 	mem_free(sweeper->streams);
 	mem_free(sweeper->pieces);
@@ -327,6 +335,7 @@ static bool attempt(struct index *index, const struct sweep *sweep, bool *again,
 			head_cache_hold(index_head_cache(index), sweep->events->classes);
 	bool good = find_streams(&sweeper, workers, err);
 	if (good) {
+		sweep_chunks_begin(&sweeper);
 		cut_pieces(&sweeper, workers);
 		if (workers > sweeper.npieces)
 			workers = (unsigned)sweeper.npieces;
@@ -335,6 +344,10 @@ static bool attempt(struct index *index, const struct sweep *sweep, bool *again,
 		else
 			work_alone(&sweeper);
 		tell_damages(&sweeper);
+	}
+	if (sweep->chunk) {
+		sweep->chunk->records = sweeper.all;
+		sweep->chunk->taken = sweeper.taken;
 	}
 	good = workers_end(&sweeper.workers, err) && good;
 	*again = good && sweeper.again;

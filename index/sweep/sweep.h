@@ -23,12 +23,31 @@ struct sweep_run {
 	const uint64_t *bits; /* per entry of the batch, what it takes; NULL: not asked for */
 };
 
+/*
+ * A part of a sweep that several processes do: chunk i of n has the packets that begin in every
+ * n-th piece of the trace's bytes. A packet is in exactly one, whatever range is asked for and
+ * whatever an index knows; so are the losses of a stream.
+ *
+ *     bytes of all files   |0 1 2|0 1 2|0 1 2| ...      n = 3: strata of n pieces each
+ */
+struct sweep_chunk {
+	uint32_t i, n;
+	/* what the sweep says: equal for all chunks of the same files */
+	uint64_t bytes;   /* that were cut */
+	uint64_t records; /* packets, of all chunks, that were looked at; */
+	uint64_t taken;   /* of this one */
+};
+
+/* `bytes` of a chunk of this trace, without a sweep. */
+uint64_t sweep_chunk_bytes(const struct trace *trace);
+
 struct sweep {
 	/*
 	 * The range and the filters. `losses`: these, too; direction, order, progress: no meaning.
 	 */
 	const struct events_options *events;
 	bool bits; /* also how many bits each event takes, see reader.h */
+	struct sweep_chunk *chunk; /* this part alone; NULL: all */
 	void *arg; /* of all below */
 	/* Now and then, by the caller's thread, with packets done and all; false: interrupted. May
 	   be NULL. */

@@ -2,6 +2,7 @@
  * sweep_internal.h - what the files of a sweep share
  *
  *     sweep_records.c   which records of a stream can have events of the range
+ *     sweep_chunks.c    which packets are of the chunk that is swept
  *     sweep_packet.c    a record → its packet → runs
  *     sweep.c           pieces of records, threads, and the end
  */
@@ -25,6 +26,7 @@ struct sweep_stream {
 	uint64_t low, sure, high;
 	uint64_t *more; /* wide records elsewhere */
 	size_t nmore;
+	uint64_t *bases; /* of a chunk: where each source begins among all bytes; else NULL */
 };
 
 struct sweep_damage { /* of a packet; told at the end */
@@ -46,6 +48,7 @@ struct sweeper { /* one sweep, shared by its workers */
 	struct sweep_piece *pieces;
 	size_t npieces, pieces_capacity;
 	uint64_t all;
+	_Atomic uint64_t taken; /* packets of the chunk */
 	_Atomic size_t next; /* piece */
 	_Atomic uint64_t done;
 	_Atomic bool stop;
@@ -73,6 +76,14 @@ struct sweep_worker {
 
 MUST_CHECK bool sweep_records(struct sweeper *sweeper, struct sweep_stream *of,
 			      struct sweep_worker *pool, struct error *err);
+
+/* Finds where the sources of all streams begin among the bytes that chunks are cut of. */
+void sweep_chunks_begin(struct sweeper *sweeper);
+/* Is the packet one of the chunk? True where there are none. */
+bool sweep_chunk_has(const struct sweeper *sweeper, const struct sweep_stream *of,
+		     const struct packet *rec);
+/* The same of what is told of the stream as a whole: its losses. */
+bool sweep_chunk_has_stream(const struct sweeper *sweeper, const struct sweep_stream *of);
 
 void sweep_workers_release(struct sweep_worker *pool);
 /* All of a packet that was asked for, to the worker. */

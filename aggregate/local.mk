@@ -6,5 +6,8 @@ libaggregate_a_SOURCES = \
 	%D%/accumulator.h \
 	%D%/groups.c \
 	%D%/groups.h \
+	%D%/partial.c \
+	%D%/partial.h \
+	%D%/partial_groups.c \
 	%D%/percentile.c \
 	%D%/percentile.h

@@ -28,6 +28,7 @@
 #include "aggregate/groups.h"
 #include "engine/base/buf.h"
 #include "engine/base/cursor.h"
+#include "index/sweep/sweep.h"
 
 enum partial_kind { PARTIAL_STATS = 1, PARTIAL_SQL, PARTIAL_DO };
 
@@ -65,5 +66,24 @@ const char *partial_take_text(struct cursor *body, size_t *len);
  */
 enum partial_taken { PARTIAL_TAKEN, PARTIAL_DAMAGED, PARTIAL_FULL };
 MUST_CHECK enum partial_taken partial_take_groups(struct cursor *body, struct groups *to);
+
+/*
+ * What a room that sweeps is told: with `chunk` it sweeps this one, and `body` gets what was
+ * counted; else it joins what `bodies` of all chunks have.
+ */
+struct partial_work {
+	struct sweep_chunk *chunk;
+	struct buf *body;
+	bool whole; /* told: what was swept is limited by no range and no CPU */
+	unsigned sweeps;
+	struct cursor *bodies; /* each where it was read up to */
+	uint32_t count;
+	bool refused; /* told: a body is not what it should be, or too much to join: */
+	uint32_t refused_file;
+	enum partial_taken why;
+};
+/* Body i cannot be joined. False, and *err is set. */
+bool partial_refuse(struct partial_work *work, uint32_t i, enum partial_taken why,
+		    struct error *err);
 
 #endif

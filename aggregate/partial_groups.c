@@ -215,3 +215,12 @@ enum partial_taken partial_take_groups(struct cursor *body, struct groups *to)
 	arena_free(arena);
 	return body->failed ? PARTIAL_DAMAGED : taken;
 }
+
+bool partial_refuse(struct partial_work *work, uint32_t i, enum partial_taken why,
+		    struct error *err)
+{
+	work->refused = true;
+	work->refused_file = i;
+	work->why = why;
+	return error_set(err, ERR_FORMAT, "a partial file cannot be joined");
+}

@@ -35,13 +35,19 @@ static unsigned first_shift(const int64_t *numbers, size_t count)
 	return differing ? (63 - (unsigned)__builtin_clzll(differing)) / 8 * 8 : 0;
 }
 
-/* Byte by byte from the highest in which they differ, of each the bucket that has the rank. */
-int64_t percentile(int64_t *numbers, size_t count, double percent)
+size_t percentile_rank(size_t count, double percent)
 {
 	double exact = ceil(percent / 100 * (double)count);
 	size_t rank = exact < 1 ? 0 : (size_t)exact - 1;
 
-	rank = rank < count ? rank : count - 1;
+	return rank < count ? rank : count - 1;
+}
+
+/* Byte by byte from the highest in which they differ, of each the bucket that has the rank. */
+int64_t percentile(int64_t *numbers, size_t count, double percent)
+{
+	size_t rank = percentile_rank(count, percent);
+
 	for (unsigned shift = first_shift(numbers, count); count > 1; shift -= 8) {
 		size_t counts[256] = {0};
 		unsigned byte = 0;

@@ -12,6 +12,9 @@
  */
 int64_t percentile(int64_t *numbers, size_t count, double percent);
 
+/* Which of `count` numbers that is, at least one, from 0 in rising order. */
+size_t percentile_rank(size_t count, double percent);
+
 /* A real number as an integer, in the same order, and back again. */
 static inline int64_t real_to_ordered(double real)
 {

@@ -17,7 +17,7 @@ struct sql_statement {
 	sqlite3_stmt *stmt;   /* as it was written */
 	sqlite3_stmt *folded; /* on all threads; NULL: it is not of that form */
 	struct fold *fold;
-	bool stepped;
+	bool stepped, in_parts;
 };
 
 bool sql_failed(const struct sql *sql, int code, struct error *err)
@@ -220,8 +220,8 @@ enum step sql_step(struct sql_statement *statement, struct error *err)
 {
 	int code = sqlite3_step(active(statement));
 
-	if (statement->folded && !statement->stepped && code != SQLITE_ROW && code != SQLITE_DONE &&
-	    code != SQLITE_INTERRUPT) {
+	if (statement->folded && !statement->in_parts && !statement->stepped &&
+	    code != SQLITE_ROW && code != SQLITE_DONE && code != SQLITE_INTERRUPT) {
 		unfold(statement);
 		code = sqlite3_step(statement->stmt);
 	}
@@ -242,6 +242,24 @@ bool sql_follows(const struct sql_statement *statement, struct error *err)
 	    !sqlite3_column_count(statement->stmt))
 		return error_set(err, ERR_QUERY, "--follow: it goes with a SELECT alone");
 	return sql_extension_follows(sql->db, sql->context, sqlite3_sql(statement->stmt), err);
+}
+
+void sql_in_parts(struct sql *sql, bool on)
+{
+	sql_extension_in_parts(sql->context, on);
+}
+
+bool sql_set_partials(struct sql_statement *statement, struct partial_work *partials,
+		      struct error *err)
+{
+	if (!statement->folded || sqlite3_stmt_isexplain(statement->stmt))
+		return error_set(err, ERR_QUERY,
+				 "it is not one SELECT of counts, sums, extremes, averages, "
+				 "percentiles and histograms of plain columns of one table of "
+				 "events");
+	sql_extension_set_partials(statement->fold, partials);
+	statement->in_parts = true;
+	return true;
 }
 
 uint64_t sql_work(const struct sql_statement *statement)

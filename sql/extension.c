@@ -119,6 +119,16 @@ char *sql_extension_fold(sqlite3 *db, struct sql_context *context, const char *t
 	return written;
 }
 
+void sql_extension_in_parts(struct sql_context *context, bool on)
+{
+	context->hosts->in_parts = on;
+}
+
+void sql_extension_set_partials(struct fold *fold, struct partial_work *partials)
+{
+	fold->partials = partials;
+}
+
 void sql_extension_unfold(sqlite3 *db, struct fold *fold)
 {
 	if (fold)

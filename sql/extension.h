@@ -35,6 +35,8 @@ int sql_extension_names(struct sqlite3 *db, struct sql_context *context, const c
 struct fold;
 char *sql_extension_fold(struct sqlite3 *db, struct sql_context *context, const char *text,
 			 size_t len, struct fold **out);
+void sql_extension_in_parts(struct sql_context *context, bool on);
+void sql_extension_set_partials(struct fold *fold, struct partial_work *partials);
 void sql_extension_unfold(struct sqlite3 *db, struct fold *fold); /* NULL is fine */
 /* As sql_follows(), of a statement's text. */
 MUST_CHECK bool sql_extension_follows(struct sqlite3 *db, struct sql_context *context,

@@ -20,12 +20,14 @@ libsqltables_a_SOURCES = \
 	%D%/fold/fold.h \
 	%D%/fold/fold_columns.c \
 	%D%/fold/fold_internal.h \
+	%D%/fold/fold_partial.c \
 	%D%/fold/fold_sweep.c \
 	%D%/fold/fold_text.c \
 	%D%/fold/fold_vtab.c \
 	%D%/fold/fold_words.c \
 	%D%/follows.c \
 	%D%/fold/fold_words.h \
+	%D%/fold/weighted.c \
 	%D%/functions.c \
 	%D%/host.c \
 	%D%/tables/key_index.c \

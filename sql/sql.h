@@ -7,6 +7,7 @@
 #ifndef SQL_SQL_H
 #define SQL_SQL_H
 
+#include "aggregate/partial.h"
 #include "engine/timetext.h"
 #include "index/index.h"
 #include "state/rules/rules.h"
@@ -74,6 +75,14 @@ enum sql_check sql_check(struct sql *sql, const char *text);
  * those of a range do not change when the trace grows? False: ERR_QUERY, why not.
  */
 MUST_CHECK bool sql_follows(const struct sql_statement *statement, struct error *err);
+/* From now on statements are prepared for that, or not any more. */
+void sql_in_parts(struct sql *sql, bool on);
+/*
+ * Before the first step of a statement that was prepared so; *partials is borrowed until the
+ * statement ends. False: ERR_QUERY, it is no grouping that can be folded.
+ */
+MUST_CHECK bool sql_set_partials(struct sql_statement *statement, struct partial_work *partials,
+				 struct error *err);
 /* Steps of SQLite's machine that it took so far. */
 uint64_t sql_work(const struct sql_statement *statement);
 /* Does the text end a statement, outside of quotes and comments? */

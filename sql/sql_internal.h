@@ -42,6 +42,7 @@ struct sql_host {
 	bool follows; /* as in struct sql_options; */
 	bool planned; /* then: since it was cleared, a scan of events was planned */
 	bool pushdown;
+	bool in_parts; /* statements that are prepared are swept in parts: sql_in_parts() */
 	struct rules *rules;
 	struct state *state;
 	bool (*get_state)(void *arg, struct state **out, struct error *err);
@@ -207,6 +208,7 @@ extern const struct sql_module_name sql_modules[]; /* ended by NULL names */
 void sql_row_condition(sqlite3_context *out, int argc, sqlite3_value **argv);
 int sql_register_functions(sqlite3 *db, struct sql_context *context);
 int sql_register_aggregates(sqlite3 *db);
+int sql_register_weighted(sqlite3 *db);
 /* Tables that are told a path: yore_events(PATH) and so on. */
 int sql_register_free_tables(sqlite3 *db, struct sql_context *context);
 /*

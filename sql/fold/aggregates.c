@@ -101,16 +101,16 @@ static void histogram_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	struct histogram *histogram = sqlite3_aggregate_context(out, sizeof *histogram);
 	int type = sqlite3_value_numeric_type(argv[0]);
+	uint64_t count = argc > 1 ? (uint64_t)sqlite3_value_int64(argv[1]) : 1;
 
-	(void)argc;
-	if (!histogram || (type != SQLITE_INTEGER && type != SQLITE_FLOAT))
+	if (!histogram || !count || (type != SQLITE_INTEGER && type != SQLITE_FLOAT))
 		return;
 	int64_t value = type == SQLITE_INTEGER ? sqlite3_value_int64(argv[0])
 					       : whole(sqlite3_value_double(argv[0]));
 	if (value >= 0)
-		histogram->counts[aggregate_bucket(&powers, value)]++;
+		histogram->counts[aggregate_bucket(&powers, value)] += count;
 	else
-		histogram->negatives[aggregate_bucket(&powers, -(__int128)value)]++;
+		histogram->negatives[aggregate_bucket(&powers, -(__int128)value)] += count;
 	histogram->any = true;
 }
 
@@ -168,6 +168,7 @@ int sql_register_aggregates(sqlite3 *db)
 		{"percentile", 2, percentile_step, percentile_final},
 		{"median", 1, percentile_step, percentile_final},
 		{"histogram", 1, histogram_step, histogram_final},
+		{"yore_histogram", 2, histogram_step, histogram_final}, /* weighted.c */
 	};
 	int code = SQLITE_OK;
 
@@ -176,5 +177,5 @@ int sql_register_aggregates(sqlite3 *db)
 			db, aggregates[i].name, aggregates[i].nargs,
 			SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL, NULL,
 			aggregates[i].step, aggregates[i].final, NULL);
-	return code;
+	return code == SQLITE_OK ? sql_register_weighted(db) : code;
 }

@@ -15,12 +15,18 @@
 #ifndef SQL_FOLD_FOLD_H
 #define SQL_FOLD_FOLD_H
 
-#include "aggregate/groups.h"
+#include "aggregate/partial.h"
+#include "sql/sql.h"
 #include "sql/tables/plan.h"
 
 #define FOLD_ROWS UINT32_MAX /* in place of a column: rows are counted */
 
-enum { FOLD_KEYS_MAX = 8, FOLD_VALUES_MAX = 16, FOLD_GROUPS_MAX = 1 << 18 };
+enum {
+	FOLD_KEYS_MAX = 8,
+	FOLD_VALUES_MAX = 16,
+	FOLD_GROUPS_MAX = 1 << 18,
+	FOLD_GROUPS_IN_PARTS = 1 << 22 /* where no other way is left */
+};
 
 struct fold {
 	struct sql_host *host;
@@ -31,17 +37,21 @@ struct fold {
 	struct aggregate values[FOLD_VALUES_MAX];
 	uint32_t columns[FOLD_VALUES_MAX]; /* of which they are */
 	unsigned nvalues;
+	struct partial_work *partials; /* NULL: the whole trace is swept. Borrowed */
 	char name[128]; /* of the folded table */
 };
 
 /* Of the fold's keys and values; there is none yet. To be ended with groups_clear(). */
 struct groups fold_groups(const struct fold *fold);
 /*
- * Sweeps the events of the constraints. ERR_RANGE: a sum does not fit, a value is of no such kind,
- * or there are too many groups to keep.
+ * Sweeps the events of the constraints, or of a chunk of them (NULL: all). ERR_RANGE: a sum does
+ * not fit, a value is of no such kind, or there are too many groups to keep.
  */
 MUST_CHECK bool fold_sweep(const struct fold *fold, const struct constraints *constraints,
-			   struct groups *out, struct error *err);
+			   struct sweep_chunk *chunk, struct groups *out, struct error *err);
+/* The same as fold->partials says: of its chunk, which is added to the body, or of all bodies. */
+MUST_CHECK bool fold_partial(const struct fold *fold, const struct constraints *constraints,
+			     struct groups *out, struct error *err);
 
 /*
  * The statement over a folded table, which is registered; NULL: it is not of that form. The caller

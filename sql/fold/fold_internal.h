@@ -12,6 +12,10 @@ static inline bool fold_fits(enum aggregate_kind kind, const struct accumulator 
 	return kind != AGGREGATE_SUM || total->number == (int64_t)total->number;
 }
 
+/* ERR_RANGE: a total of the groups does not. */
+MUST_CHECK bool fold_all_fit(const struct fold *fold, const struct groups *groups,
+			     struct error *err);
+
 /*
  * fold_columns.c: many events of one class at once, for classes whose keys, values and filters can
  * be loaded from the packet without decoding the events.

@@ -285,7 +285,8 @@ struct groups fold_groups(const struct fold *fold)
 	return (struct groups){.nkeys = fold->nkeys,
 			       .naggregates = fold->nvalues,
 			       .aggregates = fold->values,
-			       .most = FOLD_GROUPS_MAX};
+			       .most = fold->host->in_parts ? FOLD_GROUPS_IN_PARTS
+							    : FOLD_GROUPS_MAX};
 }
 
 static bool is_field(const struct fold *fold, uint32_t column)
@@ -321,8 +322,18 @@ static bool show_progress(void *arg, uint64_t done, uint64_t all)
 	return !host->progress || host->progress(host->arg, (nstime)done, 0, all ? (nstime)all : 1);
 }
 
-bool fold_sweep(const struct fold *fold, const struct constraints *constraints, struct groups *out,
-		struct error *err)
+bool fold_all_fit(const struct fold *fold, const struct groups *groups, struct error *err)
+{
+	bool fit = true;
+
+	for (size_t i = 0; i < groups->count; i++)
+		for (unsigned k = 0; k < fold->nvalues; k++)
+			fit &= fold_fits(fold->values[k].kind, &groups->items[i]->totals[k]);
+	return fit || misfit(err);
+}
+
+bool fold_sweep(const struct fold *fold, const struct constraints *constraints,
+		struct sweep_chunk *chunk, struct groups *out, struct error *err)
 {
 	struct joined joined = {
 		.fold = fold, .constraints = constraints, .trace = fold->host->trace, .out = out};
@@ -335,6 +346,7 @@ bool fold_sweep(const struct fold *fold, const struct constraints *constraints, 
 					.cpus = constraints->cpus,
 					.ncpus = constraints->ncpus};
 	struct sweep plan = {.events = &events,
+			     .chunk = chunk,
 			     .arg = &joined,
 			     .progress = show_progress,
 			     .begin = begin_worker,
@@ -346,9 +358,7 @@ bool fold_sweep(const struct fold *fold, const struct constraints *constraints, 
 		joined.columns = fold_columns_new(fold, constraints);
 	bool good = sweep(fold->host->index, &plan, err);
 	fold_columns_free(joined.columns);
-	for (size_t i = 0; i < out->count; i++)
-		for (unsigned k = 0; k < fold->nvalues; k++)
-			joined.misfit |=
-				!fold_fits(fold->values[k].kind, &out->items[i]->totals[k]);
-	return good && (!joined.misfit || misfit(err));
+	if (!good)
+		return false;
+	return joined.misfit ? misfit(err) : fold_all_fit(fold, out, err);
 }

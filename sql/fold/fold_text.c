@@ -168,6 +168,54 @@ static bool is_constant_call(const struct fold_statement *statement, size_t i)
 	       word_is_sign(statement, i + 2, ')');
 }
 
+/* Words [i, i + count) are `name(column ...)`: the column, which may be a key; -1: they are not. */
+static int spread_column(const struct fold_statement *statement, size_t i, size_t end,
+			 const char *name, size_t count)
+{
+	const struct fold *fold = statement->fold;
+
+	if (i + count > end || !word_is(statement, i, name) ||
+	    !word_is_sign(statement, i + count - 1, ')'))
+		return -1;
+	int column = column_named(statement, i + 2);
+	bool good = column >= 0 && can_be_value(&fold->shape->columns[column]) &&
+		    !strchr(fold->shape->columns[column].name, '"');
+	return good ? column : -1;
+}
+
+/*
+ * In parts: percentile(column, number), median(column), histogram(column), of which SQLite is given
+ * each value with its count: groups differ in it. How many words; 0: it is none of them.
+ */
+static size_t write_spread(struct fold_statement *statement, size_t i, size_t end)
+{
+	static const char *const names[] = {"percentile", "median", "histogram"};
+	struct fold *fold = statement->fold;
+	size_t which = 0, words = 6;
+	int column = -1;
+
+	for (; which < 3 && column < 0; which += column < 0) {
+		words = which ? 4 : 6;
+		column = spread_column(statement, i, end, names[which], words);
+	}
+	if (column < 0 || (!which && (!word_is_sign(statement, i + 3, ',') ||
+				      statement->words[i + 4].kind != WORD_NUMBER)))
+		return 0;
+	int count = value_number(fold, AGGREGATE_COUNT, (uint32_t)column);
+	if (count < 0 || !add_key(fold, column))
+		return 0;
+	buf_printf(&statement->out, "%s(\"%s\", \"fold %d\"",
+		   which == 2 ? "yore_histogram" : "yore_percentile",
+		   fold->shape->columns[column].name, count);
+	if (which == 1)
+		buf_add_text(&statement->out, ", 50");
+	if (which == 0)
+		buf_printf(&statement->out, ", %.*s", (int)statement->words[i + 4].len,
+			   statement->text + statement->words[i + 4].at);
+	buf_add_char(&statement->out, ')');
+	return words;
+}
+
 /* What may stand before a bracket and is no aggregate. */
 static bool is_harmless(const struct fold_statement *statement, size_t i)
 {
@@ -210,6 +258,10 @@ static size_t write_word(struct fold_statement *statement, size_t i, size_t end)
 		copy_between(statement, word->at, last->at + last->len);
 		return column >= 0 && add_key(statement->fold, column) ? 5 : 0;
 	}
+	size_t spread =
+		called && statement->fold->host->in_parts ? write_spread(statement, i, end) : 0;
+	if (spread)
+		return spread;
 	if (called && i + 3 < end && fold_call(statement, i, call, sizeof call)) {
 		buf_add_text(&statement->out, call);
 		return 4;
@@ -520,7 +572,7 @@ static bool rewrite(struct fold_statement *statement, struct sql_host *host)
 	snprintf(fold->name, sizeof fold->name, "%.80s folded %u", table, ++number);
 	mem_free(table);
 	return !strpbrk(fold->name, "\"") && read_keys(statement, &clauses) &&
-	       write_statement(statement, &clauses) && !is_better_scanned(fold);
+	       write_statement(statement, &clauses) && (host->in_parts || !is_better_scanned(fold));
 }
 
 void fold_free(struct fold *fold)

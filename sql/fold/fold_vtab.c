@@ -106,7 +106,8 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	groups_clear(&cursor->groups);
 	cursor->scan.at = cursor->scan.count = 0;
 	if (!cursor->constraints.nothing &&
-	    !fold_sweep(fold, &cursor->constraints, &cursor->groups, &err))
+	    !(fold->partials ? fold_partial(fold, &cursor->constraints, &cursor->groups, &err)
+			     : fold_sweep(fold, &cursor->constraints, NULL, &cursor->groups, &err)))
 		return sql_table_fail(&folded->table, &err);
 	cursor->scan.count = cursor->groups.count;
 	return SQLITE_OK;

@@ -9,6 +9,7 @@
 #ifndef ONELINER_ONELINER_H
 #define ONELINER_ONELINER_H
 
+#include "aggregate/partial.h"
 #include "index/events.h"
 #include "oneliner/bind.h"
 #include "oneliner/outlet.h"
@@ -63,8 +64,15 @@ struct oneliner_work {
 	bool (*progress)(void *arg, uint64_t done, uint64_t all); /* of a sweep */
 	void *progress_arg;
 	struct outlet *outlet;
+	struct partial_work *partial; /* NULL: the whole range is swept, or read in order */
 	bool keeps; /* maps are not printed at the end, but are in the result */
 };
+
+/*
+ * Is all that events do counted and summed, so that it can be done in parts? False: ERR_QUERY, why
+ * not.
+ */
+MUST_CHECK bool oneliner_is_sum(const struct oneliner_work *work, struct error *err);
 
 struct oneliner_result {
 	uint64_t losses, unknown;
@@ -78,7 +86,8 @@ struct oneliner_result {
 MUST_CHECK bool oneliner_times(struct index *index, nstime begin, nstime end,
 			       struct oneliner_work *out, struct error *err);
 /*
- * BEGIN, the events, END, and all maps that have something. False: *err, and the maps were not
+ * BEGIN, the events (or what the bodies of work->partial have of them), END, and all maps that have
+ * something. False: *err, and the maps were not
  * printed. The caller ends *out with oneliner_result_release(), also after false.
  */
 MUST_CHECK bool oneliner_run(const struct oneliner_work *work, struct oneliner_result *out,
@@ -100,6 +109,12 @@ MUST_CHECK bool oneliner_run_end(struct oneliner_run *run, const struct oneliner
 /* What was lost and not known so far, into *out. */
 void oneliner_run_tell(struct oneliner_run *run, const struct oneliner_work *work,
 		       struct oneliner_result *out);
+/*
+ * Sweeps work->partial's chunk alone, without BEGIN and END, and adds the maps to its body.
+ * *out: what was lost and not known.
+ */
+MUST_CHECK bool oneliner_run_chunk(const struct oneliner_work *work, struct oneliner_result *out,
+				   struct error *err);
 void oneliner_run_free(struct oneliner_run *run); /* before oneliner_close(); NULL is fine */
 void oneliner_result_release(struct oneliner_result *result);
 /* Adds a note for the user about values that were not known; false: there is none. */

@@ -1,6 +1,5 @@
 /* run.c - a program over the events of a range: in a sweep, or in order of time */
-#include "oneliner/oneliner.h"
-#include "oneliner/runtime.h"
+#include "oneliner/run_internal.h"
 
 #include "engine/base/mem.h"
 #include "index/sweep/sweep.h"
@@ -9,40 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct ticker { /* a probe of interval */
-	const struct clause *probe;
-	nstime period, next;
-};
-
-/* What goes on from one range to the next. */
-struct oneliner_run {
-	struct runtime *rt; /* whose maps are printed */
-	struct ticker *tickers;
-	size_t ntickers;
-	nstime next; /* of all tickers */
-	uint64_t losses;
-	bool begun; /* BEGIN was run */
-};
-
-struct work { /* over one range */
-	const struct oneliner_work *of;
-	struct oneliner_run *run;
-	struct runtime *rt; /* the run's */
-	uint64_t *classes;  /* that are read */
-	bool join_failed;
-	struct error error;
-};
-
-static const struct bound *bound_of(const struct work *work)
-{
-	return &work->of->question->bound;
-}
-
-static const struct oneliner *program_of(const struct work *work)
-{
-	return &work->of->question->text;
-}
 
 /* ---- sweep ---- */
 
@@ -149,6 +114,7 @@ static bool sweep_progress(void *arg, uint64_t done, uint64_t all)
 static bool run_sweep(struct work *work, struct events_options *events, struct error *err)
 {
 	const struct sweep plan = {.events = events,
+				   .chunk = work->of->partial ? work->of->partial->chunk : NULL,
 				   .arg = work,
 				   .progress = sweep_progress,
 				   .begin = begin_worker,
@@ -388,11 +354,19 @@ static void give_maps(struct work *work, struct oneliner_result *out)
 		outlet_map(work->of->outlet, &maps[i], 0, 0);
 }
 
+static bool is_in_order(const struct oneliner_work *of)
+{
+	return of->question->bound.in_order || of->passes;
+}
+
 static bool read_events(struct work *work, struct error *err)
 {
 	struct events_options events = work->of->events;
-	bool in_order = bound_of(work)->in_order || work->of->passes;
+	const struct partial_work *partial = work->of->partial;
+	bool in_order = is_in_order(work->of);
 
+	if (partial && !partial->chunk)
+		return run_join_bodies(work, err);
 	if (events.begin >= events.end ||
 	    (!bound_of(work)->nattached && !program_of(work)->uses_intervals))
 		return true;
@@ -422,9 +396,12 @@ static size_t name_len(const char *text, size_t most)
 static void name_lack(const struct work *work, char *out, size_t room)
 {
 	const struct oneliner *program = program_of(work);
+	const struct oneliner_run *run = work->run;
 	const struct ast *node = work->rt->lack;
 
-	if (node && node->kind == AST_STATE)
+	if (run->has_lack && (!node || run->lack_at <= node->at))
+		snprintf(out, room, "%s", run->lack);
+	else if (node && node->kind == AST_STATE)
 		snprintf(out, room, "%s", program->states[node->index].text);
 	else if (node)
 		snprintf(out, room, "%.*s",
@@ -509,6 +486,32 @@ void oneliner_run_tell(struct oneliner_run *run, const struct oneliner_work *of,
 	out->losses = run->losses;
 	out->unknown = run->rt->unknown;
 	name_lack(&work, out->lack, sizeof out->lack);
+}
+
+bool oneliner_is_sum(const struct oneliner_work *work, struct error *err)
+{
+	return !is_in_order(work) ||
+	       error_set(err, ERR_QUERY,
+			 "what its events do depends on their order, or on the state: count(), "
+			 "sum(), min(), max(), avg(), stats(), hist(), lhist(), ++ and += of maps "
+			 "alone do not");
+}
+
+bool oneliner_run_chunk(const struct oneliner_work *of, struct oneliner_result *out,
+			struct error *err)
+{
+	struct oneliner_run *run = oneliner_run_new(of->question);
+	struct work work = work_of(run, of);
+
+	*out = (struct oneliner_result){0};
+	work.classes = classes_of(of);
+	bool good = read_events(&work, err);
+	mem_free(work.classes);
+	oneliner_run_tell(run, of, out);
+	if (good)
+		run_add_body(&work, out);
+	oneliner_run_free(run);
+	return good;
 }
 
 bool oneliner_run(const struct oneliner_work *of, struct oneliner_result *out, struct error *err)

@@ -101,6 +101,10 @@ librepl_a_SOURCES = \
 	%D%/progress.c \
 	%D%/progress.h \
 	%D%/commands/relay.h \
+	%D%/commands/partials.c \
+	%D%/commands/partials.h \
+	%D%/commands/stats_partial.c \
+	%D%/commands/stats_partial.h \
 	%D%/render/render.h \
 	%D%/render/render_event.c \
 	%D%/render/render_event_data.c \
@@ -125,6 +129,7 @@ librepl_a_SOURCES = \
 	%D%/commands/sql_follow.c \
 	%D%/render/summary_kept.c \
 	%D%/render/summary_kept.h \
+	%D%/commands/sql_partial.c \
 	%D%/commands/sql_rows.c \
 	%D%/commands/sql_shell.c \
 	%D%/commands/sql_shell.h \

@@ -57,6 +57,9 @@ static const struct option table[] = {
 	{{"--why", NULL, "the event and the rule that set each value", OPT_WHY}, TAKE_FLAG, .at = AT(why)},
 	{{"--list", NULL, "name the analyses that come with yore", OPT_LIST}, TAKE_FLAG, .at = AT(list), .no_trace = true},
 	{{"--sandbox", NULL, "the script sees the trace, and no files or programs", OPT_LIST}, TAKE_FLAG, .at = AT(sandbox)},
+	{{"--chunk", "I/N", "with --partial: what this part of N counts", OPT_PARTIALS}, TAKE_TEXT, .at = AT(chunk)},
+	{{"--partial", "FILE", "with --chunk: where that goes, for --merge", OPT_PARTIALS}, TAKE_TEXT, .at = AT(partial)},
+	{{"--merge", "FILE...", "the answer from the files of all parts", OPT_PARTIALS}, TAKE_FILES, .at = AT(merge), AT(merges)},
 	{{"--probes", NULL, "-l: list events that programs can name, and their fields", OPT_DO}, TAKE_FLAG, .at = AT(probes)},
 	{{"--file", "FILE", "-f: read the program from a file", OPT_DO}, TAKE_TEXT, .at = AT(file)},
 	{{"--retry", "SECONDS", "how long a relay that gives nothing new is tried again (60)", OPT_ATTACH}, TAKE_NUMBER, .at = AT(retry), AT(has_retry), RETRY_MOST},
@@ -119,6 +122,7 @@ struct parse {
 	struct words **owner;
 	size_t nowner, owner_capacity;
 	struct words *last_list; /* the list option that the word before belongs to */
+	struct words *files;     /* of the option before, which takes all words; NULL: none does */
 	bool raw;                /* all that follows are words */
 	int raw_from;            /* the first of them; 0: there is none */
 	bool analysis;           /* that is run: its options are words, but for those of all commands */
@@ -294,6 +298,10 @@ static bool set_value(struct parse *parse, const struct option *option, const ch
 		list_add(parse, at, value);
 		parse->last_list = at;
 		break;
+	case TAKE_FILES:
+		parse->files = at;
+		words_add(at, value);
+		break;
 	case TAKE_WORDS:
 		words_add(at, value);
 		break;
@@ -386,6 +394,7 @@ static bool take_option(struct parse *parse, int n, char **words, int *i, struct
 		value = words[++*i];
 	}
 	parse->last_list = NULL;
+	parse->files = NULL;
 	return set_value(parse, option, value, err);
 }
 
@@ -544,6 +553,7 @@ static bool take_all(struct parse *parse, int n, char **words, struct error *err
 		if (!parse->raw && strcmp(word, "--") == 0) {
 			parse->raw = true;
 			parse->last_list = NULL;
+			parse->files = NULL;
 			continue;
 		}
 		if (!parse->raw && word[0] == '-' && word[1] && !time_looks_negative(word)) {
@@ -555,6 +565,10 @@ static bool take_all(struct parse *parse, int n, char **words, struct error *err
 			parse->last_list = NULL;
 			if (!take_command(parse, word, err))
 				return false;
+			continue;
+		}
+		if (parse->files) {
+			words_add(parse->files, word);
 			continue;
 		}
 		add_word(parse, word);
@@ -720,10 +734,10 @@ unsigned options_threads(const struct options *options)
 
 void options_release(struct options *options)
 {
-	struct words *lists[] = {&options->words,   &options->with,  &options->offsets,
-				 &options->rules,   &options->names, &options->cpus,
-				 &options->tids,    &options->pids,  &options->comms,
-				 &options->streams, &options->wheres};
+	struct words *lists[] = {&options->words,   &options->with,   &options->offsets,
+				 &options->rules,   &options->names,  &options->cpus,
+				 &options->tids,    &options->pids,   &options->comms,
+				 &options->streams, &options->wheres, &options->merge};
 
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
 		mem_free(lists[i]->items);

@@ -46,7 +46,8 @@ enum option_group {
 	OPT_ATTACH = 1 << 17,   /* --retry */
 	OPT_FOLLOW = 1 << 18,   /* --follow --patience */
 	OPT_ANALYSIS = 1 << 19, /* --sort: of analyses alone, which read it themselves */
-	OPT_TRIGGERS = 1 << 20  /* --until --on --do --do-shell */
+	OPT_TRIGGERS = 1 << 20, /* --until --on --do --do-shell */
+	OPT_PARTIALS = 1 << 21  /* --chunk --partial --merge */
 };
 
 enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_LINE };
@@ -96,6 +97,9 @@ struct options {
 	bool has_retry;
 	/* events, state and when: --until, --on, --do, --do-shell; NULL: not given */
 	const char *until, *on, *do_command, *do_shell;
+	const char *chunk, *partial; /* a sweep in parts; NULL: not given */
+	struct words merge;          /* files of --merge */
+	bool merges;
 	bool probes;      /* do --probes */
 	const char *file; /* do --file */
 	char *memory;          /* what commas were cut out of; options_release() */
@@ -133,6 +137,7 @@ enum option_kind { /* what its value becomes */
 		   TAKE_TEXT,
 		   TAKE_LIST,  /* commas part it */
 		   TAKE_WORDS, /* whole values, repeatable */
+		   TAKE_FILES, /* likewise, and all words up to the next option */
 		   TAKE_NUMBER,
 		   TAKE_JOBS,
 		   TAKE_SIZE,

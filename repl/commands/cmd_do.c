@@ -1,8 +1,10 @@
 /* cmd_do.c - one-liners in bpftrace's language */
 #include "engine/base/inputs.h"
+#include "engine/base/mem.h"
 #include "oneliner/oneliner.h"
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
+#include "repl/commands/partials.h"
 #include "repl/render/render.h"
 
 #include <errno.h>
@@ -236,16 +238,58 @@ static void tell_result(struct do_question *asking, const struct oneliner_result
 	buf_release(&note);
 }
 
+/* A chunk, which is written, or all that chunks have. */
+static bool answer_in_parts(struct do_question *asking, struct partials *partials,
+			    struct oneliner_work *work, struct oneliner_result *result,
+			    struct error *err)
+{
+	struct buf body = {0};
+	struct partial_work partial = partials_work(partials, &body);
+	bool chunk = partials->mode == PARTIALS_CHUNK;
+
+	work->partial = &partial;
+	bool good = oneliner_is_sum(work, err) && (chunk ? oneliner_run_chunk(work, result, err)
+							 : oneliner_run(work, result, err));
+	if (!good)
+		partials_explain(partials, &partial, err);
+	good = good && (!chunk || partials_write(partials, &body, true, asking->sink, err));
+	mem_free(partial.bodies);
+	buf_release(&body);
+	return good;
+}
+
+static bool answer_with(struct do_question *asking, struct partials *partials,
+			struct oneliner_work *work, struct oneliner_result *result,
+			struct error *err)
+{
+	const struct oneliner *program = &asking->question.text;
+	struct buf question = {0};
+
+	buf_add_text(&question, asking->options->utc ? "--utc\n" : "");
+	buf_add(&question, program->text, program->len);
+	bool good = partials_begin(asking->session, PARTIAL_DO, question.data, question.len,
+				   partials, err);
+	buf_release(&question);
+	if (!good)
+		return false;
+	return partials->mode == PARTIALS_NONE
+		       ? oneliner_run(work, result, err)
+		       : answer_in_parts(asking, partials, work, result, err);
+}
+
 static bool answer(struct do_question *asking, struct error *err)
 {
 	struct oneliner_result result = {0};
+	struct partials partials = {0};
 	struct oneliner_work work;
 	nstime begin, end;
 	bool good = session_range(asking->session, &begin, &end, err) &&
-		    fill_work(asking, begin, end, &work, err) && oneliner_run(&work, &result, err);
+		    fill_work(asking, begin, end, &work, err) &&
+		    answer_with(asking, &partials, &work, &result, err);
 
 	if (good)
 		tell_result(asking, &result);
+	partials_end(&partials);
 	oneliner_result_release(&result);
 	return good;
 }
@@ -393,14 +437,17 @@ static bool run_do(struct session *session, const struct options *options, struc
 		   struct error *err)
 {
 	struct do_question asking = {.session = session, .options = options, .sink = sink};
+	enum partials_mode mode;
 	struct buf text = {0};
 	bool good;
 
 	if (options->format_set && options->format != FORMAT_TEXT && options->format != FORMAT_JSON)
 		return error_set(err, ERR_QUERY,
 				 "--format: do writes text or json, as bpftrace does");
-	if (!follow_words(options, err))
+	if (!follow_words(options, err) || !partials_asked(options, &mode, err))
 		return false;
+	if (options->probes && mode != PARTIALS_NONE)
+		return error_set(err, ERR_QUERY, "--probes does not go with --chunk and --merge");
 	if (options->probes && options->follow)
 		return error_set(err, ERR_QUERY, "--follow and --probes do not go together");
 	if (options->probes)
@@ -466,7 +513,7 @@ const struct cmd cmd_do = {
 		"sched_switch /@t[next_pid]/ { @us = hist((nsecs - @t[next_pid]) / 1000); "
 		"delete(@t, next_pid); }'\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_FORMAT | OPT_RULES |
-		   OPT_SYMBOLS | OPT_DO | OPT_FOLLOW,
+		   OPT_SYMBOLS | OPT_DO | OPT_FOLLOW | OPT_PARTIALS,
 	.words = WORD_PROGRAM,
 	.max_words = -1,
 	.run = run_do,

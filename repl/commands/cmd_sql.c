@@ -1,6 +1,7 @@
 /* cmd_sql.c - questions in SQL */
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
+#include "repl/commands/partials.h"
 #include "repl/commands/sql_shell.h"
 
 #include <string.h>
@@ -10,14 +11,21 @@ static bool run_sql(struct session *session, const struct options *options, stru
 		    struct error *err)
 {
 	const struct sql_choices *own = sql_choices(options);
+	enum partials_mode mode;
 
-	if (!follow_words(options, err))
+	if (!follow_words(options, err) || !partials_asked(options, &mode, err))
 		return false;
+	if (own->catalog && mode != PARTIALS_NONE)
+		return error_set(err, ERR_QUERY,
+				 "sql: --catalog does not go together with --partial and --merge, "
+				 "which are of one trace");
 	if (own->catalog)
 		return sql_catalog(session, options, sink, err);
 	if (own->then || own->timeout)
 		return error_set(err, ERR_QUERY, "sql: %s is of --catalog",
 				 own->then ? "--then" : "--timeout");
+	if (mode != PARTIALS_NONE)
+		return sql_partial(session, options, sink, err);
 	if (options->follow)
 		return sql_follow(session, options, sink, err);
 	struct sql_shell *shell = sql_shell_get(session, err);
@@ -83,7 +91,8 @@ const struct cmd cmd_sql = {
 		"  $ yore sql fixtures/golden/sched-demo 'SELECT ts, next_comm FROM sched_switch' "
 		"--follow | head -3\n"
 		"  $ echo '.schema sched_switch' | yore sql fixtures/golden/sched-demo\n",
-	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_SQL | OPT_LISTS | OPT_FOLLOW,
+	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_SQL | OPT_LISTS | OPT_FOLLOW |
+		   OPT_PARTIALS,
 	.own = own_options,
 	.own_bytes = sizeof(struct sql_choices),
 	.words = WORD_FILE,

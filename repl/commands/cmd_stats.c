@@ -7,6 +7,7 @@
 #include "repl/asked.h"
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
+#include "repl/commands/stats_partial.h"
 #include "repl/render/redraw.h"
 #include "repl/render/render.h"
 #include "repl/render/summary_kept.h"
@@ -318,22 +319,65 @@ static bool show(struct stats *stats, struct error *err)
 	return true;
 }
 
+/* What the command counts: all, a chunk, or what chunks counted. */
+static bool gather(struct partials *partials, struct filter *filter, struct stats *stats,
+		   struct error *err)
+{
+	struct session *session = stats->session;
+
+	if (partials->mode == PARTIALS_NONE)
+		return summary_gather(session, filter, NSTIME_MIN, NSTIME_MAX, NULL, &stats->sum,
+				      err);
+	if (filter_per_event(filter))
+		return partials_not_sums(stats->options,
+					 "a filter reads the state, which follows from all events "
+					 "before",
+					 err);
+	if (partials->mode == PARTIALS_CHUNK)
+		return summary_gather(session, filter, NSTIME_MIN, NSTIME_MAX, &partials->chunk,
+				      &stats->sum, err);
+	if (!stats_partial_join(partials, session->trace, &stats->sum, err))
+		return false;
+	session->lost += stats->sum.losses;
+	return true;
+}
+
+static bool write_chunk(struct partials *partials, struct stats *stats, struct error *err)
+{
+	struct buf body = {0};
+
+	stats_partial_add(&body, stats->session->trace, &stats->sum);
+	bool ok = partials_write(partials, &body, true, stats->sink, err);
+	buf_release(&body);
+	return ok;
+}
+
+static bool run_with(struct partials *partials, struct filter *filter, struct stats *stats,
+		     struct error *err)
+{
+	if (!partials_begin(stats->session, PARTIAL_STATS, "", 0, partials, err) ||
+	    !gather(partials, filter, stats, err))
+		return false;
+	bool chunk = partials->mode == PARTIALS_CHUNK;
+	bool ok = chunk ? write_chunk(partials, stats, err) : show(stats, err);
+	if (ok && !chunk && !stats->sum.all.events)
+		asked_no_events(stats->session, stats->options);
+	summary_release(&stats->sum);
+	return ok;
+}
+
 static bool run_once(struct session *session, const struct options *options, struct sink *sink,
 		     struct error *err)
 {
 	struct stats stats = {.session = session, .options = options, .sink = sink};
+	struct partials partials = {0};
 	struct filter *filter;
 
 	if (!filter_look_up(session, options, err) ||
 	    !filter_open(session, options, false, &filter, err))
 		return false;
-	bool ok = summary_gather(session, filter, NSTIME_MIN, NSTIME_MAX, &stats.sum, err);
-	if (ok) {
-		ok = show(&stats, err);
-		if (ok && !stats.sum.all.events)
-			asked_no_events(session, options);
-		summary_release(&stats.sum);
-	}
+	bool ok = run_with(&partials, filter, &stats, err);
+	partials_end(&partials);
 	filter_close(filter);
 	return ok;
 }
@@ -391,7 +435,8 @@ static bool count_more(struct counting *counting, struct follow *follow,
 	bool ok = true;
 
 	if (!summary_gather(session, filter, counting->from,
-			    news->end > counting->from ? news->end : counting->from, &sum, err))
+			    news->end > counting->from ? news->end : counting->from, NULL, &sum,
+			    err))
 		return false;
 	for (size_t i = 0; i < news->nlate && ok; i++) {
 		filter_fill(filter, &range);
@@ -462,7 +507,9 @@ static bool run_counting(struct session *session, const struct options *options,
 static bool run_stats(struct session *session, const struct options *options, struct sink *sink,
 		      struct error *err)
 {
-	if (!follow_words(options, err))
+	enum partials_mode mode;
+
+	if (!follow_words(options, err) || !partials_asked(options, &mode, err))
 		return false;
 	return (options->follow ? run_counting : run_once)(session, options, sink, err);
 }
@@ -495,7 +542,7 @@ const struct cmd cmd_stats = {
 		"  $ yore stats fixtures/golden/sched-demo --by stream --format csv\n"
 		"  $ yore stats fixtures/golden/sched-demo --follow --end +10ms\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_FORMAT | OPT_RULES |
-		   OPT_LIMIT | OPT_FOLLOW,
+		   OPT_LIMIT | OPT_FOLLOW | OPT_PARTIALS,
 	.own = own_options,
 	.own_bytes = sizeof(struct stats_choices),
 	.run = run_stats,

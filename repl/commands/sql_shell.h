@@ -40,6 +40,9 @@ void sql_shell_names(struct sql_shell *shell, const char *text,
 /* repl/commands/sql_follow.c: `sql QUERY --follow`, the rows of one SELECT as they become final. */
 MUST_CHECK bool sql_follow(struct session *session, const struct options *options,
 			   struct sink *sink, struct error *err);
+/* repl/commands/sql_partial.c: the same in parts, see partials.h. */
+MUST_CHECK bool sql_partial(struct session *session, const struct options *options,
+			    struct sink *sink, struct error *err);
 /*
  * What may stand behind `name`, a word that begins with a dot, or, with "", all such words. False:
  * names of files.

@@ -7,7 +7,6 @@
 #include "repl/render/summary.h"
 
 #include "engine/base/mem.h"
-#include "index/sweep/sweep.h"
 
 enum { LOOK_EVERY = 1024 };
 
@@ -16,6 +15,7 @@ struct summary_pass {
 	const struct trace *trace;
 	struct summary *sum;
 	const struct filter *filter;
+	struct sweep_chunk *chunk;
 };
 
 struct summary_worker { /* of a sweep */
@@ -153,6 +153,7 @@ static bool by_sweep(struct summary_pass *gather, struct index *index,
 {
 	const struct sweep work = {.events = options,
 				   .bits = true,
+				   .chunk = gather->chunk,
 				   .arg = gather,
 				   .progress = sum_progress,
 				   .begin = sum_begin,
@@ -197,11 +198,14 @@ static bool by_cursor(struct summary_pass *gather, struct index *index, struct f
 }
 
 bool summary_gather(struct session *session, struct filter *filter, nstime begin, nstime end,
-		    struct summary *out, struct error *err)
+		    struct sweep_chunk *chunk, struct summary *out, struct error *err)
 {
 	struct index *index = session_index(session, err);
-	struct summary_pass gather = {
-		.session = session, .trace = session->trace, .filter = filter, .sum = out};
+	struct summary_pass gather = {.session = session,
+				      .trace = session->trace,
+				      .sum = out,
+				      .filter = filter,
+				      .chunk = chunk};
 	struct events_options options = {0};
 
 	*out = (struct summary){0};

@@ -6,6 +6,7 @@
 #ifndef REPL_RENDER_SUMMARY_H
 #define REPL_RENDER_SUMMARY_H
 
+#include "index/sweep/sweep.h"
 #include "repl/filter.h"
 #include "repl/session.h"
 
@@ -21,9 +22,13 @@ struct summary {
 	uint64_t losses;                 /* places */
 };
 
-/* Of what the filter leaves of [begin, end), which may be unbounded. */
+/*
+ * Of what the filter leaves of [begin, end), which may be unbounded. `chunk`: of this part of it
+ * alone, unless a filter looks at single events; NULL: all.
+ */
 MUST_CHECK bool summary_gather(struct session *session, struct filter *filter, nstime begin,
-			       nstime end, struct summary *out, struct error *err);
+			       nstime end, struct sweep_chunk *chunk, struct summary *out,
+			       struct error *err);
 /* An event or a loss that `events` gave last; `all` is left to the caller. */
 void summary_add(struct summary *sum, struct events *events, const struct event *event);
 void summary_init(struct summary *out, const struct trace *trace); /* of no event */

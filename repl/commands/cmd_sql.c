@@ -78,6 +78,12 @@ const struct cmd cmd_sql = {
 		"why.\n"
 		"See docs/catalog.md.\n"
 		"\n"
+		"--chunk I/N --partial FILE counts one SELECT of groups and aggregates in part I "
+		"of N "
+		"of\n"
+		"the trace; --merge and the files of all parts answers it. docs/sql.md says "
+		"which.\n"
+		"\n"
 		"Examples:\n"
 		"  $ yore sql --catalog fixtures/golden/sched-demo 'SELECT trace, count(*) FROM "
 		"events'\n"
@@ -90,6 +96,8 @@ const struct cmd cmd_sql = {
 		"WHERE cpu = 0 LIMIT 3\"\n"
 		"  $ yore sql fixtures/golden/sched-demo 'SELECT ts, next_comm FROM sched_switch' "
 		"--follow | head -3\n"
+		"  $ yore sql fixtures/golden/sched-demo 'SELECT name, count(*) FROM events GROUP "
+		"BY name' --chunk 1/1 --partial /tmp/yore-sql.part\n"
 		"  $ echo '.schema sched_switch' | yore sql fixtures/golden/sched-demo\n",
 	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_SQL | OPT_LISTS | OPT_FOLLOW |
 		   OPT_PARTIALS,

@@ -536,11 +536,19 @@ const struct cmd cmd_stats = {
 		"Ctrl-C\n"
 		"they are printed as without --follow, and that alone where nobody looks on.\n"
 		"\n"
+		"--chunk I/N --partial FILE counts part I of N of the trace into a file: on any "
+		"machine\n"
+		"that has the trace, all at once. --merge and all of these files then answers as "
+		"one\n"
+		"run would, in any format. docs/shards.md has a line for GNU parallel.\n"
+		"\n"
 		"Examples:\n"
 		"  $ yore stats fixtures/golden/sched-demo\n"
 		"  $ yore stats fixtures/golden/sched-demo --cpu 1 --limit 3 --format json\n"
 		"  $ yore stats fixtures/golden/sched-demo --by stream --format csv\n"
-		"  $ yore stats fixtures/golden/sched-demo --follow --end +10ms\n",
+		"  $ yore stats fixtures/golden/sched-demo --follow --end +10ms\n"
+		"  $ yore stats fixtures/golden/sched-demo --chunk 1/1 --partial "
+		"/tmp/yore-stats.part\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_FORMAT | OPT_RULES |
 		   OPT_LIMIT | OPT_FOLLOW | OPT_PARTIALS,
 	.own = own_options,

@@ -4,3 +4,6 @@ test_programs += %D%/test_groups
 test_programs += %D%/test_percentile
 %C%_test_percentile_SOURCES = %D%/test_percentile.c
 %C%_test_percentile_LDADD = libaggregate.a $(TEST_LDADD)
+test_programs += %D%/test_partial
+%C%_test_partial_SOURCES = %D%/test_partial.c
+%C%_test_partial_LDADD = libaggregate.a $(state_libs) $(CMOCKA_LIBS)

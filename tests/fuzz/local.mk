@@ -1,7 +1,7 @@
 # One fuzzer per parser of what others wrote. libFuzzer is clang's:
 #     configure --enable-fuzzers CC=clang && make fuzzers && tests/fuzz/run.sh . 60
 # Some are plain programs too, which run the files that they are given:
-#     make tests/fuzz/replay_packet tests/fuzz/replay_rfc tests/fuzz/replay_perf tests/fuzz/replay_ftrace tests/fuzz/replay_ovni tests/fuzz/replay_sel4 tests/fuzz/replay_gdb tests/fuzz/replay_gdb_ctf tests/fuzz/replay_store tests/fuzz/replay_variables tests/fuzz/replay_live tests/fuzz/replay_serve tests/fuzz/replay_remote
+#     make tests/fuzz/replay_packet tests/fuzz/replay_rfc tests/fuzz/replay_perf tests/fuzz/replay_ftrace tests/fuzz/replay_ovni tests/fuzz/replay_sel4 tests/fuzz/replay_gdb tests/fuzz/replay_gdb_ctf tests/fuzz/replay_store tests/fuzz/replay_variables tests/fuzz/replay_live tests/fuzz/replay_serve tests/fuzz/replay_remote tests/fuzz/replay_partial
 EXTRA_DIST += \
 	%D%/run.sh \
 	%D%/ctf2.dict \
@@ -30,6 +30,7 @@ fuzz_all = \
 	%D%/fuzz_live \
 	%D%/fuzz_remote \
 	%D%/fuzz_oneliner \
+	%D%/fuzz_partial \
 	%D%/fuzz_serve
 replay_all = \
 	%D%/replay_packet \
@@ -43,6 +44,7 @@ replay_all = \
 	%D%/replay_store \
 	%D%/replay_variables \
 	%D%/replay_live \
+	%D%/replay_partial \
 	%D%/replay_remote \
 	%D%/replay_serve
 EXTRA_PROGRAMS += $(fuzz_all) $(replay_all)
@@ -66,6 +68,11 @@ fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_fuzz_oneliner_SOURCES = %D%/fuzz_oneliner.c
 %C%_fuzz_oneliner_LDFLAGS = $(fuzz_linking)
 %C%_fuzz_oneliner_LDADD = $(oneliner_libs)
+%C%_fuzz_partial_SOURCES = %D%/fuzz_partial.c
+%C%_fuzz_partial_LDFLAGS = $(fuzz_linking)
+%C%_fuzz_partial_LDADD = libaggregate.a $(state_libs)
+%C%_replay_partial_SOURCES = %D%/fuzz_partial.c %D%/replay.c
+%C%_replay_partial_LDADD = libaggregate.a $(state_libs)
 %C%_fuzz_tsdl_SOURCES = %D%/fuzz_tsdl.c %D%/check_description.h %D%/description.c %D%/description.h
 %C%_fuzz_tsdl_LDFLAGS = $(fuzz_linking)
 %C%_fuzz_tsdl_LDADD = $(engine_libs)

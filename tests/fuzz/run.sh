@@ -13,7 +13,7 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
 mkdir -p "$work/tsdl" "$work/ctf2" "$work/packet" "$work/rules" "$work/made" \
 	"$work/perf" "$work/perf_turns" "$work/ftrace" "$work/ovni" "$work/intel_pt" "$work/formats" "$work/slices" \
-	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc" "$work/gather" "$work/variables" "$work/gdb_ctf" "$work/oneliner" "$work/live" "$work/serve" "$work/remote"
+	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc" "$work/gather" "$work/variables" "$work/gdb_ctf" "$work/oneliner" "$work/live" "$work/serve" "$work/remote" "$work/partial"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {
@@ -208,6 +208,17 @@ for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
     open("%s/tar%d" % (sys.argv[1], form), "wb").write(b"\1" + out.getvalue())
 open(sys.argv[1] + "/manifest", "wb").write(b'\0{"yore-manifest": 1, "files": [{"path": "a/b", "size": 10}]}')
 SEEDS
+# Partial files of two questions, as they are and with a checksum that is made right.
+if [ -x "$build/yore" ]; then
+	"$build/yore" stats "$source/fixtures/golden/sched-demo" --chunk 1/1 --partial "$work/made-stats.part" >/dev/null &&
+		"$build/yore" do "$source/fixtures/golden/sched-demo" 'sched_switch { @[prev_comm] = hist(next_pid, 1); }' \
+			--chunk 1/1 --partial "$work/made-do.part" >/dev/null || :
+fi
+for file in "$work"/made-*.part; do
+	for how in 000 001; do
+		[ ! -f "$file" ] || { printf "\\$how"; cat "$file"; } >"$work/partial/$(basename "$file")-$how"
+	done
+done
 # An empty slice, which fuzzing fills: magic, then offsets and length of its parts.
 {
 	printf '\000YSL1'
@@ -271,7 +282,7 @@ finish()
 	done
 	running=
 }
-for kind in ${FUZZERS-packet rules tsdl ctf2 rfc gather intel_pt perf perf_turns ftrace ovni sel4 gdb gdb_ctf variables formats slices store oneliner live serve remote}; do
+for kind in ${FUZZERS-packet rules tsdl ctf2 rfc gather intel_pt perf perf_turns ftrace ovni sel4 gdb gdb_ctf variables formats slices store oneliner live serve remote partial}; do
 	fuzz $kind &
 	running="$running $!"
 	[ "$(echo $running | wc -w)" -lt "$(nproc)" ] || finish

@@ -21,6 +21,7 @@ dist_check_SCRIPTS += \
 	%D%/diff_agrees.py \
 	%D%/memory_limits.py \
 	%D%/mixed.py \
+	%D%/partials.py \
 	%D%/sections.py \
 	%D%/stored.py \
 	%D%/tracedat.py \

@@ -14,24 +14,24 @@
 
 enum { PIECE_BYTES = 4 << 20, STRATA_MOST = 64 };
 
-struct place { /* of a source among all bytes */
+struct source_base { /* of a source among all bytes */
 	const struct source *source;
 	uint64_t base;
 };
 
 static int by_source(const void *a, const void *b)
 {
-	const struct place *p = a, *q = b;
+	const struct source_base *p = a, *q = b;
 
 	return p->source == q->source ? 0 : (uintptr_t)p->source < (uintptr_t)q->source ? -1 : 1;
 }
 
 /* 0 of a source that is none of the trace's own. */
-static uint64_t base_of(const struct place *places, size_t count, const struct source *source)
+static uint64_t base_of(const struct source_base *bases, size_t count, const struct source *source)
 {
-	const struct place wanted = {.source = source};
-	const struct place *found =
-		count ? bsearch(&wanted, places, count, sizeof *places, by_source) : NULL;
+	const struct source_base wanted = {.source = source};
+	const struct source_base *found =
+		count ? bsearch(&wanted, bases, count, sizeof *bases, by_source) : NULL;
 
 	return found ? found->base : 0;
 }
@@ -52,21 +52,21 @@ void sweep_chunks_begin(struct sweeper *sweeper)
 
 	if (!chunk)
 		return;
-	struct place *places = mem_new_array(trace->nsources + 1, sizeof *places);
+	struct source_base *bases = mem_new_array(trace->nsources + 1, sizeof *bases);
 	chunk->bytes = 0;
 	for (size_t i = 0; i < trace->nsources; i++) {
-		places[i] = (struct place){trace->sources[i], chunk->bytes};
+		bases[i] = (struct source_base){trace->sources[i], chunk->bytes};
 		chunk->bytes += source_size(trace->sources[i]);
 	}
 	if (trace->nsources)
-		qsort(places, trace->nsources, sizeof *places, by_source);
+		qsort(bases, trace->nsources, sizeof *bases, by_source);
 	for (size_t i = 0; i < sweeper->nstreams; i++) {
 		struct sweep_stream *of = &sweeper->streams[i];
 		of->bases = mem_new_array(of->stream->nsources + 1, sizeof *of->bases);
 		for (uint32_t k = 0; k < of->stream->nsources; k++)
-			of->bases[k] = base_of(places, trace->nsources, of->stream->sources[k]);
+			of->bases[k] = base_of(bases, trace->nsources, of->stream->sources[k]);
 	}
-	mem_free(places);
+	mem_free(bases);
 }
 
 bool sweep_chunk_has(const struct sweeper *sweeper, const struct sweep_stream *of,

@@ -16,7 +16,6 @@
 #define SQL_FOLD_FOLD_H
 
 #include "aggregate/partial.h"
-#include "sql/sql.h"
 #include "sql/tables/plan.h"
 
 #define FOLD_ROWS UINT32_MAX /* in place of a column: rows are counted */

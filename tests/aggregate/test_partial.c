@@ -70,7 +70,7 @@ static void add_some(struct groups *to, struct rng *rng)
 		for (unsigned k = 0; k + 1 < NAGGREGATES; k++)
 			accumulate(&aggregates[k], &group->totals[k], number);
 		struct accumulator *last = &group->totals[NAGGREGATES - 1];
-		last->value = value_s64(value_integer(&last->value) + (int64_t)i);
+		last->value = value_wrapped(value_integer(&last->value) + i);
 		last->count++;
 	}
 }

@@ -95,11 +95,12 @@ static bool patient(void *arg, uint64_t done, uint64_t all)
 	return ++gathered->asked != gathered->patience;
 }
 
-static bool gather(struct scene *scene, const struct events_options *options, unsigned jobs,
-		   struct gathered *gathered, struct error *err)
+static bool gather_chunk(struct scene *scene, const struct events_options *options, unsigned jobs,
+			 struct sweep_chunk *chunk, struct gathered *gathered, struct error *err)
 {
 	struct sweep what = {.events = options,
 			     .bits = !options->keep,
+			     .chunk = chunk,
 			     .arg = gathered,
 			     .progress = gathered->patience ? patient : NULL,
 			     .begin = begin,
@@ -109,6 +110,30 @@ static bool gather(struct scene *scene, const struct events_options *options, un
 	scene->index->options.jobs = jobs;
 	bool good = sweep(scene->index, &what, err);
 	assert_int_equal(gathered->begun, gathered->ended);
+	return good;
+}
+
+static bool gather(struct scene *scene, const struct events_options *options, unsigned jobs,
+		   struct gathered *gathered, struct error *err)
+{
+	return gather_chunk(scene, options, jobs, NULL, gathered, err);
+}
+
+/* In so many chunks, the last one first; 0: at once. */
+static bool gather_chunks(struct scene *scene, const struct events_options *options, unsigned jobs,
+			  uint32_t chunks, struct gathered *gathered, struct error *err)
+{
+	bool good = chunks || gather(scene, options, jobs, gathered, err);
+	uint64_t records = 0, taken = 0;
+
+	for (uint32_t i = chunks; good && i > 0; i--) {
+		struct sweep_chunk chunk = {.i = i - 1, .n = chunks};
+		good = gather_chunk(scene, options, jobs, &chunk, gathered, err);
+		records = chunk.records;
+		taken += chunk.taken;
+	}
+	if (good && options->begin == NSTIME_MIN && options->end == NSTIME_MAX)
+		assert_int_equal(taken, records);
 	return good;
 }
 
@@ -136,6 +161,8 @@ static bool is_expected(const struct events_options *options, const struct expec
 
 static void check(struct scene *scene, const struct events_options *options, unsigned jobs)
 {
+	static const uint32_t chunks[] = {0, 2, 0, 1, 3, 0, 16};
+	static unsigned turn;
 	struct gathered gathered = {0};
 	struct expected *wanted = mem_new_array(scene->nexpected + 1, sizeof *wanted);
 	size_t n = 0;
@@ -144,7 +171,7 @@ static void check(struct scene *scene, const struct events_options *options, uns
 	for (size_t i = 0; i < scene->nexpected; i++)
 		if (is_expected(options, &scene->expected[i]))
 			wanted[n++] = scene->expected[i];
-	if (!gather(scene, options, jobs, &gathered, &err))
+	if (!gather_chunks(scene, options, jobs, chunks[turn++ % COUNT(chunks)], &gathered, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(gathered.all.count, n);
 	qsort(wanted, n, sizeof *wanted, compare);

@@ -50,6 +50,9 @@ static bool merge(struct partials *partials, const struct sql_shell *shell,
 		     sql_rows_write(shell, statement, sink, err)) ||
 		    partials_explain(partials, &work, err);
 
+	for (uint32_t i = 0; good && !sink->closed && i < work.count; i++)
+		if (work.bodies[i].pos != work.bodies[i].size)
+			good = partials_refuse(partials, i, PARTIAL_DAMAGED, err);
 	mem_free(work.bodies);
 	return good;
 }

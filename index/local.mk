@@ -100,9 +100,12 @@ libindex_a_SOURCES += \
 libindex_a_SOURCES += \
 	%D%/sweep/filter_range.c \
 	%D%/sweep/filter_range.h \
+	%D%/sweep/shared.c \
+	%D%/sweep/shared.h \
 	%D%/sweep/sweep.c \
 	%D%/sweep/sweep.h \
 	%D%/sweep/sweep_chunks.c \
 	%D%/sweep/sweep_internal.h \
 	%D%/sweep/sweep_packet.c \
+	%D%/sweep/sweep_plan.c \
 	%D%/sweep/sweep_records.c

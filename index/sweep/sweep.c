@@ -14,112 +14,12 @@
 
 #include <stdlib.h>
 
-enum { TICK_MS = 50, PIECES_EACH = 16, ATTEMPTS = 4 };
-
-/* Records [from, to) of a stream; beyond `high`, of its wide ones. Or its losses. */
-struct sweep_piece {
-	const struct sweep_stream *of;
-	uint64_t from, to;
-	bool losses;
-};
+enum { TICK_MS = 50, ATTEMPTS = 4 };
 
 static void sweep_fail(struct sweeper *sweeper, const struct error *err)
 {
 	sweeper->stop = true;
 	workers_fail(&sweeper->workers, err);
-}
-
-/* Plan */
-
-/* Streams without time: whole or not at all, unless no stream has any. */
-static void set_range(const struct sweeper *sweeper, struct sweep_stream *of, bool any_timed)
-{
-	of->begin = sweeper->options->begin;
-	of->end = sweeper->options->end;
-	if (of->stream->has_time || !any_timed)
-		return;
-	if (of->end == NSTIME_MAX)
-		of->begin = NSTIME_MIN;
-	else
-		of->begin = of->end = 0;
-}
-
-static bool find_tables(struct sweeper *sweeper, unsigned workers, struct error *err)
-{
-	const struct stream **streams = mem_new_array(sweeper->nstreams + 1, sizeof *streams);
-
-	for (size_t i = 0; i < sweeper->nstreams; i++)
-		streams[i] = sweeper->streams[i].stream;
-	bool good = build_tables(sweeper->index, streams, sweeper->nstreams, workers, err);
-	mem_free(streams);
-	return good;
-}
-
-/* Once the tables are there, which say of what CPUs packets are. */
-static void drop_other_cpus(struct sweeper *sweeper)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < sweeper->nstreams; i++)
-		if (events_want_cpu(sweeper->index, sweeper->options, sweeper->streams[i].stream))
-			sweeper->streams[n++] = sweeper->streams[i];
-	sweeper->nstreams = n;
-}
-
-static bool find_streams(struct sweeper *sweeper, unsigned workers, struct error *err)
-{
-	const struct trace *trace = sweeper->trace;
-	struct sweep_worker pool = {.sweeper = sweeper};
-	bool any_timed = false;
-
-	for (size_t i = 0; i < trace->nstreams; i++)
-		any_timed |= trace->streams[i]->has_time;
-	sweeper->streams = mem_new_array(trace->nstreams + 1, sizeof *sweeper->streams);
-	for (size_t i = 0; i < trace->nstreams; i++) {
-		if (!events_want(sweeper->options, trace->streams[i]))
-			continue;
-		struct sweep_stream *of = &sweeper->streams[sweeper->nstreams++];
-		of->stream = trace->streams[i];
-		set_range(sweeper, of, any_timed);
-	}
-	bool good = find_tables(sweeper, workers, err);
-	drop_other_cpus(sweeper);
-	for (size_t i = 0; good && i < sweeper->nstreams; i++) {
-		struct sweep_stream *of = &sweeper->streams[i];
-		good = index_table(sweeper->index, of->stream, &of->table, err);
-		if (!good)
-			break;
-		of->generation = table_generation(of->table);
-		good = sweep_records(sweeper, of, &pool, err);
-	}
-	sweep_workers_release(&pool);
-	return good;
-}
-
-static void add_piece(struct sweeper *sweeper, struct sweep_piece piece)
-{
-	*mem_push(sweeper->pieces, sweeper->npieces, sweeper->pieces_capacity) = piece;
-}
-
-static void cut_pieces(struct sweeper *sweeper, unsigned workers)
-{
-	for (size_t i = 0; i < sweeper->nstreams; i++) {
-		const struct sweep_stream *of = &sweeper->streams[i];
-		sweeper->all += of->high - of->low + of->nmore;
-	}
-	uint64_t each = workers > 1 ? sweeper->all / (workers * PIECES_EACH) + 1 : UINT64_MAX;
-	for (size_t i = 0; i < sweeper->nstreams; i++) {
-		const struct sweep_stream *of = &sweeper->streams[i];
-		uint64_t end = of->high + of->nmore;
-		for (uint64_t from = of->low; from < end;) {
-			uint64_t to = end - from > each ? from + each : end;
-			add_piece(sweeper, (struct sweep_piece){of, from, to, false});
-			from = to;
-		}
-		if (sweeper->options->losses && of->begin < of->end && table_count(of->table) &&
-		    sweep_chunk_has_stream(sweeper, of))
-			add_piece(sweeper, (struct sweep_piece){.of = of, .losses = true});
-	}
 }
 
 /* Work */
@@ -156,9 +56,9 @@ static bool sweep_piece(struct sweep_worker *pool, const struct sweep_piece *pie
 	struct packet_info info;
 
 	for (uint64_t i = piece->from; i < piece->to && !sweeper->stop; i++) {
-		uint64_t record = i < of->high ? i : of->more[i - of->high];
-		if (!table_get(of->table, record, &info, err))
-			return error_while(err, "stream %s", of->stream->name);
+		bool wanted;
+		if (!sweep_record(sweeper, of, i, &info, &wanted, err))
+			return false;
 		if (is_renumbered(sweeper, of))
 			return true;
 		if (!sweep_chunk_has(sweeper, of, &info.rec)) {
@@ -166,10 +66,7 @@ static bool sweep_piece(struct sweep_worker *pool, const struct sweep_piece *pie
 			continue;
 		}
 		sweeper->taken++;
-		bool early = record < of->sure && record >= of->low && info.rec.max < of->begin &&
-			     !(info.rec.flags & PACKET_SUSPECT);
-		if (!early && events_want_packet(sweeper->options, of->stream, &info.rec) &&
-		    !sweep_packet(pool, of, &info, err))
+		if (wanted && !sweep_packet(pool, of, &info, err))
 			return false;
 		step_done(pool, alone);
 	}
@@ -309,17 +206,6 @@ static void tell_damages(struct sweeper *sweeper)
 	mem_free(sweeper->damages);
 }
 
-static void release_sweeper(struct sweeper *sweeper)
-{
-	for (size_t i = 0; i < sweeper->nstreams; i++) {
-		mem_free(sweeper->streams[i].more);
-		mem_free(sweeper->streams[i].bases);
-	}
-	head_cache_drop(sweeper->head_cache);
-	mem_free(sweeper->streams);
-	mem_free(sweeper->pieces);
-}
-
 /* *again: nothing was given that counts. */
 static bool attempt(struct index *index, const struct sweep *sweep, bool *again, struct error *err)
 {
@@ -333,10 +219,8 @@ static bool attempt(struct index *index, const struct sweep *sweep, bool *again,
 	if (sweep->events->keep && !sweep->bits && !sweep->packet)
 		sweeper.head_cache =
 			head_cache_hold(index_head_cache(index), sweep->events->classes);
-	bool good = find_streams(&sweeper, workers, err);
+	bool good = sweep_plan(&sweeper, workers, err);
 	if (good) {
-		sweep_chunks_begin(&sweeper);
-		cut_pieces(&sweeper, workers);
 		if (workers > sweeper.npieces)
 			workers = (unsigned)sweeper.npieces;
 		if (workers > 1)
@@ -351,7 +235,8 @@ static bool attempt(struct index *index, const struct sweep *sweep, bool *again,
 	}
 	good = workers_end(&sweeper.workers, err) && good;
 	*again = good && sweeper.again;
-	release_sweeper(&sweeper);
+	head_cache_drop(sweeper.head_cache);
+	sweep_plan_release(&sweeper);
 	return good;
 }
 

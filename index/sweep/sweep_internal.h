@@ -4,7 +4,9 @@
  *     sweep_records.c   which records of a stream can have events of the range
  *     sweep_chunks.c    which packets are of the chunk that is swept
  *     sweep_packet.c    a record → its packet → runs
- *     sweep.c           pieces of records, threads, and the end
+ *     sweep_plan.c      streams, tables, and pieces of their records
+ *     sweep.c           threads, and the end
+ *     shared.c          the same for threads of the caller's own
  */
 #ifndef INDEX_SWEEP_SWEEP_INTERNAL_H
 #define INDEX_SWEEP_SWEEP_INTERNAL_H
@@ -60,6 +62,13 @@ struct sweeper { /* one sweep, shared by its workers */
 	size_t ndamages, damages_capacity;
 };
 
+/* Records [from, to) of a stream; beyond `high`, of its wide ones. Or its losses. */
+struct sweep_piece {
+	const struct sweep_stream *of;
+	uint64_t from, to;
+	bool losses;
+};
+
 /* Whatever reads packets one after the other: a worker has one. */
 struct sweep_worker {
 	struct sweeper *sweeper;
@@ -73,6 +82,16 @@ struct sweep_worker {
 	struct filter_room *room; /* NULL: none are made */
 	struct filter_making *filter_making;
 };
+
+/*
+ * Finds the records of all streams, and cuts them into pieces for so many workers. Also when it
+ * fails: to be ended with sweep_plan_release().
+ */
+MUST_CHECK bool sweep_plan(struct sweeper *sweeper, unsigned workers, struct error *err);
+void sweep_plan_release(struct sweeper *sweeper);
+/* Record i of a piece. *wanted: it may have events that are asked for. */
+MUST_CHECK bool sweep_record(const struct sweeper *sweeper, const struct sweep_stream *of,
+			     uint64_t i, struct packet_info *out, bool *wanted, struct error *err);
 
 MUST_CHECK bool sweep_records(struct sweeper *sweeper, struct sweep_stream *of,
 			      struct sweep_worker *pool, struct error *err);
@@ -89,6 +108,17 @@ void sweep_workers_release(struct sweep_worker *pool);
 /* All of a packet that was asked for, to the worker. */
 MUST_CHECK bool sweep_packet(struct sweep_worker *pool, const struct sweep_stream *of,
 			     const struct packet_info *info, struct error *err);
+/*
+ * The same, batch by batch: once it is open, sweep_packet_next() until that gives another step than
+ * STEP_ITEM, then sweep_packet_leave(). The last batch may have events, and any batch none: then
+ * the run's count is 0. False and STEP_ERROR: the packet is damaged, *cause.
+ */
+MUST_CHECK bool sweep_packet_open(struct sweep_worker *pool, const struct sweep_stream *of,
+				  const struct packet_info *info, struct error *cause);
+MUST_CHECK enum step sweep_packet_next(struct sweep_worker *pool, const struct sweep_stream *of,
+				       const struct packet_info *info, struct run *out,
+				       struct error *cause);
+void sweep_packet_leave(struct sweep_worker *pool);
 /* Least and greatest time of a packet, by decoding; false: it has no event. */
 bool sweep_look(struct sweep_worker *pool, const struct stream *stream,
 		const struct packet_info *info, nstime *least, nstime *greatest);

@@ -145,19 +145,25 @@ static bool keep_wanted(struct sweep_worker *pool, const struct sweep_stream *of
 }
 
 /* What the batch holds; `index`: its numbers in the packet, NULL: one after the other. */
+static struct run run_of(const struct sweep_worker *pool, const struct sweep_stream *of,
+			 const struct packet_info *info, const uint32_t *index)
+{
+	return (struct run){.stream = of->stream,
+			    .cpu = info->rec.cpu >= 0 ? info->rec.cpu : of->stream->cpu,
+			    .batch = pool->batch,
+			    .count = pool->batch->count,
+			    .decoder = pool->decoder,
+			    .reader = pool->sweeper->trace->parts[of->stream->part]->reader,
+			    .packet = info,
+			    .index = index};
+}
+
 static bool give_run(struct sweep_worker *pool, const struct sweep_stream *of,
 		     const struct packet_info *info, const uint32_t *index, struct error *err)
 {
 	const struct sweep *sweep = pool->sweeper->sweep;
 	struct sweep_run run = {
-		.run = {.stream = of->stream,
-			.cpu = info->rec.cpu >= 0 ? info->rec.cpu : of->stream->cpu,
-			.batch = pool->batch,
-			.count = pool->batch->count,
-			.decoder = pool->decoder,
-			.reader = pool->sweeper->trace->parts[of->stream->part]->reader,
-			.packet = info,
-			.index = index},
+		.run = run_of(pool, of, info, index),
 		.bits = sweep->bits ? pool->bits : NULL,
 	};
 
@@ -184,11 +190,11 @@ static void note_damage(struct sweeper *sweeper, const struct stream *stream,
 	pthread_mutex_unlock(&sweeper->workers.lock);
 }
 
-static void count_work(const struct sweep_worker *pool, uint64_t events)
+static void count_work(const struct sweep_worker *pool, uint64_t packets, uint64_t events)
 {
 	struct trace *trace = pool->sweeper->trace;
 
-	atomic_fetch_add_explicit(&trace->packets_decoded, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&trace->packets_decoded, packets, memory_order_relaxed);
 	atomic_fetch_add_explicit(&trace->events_decoded, events, memory_order_relaxed);
 }
 
@@ -205,7 +211,7 @@ static bool give_kept(struct sweep_worker *pool, const struct sweep_stream *of,
 
 	if (!head_cache->count || head_cache->least >= of->end || head_cache->greatest < of->begin)
 		return true;
-	count_work(pool, head_cache->count);
+	count_work(pool, 1, head_cache->count);
 	if (!reader->decoder_open(pool->decoder, info, &cause)) {
 		note_damage(pool->sweeper, of->stream, &info->rec, &cause);
 		return true;
@@ -265,6 +271,44 @@ static bool is_filtered(const struct packet *rec, const struct packet_range *ran
 	       (rise || rec->flags & (PACKET_UNSORTED | PACKET_DESCENDING));
 }
 
+/* The next heads of the packet, and where they are wanted and the format can, their values. */
+static enum step next_batch(struct sweep_worker *pool, const struct reader *reader,
+			    struct error *cause)
+{
+	struct batch *batch = pool->batch;
+
+	batch->count = 0;
+	batch->capacity = BATCH_MAX;
+	if (batch->slots)
+		batch->values.ends = true;
+	enum step step = reader->decoder_next(pool->decoder, batch, cause);
+	batch_no_values(batch, reader->values);
+	return step;
+}
+
+bool sweep_packet_open(struct sweep_worker *pool, const struct sweep_stream *of,
+		       const struct packet_info *info, struct error *cause)
+{
+	return turn_to(pool, of->stream)->decoder_open(pool->decoder, info, cause);
+}
+
+enum step sweep_packet_next(struct sweep_worker *pool, const struct sweep_stream *of,
+			    const struct packet_info *info, struct run *out, struct error *cause)
+{
+	const struct reader *reader = pool->sweeper->trace->parts[of->stream->part]->reader;
+	enum step step = next_batch(pool, reader, cause);
+
+	count_work(pool, step == STEP_ITEM ? 0 : 1, pool->batch->count);
+	bool some = pool->batch->count && keep_wanted(pool, of);
+	*out = run_of(pool, of, info, some ? pool->index : NULL);
+	return step;
+}
+
+void sweep_packet_leave(struct sweep_worker *pool)
+{
+	pool->sweeper->trace->parts[pool->stream->part]->reader->decoder_leave(pool->decoder);
+}
+
 bool sweep_packet(struct sweep_worker *pool, const struct sweep_stream *of,
 		  const struct packet_info *info, struct error *err)
 {
@@ -287,13 +331,8 @@ bool sweep_packet(struct sweep_worker *pool, const struct sweep_stream *of,
 	filtered_by_packet =
 		pool->filter_making && filter_making_begin(pool->filter_making, of->stream, info);
 	while (good && step == STEP_ITEM) {
-		batch->count = 0;
-		batch->capacity = BATCH_MAX;
-		if (batch->slots)
-			batch->values.ends = true;
-		step = reader->decoder_next(pool->decoder, batch, &cause);
+		step = next_batch(pool, reader, &cause);
 		events += batch->count;
-		batch_no_values(batch, reader->values);
 		if (filtered_by_packet)
 			rise &= packet_filter_batch(pool, info, &range);
 		good = !batch->count || give_batch(pool, of, info, err);
@@ -307,6 +346,6 @@ bool sweep_packet(struct sweep_worker *pool, const struct sweep_stream *of,
 	if (pool->head_cache_fill && good && step == STEP_END)
 		head_cache_fill_end(pool->head_cache_fill);
 	reader->decoder_leave(pool->decoder);
-	count_work(pool, events);
+	count_work(pool, 1, events);
 	return good;
 }

@@ -6,8 +6,9 @@
 #include "tests/harness.h"
 
 #include "engine/base/mem.h"
-#include "index/tables/internal.h"
+#include "index/sweep/shared.h"
 #include "index/sweep/sweep.h"
+#include "index/tables/internal.h"
 #include "tests/index/scene.h"
 
 #include <stdlib.h>
@@ -95,6 +96,51 @@ static bool patient(void *arg, uint64_t done, uint64_t all)
 	return ++gathered->asked != gathered->patience;
 }
 
+/* By `count` readers in turn. */
+static bool gather_shared(struct scene *scene, const struct events_options *options, unsigned count,
+			  struct gathered *gathered, struct error *err)
+{
+	struct sweep_reader *readers[8];
+	struct shared_sweep *shared;
+	unsigned left = count;
+
+	scene->index->options.scan_all = true;
+	assert_true(shared_sweep_open(scene->index, options, count, &shared, err));
+	for (unsigned i = 0; i < count; i++)
+		readers[i] = sweep_reader_new(shared);
+	sweep_reader_free(sweep_reader_new(shared));
+	for (unsigned i = 0; left; i = (i + 1) % count) {
+		struct sweep_run run = {0};
+		enum step step =
+			readers[i] ? sweep_reader_next(readers[i], &run.run, err) : STEP_ITEM;
+		assert_int_not_equal(step, STEP_ERROR);
+		if (step == STEP_END) {
+			sweep_reader_free(readers[i]);
+			readers[i] = NULL;
+			left--;
+		} else if (readers[i]) {
+			assert_true(run.run.count > 0);
+			assert_true(take(&gathered->all, &run, err));
+		}
+	}
+	shared_sweep_close(shared);
+	return true;
+}
+
+/* A reader that is given up in the midst of a packet. */
+static void give_up(struct scene *scene, const struct events_options *options)
+{
+	struct shared_sweep *shared;
+	struct run run;
+	struct error err;
+
+	assert_true(shared_sweep_open(scene->index, options, 2, &shared, &err));
+	struct sweep_reader *reader = sweep_reader_new(shared);
+	(void)!sweep_reader_next(reader, &run, &err);
+	sweep_reader_free(reader);
+	shared_sweep_close(shared);
+}
+
 static bool gather_chunk(struct scene *scene, const struct events_options *options, unsigned jobs,
 			 struct sweep_chunk *chunk, struct gathered *gathered, struct error *err)
 {
@@ -159,7 +205,9 @@ static bool is_expected(const struct events_options *options, const struct expec
 	       (!options->streams || options->streams[0] >> expected->stream & 1);
 }
 
-static void check(struct scene *scene, const struct events_options *options, unsigned jobs)
+/* `shared`: by threads of the caller's own. */
+static void check_by(struct scene *scene, const struct events_options *options, unsigned jobs,
+		     bool shared)
 {
 	static const uint32_t chunks[] = {0, 2, 0, 1, 3, 0, 16};
 	static unsigned turn;
@@ -171,7 +219,10 @@ static void check(struct scene *scene, const struct events_options *options, uns
 	for (size_t i = 0; i < scene->nexpected; i++)
 		if (is_expected(options, &scene->expected[i]))
 			wanted[n++] = scene->expected[i];
-	if (!gather_chunks(scene, options, jobs, chunks[turn++ % COUNT(chunks)], &gathered, &err))
+	uint32_t n_chunks = chunks[turn++ % COUNT(chunks)];
+	bool good = shared ? gather_shared(scene, options, jobs, &gathered, &err)
+			   : gather_chunks(scene, options, jobs, n_chunks, &gathered, &err);
+	if (!good)
 		fail_msg("%s", err.text);
 	assert_int_equal(gathered.all.count, n);
 	qsort(wanted, n, sizeof *wanted, compare);
@@ -186,12 +237,16 @@ static void check(struct scene *scene, const struct events_options *options, uns
 	mem_free(wanted);
 }
 
-static void equals_what_was_written(void **state)
+static void check(struct scene *scene, const struct events_options *options, unsigned jobs)
+{
+	check_by(scene, options, jobs, false);
+}
+
+static void is_what_was_written(const struct scene_shape *shape, unsigned seeds, bool shared)
 {
 	static const unsigned threads[] = {1, 2, 3, 7};
-	const struct scene_shape *shape = *state;
 
-	for (unsigned seed = 0; seed < 150; seed++) {
+	for (unsigned seed = 0; seed < seeds; seed++) {
 		struct events_options all = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
 		struct scene *scene = scene_random(seed, shape);
 		scene_open(scene);
@@ -207,13 +262,25 @@ static void equals_what_was_written(void **state)
 				.streams = rand() % 3 ? NULL : &streams,
 				.cpus = cpus,
 				.ncpus = rand() % 3 ? 0 : 2};
-			check(scene, &options, threads[rand() % 4]);
+			check_by(scene, &options, threads[rand() % 4], shared);
+			if (shared)
+				give_up(scene, &options);
 		}
-		check(scene, &all, threads[seed % 4]);
+		check_by(scene, &all, threads[seed % 4], shared);
 		assert_int_equal(scene->damages, 0);
 		assert_int_equal(scene->warnings, 0);
 		scene_free(scene);
 	}
+}
+
+static void equals_what_was_written(void **state)
+{
+	is_what_was_written(*state, 150, false);
+}
+
+static void equals_by_readers(void **state)
+{
+	is_what_was_written(*state, 60, true);
 }
 
 /* Each damaged packet costs its rest, is told once, and in order of place. */
@@ -230,6 +297,8 @@ static void damage_costs_its_packet(void **state)
 		scene->damages = 0;
 		check(scene, &options, jobs);
 		assert_int_equal(scene->damages, 2);
+		check_by(scene, &options, jobs, true);
+		assert_int_equal(scene->damages, 4);
 	}
 	scene_free(scene);
 }
@@ -387,11 +456,14 @@ int main(void)
 	static const char *const names[] = {"one stream",        "several sources", "overlap",
 					    "unsorted",          "long packets",    "headers lie",
 					    "lies and disorder", "one file"};
-	struct CMUnitTest tests[SCENE_SHAPES + 6];
+	struct CMUnitTest tests[2 * SCENE_SHAPES + 6];
 	size_t n = 0;
 
 	for (size_t i = 0; i < SCENE_SHAPES; i++)
 		tests[n++] = (struct CMUnitTest){names[i], equals_what_was_written, NULL, NULL,
+						 &scene_shapes[i]};
+	for (size_t i = 0; i < SCENE_SHAPES; i++)
+		tests[n++] = (struct CMUnitTest){names[i], equals_by_readers, NULL, NULL,
 						 &scene_shapes[i]};
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(damage_costs_its_packet);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(late_events_are_counted);

@@ -1,0 +1,132 @@
+/* shared.c - see shared.h */
+#include "index/sweep/shared.h"
+
+#include "engine/base/mem.h"
+#include "index/sweep/sweep_internal.h"
+#include "index/tables/internal.h"
+
+struct shared_sweep {
+	struct sweeper sweeper;
+	struct sweep sweep;
+};
+
+struct sweep_reader {
+	struct sweep_worker pool;
+	const struct sweep_piece *piece; /* NULL: none is begun */
+	uint64_t record;                 /* the next one of the piece */
+	struct packet_info info;         /* of the packet that is read, */
+	bool open, ended;                /* if there is one; its last batch was given */
+};
+
+bool shared_sweep_open(struct index *index, const struct events_options *options, unsigned threads,
+		       struct shared_sweep **out, struct error *err)
+{
+	struct shared_sweep *shared = mem_new(sizeof *shared);
+
+	shared->sweep = (struct sweep){.events = options};
+	shared->sweeper = (struct sweeper){.index = index,
+					   .trace = index_trace(index),
+					   .sweep = &shared->sweep,
+					   .options = options};
+	if (!sweep_plan(&shared->sweeper, threads, err)) {
+		shared_sweep_close(shared);
+		return false;
+	}
+	*out = shared;
+	return true;
+}
+
+void shared_sweep_close(struct shared_sweep *shared)
+{
+	if (!shared)
+		return;
+	sweep_plan_release(&shared->sweeper);
+	mem_free(shared);
+}
+
+size_t shared_sweep_pieces(const struct shared_sweep *shared)
+{
+	return shared->sweeper.npieces;
+}
+
+struct sweep_reader *sweep_reader_new(struct shared_sweep *shared)
+{
+	struct sweep_reader *reader = mem_new(sizeof *reader);
+
+	reader->pool.sweeper = &shared->sweeper;
+	return reader;
+}
+
+void sweep_reader_free(struct sweep_reader *reader)
+{
+	if (!reader)
+		return;
+	if (reader->open)
+		sweep_packet_leave(&reader->pool);
+	sweep_workers_release(&reader->pool);
+	mem_free(reader);
+}
+
+static void tell_damage(const struct sweep_reader *reader, const struct error *cause)
+{
+	const struct packet *rec = &reader->info.rec;
+
+	trace_damage_at(reader->pool.sweeper->trace, reader->piece->of->stream, rec->source,
+			rec->off, cause);
+}
+
+static bool is_same(const struct sweep_stream *of, struct error *err)
+{
+	return table_generation(of->table) == of->generation ||
+	       error_set(err, ERR_IO, "stream %s changes while it is read", of->stream->name);
+}
+
+/* Opens the packet of the next record that is wanted. STEP_END: there is none. */
+static enum step open_packet(struct sweep_reader *reader, struct error *err)
+{
+	struct sweeper *sweeper = reader->pool.sweeper;
+	struct error cause;
+	bool wanted;
+
+	while (!reader->open) {
+		if (!reader->piece || reader->record == reader->piece->to) {
+			size_t i = sweeper->next++;
+			if (i >= sweeper->npieces)
+				return STEP_END;
+			reader->piece = &sweeper->pieces[i];
+			reader->record = reader->piece->from;
+		}
+		const struct sweep_stream *of = reader->piece->of;
+		if (!sweep_record(sweeper, of, reader->record++, &reader->info, &wanted, err) ||
+		    !is_same(of, err))
+			return STEP_ERROR;
+		reader->open =
+			wanted && sweep_packet_open(&reader->pool, of, &reader->info, &cause);
+		if (wanted && !reader->open)
+			tell_damage(reader, &cause);
+	}
+	return STEP_ITEM;
+}
+
+enum step sweep_reader_next(struct sweep_reader *reader, struct run *out, struct error *err)
+{
+	struct error cause;
+	enum step step;
+
+	out->count = 0;
+	while (!out->count) {
+		if (reader->ended) {
+			sweep_packet_leave(&reader->pool);
+			reader->open = reader->ended = false;
+		}
+		step = open_packet(reader, err);
+		if (step != STEP_ITEM)
+			return step;
+		step = sweep_packet_next(&reader->pool, reader->piece->of, &reader->info, out,
+					 &cause);
+		reader->ended = step != STEP_ITEM;
+		if (step == STEP_ERROR)
+			tell_damage(reader, &cause);
+	}
+	return STEP_ITEM;
+}

@@ -36,6 +36,7 @@ dist_noinst_SCRIPTS += \
 EXTRA_DIST += \
 	%D%/ceiling.py \
 	%D%/cold.py \
+	%D%/duckdb.mjs \
 	%D%/growth.py \
 	%D%/kernel.py \
 	%D%/loops.lua \

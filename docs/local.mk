@@ -13,7 +13,7 @@ nobase_dist_doc_DATA += \
 	docs/compare.md \
 	docs/lua.md
 dist_man_MANS += docs/yore-rules.5 docs/yore-sql.7
-nobase_dist_doc_DATA += docs/sql.md docs/catalog.md
+nobase_dist_doc_DATA += docs/sql.md docs/catalog.md docs/duckdb.md
 nobase_dist_doc_DATA += docs/rules.md
 dist_man_MANS += docs/yore.1 docs/libyore.3 docs/yore-lua.3
 nobase_dist_doc_DATA += docs/library.md docs/python.md docs/fuzzing.md

@@ -21,6 +21,7 @@ include tests/oneliner/local.mk
 include tests/sql/local.mk
 include tests/convert/local.mk
 include tests/lib/local.mk
+include tests/duckdb/local.mk
 include tests/live/local.mk
 include tests/remote/local.mk
 include tests/repl/local.mk

@@ -7,26 +7,77 @@
 
 enum { AHEAD = 32 /* entries: events whose heads were not just read lie in no cache */ };
 
-bool column_place(const struct event_class *class, const struct field_path *path,
-		  struct column_place *out)
+/* The step that decodes the field, if all before it have one size each. */
+static const struct layout_step *find_step(const struct event_class *class,
+					   const struct field_path *path, uint32_t *offset)
 {
 	const struct layout *layout = class->layout;
 	uint32_t slot = class->slot_base[path->scope] + path->slot;
 	uint64_t at = 0, bits;
 
-	if (!layout || !layout->bytewise || path->scope <= SCOPE_EVENT_HEADER ||
-	    (path->class->kind != FIELD_INT && path->class->kind != FIELD_FLOAT))
-		return false;
+	if (!layout || !layout->bytewise || path->scope <= SCOPE_EVENT_HEADER)
+		return NULL;
 	for (const struct layout_step *step = layout->steps; layout_step_bits(step, &bits); step++) {
-		if (step->class == path->class && step->slot == slot) {
-			*out = (struct column_place){(uint32_t)at, (uint32_t)(bits / 8), step->class};
-			return true;
-		}
+		*offset = (uint32_t)at;
+		if (step->class == path->class && step->slot == slot)
+			return step;
 		at += bits / 8;
 		if (at > UINT16_MAX)
-			return false;
+			return NULL;
 	}
-	return false;
+	return NULL;
+}
+
+bool column_place(const struct event_class *class, const struct field_path *path,
+		  struct column_place *out)
+{
+	const struct layout_step *step;
+	uint32_t offset;
+	uint64_t bits;
+
+	if (path->class->kind != FIELD_INT && path->class->kind != FIELD_FLOAT)
+		return false;
+	step = find_step(class, path, &offset);
+	if (!step || !layout_step_bits(step, &bits))
+		return false;
+	*out = (struct column_place){offset, (uint32_t)(bits / 8), step->class};
+	return true;
+}
+
+static bool is_plain_text(const struct field_class *class)
+{
+	const struct field_class *element = class->element;
+
+	return class->kind == FIELD_ARRAY && class->place == PLACE_HERE && !class->is_wide &&
+	       class->encoding == ENCODING_UTF8 && !class->element_layout &&
+	       element->kind == FIELD_INT && element->is_text && element->bits == 8 &&
+	       layout_stride(element) == 8;
+}
+
+size_t column_text_places(const struct event_class *class, const struct field_path *path,
+			  struct column_place *places, size_t most)
+{
+	static const struct field_class words[] = {{.kind = FIELD_INT, .align = 8, .bits = 8},
+						   {.kind = FIELD_INT, .align = 8, .bits = 16},
+						   {.kind = FIELD_INT, .align = 8, .bits = 24},
+						   {.kind = FIELD_INT, .align = 8, .bits = 32},
+						   {.kind = FIELD_INT, .align = 8, .bits = 40},
+						   {.kind = FIELD_INT, .align = 8, .bits = 48},
+						   {.kind = FIELD_INT, .align = 8, .bits = 56},
+						   {.kind = FIELD_INT, .align = 8, .bits = 64}};
+	const struct field_class *text = path->class;
+	uint32_t offset;
+	size_t n = 0;
+
+	if (!is_plain_text(text) || !text->length || text->length > 8 * most ||
+	    !find_step(class, path, &offset))
+		return 0;
+	for (uint32_t left = (uint32_t)text->length, bytes; left; left -= bytes) {
+		bytes = left < 8 ? left : 8;
+		places[n++] = (struct column_place){offset, bytes, &words[bytes - 1]};
+		offset += bytes;
+	}
+	return n;
 }
 
 /* Needs no more than a load, a mask and a sign. */

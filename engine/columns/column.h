@@ -21,6 +21,15 @@ struct column_place {
 bool column_place(const struct event_class *class, const struct field_path *path,
 		  struct column_place *out);
 
+/*
+ * A text of a fixed number of bytes, such as the name of a thread, as the numbers that it is loaded
+ * as, eight bytes each, the first byte being the least one of its number. How many they are; 0: it
+ * is no such text, or of more than 8 * `most` bytes. Behind the text's first zero is what the
+ * tracer left there.
+ */
+size_t column_text_places(const struct event_class *class, const struct field_path *path,
+			  struct column_place *places, size_t most);
+
 struct column_input {
 	const uint8_t *data;
 	size_t size; /* bytes readable from there */

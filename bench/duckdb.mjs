@@ -1,0 +1,75 @@
+// duckdb.mjs BUILD [TRACE] - the extension in DuckDB: rows a second, beside DuckDB over the Parquet files of the same trace
+//
+// Without a trace one of 300 MB is made by yore-gen. Each query is run on one thread, then on two; a figure is the least of five runs,
+// in seconds of the processor of the whole process, and rows are those that the table function gives. What writing the Parquet files takes
+// comes first. YORE_NPM names the folder in which npm put @duckdb/node-api (tests/oracle/duckdb.sh BUILD --install).
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { join, resolve } from 'node:path';
+import { homedir, tmpdir } from 'node:os';
+
+const require = createRequire(join(process.env.YORE_NPM ?? join(homedir(), '.cache/yore-npm'), 'x.js'));
+const { DuckDBInstance } = await import(pathToFileURL(require.resolve('@duckdb/node-api')));
+const build = resolve(process.argv[2]);
+const work = mkdtempSync(join(tmpdir(), 'yore-bench-'));
+process.env.YORE_INDEX_DIR = join(work, 'index');
+
+const queries = [ // name, query of {}, events
+	['count of rows', 'SELECT count(*) FROM {}', '*'],
+	['count per CPU', 'SELECT cpu, count(*) FROM {} GROUP BY 1', '*'],
+	['count and last per name', 'SELECT name, count(*), max(ts) FROM {} GROUP BY 1', '*'],
+	['count per integer', 'SELECT next_prio, count(*) FROM {} GROUP BY 1', 'sched_switch'],
+	['sums of two integers', 'SELECT sum(next_tid), sum(prev_tid) FROM {}', 'sched_switch'],
+	['count per text', 'SELECT next_comm, count(*) FROM {} GROUP BY 1', 'sched_switch'],
+	['all columns', 'SELECT max(COLUMNS(*)) FROM {}', 'sched_switch'],
+];
+
+const spent = (since) => {
+	const { user, system } = process.cpuUsage(since);
+	return (user + system) / 1e6;
+};
+
+async function open(threads) {
+	const instance = await DuckDBInstance.create(':memory:', { allow_unsigned_extensions: 'true', threads: String(threads) });
+	const db = await instance.connect();
+	await db.run(`LOAD '${build}/yore.duckdb_extension'`);
+	return db;
+}
+
+async function least(db, query) {
+	let cpu = Infinity, wall = Infinity;
+	for (let i = 0; i < 5; i++) {
+		const since = process.cpuUsage(), begin = performance.now();
+		await db.runAndReadAll(query);
+		cpu = Math.min(cpu, spent(since));
+		wall = Math.min(wall, (performance.now() - begin) / 1e3);
+	}
+	return { cpu, wall };
+}
+
+try {
+	let trace = process.argv[3];
+	if (!trace) {
+		trace = join(work, 'trace');
+		execFileSync(join(build, 'fixtures/yore-gen'), ['--out', trace, '--size', '300M', '--no-truth']);
+	}
+	const parquet = join(work, 'parquet'), begin = performance.now();
+	execFileSync(join(build, 'yore'), ['convert', trace, parquet, '--to', 'parquet', '--no-state', '--quiet', '--name', 'sched_switch']);
+	console.log(`Parquet files of sched_switch are written in ${((performance.now() - begin) / 1e3).toFixed(1)} s`);
+	const one = await open(1), two = await open(2);
+	console.log('query                      rows  M rows/s  ns/row  two threads, M rows/s  over Parquet, M rows/s');
+	for (const [name, query, of] of queries) {
+		const table = `yore_events('${trace}', '${of}')`;
+		const [[n]] = (await one.runAndReadAll(`SELECT count(*) FROM ${table}`)).getRows();
+		const rows = Number(n) / 1e6;
+		const single = await least(one, query.replace('{}', table)), both = await least(two, query.replace('{}', table));
+		const file = of === '*' ? null : await least(one, query.replace('{}', `'${parquet}/${of}.parquet'`));
+		console.log(`${name.padEnd(24)}${rows.toFixed(1).padStart(6)} M${(rows / single.cpu).toFixed(1).padStart(9)}` +
+			`${(single.cpu / rows * 1e3).toFixed(0).padStart(8)}${(rows / both.wall).toFixed(1).padStart(22)}` +
+			(file ? (rows / file.cpu).toFixed(1).padStart(25) : ''));
+	}
+} finally {
+	rmSync(work, { recursive: true, force: true });
+}

@@ -1,8 +1,8 @@
 // duckdb.mjs BUILD [TRACE] - the extension in DuckDB: rows a second, beside DuckDB over the Parquet files of the same trace
 //
-// Without a trace one of 300 MB is made by yore-gen. Each query is run on one thread, then on two; a figure is the least of five runs,
-// in seconds of the processor of the whole process, and rows are those that the table function gives. What writing the Parquet files takes
-// comes first. YORE_NPM names the folder in which npm put @duckdb/node-api (tests/oracle/duckdb.sh BUILD --install).
+// Without a trace one of 300 MB is made by yore-gen. Figures are of seconds of the processor of the whole process on one thread, the least of
+// five runs; of two threads of wall seconds. Rows are what the table function gives, events what it reads for them: of one name, the heads of
+// all others too. What writing the Parquet files takes comes first. YORE_NPM names the folder in which npm put @duckdb/node-api (tests/oracle/duckdb.sh BUILD --install).
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -59,16 +59,19 @@ try {
 	execFileSync(join(build, 'yore'), ['convert', trace, parquet, '--to', 'parquet', '--no-state', '--quiet', '--name', 'sched_switch']);
 	console.log(`Parquet files of sched_switch are written in ${((performance.now() - begin) / 1e3).toFixed(1)} s`);
 	const one = await open(1), two = await open(2);
-	console.log('query                      rows  M rows/s  ns/row  two threads, M rows/s  over Parquet, M rows/s');
+	const [[all]] = (await one.runAndReadAll(`SELECT count(*) FROM yore_events('${trace}', '*')`)).getRows();
+	const events = Number(all) / 1e6;
+	console.log('                                a second of one thread, millions    of two    over Parquet, one thread');
+	console.log('query                      rows     rows   events         ns a row    events    rows');
 	for (const [name, query, of] of queries) {
 		const table = `yore_events('${trace}', '${of}')`;
 		const [[n]] = (await one.runAndReadAll(`SELECT count(*) FROM ${table}`)).getRows();
 		const rows = Number(n) / 1e6;
 		const single = await least(one, query.replace('{}', table)), both = await least(two, query.replace('{}', table));
 		const file = of === '*' ? null : await least(one, query.replace('{}', `'${parquet}/${of}.parquet'`));
-		console.log(`${name.padEnd(24)}${rows.toFixed(1).padStart(6)} M${(rows / single.cpu).toFixed(1).padStart(9)}` +
-			`${(single.cpu / rows * 1e3).toFixed(0).padStart(8)}${(rows / both.wall).toFixed(1).padStart(22)}` +
-			(file ? (rows / file.cpu).toFixed(1).padStart(25) : ''));
+		const column = (value, digits, width) => value.toFixed(digits).padStart(width);
+		console.log(`${name.padEnd(24)}${column(rows, 1, 5)} M${column(rows / single.cpu, 1, 9)}${column(events / single.cpu, 1, 9)}` +
+			`${column(single.cpu / rows * 1e3, 0, 17)}${column(events / both.wall, 1, 10)}${file ? column(rows / file.cpu, 1, 8) : ''}`);
 	}
 } finally {
 	rmSync(work, { recursive: true, force: true });

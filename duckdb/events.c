@@ -115,6 +115,15 @@ static bool read_name(struct duck_events_call *call, struct duck_bind *info, str
 	return good;
 }
 
+/* About how many rows there are: DuckDB chooses the sides of joins by it. */
+static uint64_t guess(const struct duck_events_call *call)
+{
+	enum { EVENT_BYTES = 32, SHARE = 8 /* of the events of one name */ };
+	uint64_t events = trace_bytes(call->host.trace) / EVENT_BYTES + 1;
+
+	return call->group ? events / SHARE + 1 : events;
+}
+
 static void bind_events(struct duck_bind *info)
 {
 	struct duck_events_call *call = mem_new(sizeof *call);
@@ -123,6 +132,7 @@ static void bind_events(struct duck_bind *info)
 	if (duck_open_argument(&call->host, info, true, &err) && read_name(call, info, &err) &&
 	    duck_range(&call->host, info, &call->begin, &call->end, &err)) {
 		add_columns(call, info);
+		duck.bind_set_cardinality(info, guess(call), false);
 		duck.bind_set_bind_data(info, call, free_events);
 		return;
 	}

@@ -396,6 +396,12 @@ static void end_data(struct data *data)
 	alive--;
 }
 
+static void set_cardinality(struct duck_bind *info, uint64_t rows, bool exact)
+{
+	(void)info;
+	assert_true(rows > 0 && !exact);
+}
+
 static void set_bind_data(struct duck_bind *info, void *data, duck_delete_call *end)
 {
 	set_data(info->data, data, end);
@@ -604,6 +610,7 @@ static const struct duck_api ours = {
 	.bind_get_parameter = get_parameter,
 	.bind_get_named_parameter = get_named,
 	.bind_set_bind_data = set_bind_data,
+	.bind_set_cardinality = set_cardinality,
 	.bind_set_error = set_bind_error,
 	.init_get_bind_data = init_bind_data,
 	.init_set_init_data = set_init_data,

@@ -242,7 +242,19 @@ const questions = [
 			JOIN yore_events($T, 'sched_switch') s ON s.next_pid = w.pid AND s.ts >= w.ts GROUP BY w.pid, w.ts ORDER BY 2, 1`],
 ];
 
+// A statement that is prepared opens its trace once, and runs as often as it is asked.
+async function checkPrepared(trace) {
+	for (const of of [db, many]) {
+		await of.run(`PREPARE q AS SELECT (SELECT count(*) FROM yore_events(${quoted(trace)}, 'sched_switch')),
+			(SELECT sum(dur) FROM yore_state(${quoted(trace)}, 'cpu[*]/thread')), (SELECT count(*) FROM yore_at(${quoted(trace)}, '+5ms', '**'))`);
+		const [first, second] = [text(await ask('EXECUTE q', of)), text(await ask('EXECUTE q', of))];
+		await of.run('DEALLOCATE q');
+		tell('a prepared statement', first === second ? null : `${first}, then ${second}`, first);
+	}
+}
+
 async function checkQuestions(trace) {
+	await checkPrepared(trace);
 	for (const [what, words, query] of questions) {
 		const run = spawnSync(yore, [...words.map((w) => (w === '$T' ? trace : w)), '--format', 'json'], { encoding: 'utf8' });
 		const want = run.stdout.trim().split('\n').map((l) => {

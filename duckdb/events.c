@@ -59,7 +59,7 @@ static bool take_glob(struct duck_events_call *call, const char *name, struct er
 			bitset_add(call->classes, i);
 			any = true;
 		}
-	return any || no_name(name, err);
+	return any || !strcmp(name, "*") || no_name(name, err); /* an empty trace has none */
 }
 
 /*

@@ -19,11 +19,11 @@ bool duck_host_open(struct duck_host *host, const char *path, bool scan_all, str
 	trace.spill_dir = spill_dir;
 	bool opened = trace_open(&trace, &host->trace, err);
 	mem_free(spill_dir);
-	if (!opened)
-		return false;
-	if (index_open(host->trace, &index, &host->index, err))
+	if (opened && index_open(host->trace, &index, &host->index, err))
 		return true;
-	trace_close(host->trace);
+	if (opened)
+		trace_close(host->trace);
+	*host = (struct duck_host){0};
 	return false;
 }
 

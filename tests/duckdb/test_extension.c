@@ -317,7 +317,7 @@ static void one_error(void **state)
 	assert_int_equal(host_alive(), 0);
 }
 
-static void run_shell(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void run_shell(const char *format, ...)
 {
 	char command[16384];
 	va_list args;

@@ -20,7 +20,7 @@ for (const trace of traces) {
 	const work = mkdtempSync(join(tmpdir(), 'yore-parquet-'));
 	const out = join(work, 'out');
 	const made = spawnSync(yore, ['convert', trace, out, '--to', 'parquet', '--no-state'], { encoding: 'utf8' });
-	const events = spawnSync(yore, ['events', trace, '--format', 'json'], { maxBuffer: 2 ** 31 });
+	const events = spawnSync(yore, ['events', trace, '--name', '*', '--format', 'json'], { maxBuffer: 2 ** 31 });
 	if (made.status !== events.status) {
 		console.log(`FAIL: ${trace}: convert ${made.status}, events ${events.status}: ${made.stderr}`);
 		failed++;

@@ -323,8 +323,8 @@ static void put_text(struct duck_filler *filler, struct duck_column *out, uint64
 	duck_put_text(out, row, buf_text(scratch), scratch->len);
 }
 
-static void put_value(struct duck_filler *filler, uint64_t i, const struct value_place *place,
-		      const struct fields *fields, uint64_t row)
+static void fill_value(struct duck_filler *filler, uint64_t i, const struct value_place *place,
+		       const struct fields *fields, uint64_t row)
 {
 	const struct sheet_values *values = filler->fills->columns[i];
 	struct duck_column *out = &filler->out[i];
@@ -483,7 +483,7 @@ static void put_event(struct duck_filler *filler, const struct duck_fill *fills,
 		else if (fills[i].kind == FILL_LABEL || fills[i].kind == FILL_LOADED_LABEL)
 			put_label(filler, &filler->out[i], fills[i].place, &fields, row);
 		else
-			put_value(filler, i, fills[i].place, &fields, row);
+			fill_value(filler, i, fills[i].place, &fields, row);
 	}
 }
 

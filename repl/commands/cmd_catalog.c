@@ -123,7 +123,7 @@ static bool find_stored(struct catalog_making *catalog, struct error *err)
 	return ok;
 }
 
-static bool gather(struct catalog_making *catalog, struct error *err)
+static bool gather_traces(struct catalog_making *catalog, struct error *err)
 {
 	struct trace_work work = {.count = catalog->paths.count,
 				  .jobs = catalog->jobs,
@@ -338,7 +338,7 @@ static bool make(struct catalog_making *catalog, struct sink *sink, struct out *
 	if (to && !out_open_named(out, to, err))
 		return false;
 	bool ok = sql_open_plain(to ? out->temporary : NULL, NULL, NULL, &catalog->sql, err) &&
-		  gather(catalog, err);
+		  gather_traces(catalog, err);
 	sql_inserter_free(catalog->rows);
 	ok = ok && sql_commit(catalog->sql, err) && (to || print(catalog, sink, err));
 	sql_close(catalog->sql);

@@ -438,7 +438,7 @@ static bool fail_all(const struct gathering *all, struct error *err)
 	       error_set(err, ERR_IO, "none of the %zu traces answered", all->paths.count);
 }
 
-static bool gather(struct gathering *all, struct error *err)
+static bool gather_rows(struct gathering *all, struct error *err)
 {
 	static const struct sql_column failures[] = {{"trace", ""}, {"kind", ""}, {"error", ""}};
 	struct trace_work work = {.count = all->paths.count,
@@ -489,7 +489,7 @@ static bool check(const struct session *session, const struct options *options, 
 
 static bool answer(struct gathering *all, struct sink *sink, struct error *err)
 {
-	if (!gather(all, err))
+	if (!gather_rows(all, err))
 		return false;
 	if (all->failed && all->failed == all->paths.count)
 		return fail_all(all, err);

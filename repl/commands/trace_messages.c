@@ -62,7 +62,7 @@ bool worker_columns(struct trace_worker *worker, const struct sql_column *column
 	return end_message(worker, at, err) && worker_flush(worker, err);
 }
 
-static void put_value(struct buf *out, const struct sql_value *value)
+static void send_value(struct buf *out, const struct sql_value *value)
 {
 	buf_add_char(out, (char)value->kind);
 	if (value->kind == SQL_INTEGER)
@@ -81,7 +81,7 @@ bool worker_row(struct trace_worker *worker, const struct sql_value *values, siz
 	size_t at = begin_message(worker, MESSAGE_ROW);
 
 	for (size_t i = 0; i < count; i++)
-		put_value(&worker->out, &values[i]);
+		send_value(&worker->out, &values[i]);
 	return end_message(worker, at, err);
 }
 

@@ -597,6 +597,11 @@ const struct expr *compile_fold(struct compile *compile, const struct expr *expr
 const struct expr *compile_and(struct compile *compile, const struct expr *left,
 			       const struct expr *right)
 {
+	/* false decides, whatever the other one is: see logic_and */
+	if (expr_is_const(left, VALUE_BOOL))
+		return left->value.b ? right : left;
+	if (expr_is_const(right, VALUE_BOOL))
+		return right->value.b ? left : right;
 	struct expr *expr = expr_of(compile, EXPR_AND, left, right);
 
 	expr->op = OP_AND;

@@ -304,23 +304,10 @@ static void put_list(const struct sheet_values *values, struct duck_column *out,
 static void put_text(struct duck_filler *filler, struct duck_column *out, uint64_t row,
 		     const struct field *field)
 {
-	const struct field_class *class = field->class;
-	struct buf *scratch = &filler->scratch;
 	size_t len;
+	const uint8_t *bytes = field_cell_text(field, &filler->scratch, &len);
 
-	buf_clear(scratch);
-	if (field_is_text(field) || class->is_blob) {
-		const uint8_t *bytes = field_bytes(field, scratch, &len);
-		duck_put_text(out, row, bytes, len);
-		return;
-	}
-	if (class->kind == FIELD_INT && class->is_signed)
-		buf_add_i64(scratch, field->slot.s);
-	else if (class->kind == FIELD_INT)
-		buf_add_u64(scratch, field->slot.u);
-	else
-		json_add_field(scratch, field);
-	duck_put_text(out, row, buf_text(scratch), scratch->len);
+	duck_put_text(out, row, bytes, len);
 }
 
 static void fill_value(struct duck_filler *filler, uint64_t i, const struct value_place *place,

@@ -197,26 +197,29 @@ static size_t put_list(struct sheet_values *values, size_t row, const struct fie
 	return (size_t)iter.index * 8;
 }
 
+const uint8_t *field_cell_text(const struct field *field, struct buf *scratch, size_t *len)
+{
+	const struct field_class *class = field->class;
+
+	buf_clear(scratch);
+	if (field_is_text(field) || class->is_blob)
+		return field_bytes(field, scratch, len);
+	if (class->kind == FIELD_INT && class->is_signed)
+		buf_add_i64(scratch, field->slot.s);
+	else if (class->kind == FIELD_INT)
+		buf_add_u64(scratch, field->slot.u);
+	else
+		json_add_field(scratch, field);
+	*len = scratch->len;
+	return (const uint8_t *)buf_text(scratch);
+}
+
 static size_t put_text(struct sheet_values *values, size_t row, const struct field *field,
 		       struct buf *scratch)
 {
-	const struct field_class *class = field->class;
-	const uint8_t *bytes;
 	size_t len;
+	const uint8_t *bytes = field_cell_text(field, scratch, &len);
 
-	buf_clear(scratch);
-	if (field_is_text(field) || class->is_blob) {
-		bytes = field_bytes(field, scratch, &len);
-	} else {
-		if (class->kind == FIELD_INT && class->is_signed)
-			buf_add_i64(scratch, field->slot.s);
-		else if (class->kind == FIELD_INT)
-			buf_add_u64(scratch, field->slot.u);
-		else
-			json_add_field(scratch, field);
-		bytes = (const uint8_t *)buf_text(scratch);
-		len = scratch->len;
-	}
 	values_text(values, row, bytes, len);
 	return len;
 }

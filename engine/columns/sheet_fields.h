@@ -35,6 +35,11 @@ static inline void values_time(struct sheet_values *values, size_t row, nstime t
 	values_known(values, row, t != NSTIME_MIN && t != NSTIME_MAX, (uint64_t)t);
 }
 
+/*
+ * A field in a column of texts: the bytes of a text or blob, else the number in decimals, or JSON.
+ * Both are borrowed, from the field or from `scratch`, until that changes.
+ */
+const uint8_t *field_cell_text(const struct field *field, struct buf *scratch, size_t *len);
 /* A table whose first columns, COLUMNS_OWN, say where an event is; its rows come in order of time.
  */
 struct sheet *placed_sheet(const char *name, size_t ncolumns);

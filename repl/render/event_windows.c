@@ -11,6 +11,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/workers.h"
+#include "repl/render/row_maker.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -78,9 +79,7 @@ struct window_pool {
 
 struct window_maker { /* belongs to one thread */
 	struct window_pool *pool;
-	struct times times;
-	struct sink nowhere;
-	struct event_writer *writer;
+	struct row_maker rows;
 	struct where_pass *pass;
 };
 
@@ -89,20 +88,15 @@ static void maker_init(struct window_maker *maker, struct window_pool *pool)
 	const struct event_windows_setup *setup = pool->setup;
 
 	maker->pool = pool;
-	maker->times = *setup->times;
-	sink_init(&maker->nowhere, -1); /* the head of a CSV was written already */
-	maker->nowhere.color = setup->sink->color;
-	maker->writer = event_writer_new_of(pool->trace, setup->format, &maker->times,
-					    &maker->nowhere, setup->range->classes);
+	row_maker_init(&maker->rows, pool->trace, setup->format, setup->range->classes,
+		       setup->times, setup->sink->color);
 	maker->pass = filter_pass_new(setup->filter);
 }
 
 static void maker_release(struct window_maker *maker)
 {
-	event_writer_sink(maker->writer, &maker->nowhere);
-	event_writer_free(maker->writer);
+	row_maker_release(&maker->rows);
 	where_pass_free(maker->pass);
-	sink_release(&maker->nowhere);
 }
 
 /* ---- making a window ---- */
@@ -148,7 +142,7 @@ static bool write_run(struct window_maker *maker, struct window *window, const s
 	for (uint32_t n = 0; n < run->count; n++) {
 		if (n % LOOK_EACH == 0 && (maker->pool->stop || signals_interrupted()))
 			return false;
-		event_write_entry(maker->writer, run, run->first + n, false, &damaged);
+		event_write_entry(maker->rows.writer, run, run->first + n, false, &damaged);
 	}
 	window->rows += run->count;
 	if (run->count)
@@ -182,11 +176,11 @@ static void make_window(struct window_maker *maker, size_t number)
 	struct window *window = &pool->windows[number];
 	struct buf *before = say_into(&window->said);
 
-	event_writer_sink(maker->writer, &window->text);
+	event_writer_sink(maker->rows.writer, &window->text);
 	window->is_certain = write_window(maker, number) && !window->said.len;
 	window->text.printable =
 		printable_length(window->text.data, window->text.whole) == window->text.whole;
-	event_writer_sink(maker->writer, &maker->nowhere);
+	event_writer_sink(maker->rows.writer, &maker->rows.nowhere);
 	say_into(before);
 }
 

@@ -19,6 +19,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/workers.h"
 #include "index/cursor/event_block.h"
+#include "repl/render/row_maker.h"
 
 #include <stdatomic.h>
 
@@ -45,9 +46,7 @@ struct row_chunk {
 struct row_worker {
 	struct event_workers *pool;
 	pthread_t thread;
-	struct times times;
-	struct event_writer *writer;
-	struct sink nowhere;
+	struct row_maker maker;
 	struct event_block_opener *opener;
 };
 
@@ -86,7 +85,8 @@ static void put_stretch(struct row_worker *worker, struct row_chunk *chunk,
 	for (uint32_t n = 0; n < run.count; n++) {
 		if (n % LOOK_EACH == 0 && worker->pool->stop)
 			return;
-		event_write_entry(worker->writer, &run, run.first + n, false, &chunk->damaged);
+		event_write_entry(worker->maker.writer, &run, run.first + n, false,
+				  &chunk->damaged);
 	}
 }
 
@@ -95,15 +95,15 @@ static void make_chunk(struct row_worker *worker, struct row_chunk *chunk)
 	struct buf *before = say_into(&chunk->said);
 	const struct event_block *block = chunk->block;
 
-	event_writer_sink(worker->writer, &chunk->text);
+	event_writer_sink(worker->maker.writer, &chunk->text);
 	if (chunk->has_shown) { /* a row says the day where it is not that of the row before */
 		char unused[TIME_TEXT_MAX];
-		time_put(&worker->times, chunk->shown, unused);
+		time_put(&worker->maker.times, chunk->shown, unused);
 	}
 	for (size_t i = 0; i < block->nstretches && !worker->pool->stop; i++) {
 		const struct event_block_stretch *stretch = &block->stretches[i];
 		if (stretch->packet == EVENT_BLOCK_NO_PACKET)
-			event_write_loss(worker->writer, &block->losses[stretch->loss]);
+			event_write_loss(worker->maker.writer, &block->losses[stretch->loss]);
 		else
 			put_stretch(worker, chunk, stretch);
 	}
@@ -155,19 +155,14 @@ static void worker_init(struct row_worker *worker, struct event_workers *pool)
 	const struct event_workers_setup *setup = &pool->setup;
 
 	worker->pool = pool;
-	worker->times = *setup->times;
-	sink_init(&worker->nowhere, -1); /* the head of a CSV was written already */
-	worker->nowhere.color = setup->sink->color;
-	worker->writer = event_writer_new_of(pool->trace, setup->format, &worker->times,
-					     &worker->nowhere, setup->classes);
+	row_maker_init(&worker->maker, pool->trace, setup->format, setup->classes, setup->times,
+		       setup->sink->color);
 	worker->opener = event_block_opener_new(pool->trace);
 }
 
 static void worker_release(struct row_worker *worker)
 {
-	event_writer_sink(worker->writer, &worker->nowhere);
-	event_writer_free(worker->writer);
-	sink_release(&worker->nowhere);
+	row_maker_release(&worker->maker);
 	event_block_opener_free(worker->opener);
 }
 

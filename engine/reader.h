@@ -280,8 +280,8 @@ bool reader_watermark_whole(const struct stream *stream, nstime *until);
 /* The reader that knows the file or folder best; NULL and ERR_FORMAT when none does. */
 MUST_CHECK const struct reader *reader_detect(const char *path, struct error *err);
 /*
- * The same and *sure, 1 to 100, for who looks at many files. NULL with err->kind ERR_NONE: no
- * reader knows it.
+ * The same for a search through many files; *sure, 1 to 100, is how well the reader knows the path.
+ * NULL with err->kind ERR_NONE: no reader knows it.
  */
 MUST_CHECK const struct reader *reader_guess(const char *path, int *sure, struct error *err);
 const struct reader *reader_named(const char *format); /* NULL when there is none */

@@ -71,7 +71,8 @@ static bool add_stream(struct index *index, const struct events_options *options
 	table_wide(table, &nwide);
 	found->uncertain |= nwide > 0;
 	for (uint64_t i = 0; i < table_count(table); i++) {
-		if (!table_peek(table, i, &info, &ignored)) { /* who reads it says what is wrong */
+		if (!table_peek(table, i, &info,
+				&ignored)) { /* reading it for its events tells the error */
 			found->uncertain = true;
 			return true;
 		}

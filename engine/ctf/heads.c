@@ -124,7 +124,7 @@ stopped(struct decoder *d, struct batch *b, struct heads_walk w, const struct ct
 	uint64_t packet = d->packet_off;
 
 	leave(d, b, w);
-	if (d->cut)
+	if (d->cut && (class || id == UINT64_MAX)) /* else the id says enough */
 		what = ctf_decoder_ends_file(d)
 			       ? "is cut off: the file ends inside its packet"
 			       : "is cut off: another packet begins inside its packet";

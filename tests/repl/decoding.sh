@@ -51,6 +51,18 @@ EOF
 [ $? -eq 3 ] && grep -q 'a field that begins inside a byte of the other byte order' "$work/printed"
 result $? "a byte of two byte orders is damage, and said to be that"
 
+trace unknown_id '\360\0\0\0\360\0\0\0\001\007\011\0' <<'EOF'
+/* CTF 1.8 */
+trace { major = 1; minor = 8; byte_order = le; };
+stream { packet.context := struct { integer { size = 32; align = 8; } content_size;
+	integer { size = 32; align = 8; } packet_size; };
+	event.header := struct { integer { size = 8; align = 8; } id; }; };
+event { name = e; id = 1; fields := struct { integer { size = 8; align = 8; } n; }; };
+EOF
+"$yore" events --no-index "$work/unknown_id" >"$work/printed" 2>&1
+[ $? -eq 3 ] && grep -q 'event 1 at byte 10 of the packet has id 9, which the metadata does not know$' "$work/printed"
+result $? "an id that is not known is told as that, also in a packet that is cut off"
+
 trace empty '\0\007\0\011' <<'EOF'
 /* CTF 1.8 */
 trace { major = 1; minor = 8; byte_order = le; };

@@ -114,6 +114,12 @@ MUST_CHECK bool table_peek(struct table *table, uint64_t i, struct packet_info *
 			   struct error *err);
 /* First i with min >= t (count when none): a dozen reads on a computed table. */
 MUST_CHECK bool table_lower_bound(struct table *table, nstime t, uint64_t *out, struct error *err);
+/*
+ * Files far away: searches these streams (a bit each by index; NULL: all) for both moments at once,
+ * so that table_lower_bound() of each finds the packet headers there. Moments of NSTIME_MIN and
+ * NSTIME_MAX are left out. Nothing is returned; errors come with what reads next.
+ */
+void index_expect_range(struct index *index, const uint64_t *streams, nstime begin, nstime end);
 /* A plain record that reaches t or later has an index >= lower_bound(t) - reach. */
 uint32_t table_reach(const struct table *table);
 /* Records that reach further; indexes into the table, rising. */

@@ -30,6 +30,8 @@ libindex_a_SOURCES += \
 	%D%/tables/delivery.h \
 	%D%/tables/findings.c \
 	%D%/tables/findings.h \
+	%D%/tables/far.c \
+	%D%/tables/far.h \
 	%D%/tables/identity.c \
 	%D%/tables/identity.h \
 	%D%/tables/internal.h \
@@ -80,6 +82,8 @@ libindex_a_SOURCES += \
 	%D%/packets/packet_heads.h
 libindex_a_SOURCES += \
 	%D%/cursor/events.c \
+	%D%/cursor/expect.c \
+	%D%/cursor/expect.h \
 	%D%/cursor/loser.c \
 	%D%/cursor/loser.h \
 	%D%/cursor/cuts.c \

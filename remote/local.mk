@@ -15,8 +15,10 @@ libremote_a_SOURCES = \
 	%D%/remote.h \
 	%D%/request.c \
 	%D%/request.h \
+	%D%/s3.c \
+	%D%/s3.h \
 	%D%/tar.c \
 	%D%/tar.h \
 	%D%/waiting.c \
 	%D%/waiting.h
-libremote_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(JSON_CFLAGS)
+libremote_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(EXPAT_CFLAGS) $(JSON_CFLAGS)

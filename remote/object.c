@@ -197,18 +197,21 @@ bool remote_object_read(struct remote_object *object, uint64_t offset, void *to,
 	return good;
 }
 
-void remote_object_prefetch(struct remote_object *object, uint64_t offset, size_t size)
+bool remote_object_prefetch(struct remote_object *object, uint64_t offset, size_t size)
 {
 	struct error ignored; /* remote_object_read() returns it */
 
 	if (!size || offset >= object->size)
-		return;
+		return false;
 	if (size > object->size - offset)
 		size = (size_t)(object->size - offset);
 	waiting_lock(&object->waiting);
+	size_t before = object->under_way;
 	(void)ask_for_missing(object, offset / BLOCK, (offset + size + BLOCK - 1) / BLOCK,
 			      &ignored);
+	bool asked = object->under_way > before;
 	waiting_unlock(&object->waiting);
+	return asked;
 }
 
 /* Opening ----------------------------------------------------------------------------------------

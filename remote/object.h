@@ -44,7 +44,7 @@ bool remote_object_changed(const struct remote_object *object);    /* since what
 /* `size` bytes from `offset`, which lie in the object; any number of threads. */
 MUST_CHECK bool remote_object_read(struct remote_object *object, uint64_t offset, void *to,
 				   size_t size, struct error *err);
-/* Asks for them, and does not wait. */
-void remote_object_prefetch(struct remote_object *object, uint64_t offset, size_t size);
+/* Asks for those that are neither there nor on their way, and does not wait. True: for some. */
+bool remote_object_prefetch(struct remote_object *object, uint64_t offset, size_t size);
 
 #endif

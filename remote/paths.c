@@ -46,13 +46,27 @@ static bool is_plain(char c)
 	       c == '.' || c == '-' || c == '_';
 }
 
+static void add_encoded(struct buf *url, char c)
+{
+	if (is_plain(c) || c == '~')
+		buf_add_char(url, c);
+	else
+		buf_printf(url, "%%%02X", (unsigned char)c);
+}
+
 void path_add_encoded(struct buf *url, const char *path)
 {
 	for (; *path; path++)
-		if (is_plain(*path) || *path == '/' || *path == '~')
+		if (*path == '/')
 			buf_add_char(url, *path);
 		else
-			buf_printf(url, "%%%02X", (unsigned char)*path);
+			add_encoded(url, *path);
+}
+
+void path_add_value(struct buf *url, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		add_encoded(url, text[i]);
 }
 
 void path_add_readable(struct buf *out, const char *text, size_t len)

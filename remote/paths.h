@@ -13,6 +13,8 @@ char *path_inside(const char *path, size_t len);
 struct buf;
 /* Appends a path with what is special in URLs as %XX; '/' stays. */
 void path_add_encoded(struct buf *url, const char *path);
+/* Appends a value of a query, in which '/' is special, too. */
+void path_add_value(struct buf *url, const char *text, size_t len);
 /* Appends a name that says to a person what it was, for a folder: letters, digits, '.', '-'. */
 void path_add_readable(struct buf *out, const char *text, size_t len);
 

@@ -3,6 +3,7 @@
  *
  *                    objects                       files
  *     a folder       0: its manifest, 1...: files  each a whole object
+ *     a prefix of S3 the same, or files alone      each a whole object
  *     a file         0                             itself
  *     an archive     0                             parts of it
  */
@@ -17,6 +18,7 @@
 #include "remote/paths.h"
 #include "remote/place.h"
 #include "remote/request.h"
+#include "remote/s3.h"
 #include "remote/tar.h"
 #include "remote/waiting.h"
 
@@ -70,14 +72,9 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-static bool is_s3(const char *path)
-{
-	return begins(path, "s3://");
-}
-
 bool remote_is_url(const char *path)
 {
-	return begins(path, "http://") || begins(path, "https://") || is_s3(path);
+	return begins(path, "http://") || begins(path, "https://") || s3_is(path);
 }
 
 static bool is_folder(const char *url)
@@ -87,27 +84,13 @@ static bool is_folder(const char *url)
 	return url[len - 1] == '/';
 }
 
-/* "s3://BUCKET/KEY" at the endpoint, the bucket in the path: all servers of S3's kind take that. */
-static void add_s3(struct buf *out, const char *path)
-{
-	const char *endpoint = getenv("AWS_ENDPOINT_URL"), *region = getenv("AWS_REGION");
-
-	if (endpoint && *endpoint)
-		buf_add(out, endpoint, strlen(endpoint) - (endpoint[strlen(endpoint) - 1] == '/'));
-	else
-		buf_printf(out, "https://s3.%s.amazonaws.com",
-			   region && *region ? region : "us-east-1");
-	buf_add_char(out, '/');
-	path_add_encoded(out, path + strlen("s3://"));
-}
-
 /* The URL of a file in what was asked for; "": of that itself. */
 static char *url_of(const char *path, const char *inside)
 {
 	struct buf url = {0};
 
-	if (is_s3(path))
-		add_s3(&url, path);
+	if (s3_is(path))
+		s3_add_url(&url, path);
 	else
 		buf_add_text(&url, path);
 	path_add_encoded(&url, inside);
@@ -124,7 +107,7 @@ static bool is_allowed(const char *path, struct error *err)
 		return error_set(err, ERR_QUERY,
 				 "a URL with a user's name in it is not taken: credentials come "
 				 "from YORE_HTTP_TOKEN, or the netrc file that YORE_NETRC names");
-	if (!len || strchr(path, '#') || (is_s3(path) && strchr(path, '?')))
+	if (!len || strchr(path, '#') || (s3_is(path) && strchr(path, '?')))
 		return error_set(err, ERR_QUERY, "%s: not the URL of a file or folder", path);
 	return true;
 }
@@ -140,7 +123,7 @@ static struct object_of describe(const struct place *place, size_t number)
 
 	buf_printf(&keep, "%s/kept/%zu-", place->folder, number);
 	return (struct object_of){.url = url_of(place->path, known->path),
-				  .s3 = is_s3(place->path),
+				  .s3 = s3_is(place->path),
 				  .keep = keep.data,
 				  .size = known->size,
 				  .tag = known->tag};
@@ -228,6 +211,51 @@ static bool no_manifest(const char *path, struct error *err)
 			 path, FOLDER_MANIFEST);
 }
 
+/* Notes the files, and opens them; `listing` is ended. */
+static bool open_listed(struct located *located, struct manifest *listing, struct error *err)
+{
+	struct place *place = &located->place;
+	size_t first = place->nknown;
+	bool absent;
+
+	for (size_t i = 0; i < listing->count; i++) {
+		place_add_object(place, listing->files[i].path);
+		place_add(place, mem_strdup(listing->files[i].path), (uint32_t)(first + i), 0,
+			  listing->files[i].size);
+	}
+	listing_release(listing);
+	return open_objects(located, first, &absent, err);
+}
+
+/* Are these the files that are known, and no others? */
+static bool is_known(const struct place *place, const struct manifest *listing)
+{
+	if (place->nknown != listing->count)
+		return false;
+	for (size_t i = 0; i < listing->count; i++)
+		if (strcmp(place->known[i].path, listing->files[i].path) != 0 ||
+		    place->known[i].size != listing->files[i].size)
+			return false;
+	return true;
+}
+
+/* What the store lists, then the files: two rounds of requests, and one for each 1,000 files. */
+static bool list_prefix(struct located *located, struct error *err)
+{
+	struct place *place = &located->place;
+	struct manifest listing;
+	bool absent;
+
+	if (!s3_list(place->path, &listing, err))
+		return false;
+	if (!is_known(place, &listing)) {
+		place_forget(place);
+		return open_listed(located, &listing, err);
+	}
+	listing_release(&listing);
+	return open_objects(located, 0, &absent, err);
+}
+
 /* The manifest, then what it names: two rounds of requests. */
 static bool list_folder(struct located *located, struct error *err)
 {
@@ -238,28 +266,26 @@ static bool list_folder(struct located *located, struct error *err)
 	close_objects(located);
 	place_forget(place);
 	place_add_object(place, FOLDER_MANIFEST);
-	if (!open_objects(located, 0, &absent, err))
+	if (!open_objects(located, 0, &absent, err)) {
+		if (absent && s3_is(place->path))
+			return list_prefix(located, err);
 		return absent ? no_manifest(place->path, err) : false;
-	if (!read_manifest(located, &listing, err))
-		return false;
-	for (size_t i = 0; i < listing.count; i++) {
-		place_add_object(place, listing.files[i].path);
-		place_add(place, mem_strdup(listing.files[i].path), (uint32_t)i + 1, 0,
-			  listing.files[i].size);
 	}
-	listing_release(&listing);
-	return open_objects(located, 1, &absent, err);
+	return read_manifest(located, &listing, err) && open_listed(located, &listing, err);
 }
 
 /* What was known is asked for in one round; it is listed again where the manifest changed. */
 static bool locate_folder(struct located *located, struct error *err)
 {
+	const struct place *place = &located->place;
 	bool absent;
 
-	if (located->place.nknown && open_objects(located, 0, &absent, err) &&
+	if (place->nknown && strcmp(place->known[0].path, FOLDER_MANIFEST) != 0)
+		return list_prefix(located, err);
+	if (place->nknown && open_objects(located, 0, &absent, err) &&
 	    !remote_object_changed(located->objects[0]))
 		return true;
-	if (located->place.nknown && !located->nobjects && !absent)
+	if (place->nknown && !located->nobjects && !absent)
 		return false; /* no answer at all */
 	return list_folder(located, err);
 }
@@ -397,14 +423,13 @@ static bool read_part(void *arg, uint64_t offset, void *to, size_t size, struct 
 	return false;
 }
 
-static void prefetch_part(void *arg, uint64_t offset, size_t size)
+static bool prefetch_part(void *arg, uint64_t offset, size_t size)
 {
 	const struct remote_part *part = arg;
 
 	if (part->archive)
-		source_prefetch(part->archive, part->at + offset, size);
-	else
-		remote_object_prefetch(part->object, part->at + offset, size);
+		return source_prefetch(part->archive, part->at + offset, size);
+	return remote_object_prefetch(part->object, part->at + offset, size);
 }
 
 /* How many bytes of their paths, up to a slash, all files share. */
@@ -548,6 +573,7 @@ char *remote_locate(const char *path, const char *keep, struct error *err)
 			located->next = all;
 			all = located;
 			opens = mem_strdup(located->opens);
+			err->kind = ERR_NONE; /* of what was tried first */
 		} else {
 			located_free(located);
 		}

@@ -3,7 +3,7 @@
  *
  *     http://HOST/FILE        one file: perf.data, trace.dat, a tar archive
  *     http://HOST/FOLDER/     a folder, whose files its FOLDER_MANIFEST names; https likewise
- *     s3://BUCKET/KEY, s3://BUCKET/PREFIX/
+ *     s3://BUCKET/KEY, s3://BUCKET/PREFIX/  the folder by a manifest, or as the store lists it
  *     FILE.tar                an uncompressed archive, by its content
  *
  *     remote_locate ── a folder with files of the right names and sizes, without bytes ──> readers

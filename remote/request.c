@@ -14,7 +14,7 @@
 #include <strings.h>
 
 enum {
-	AT_ONCE = 16,
+	AT_ONCE = 64, /* docs/remote.md says why so many */
 	TRIES = 4,
 	AGAIN_MS = 100, /* before the second try, and twice as long before each further one */
 	REDIRECTIONS = 5,

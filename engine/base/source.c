@@ -687,14 +687,15 @@ static void ask(struct source *source, uint64_t begin, uint64_t end)
 	madvise((void *)from, (uintptr_t)(source->data + end) - from, MADV_WILLNEED);
 }
 
-static void prefetch_file(struct source *source, uint64_t offset, size_t size)
+static bool prefetch_file(struct source *source, uint64_t offset, size_t size)
 {
 	if (source->backing && source->backing->prefetch)
-		source->backing->prefetch(source->backing->arg, offset, size);
-	else if (source->fd >= 0)
+		return source->backing->prefetch(source->backing->arg, offset, size);
+	if (source->fd >= 0)
 		posix_fadvise(source->fd, (off_t)offset, (off_t)size, POSIX_FADV_WILLNEED);
 	else if (source->map_slot >= 0 && size)
 		ask(source, offset, offset + size);
+	return false;
 }
 
 /* The last piece that begins at or before `offset`. */
@@ -855,14 +856,14 @@ void source_hint(const struct source *source, uint64_t offset)
 		__builtin_prefetch(source->data + offset);
 }
 
-void source_prefetch(struct source *source, uint64_t offset, size_t size)
+bool source_prefetch(struct source *source, uint64_t offset, size_t size)
 {
 	uint64_t in_file = offset;
 
 	if (offset >= source->size)
-		return;
+		return false;
 	if (size > source->size - offset)
 		size = (size_t)(source->size - offset);
-	if (!source->pieces || lies_in_file(source, offset, size, &in_file))
-		prefetch_file(source, in_file, size);
+	return (!source->pieces || lies_in_file(source, offset, size, &in_file)) &&
+	       prefetch_file(source, in_file, size);
 }

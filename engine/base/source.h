@@ -41,7 +41,7 @@ struct block { /* borrowed bytes; give back with source_put() */
 struct source_backing {
 	const uint8_t *data;
 	bool (*read)(void *arg, uint64_t offset, void *to, size_t size, struct error *err);
-	void (*prefetch)(void *arg, uint64_t offset, size_t size);
+	bool (*prefetch)(void *arg, uint64_t offset, size_t size); /* true: some were asked for */
 	void *arg;
 };
 /* Whoever opens this file from now on reads from there; what `arg` points to stays. */
@@ -136,8 +136,11 @@ MUST_CHECK bool source_peek(struct source *source, uint64_t offset, void *to, si
 			    struct error *err);
 /* Says that bytes there are wanted in a moment: the processor may fetch a cache line of them. */
 void source_hint(const struct source *source, uint64_t offset);
-/* Asks the kernel to have these bytes soon; many may be under way. Never fails. */
-void source_prefetch(struct source *source, uint64_t offset, size_t size);
+/*
+ * Asks the kernel, or the server that has the file, to have these bytes soon; many may be under
+ * way. True: a server was asked. Never fails.
+ */
+bool source_prefetch(struct source *source, uint64_t offset, size_t size);
 
 /*
  * For the program's SIGBUS handler, async-signal-safe: when `address` lies in a mapped source, puts

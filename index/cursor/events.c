@@ -11,6 +11,7 @@
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "engine/timetext.h"
+#include "index/cursor/expect.h"
 #include "index/cursor/merge.h"
 #include "index/cursor/stream_cursor.h"
 
@@ -333,6 +334,8 @@ static bool begin_group(struct events *events, size_t group, size_t group_end, s
 	merge_init(&events->merge, (uint32_t)(group_end - group), events->options.backward);
 	events->merge.soon = fills_soon;
 	events->merge.soon_arg = events;
+	cursors_expect(events->cursors + group, group_end - group, events->options.begin,
+		       events->options.end);
 	for (uint32_t leaf = 0; leaf < group_end - group; leaf++)
 		if (!begin_cursor(events, cursor_of_leaf(events, leaf), err) ||
 		    !fill_window(events, leaf, err))

@@ -5,20 +5,17 @@
 #include "engine/base/search.h"
 #include "index/tables/build.h"
 #include "index/tables/corrections.h"
+#include "index/tables/far.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 enum {
 	SEEN_MAX = 1024,
-	SAMPLES = 12,
 	REBUILD_MAX = 1 << 20,
 	WIDE_MAX = 256,
 	NEAR = 64,
 	CPUS_LOOKED = 32,
-	HEAD_BYTES = 512,
-	AT_ONCE = 4, /* steps of a search whose packets are fetched together */
-	BEFORE = 12, /* packets before the one that was found, which are looked at next */
 	EXACT = PACKET_EXACT_MIN | PACKET_EXACT_MAX
 };
 
@@ -290,62 +287,6 @@ static bool computed_get(struct table *table, uint64_t i, struct packet_info *ou
 	return in_order(table, i, &out->rec);
 }
 
-/* The number of the k-th of the records by which a table is found to be regular. */
-static uint64_t sample(uint64_t count, uint64_t k)
-{
-	return (uint64_t)((unsigned __int128)(count - 1) * k / SAMPLES);
-}
-
-/* ---- files far away: what a search is about to ask for is fetched at once ---- */
-
-/* Packets of computed tables have one size, nearly. */
-static void expect(const struct stream *stream, uint64_t count, uint64_t i)
-{
-	struct source *source = stream->sources[0];
-	uint64_t at = (uint64_t)((unsigned __int128)source_size(source) * i / count);
-
-	source_prefetch(source, at, HEAD_BYTES);
-}
-
-/* What `levels` steps of a binary search of [low, high) may look at. */
-static void expect_steps(const struct stream *stream, uint64_t count, uint64_t low, uint64_t high,
-			 unsigned levels)
-{
-	uint64_t middle = low + (high - low) / 2;
-
-	if (low >= high || !levels)
-		return;
-	expect(stream, count, middle);
-	expect_steps(stream, count, low, middle, levels - 1);
-	expect_steps(stream, count, middle + 1, high, levels - 1);
-}
-
-/* The samples of a table, and what else is looked at near its ends. */
-static void expect_samples(const struct stream *stream, uint64_t count)
-{
-	for (uint64_t k = 0; k <= SAMPLES; k++)
-		expect(stream, count, sample(count, k));
-	expect(stream, count, count > 1);
-	expect(stream, count, count - 1 - (count > 1));
-}
-
-/* Of all streams, when the first of them is looked at. */
-static void expect_tables(struct index *index)
-{
-	const struct trace *trace = index->trace;
-	uint64_t count;
-
-	if (atomic_exchange(&index->expected, true))
-		return;
-	for (size_t i = 0; i < trace->nstreams; i++) {
-		const struct stream *stream = trace->streams[i];
-		const struct reader *reader = trace->parts[stream->part]->reader;
-		if (stream->nsources == 1 && source_is_far(stream->sources[0]) &&
-		    reader->computed && reader->computed(stream, &count) && count)
-			expect_samples(stream, count);
-	}
-}
-
 struct table *table_new_computed(struct index *index, const struct stream *stream, uint64_t count)
 {
 	struct table *table = table_new(index, stream);
@@ -353,9 +294,9 @@ struct table *table_new_computed(struct index *index, const struct stream *strea
 
 	table->computed = true;
 	table->count = count;
-	expect_tables(index);
-	for (uint64_t k = 0; count && k <= SAMPLES; k++) {
-		if (computed_get(table, sample(count, k), &info))
+	far_expect_tables(index);
+	for (uint64_t k = 0; count && k < TABLE_SAMPLES; k++) {
+		if (computed_get(table, table_sample(count, k), &info))
 			continue;
 		table_free(table);
 		return NULL;
@@ -573,26 +514,31 @@ static void narrow(struct table *table, nstime t, uint64_t *low, uint64_t *high)
 /* False: it must become rows. */
 static bool computed_lower_bound(struct table *table, nstime t, uint64_t *out)
 {
-	bool far = table->stream->nsources == 1 && source_is_far(table->stream->sources[0]);
 	uint64_t low = 0, high = table->count;
 	struct packet_info info;
-	bool good = true;
+	bool good = true, asked = false;
 
 	narrow(table, t, &low, &high);
-	for (unsigned step = 0; good && low < high; step++) {
+	while (good && low < high) {
 		uint64_t middle = low + (high - low) / 2;
-		if (far && step % AT_ONCE == 0)
-			expect_steps(table->stream, table->count, low, high, AT_ONCE);
+		if (far_expect_steps(table->stream, table->count, low, high))
+			asked = true;
 		good = computed_get(table, middle, &info);
 		if (good && info.rec.min < t)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (uint64_t i = low < BEFORE ? 0 : low - BEFORE; far && i < low; i++)
-		expect(table->stream, table->count, i);
+	if (asked)
+		far_expect_found(table->stream, table->count, low);
 	*out = low;
 	return good;
+}
+
+bool table_computed_bound(struct table *table, nstime t, uint64_t *out)
+{
+	table = listing(table);
+	return table->computed && !table->record_list && computed_lower_bound(table, t, out);
 }
 
 bool table_lower_bound(struct table *table, nstime t, uint64_t *out, struct error *err)

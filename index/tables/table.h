@@ -31,6 +31,11 @@ struct table *table_new_grown(struct index *index, const struct stream *stream,
 void table_take_rows(struct table *table, struct record_list *out);
 /* NULL when the first look shows that the reader's numbering is not the order of time. */
 struct table *table_new_computed(struct index *index, const struct stream *stream, uint64_t count);
+/*
+ * As table_lower_bound(), of a computed table alone. False: it is none, or what was looked at is
+ * not in order, which its next reader will find out.
+ */
+bool table_computed_bound(struct table *table, nstime t, uint64_t *out);
 void table_free(struct table *table);
 
 /* A question's own; `shared` is borrowed. */

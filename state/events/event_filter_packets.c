@@ -75,6 +75,10 @@ static void look_at_streams(struct event_filter *filter)
 
 	filter->span = (struct packet_range){NSTIME_MAX, NSTIME_MIN};
 	filter->width = NSTIME_MAX;
+	if (filter->index)
+		index_expect_range(filter->index, filter->range->streams,
+				   filter->range->backward ? NSTIME_MIN : filter->begin,
+				   filter->range->backward ? filter->end : NSTIME_MAX);
 	for (size_t i = 0; i < trace->nstreams && filter->index && looked < LOOKED_AT; i++) {
 		if (!is_read(filter, trace->streams[i]) ||
 		    !index_table(filter->index, trace->streams[i], &table, &ignored) ||

@@ -62,6 +62,8 @@ bool horizon_find(struct event_source *source, nstime begin, nstime end, uint64_
 	*out = (struct horizon){.floors = mem_new_array(trace->nstreams + 1, sizeof(nstime)),
 				.floor = NSTIME_MIN,
 				.ceil = NSTIME_MAX};
+	if (source->index)
+		index_expect_range(source->index, NULL, begin, end);
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		nstime *floor = &out->floors[i], ceil = NSTIME_MAX;
 

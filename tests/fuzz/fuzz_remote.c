@@ -1,11 +1,12 @@
 /*
- * fuzz_remote.c - any bytes as a tar archive, and as a manifest
+ * fuzz_remote.c - any bytes as a tar archive, a manifest, and a list of S3
  *
  * The first byte says which. Promises: a file that is listed lies in the archive, and its path
  * stays in the folder.
  */
 #include "engine/base/mem.h"
 #include "remote/manifest.h"
+#include "remote/s3.h"
 #include "remote/tar.h"
 
 #include <stdio.h>
@@ -85,11 +86,27 @@ static void manifest(const struct bytes *bytes)
 	buf_release(&text);
 }
 
+static void page(const struct bytes *bytes)
+{
+	struct manifest listing = {0};
+	struct buf text = {0}, more = {0};
+	struct error err = {0};
+
+	buf_add(&text, bytes->data, bytes->size);
+	bool whole = s3_read_page("l", "p/", &text, &listing, &more, &err);
+	require(whole || err.kind != ERR_NONE, "an error is told");
+	for (size_t i = 0; i < listing.count; i++)
+		require(stays_inside(listing.files[i].path), "a path stays in the folder");
+	listing_release(&listing);
+	buf_release(&text);
+	buf_release(&more);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (!size)
 		return 0;
 	const struct bytes bytes = {data + 1, size - 1};
-	(*data & 1 ? archive : manifest)(&bytes);
+	(*data & 1 ? archive : *data & 2 ? page : manifest)(&bytes);
 	return 0;
 }

@@ -59,9 +59,9 @@ fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_fuzz_packet_LDADD = $(engine_libs)
 %C%_fuzz_remote_SOURCES = %D%/fuzz_remote.c
 %C%_fuzz_remote_LDFLAGS = $(fuzz_linking)
-%C%_fuzz_remote_LDADD = libremote.a -ldl $(engine_libs)
+%C%_fuzz_remote_LDADD = libremote.a $(EXPAT_LIBS) -ldl $(engine_libs)
 %C%_replay_remote_SOURCES = %D%/fuzz_remote.c %D%/replay.c
-%C%_replay_remote_LDADD = libremote.a -ldl $(engine_libs)
+%C%_replay_remote_LDADD = libremote.a $(EXPAT_LIBS) -ldl $(engine_libs)
 %C%_fuzz_rules_SOURCES = %D%/fuzz_rules.c
 %C%_fuzz_rules_LDFLAGS = $(fuzz_linking)
 %C%_fuzz_rules_LDADD = $(state_libs)

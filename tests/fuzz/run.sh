@@ -195,7 +195,7 @@ fi
 python3 "$source/tests/live/replies.py" "$work/live"
 # Requests of viewers, of the page, and of others.
 python3 "$source/tests/repl/serve_requests.py" "$work/serve"
-# Archives of each form that tar writes, and a manifest; the first byte says which.
+# Archives of each form that tar writes, a manifest, and a list of S3; the first byte says which.
 python3 - "$work/remote" "$source" <<'SEEDS'
 import io, sys, tarfile
 for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
@@ -207,6 +207,8 @@ for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
             tar.addfile(info, io.BytesIO(b"bytes"))
     open("%s/tar%d" % (sys.argv[1], form), "wb").write(b"\1" + out.getvalue())
 open(sys.argv[1] + "/manifest", "wb").write(b'\0{"yore-manifest": 1, "files": [{"path": "a/b", "size": 10}]}')
+open(sys.argv[1] + "/page", "wb").write(b'\2<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><IsTruncated>true</IsTruncated>'
+                                        b"<NextContinuationToken>t</NextContinuationToken><Contents><Key>p/a&amp;b</Key><Size>10</Size></Contents></ListBucketResult>")
 SEEDS
 # Partial files of two questions, as they are and with a checksum that is made right.
 if [ -x "$build/yore" ]; then

@@ -320,6 +320,47 @@ def archives(work):
     result(yore(cache, "events", tar)[1] == yore(cache, "events", folder + "/trace2")[1] != local, "an archive that was replaced")
 
 
+def prefixes(work):
+    """A folder of S3 without a manifest is what the store lists; lists that are wrong are one error."""
+    folder, cache = work + "/store/traces/boot 1&2", work + "/prefix-cache"
+    os.makedirs(folder)
+    generate(folder, "--size", "1M", "--cpus", "3")
+    local = yore(cache, "events", folder)[1]
+    with Server(work + "/store") as server:
+        server.page = 2
+        env = {"AWS_ENDPOINT_URL": server.url()[:-1]}
+
+        def asked(where=None, url="s3://traces/boot 1&2/"):
+            return yore(where or cache, "events", url, env=env)
+
+        result(asked()[:2] == (0, local) and local, "a prefix of S3 without a manifest")
+        server.forget()
+        result(asked()[:2] == (0, local) and server.sent < 4000, "and again: nothing but lists", server.sent)
+        generate(work + "/other", "--size", "1M", "--cpus", "3", "--seed", "8")
+        shutil.copy(work + "/other/channel0_0", folder + "/channel0_0")
+        shutil.copy(work + "/other/metadata", folder + "/metadata")
+        result(asked()[1] == yore(work + "/c3", "events", folder)[1] != local, "an object that was replaced")
+        os.unlink(folder + "/channel0_1")
+        local = yore(work + "/c4", "events", folder)[1]
+        result(asked()[:2] == (0, local), "an object that is gone")
+        os.makedirs(folder + "/empty")
+        open(folder + "/empty/x", "w", encoding="ascii").close()
+        status, out, said = asked(url="s3://traces/nothing/")
+        result(status == 1 and "no object below it" in said, "a prefix of nothing", said)
+        rows = (("no XML", lambda text: text[:-9], "is no XML"), ("another document", lambda text: "<x/>", "another document"), ("an empty answer", lambda text: "", "is no XML"),
+                ("no size", lambda text: re.sub("<Size>[0-9]*", "<Size>", text), "lacks a key or a size"), ("a negative size", lambda text: text.replace("<Size>", "<Size>-"), "lacks a key or a size"),
+                ("a key elsewhere", lambda text: text.replace("boot 1&amp;2/", "boot/"), "does not begin with the prefix"),
+                ("a key that leads out", lambda text: text.replace("boot 1&amp;2/c", "boot 1&amp;2/../c"), "leads out of the folder"),
+                ("no token", lambda text: re.sub("<NextC.*Token>", "", text), "does not say where"),
+                ("a document type", lambda text: text.replace("<ListB", "<!DOCTYPE a [<!ENTITY e 'x'>]><ListB", 1), "has a document type"),
+                ("deep nesting", lambda text: text.replace("<Name>", "<a>" * 50 + "</a>" * 50 + "<Name>"), "nested too deep"),
+                ("a long key", lambda text: text.replace("<Key>", "<Key>" + "x" * 9000), "too long"))
+        for name, change, wanted in rows:
+            server.listing = change
+            status, out, said = asked(work + "/prefix-" + name.replace(" ", ""))
+            result(status == 1 and wanted in said and len(said.splitlines()) == 1, "a list of S3: " + name, "%d %s" % (status, said[:500]))
+
+
 def s3(work):
     """Signed requests, judged by a server that is not ours: s3rver from npm (tests/oracle/npm.sh installs it)."""
     program = os.path.join(os.environ.get("YORE_NPM", os.path.expanduser("~/.cache/yore-npm")), "node_modules", ".bin", "s3rver")
@@ -342,6 +383,10 @@ def s3(work):
         keys = {"AWS_ENDPOINT_URL": "http://127.0.0.1:%d" % port, "AWS_ACCESS_KEY_ID": "S3RVER", "AWS_SECRET_ACCESS_KEY": "S3RVER"}
         status, out, said = yore(cache, "events", "s3://traces/boot 1/", env=keys)
         result((status, out) == (0, local) and local, "a folder of S3", "%d %s" % (status, said))
+        subprocess.run(["curl", "-sSf", "-X", "DELETE", "--aws-sigv4", "aws:amz:us-east-1:s3", "--user", "S3RVER:S3RVER", "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD",
+                        "http://127.0.0.1:%d/traces/boot%%201/yore-manifest.json" % port], check=True, stdout=subprocess.DEVNULL)
+        status, out, said = yore(cache, "events", "s3://traces/boot 1/", env=keys)
+        result((status, out) == (0, local), "a folder of S3 without a manifest", "%d %s" % (status, said))
         status, _, said = yore(work + "/s3-wrong", "events", "s3://traces/boot 1/", env=dict(keys, AWS_ACCESS_KEY_ID="wrong"))
         result(status == 1 and "AWS_SECRET_ACCESS_KEY" in said and "wrong" not in said, "a wrong key of S3", "%d %s" % (status, said))
     finally:
@@ -352,7 +397,7 @@ def s3(work):
 def main():
     with tempfile.TemporaryDirectory() as work:
         only = sys.argv[1:]
-        for part in (formats, large, faults, secrets, archives, s3):
+        for part in (formats, large, faults, secrets, archives, prefixes, s3):
             if not only or part.__name__ in only:
                 part(work)
     finish()

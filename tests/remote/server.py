@@ -8,11 +8,13 @@
 a fault below.
 """
 import email.utils
+import html
 import os
 import re
 import socketserver
 import threading
 import time
+import urllib.parse
 
 FAULTS = ("503", "404", "403", "cut", "changed", "whole", "slow", "other bytes", "few bytes", "elsewhere", "moved", "no size", "long")
 
@@ -21,6 +23,7 @@ class Server:
     def __init__(self, folder, delay=0.0, fault=None, tags=True, token=None):
         self.folder, self.delay, self.fault, self.tags, self.token = folder, delay, fault, tags, token
         self.lock, self.log, self.sent, self.versions = threading.Lock(), [], 0, {}
+        self.page, self.listing = 1000, None  # of lists of S3
         self.heads = []  # headers of requests, as text
         outer = self
 
@@ -86,6 +89,8 @@ class Server:
 
     def answer(self, out, method, target, headers):
         path = re.sub(r"%([0-9A-Fa-f]{2})", lambda m: chr(int(m.group(1), 16)), target.split("?")[0].lstrip("/"))
+        if "list-type=2" in target:
+            return self.list(out, path, urllib.parse.parse_qs(target.split("?")[1], keep_blank_values=True))
         full = os.path.join(self.folder, path.encode("latin-1").decode("utf-8", "surrogateescape"))
         asked = re.match(r"bytes=(\d+)-(\d+)$", headers.get("range", ""))
         asked = (int(asked.group(1)), int(asked.group(2))) if asked else None
@@ -124,6 +129,19 @@ class Server:
         if fault == "slow":
             time.sleep(30)
         return self.send(out, "206", extra + ["Content-Range: bytes %d-%d/%d" % (first, last, info.st_size)], data, cut=fault == "cut")
+
+    def list(self, out, bucket, query):
+        """ListObjectsV2, `page` keys an answer. `listing` changes the text where it is set."""
+        prefix, top = query["prefix"][0], os.path.join(self.folder, bucket)
+        keys = sorted(os.path.relpath(os.path.join(place, name), top) for place, _, names in os.walk(top) for name in names)
+        keys = [key for key in keys if key.startswith(prefix)]
+        begin = int(query.get("continuation-token", ["at/0"])[0][3:])
+        rows = "".join("<Contents><Key>%s</Key><ETag>&quot;x&quot;</ETag><Size>%d</Size></Contents>" % (html.escape(key), os.path.getsize(os.path.join(top, key)))
+                       for key in keys[begin:begin + self.page])
+        more = begin + self.page < len(keys)
+        text = ('<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>b</Name><IsTruncated>%s</IsTruncated>%s%s'
+                "</ListBucketResult>" % ("true" if more else "false", "<NextContinuationToken>at/%d</NextContinuationToken>" % (begin + self.page) if more else "", rows))
+        return self.send(out, "200", [], (self.listing(text) if self.listing else text).encode())
 
     def send(self, out, status, headers, data, size=None, cut=False):
         head = ["HTTP/1.1 %s x" % status, *headers, "Content-Length: %d" % (len(data) if size is None else size)]

@@ -1,0 +1,68 @@
+/* expect.c - see expect.h */
+#include "index/cursor/expect.h"
+
+#include "engine/base/bitset.h"
+#include "engine/base/mem.h"
+#include "index/cursor/stream_cursor_internal.h"
+#include "index/tables/far.h"
+#include "index/tables/findings.h"
+#include "index/tables/table.h"
+
+enum { WHOLE_MOST = 512 << 10 }; /* bytes of a packet that is fetched before it is asked for */
+
+/* Would the cursor read this packet, and not pass over it by what is known of it? */
+static bool is_read(const struct stream_cursor *cursor, const struct packet_info *info)
+{
+	const struct events_options *options = cursor->setup->options;
+	struct packet_range range;
+
+	return stream_wants(cursor, &info->rec) && info->rec.len <= WHOLE_MOST &&
+	       !(options->skips &&
+		 options->skips(options->skips_arg, cursor->stream, info, &range));
+}
+
+/* The packet that reaches the moment, and the next one, which a cursor opens if nothing proved it.
+ */
+static void expect_packets(const struct stream_cursor *cursor, nstime begin, nstime end)
+{
+	bool backward = cursor->view.backward;
+	struct packet_info info;
+	struct table *table;
+	struct error ignored;
+	uint64_t found;
+
+	if (!findings_table(cursor->setup->findings, cursor->stream, &table, &ignored) ||
+	    !table_computed_bound(table, backward ? end : begin, &found))
+		return;
+	for (uint64_t i = found ? found - 1 : 0; i <= found && i < table_count(table); i++) {
+		if (!table_peek(table, i, &info, &ignored))
+			return;
+		bool within = info.rec.max >= begin && info.rec.min < end;
+		bool next = backward && i == found && !table_proved(table, i) &&
+			    !(info.rec.flags & PACKET_EXACT_MIN);
+		if ((within || next) && is_read(cursor, &info))
+			source_prefetch(cursor->stream->sources[info.rec.source], info.rec.off,
+					info.rec.len);
+	}
+}
+
+void cursors_expect(struct stream_cursor *const *cursors, size_t count, nstime begin, nstime end)
+{
+	bool far = false;
+
+	for (size_t i = 0; i < count && count > 1; i++)
+		far = far || (far_stream(cursors[i]->stream) && !cursors[i]->only_losses);
+	if (!far)
+		return;
+	struct index *index = cursors[0]->setup->index;
+	uint64_t *streams = bitset_new(index->trace->nstreams + 1);
+	for (size_t i = 0; i < count; i++)
+		bitset_add(streams, cursors[i]->stream->index);
+	bool backward = cursors[0]->view.backward;
+	index_expect_range(index, streams, backward ? NSTIME_MIN : begin,
+			   backward ? end : NSTIME_MAX);
+	mem_free(streams);
+	for (size_t i = 0; i < count; i++)
+		if (far_stream(cursors[i]->stream) && !cursors[i]->only_losses)
+			expect_packets(cursors[i], begin, end);
+}

@@ -29,6 +29,9 @@ struct convert_options {
 	bool all_streams;        /* no stream is left out */
 	bool whole;              /* and no event */
 	bool picked;             /* events of one class are chosen by values or threads */
+	bool partition; /* `path` is a folder of many traces, see convert_kind.partitions */
+	const struct rules *rules; /* of the intervals; NULL: there will be none */
+	const uint64_t *damaged; /* parts that could not be read so far; NULL: as the trace says */
 	struct symbols *symbols; /* names of functions; may be NULL */
 	/* of those that convert_has_coding() says the kind has; NULL: none */
 	const char *compression, *checksum;
@@ -39,6 +42,7 @@ struct convert_kind {
 	const char *name, *also; /* also: another name, NULL: none */
 	const char *endings; /* of paths that mean it, ".sqlite .db"; "" none */
 	bool folder;         /* the path becomes a folder of files */
+	bool partitions;     /* it can be one of many traces, to which this one is added */
 	bool has_state;      /* it takes intervals */
 	bool carries_state;  /* it takes values at the beginning, by convert_carry() */
 	/* what packets can be compressed and summed up with: "gzip, bzip2"; NULL: they are not */

@@ -86,5 +86,7 @@ libconvert_a_SOURCES += \
 	%D%/sheets/parquet_column.c \
 	%D%/sheets/parquet_encode.c \
 	%D%/sheets/parquet_internal.h \
+	%D%/sheets/partition.c \
+	%D%/sheets/partition.h \
 	%D%/sheets/thrift.c \
 	%D%/sheets/thrift.h

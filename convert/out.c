@@ -290,6 +290,23 @@ void out_drop(struct out *out)
 
 /* ---- folders ---- */
 
+/* Takes `temporary`, a name that ends in XXXXXX. */
+static bool make_temporary(struct out_folder *folder, const char *path, char *temporary,
+			   struct error *err)
+{
+	folder->path = mem_strdup(path);
+	folder->temporary = temporary;
+	if (mkdtemp(folder->temporary)) {
+		chmod(folder->temporary, usual_mode(0777));
+		folder->noted = temporary_note(folder->temporary, true);
+		return true;
+	}
+	error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+	mem_free(folder->temporary);
+	folder->temporary = NULL;
+	return false;
+}
+
 bool out_folder_open(struct out_folder *folder, const char *path, struct error *err)
 {
 	struct folder_names names = {0};
@@ -307,17 +324,14 @@ bool out_folder_open(struct out_folder *folder, const char *path, struct error *
 				 "%s: there is something already; it is to be a new folder", path);
 	}
 	folder_release(&names);
-	folder->path = mem_strdup(path);
-	folder->temporary = temporary_name(path);
-	if (mkdtemp(folder->temporary)) {
-		chmod(folder->temporary, usual_mode(0777));
-		folder->noted = temporary_note(folder->temporary, true);
-		return true;
-	}
-	error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-	mem_free(folder->temporary);
-	folder->temporary = NULL;
-	return false;
+	return make_temporary(folder, path, temporary_name(path), err);
+}
+
+bool out_folder_open_below(struct out_folder *folder, const char *path, struct error *err)
+{
+	*folder = (struct out_folder){.noted = -1};
+	return inputs_spare(path, err) &&
+	       make_temporary(folder, path, folder_join(path, ".yore-XXXXXX"), err);
 }
 
 bool out_folder_make(struct out_folder *folder, const char *name, struct error *err)

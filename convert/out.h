@@ -61,6 +61,12 @@ void out_drop(struct out *out); /* after out_finish() only frees */
 
 /* ERR_IO when `path` is there and no empty folder. */
 MUST_CHECK bool out_folder_open(struct out_folder *folder, const char *path, struct error *err);
+/*
+ * A folder below `path`, which is there, for files that move from it to their places there: it
+ * never gets a name, and goes with out_folder_drop().
+ */
+MUST_CHECK bool out_folder_open_below(struct out_folder *folder, const char *path,
+				      struct error *err);
 /* A folder inside of it, "a/b" with all on the way; it may be there. Only before it is finished. */
 MUST_CHECK bool out_folder_make(struct out_folder *folder, const char *name, struct error *err);
 MUST_CHECK bool out_folder_finish(struct out_folder *folder, struct error *err);

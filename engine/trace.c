@@ -475,6 +475,25 @@ bool trace_has_ordinals(const struct trace *trace)
 	return trace->nstreams > 0;
 }
 
+const char *trace_host(const struct trace *trace)
+{
+	const char *host = "";
+
+	for (size_t i = 0; i < trace->nparts && !*host; i++)
+		host = part_host(trace->parts[i]);
+	return host;
+}
+
+int64_t trace_clock_offset(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		int32_t clock = trace->streams[i]->clock;
+		if (clock >= 0)
+			return timebase_to_ns_clamped(&trace->clocks[clock].base, 0);
+	}
+	return 0;
+}
+
 const char *part_env_text(const struct part *part, const char *name)
 {
 	for (size_t i = 0; i < part->nenv; i++)

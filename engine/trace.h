@@ -291,6 +291,10 @@ uint64_t trace_bytes(const struct trace *trace);
 size_t trace_listed_classes(const struct trace *trace); /* how many lists of classes have */
 /* There are streams, and none has a clock: times are the numbers of events. */
 bool trace_has_ordinals(const struct trace *trace);
+/* The name of the first host that a part names; "" unknown. */
+const char *trace_host(const struct trace *trace);
+/* ns of the count 0 of the clock that the first stream with a clock has; 0: there is none. */
+int64_t trace_clock_offset(const struct trace *trace);
 /* Days mean something: every clock that streams use counts from the epoch. */
 bool trace_has_epoch(const struct trace *trace);
 

@@ -120,6 +120,7 @@ librepl_a_SOURCES = \
 	%D%/render/row_threads.c \
 	%D%/render/row_threads.h \
 	%D%/commands/cmd_sql.c \
+	%D%/commands/convert_catalog.c \
 	%D%/commands/sql_catalog.c \
 	%D%/commands/sql_dot.c \
 	%D%/commands/trace_messages.c \

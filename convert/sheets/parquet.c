@@ -9,9 +9,11 @@
 
 #include "convert/convert_internal.h"
 #include "convert/out.h"
+#include "convert/sheets/partition.h"
 #include "convert/sheets/tables.h"
 #include "engine/base/mem.h"
 #include "engine/base/thread_pool.h"
+#include "engine/columns/shape.h"
 
 #include <pthread.h>
 #include <zstd.h>
@@ -38,6 +40,9 @@ struct parquet {
 	struct tables_format of;
 	const struct convert_options *options;
 	struct out_folder folder;
+	struct partition *partition; /* NULL: the folder is of this trace alone */
+	struct partition_losses losses;
+	struct arena *arena; /* names of a partition's columns */
 	struct parquet_file **files;
 	size_t nfiles, capacity;
 	struct nameset names;     /* of the files */
@@ -111,6 +116,71 @@ static void run_work(void *arg)
 
 /* ---- files ---- */
 
+/* A table of the trace's own has one name in all traces, whatever their classes are called. */
+static char *file_name(struct parquet *parquet, const struct sheet *sheet)
+{
+	struct buf name = {0};
+
+	if (!parquet->partition)
+		return convert_file_name(sheet->name, "parquet", &parquet->names);
+	if (!sheet->own)
+		return convert_file_name(sheet->name, PARTITION_ENDING, &parquet->names);
+	buf_printf(&name, "%s." PARTITION_ENDING, sheet->name);
+	return name.data;
+}
+
+static const char *const partition_columns[] = {"table", "trace", "host"};
+
+static bool is_partition_column(const char *name)
+{
+	for (size_t i = 0; i < sizeof partition_columns / sizeof *partition_columns; i++)
+		if (shape_same_name(name, partition_columns[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Readers take the columns `table` and `trace` of a partition from its folders, and `host` stands
+ * in each file: a field of such a name has "field_" before it.
+ */
+static void add_host(struct parquet *parquet, struct sheet *sheet)
+{
+	struct nameset names = {.folds = true};
+
+	for (size_t i = 0; i < sheet->ncolumns; i++)
+		nameset_add(&names, sheet->columns[i].name, 2);
+	for (size_t i = 0; i < sheet->ncolumns; i++) {
+		struct buf name = {0};
+
+		if (!is_partition_column(sheet->columns[i].name))
+			continue;
+		buf_printf(&name, "field_%s", sheet->columns[i].name);
+		nameset_make_free(&names, &name, 0, "_");
+		nameset_add(&names, buf_text(&name), 2);
+		sheet->columns[i].name = arena_strdup(parquet->arena, buf_text(&name));
+		buf_release(&name);
+	}
+	nameset_release(&names);
+	sheet_add_column(sheet, "host", CELL_TEXT, 0);
+}
+
+static void put_host(const struct parquet *parquet, struct sheet *sheet)
+{
+	const char *host = trace_host(parquet->options->trace);
+	struct sheet_values *values = &sheet->columns[sheet->ncolumns - 1];
+	size_t len = strlen(host);
+
+	if (!len) {
+		for (size_t row = 0; row < sheet->rows; row++)
+			values_null(values, row);
+		return;
+	}
+	values_text(values, 0, host, len);
+	memset(values->present, 1, sheet->rows);
+	for (size_t row = 1; row < sheet->rows; row++)
+		values->index[row] = values->index[0];
+}
+
 static struct parquet_file *file_of(struct parquet *parquet, struct sheet *sheet, struct error *err)
 {
 	struct parquet_file *file = sheet->file;
@@ -118,7 +188,9 @@ static struct parquet_file *file_of(struct parquet *parquet, struct sheet *sheet
 	if (file)
 		return file;
 	file = mem_new(sizeof *file);
-	file->name = convert_file_name(sheet->name, "parquet", &parquet->names);
+	file->name = file_name(parquet, sheet);
+	if (parquet->partition)
+		add_host(parquet, sheet);
 	file->sheet = sheet;
 	*mem_push(parquet->files, parquet->nfiles, parquet->capacity) = file;
 	sheet->file = file;
@@ -136,6 +208,8 @@ static bool write_rows(void *arg, struct sheet *sheet, struct error *err)
 
 	if (!file)
 		return false;
+	if (parquet->partition)
+		put_host(parquet, sheet);
 	work = mem_new(sizeof *work);
 	*work = (struct parquet_work){parquet, file, sheet_take(sheet), file->given++};
 	if (parquet->pool)
@@ -367,6 +441,26 @@ static void footer(const struct parquet *parquet, const struct parquet_file *fil
 	buf_add(out, "PAR1", 4);
 }
 
+/* The folder of this trace alone, or its files in the folder of many. */
+static bool finish_folder(struct parquet *parquet, struct error *err)
+{
+	struct partition_file *files;
+	bool ok;
+
+	if (!parquet->partition)
+		return out_folder_finish(&parquet->folder, err);
+	files = mem_new_array(parquet->nfiles + 1, sizeof *files);
+	for (size_t i = 0; i < parquet->nfiles; i++) {
+		struct parquet_file *file = parquet->files[i];
+		file->name[strlen(file->name) - strlen("." PARTITION_ENDING)] = '\0';
+		files[i] = (struct partition_file){file->name, file->sheet->name, file->out.path,
+						   file->rows, file->out.at};
+	}
+	ok = partition_finish(parquet->partition, files, parquet->nfiles, &parquet->losses, err);
+	mem_free(files);
+	return ok;
+}
+
 static bool finish_file(struct parquet *parquet, struct parquet_file *file, struct error *err)
 {
 	struct buf bytes = {0};
@@ -379,6 +473,25 @@ static bool finish_file(struct parquet *parquet, struct parquet_file *file, stru
 
 /* ---- the format ---- */
 
+static bool open_folder(struct parquet *parquet, struct error *err)
+{
+	const struct convert_options *options = parquet->options;
+
+	if (options->partition) {
+		parquet->partition = partition_open(options, &parquet->folder, err);
+		if (!parquet->partition)
+			return false;
+		/* an event class of such a name has another one */
+		nameset_add(&parquet->names, "state." PARTITION_ENDING, 2);
+		nameset_add(&parquet->names, "losses." PARTITION_ENDING, 2);
+		return true;
+	}
+	if (out_folder_open(&parquet->folder, options->path, err))
+		return true;
+	out_folder_drop(&parquet->folder);
+	return false;
+}
+
 static void *open_parquet(const struct convert_options *options, struct error *err)
 {
 	struct parquet *parquet = mem_new(sizeof *parquet);
@@ -387,17 +500,27 @@ static void *open_parquet(const struct convert_options *options, struct error *e
 		.trace = options->trace, .write = write_rows, .arg = parquet};
 
 	parquet->options = options;
-	if (!out_folder_open(&parquet->folder, options->path, err)) {
-		out_folder_drop(&parquet->folder);
+	if (!open_folder(parquet, err)) {
 		mem_free(parquet);
 		return NULL;
 	}
+	parquet->arena = arena_new();
 	pthread_mutex_init(&parquet->lock, NULL);
 	pthread_cond_init(&parquet->turn, NULL);
 	parquet->of.tables = tables_new(&tables);
 	if (threads)
 		parquet->pool = thread_pool_new(threads, threads);
 	return parquet;
+}
+
+static bool parquet_loss(void *self, const struct event *loss, struct error *err)
+{
+	struct parquet *parquet = self;
+
+	parquet->losses.places++;
+	if (!loss->lost_unknown)
+		parquet->losses.events += loss->lost;
+	return tables_loss(self, loss, err);
 }
 
 static bool parquet_finish(void *self, struct error *err)
@@ -413,7 +536,7 @@ static bool parquet_finish(void *self, struct error *err)
 	}
 	for (size_t i = 0; ok && i < parquet->nfiles; i++)
 		ok = finish_file(parquet, parquet->files[i], err);
-	return ok && out_folder_finish(&parquet->folder, err);
+	return ok && finish_folder(parquet, err);
 }
 
 static void parquet_close(void *self)
@@ -436,16 +559,22 @@ static void parquet_close(void *self)
 	mem_free(parquet->files);
 	tables_free(parquet->of.tables);
 	out_folder_drop(&parquet->folder);
+	partition_close(parquet->partition);
+	arena_free(parquet->arena);
 	pthread_cond_destroy(&parquet->turn);
 	pthread_mutex_destroy(&parquet->lock);
 	mem_free(parquet);
 }
 
 const struct convert_format convert_parquet = {
-	.kind = {.name = "parquet", .endings = "", .folder = true, .has_state = true},
+	.kind = {.name = "parquet",
+		 .endings = "",
+		 .folder = true,
+		 .partitions = true,
+		 .has_state = true},
 	.open = open_parquet,
 	.event = tables_event,
-	.loss = tables_loss,
+	.loss = parquet_loss,
 	.interval = tables_interval,
 	.finish = parquet_finish,
 	.close = parquet_close,

@@ -34,6 +34,25 @@ void sheet_describe(struct sheet *sheet, size_t column, const char *name, enum c
 	values->wide = kind == CELL_TIME || (bits > 32 && kind != CELL_TEXT && kind != CELL_BYTES);
 }
 
+static void values_grow(struct sheet_values *values, size_t capacity)
+{
+	values->present = mem_resize(values->present, capacity, 1);
+	values->all = mem_resize(values->all, capacity, values->wide ? 8 : 4);
+	if (values->list)
+		values->list_ends = mem_resize(values->list_ends, capacity, 4);
+}
+
+void sheet_add_column(struct sheet *sheet, const char *name, enum cell_kind kind, unsigned bits)
+{
+	size_t column = sheet->ncolumns++;
+
+	sheet->columns = mem_resize(sheet->columns, sheet->ncolumns, sizeof *sheet->columns);
+	sheet->columns[column] = (struct sheet_values){0};
+	sheet_describe(sheet, column, name, kind, bits, false);
+	if (sheet->capacity)
+		values_grow(&sheet->columns[column], sheet->capacity);
+}
+
 static void values_release(struct sheet_values *values)
 {
 	mem_free(values->present);
@@ -102,13 +121,8 @@ void sheet_grow(struct sheet *sheet)
 {
 	size_t capacity = sheet->capacity ? sheet->capacity * 2 : FIRST_ROWS;
 
-	for (size_t i = 0; i < sheet->ncolumns; i++) {
-		struct sheet_values *values = &sheet->columns[i];
-		values->present = mem_resize(values->present, capacity, 1);
-		values->all = mem_resize(values->all, capacity, values->wide ? 8 : 4);
-		if (values->list)
-			values->list_ends = mem_resize(values->list_ends, capacity, 4);
-	}
+	for (size_t i = 0; i < sheet->ncolumns; i++)
+		values_grow(&sheet->columns[i], capacity);
 	sheet->capacity = capacity;
 }
 

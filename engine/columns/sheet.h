@@ -75,6 +75,8 @@ struct sheet {
 struct sheet *sheet_new(const char *name, size_t ncolumns);
 void sheet_describe(struct sheet *sheet, size_t column, const char *name, enum cell_kind kind,
 		    unsigned bits, bool list);
+/* One more column behind the others; rows that are there have no value of it yet. */
+void sheet_add_column(struct sheet *sheet, const char *name, enum cell_kind kind, unsigned bits);
 void sheet_free(struct sheet *sheet); /* NULL is fine; not its name or columns' names */
 void sheet_clear(struct sheet *sheet);
 size_t sheet_bytes(const struct sheet *sheet); /* what its rows take */

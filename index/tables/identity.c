@@ -144,6 +144,19 @@ uint64_t identity_anywhere(const struct trace *trace)
 	return identity_of(trace, false).low64;
 }
 
+void identity_uuid(const struct trace *trace, nstime first, nstime last, uint8_t out[16])
+{
+	XXH128_hash_t name = identity_of(trace, false);
+	const uint64_t of[] = {name.high64, name.low64, (uint64_t)first, (uint64_t)last,
+			       trace_bytes(trace)};
+	XXH128_canonical_t bytes;
+
+	XXH128_canonicalFromHash(&bytes, XXH3_128bits(of, sizeof of));
+	memcpy(out, bytes.digest, 16);
+	out[6] = (uint8_t)((out[6] & 0x0f) | 0x80); /* version 8: of one's own (RFC 9562) */
+	out[8] = (uint8_t)((out[8] & 0x3f) | 0x80);
+}
+
 uint64_t identity_stream(const struct trace *trace, const struct stream *stream)
 {
 	(void)trace;

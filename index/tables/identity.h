@@ -28,6 +28,12 @@ enum sameness {
 void identity_name(const struct trace *trace, char out[IDENTITY_NAME]);
 /* A hash of the same but inodes, which copies on other machines have as well. */
 uint64_t identity_anywhere(const struct trace *trace);
+/*
+ * A UUID that names the recording wherever its files lie, for what is made of it: of format, UUIDs,
+ * first bytes, size, and the times of its first and last event. Chunks of one session differ, which
+ * have the session's UUID; a copy does not.
+ */
+void identity_uuid(const struct trace *trace, nstime first, nstime last, uint8_t out[16]);
 uint64_t identity_stream(const struct trace *trace, const struct stream *stream);
 
 /* Of all files in one: the same where these are the very same files; 0: equals no other one. */

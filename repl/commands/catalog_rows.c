@@ -36,16 +36,6 @@ const struct sql_column catalog_columns[CATALOG_COLUMNS] = {
 	[CATALOG_ERROR] = {"error", "TEXT"},
 };
 
-int64_t catalog_clock_offset(const struct trace *trace)
-{
-	for (size_t i = 0; i < trace->nstreams; i++) {
-		int32_t clock = trace->streams[i]->clock;
-		if (clock >= 0)
-			return timebase_to_ns_clamped(&trace->clocks[clock].base, 0);
-	}
-	return 0;
-}
-
 static struct sql_value count_value(uint64_t count)
 {
 	return sql_number_value(count > INT64_MAX ? INT64_MAX : (int64_t)count);
@@ -132,14 +122,14 @@ static void describe_part(struct session *session, struct sql_value *values)
 	values[CATALOG_AT_PATH] = text(session, session->path);
 	values[CATALOG_FORMAT] = text(session, part ? part->reader->format : NULL);
 	values[CATALOG_VERSION] = text(session, part ? part->version : NULL);
-	values[CATALOG_HOST] = text(session, catalog_host(trace));
+	values[CATALOG_HOST] = text(session, trace_host(trace));
 	values[CATALOG_IDENTITY] = text(session, name);
 	values[CATALOG_UUID] =
 		text(session, part && part->has_uuid ? uuid_put(part->uuid, uuid) : NULL);
 	values[CATALOG_CLOCK] = text(session, trace_has_ordinals(trace) ? "none"
 					      : trace_has_epoch(trace)  ? "utc"
 									: "own");
-	values[CATALOG_CLOCK_OFFSET] = sql_number_value(catalog_clock_offset(trace));
+	values[CATALOG_CLOCK_OFFSET] = sql_number_value(trace_clock_offset(trace));
 	values[CATALOG_BYTES] = count_value(trace_bytes(trace));
 	values[CATALOG_STREAMS] = count_value(trace->nstreams);
 }

@@ -40,7 +40,4 @@ extern const struct sql_column catalog_columns[CATALOG_COLUMNS];
 MUST_CHECK bool catalog_describe(struct session *session, bool count, struct sql_value *values,
 				 struct error *err);
 
-/* ns of the count 0 of the clock that the first stream with a clock has; 0: there is none. */
-int64_t catalog_clock_offset(const struct trace *trace);
-
 #endif

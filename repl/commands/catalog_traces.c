@@ -111,12 +111,3 @@ uint64_t catalog_damaged(const struct session *session)
 
 	return told > met ? told : met;
 }
-
-const char *catalog_host(const struct trace *trace)
-{
-	const char *host = "";
-
-	for (size_t i = 0; i < trace->nparts && !*host; i++)
-		host = part_host(trace->parts[i]);
-	return host;
-}

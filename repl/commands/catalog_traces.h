@@ -29,6 +29,5 @@ void catalog_session_init(struct session *session, const struct options *parent,
 			  const char *path, struct options *options);
 /* Parts of the session's trace that could not be read so far. */
 uint64_t catalog_damaged(const struct session *session);
-const char *catalog_host(const struct trace *trace); /* "" unknown */
 
 #endif

@@ -417,6 +417,9 @@ static bool check(const struct options *options, const struct convert_kind *kind
 	if (kind->folder && strcmp(options->words.items[0], "-") == 0)
 		return error_set(err, ERR_QUERY, "%s is a folder of files: it cannot go to '-'",
 				 kind->name);
+	if (convert_choices(options)->partition && !kind->partitions)
+		return error_set(err, ERR_QUERY, "--partition is for parquet, not for %s",
+				 kind->name);
 	return true;
 }
 
@@ -428,11 +431,18 @@ static bool describe(struct session *session, const struct convert_kind *kind,
 					.path = session->options->words.items[0],
 					.compression = convert_choices(session->options)->compress,
 					.checksum = convert_choices(session->options)->checksum,
-					.jobs = options_threads(session->options)};
+					.jobs = options_threads(session->options),
+					.partition = convert_choices(session->options)->partition,
+					.damaged = &session->damaged};
 	if (!out->trace || !session_range(session, &out->begin, &out->end, err))
 		return false;
 	if (!session_bounds(session, &out->first, &out->last, err) && err->kind != ERR_RANGE)
 		return false;
+	if (out->partition && !convert_choices(session->options)->no_state) {
+		out->rules = session_rules(session, err);
+		if (!out->rules)
+			return false;
+	}
 	out->symbols = session_symbols(session);
 	out->index = session_index(session, err);
 	return out->index != NULL;
@@ -524,15 +534,20 @@ bool convert_picture(struct session *session, const struct options *options,
 	return ok;
 }
 
-static bool run_convert(struct session *session, const struct options *options, struct sink *sink,
-			struct error *err)
+bool convert_check(const struct options *options, struct error *err)
+{
+	const struct convert_kind *kind = kind_of(options, err);
+
+	return kind && check(options, kind, err);
+}
+
+bool convert_trace(struct session *session, const struct options *options, struct error *err)
 {
 	const struct convert_kind *kind = kind_of(options, err);
 	struct convert_work work = {.session = session, .kind = kind};
 	struct convert_options describes;
 	bool ok, again;
 
-	(void)sink;
 	if (!kind || !check(options, kind, err) || !describe(session, kind, &describes, err) ||
 	    !filter_look_up(session, options, err))
 		return false;
@@ -552,12 +567,28 @@ static bool run_convert(struct session *session, const struct options *options, 
 	return ok;
 }
 
+static bool run_convert(struct session *session, const struct options *options, struct sink *sink,
+			struct error *err)
+{
+	const struct convert_choices *own = convert_choices(options);
+
+	(void)sink;
+	if (own->catalog)
+		return convert_catalog(session, options, err);
+	if (own->timeout)
+		return error_set(err, ERR_QUERY, "convert: --timeout is of --catalog");
+	return convert_trace(session, options, err);
+}
+
 #define OWN(member) offsetof(struct convert_choices, member)
 
 static const struct option own_options[] = {
 	/* clang-format off */
 	{{"--to", "csv|sqlite|chrome|perfetto|folded|pprof|parquet|prv|trace.dat|pages|ctf|ctf2|ctf2010", "the format that is written", 0}, TAKE_TEXT, .at = OWN(to)},
 	{{"--no-state", NULL, "events alone, no intervals", 0}, TAKE_FLAG, .at = OWN(no_state)},
+	{{"--partition", NULL, "parquet: OUT is a folder of many traces, to which this one is added", 0}, TAKE_FLAG, .at = OWN(partition)},
+	{{"--catalog", "DIR|FILE", "with --partition: each trace below a folder, or of a file of 'yore catalog --to'", 0}, TAKE_TEXT, .at = OWN(catalog), .no_trace = true},
+	{{"--timeout", "SPAN", "with --catalog: how long a trace may take: 30s, 500ms", 0}, TAKE_TEXT, .at = OWN(timeout)},
 	{{"--with-state", NULL, "CTF: the state at the beginning, as events", 0}, TAKE_FLAG, .at = OWN(with_state)},
 	{{"--compress", "gzip|bzip2|zstd", "ctf2010, perfetto: how packets are compressed", 0}, TAKE_TEXT, .at = OWN(compress)},
 	{{"--checksum", "md5|sha1", "ctf2010: what packets are summed up with", 0}, TAKE_TEXT, .at = OWN(checksum)},
@@ -593,8 +624,18 @@ const struct cmd cmd_convert = {
 		"replaced when the new one is complete; a folder must be new or empty. OUT - is\n"
 		"standard output.\n"
 		"\n"
+		"--partition adds the trace to a folder of Parquet files of many, by table and "
+		"trace,\n"
+		"with a manifest of each; converted again it replaces its files. --catalog does "
+		"so\n"
+		"with each trace below a folder, in processes that share the work (--jobs).\n"
+		"\n"
 		"Examples:\n"
 		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo --to parquet\n"
+		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/fleet --to parquet "
+		"--partition\n"
+		"  $ yore convert --catalog fixtures/golden/sched-perf ${TMPDIR:-/tmp}/fleet --to "
+		"parquet --partition\n"
 		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo.db --end +10ms\n"
 		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo.json --cpu 0\n"
 		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo.pftrace "

@@ -34,12 +34,21 @@ struct picture;
 struct convert_choices {                 /* options of `convert` alone */
 	const char *to;                  /* the format; NULL: by the path's ending */
 	const char *compress, *checksum; /* of packets; NULL: none */
-	bool no_state, with_state;
+	bool no_state, with_state, partition;
+	const char *catalog, *timeout; /* of each trace below a folder; NULL: not given */
 };
 static inline const struct convert_choices *convert_choices(const struct options *options)
 {
 	return options->own;
 }
+/* Are its options such as the format takes? */
+MUST_CHECK bool convert_check(const struct options *options, struct error *err);
+/* `convert` of the session's trace */
+MUST_CHECK bool convert_trace(struct session *session, const struct options *options,
+			      struct error *err);
+/* `convert --catalog`: of each trace of a catalog */
+MUST_CHECK bool convert_catalog(struct session *session, const struct options *options,
+				struct error *err);
 /* As `convert` with these options, but the runs of a picture in place of events and intervals. */
 MUST_CHECK bool convert_picture(struct session *session, const struct options *options,
 				const struct picture *picture, struct error *err);

@@ -72,9 +72,9 @@ static bool prepare_one(struct sql *sql, const char *text, struct sql_statement 
 static bool set_constants(struct sql *sql, const struct session *session, struct error *err)
 {
 	const struct trace *trace = session->trace;
-	const char *host = catalog_host(trace);
+	const char *host = trace_host(trace);
 	const struct sql_value path = sql_text_value(session->path),
-			       offset = sql_number_value(catalog_clock_offset(trace));
+			       offset = sql_number_value(trace_clock_offset(trace));
 	const struct sql_value name =
 		*host ? sql_text_value(host) : (struct sql_value){.kind = SQL_NULL};
 
@@ -144,7 +144,7 @@ static bool tell_rows(struct sql_statement *statement, const struct session *ses
 		      struct trace_worker *worker, struct error *err)
 {
 	size_t count = sql_columns(statement);
-	const char *host = catalog_host(session->trace);
+	const char *host = trace_host(session->trace);
 	struct sql_value *values = mem_new_array(count + ADDED, sizeof *values);
 	enum step step;
 	bool ok = true;

@@ -1,0 +1,104 @@
+/* convert_catalog.c - `convert --catalog`: each trace below a folder, into one partition */
+#include "repl/commands/catalog_traces.h"
+#include "repl/commands/cmds.h"
+#include "repl/commands/trace_workers.h"
+
+#include <string.h>
+
+enum { TOLD_MOST = 10 };
+
+struct converting {
+	struct session *session;
+	const struct options *options;
+	struct folder_names paths;
+	unsigned jobs;
+	size_t failed, damaged;
+	struct error last;
+};
+
+static bool convert_one_of(void *arg, size_t i, struct trace_worker *worker, uint64_t *damaged,
+			   struct error *err)
+{
+	const struct converting *all = arg;
+	struct options options;
+	struct session session;
+
+	(void)worker;
+	catalog_session_init(&session, all->options, all->jobs, all->paths.items[i], &options);
+	bool ok = convert_trace(&session, &options, err);
+	*damaged = catalog_damaged(&session);
+	session_release(&session);
+	return ok;
+}
+
+static bool end_one(void *arg, size_t i, const struct worker_end *end, struct error *err)
+{
+	struct converting *all = arg;
+	bool failed = end->fate != WORKER_DONE;
+
+	(void)err;
+	all->failed += failed;
+	all->damaged += !failed && end->damaged;
+	if (failed)
+		all->last = end->error;
+	if ((!failed && !end->damaged) || all->paths.count == 1 ||
+	    all->failed + all->damaged > TOLD_MOST)
+		return true;
+	const char *path = all->paths.items[i], *text = end->error.text;
+	if (!failed)
+		say("failed", "%s: parts of it could not be read, the rest is converted", path);
+	else if (!strncmp(text, path, strlen(path)))
+		say("failed", "%s", text);
+	else
+		say("failed", "%s: %s", path, text);
+	return true;
+}
+
+static bool check(const struct session *session, const struct options *options, struct error *err)
+{
+	if (!convert_choices(options)->partition)
+		return error_set(err, ERR_QUERY, "convert: --catalog wants --partition");
+	return catalog_check(session, "convert --catalog", err) && convert_check(options, err);
+}
+
+static bool convert_all(struct converting *all, struct error *err)
+{
+	struct trace_work work = {.count = all->paths.count,
+				  .jobs = all->jobs,
+				  .memory = all->options->memory_most,
+				  .work = convert_one_of,
+				  .ended = end_one,
+				  .arg = all};
+	size_t wrong;
+
+	if (!trace_workers_timeout(convert_choices(all->options)->timeout, &work.most_ms, err) ||
+	    !trace_workers_run(all->session, &work, err))
+		return false;
+	wrong = all->failed + all->damaged;
+	if (wrong > TOLD_MOST)
+		say("failed", "and %zu more", wrong - TOLD_MOST);
+	if (all->failed == 1 && all->paths.count == 1) {
+		*err = all->last;
+		return false;
+	}
+	if (all->failed && all->failed == all->paths.count)
+		return error_set(err, ERR_IO, "none of the %zu traces could be converted",
+				 all->failed);
+	if (wrong)
+		all->session->status = 3;
+	return true;
+}
+
+bool convert_catalog(struct session *session, const struct options *options, struct error *err)
+{
+	const char *catalog = convert_choices(options)->catalog;
+	struct converting all = {.session = session, .options = options};
+	bool ok = check(session, options, err) && catalog_traces(catalog, &all.paths, err);
+
+	all.jobs = trace_workers_jobs(options, all.paths.count);
+	if (ok && !all.paths.count)
+		session_note(session, "%s: there is no trace below it", catalog);
+	ok = ok && convert_all(&all, err);
+	folder_release(&all.paths);
+	return ok;
+}

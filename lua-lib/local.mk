@@ -37,6 +37,7 @@ libscript_a_SOURCES = \
 	$(bindings) \
 	%D%/binding/bind_drawing.c \
 	%D%/bind_files.c \
+	%D%/bind_traces.c \
 	%D%/binding/bind_follow.c \
 	%D%/script.c \
 	%D%/script.h \
@@ -80,6 +81,7 @@ dist_luadata_DATA = \
 	%D%/compare.lua \
 	%D%/cputop.lua \
 	%D%/critical-path.lua \
+	%D%/first.lua \
 	%D%/flamegraph.lua \
 	%D%/gaps.lua \
 	%D%/io.lua \
@@ -100,6 +102,7 @@ dist_luamoredata_DATA = \
 	%D%/yore/baseline.lua \
 	%D%/yore/causes.lua \
 	%D%/yore/chain.lua \
+	%D%/yore/change.lua \
 	%D%/yore/differ.lua \
 	%D%/yore/draw.lua \
 	%D%/yore/frames.lua \

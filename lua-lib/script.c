@@ -304,6 +304,9 @@ static int prepare(lua_State *L)
 		if (script->options.save) {
 			bind_set_function(L, "save", save);
 		}
+		if (script->options.ask) {
+			script_traces_register(L);
+		}
 		place_files(L, script);
 	}
 	if (script->options.write) {

@@ -28,6 +28,24 @@ struct script_opening {
 	size_t nrules;
 };
 
+/* What an analysis printed of each trace of a catalog. */
+struct script_answers {
+	struct script_answer {
+		char *path;
+		char *text, *error; /* one of them is NULL */
+		uint64_t damaged;   /* parts of the trace that could not be read */
+	} * items;
+	size_t count, capacity;
+};
+
+/* An analysis, its words, and the traces below a folder or of a file of `yore catalog --to`. */
+struct script_asking {
+	const char *catalog, *analysis;
+	const char *timeout; /* that one trace may take, "30s"; NULL: as long as it wants */
+	const char *const *words;
+	size_t nwords;
+};
+
 struct script_options {
 	size_t memory; /* bytes that Lua may hold at once; 0: SCRIPT_MEMORY */
 	/* A signal handler makes it non-zero and calls script_interrupt(): then Lua and the
@@ -42,6 +60,13 @@ struct script_options {
 	/* yore.save(path, text): a file that replaces what is there when it is whole. NULL: none.
 	 */
 	bool (*save)(const char *path, const char *bytes, size_t count, struct error *err);
+	/*
+	 * yore.ask_traces{catalog=, analysis=, words=, timeout=}: runs an analysis on each trace of
+	 * a catalog. NULL: none.
+	 */
+	bool (*ask)(void *arg, const struct script_asking *asking, struct script_answers *out,
+		    struct error *err);
+	void *ask_arg;
 	struct script_opening opening;
 	const char
 		*lua_dir; /* where analyses are; NULL: YORE_LUA_DIR, else as installed or near by */

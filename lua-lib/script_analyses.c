@@ -207,7 +207,9 @@ bool script_analysis_help(const char *name, struct buf *out, struct error *err)
 	}
 	fclose(file);
 	read_head(dir, &analysis);
-	buf_printf(out, "yore %s TRACE %s%s[OPTIONS]\n\n%s: %s\n\n", name, analysis.args,
+	const char *trace =
+		strncmp(analysis.args, "[--", 3) ? "TRACE " : ""; /* an option names traces */
+	buf_printf(out, "yore %s %s%s%s[OPTIONS]\n\n%s: %s\n\n", name, trace, analysis.args,
 		   *analysis.args ? " " : "", name, analysis.summary);
 	add_comment(dir, name, NULL, out);
 	buf_add_char(out, '\n');

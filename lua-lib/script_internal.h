@@ -41,5 +41,6 @@ MUST_CHECK bool script_protect(struct script *script, lua_CFunction function, vo
 void script_command_register(lua_State *L); /* `command` into the table on top */
 void script_run_register(lua_State *L);     /* `at_end` */
 void script_files_register(lua_State *L);   /* `files`, `stat` */
+void script_traces_register(lua_State *L);  /* `ask_traces` */
 
 #endif

@@ -120,6 +120,8 @@ librepl_a_SOURCES = \
 	%D%/render/row_threads.c \
 	%D%/render/row_threads.h \
 	%D%/commands/cmd_sql.c \
+	%D%/commands/ask_traces.c \
+	%D%/commands/ask_traces.h \
 	%D%/commands/convert_catalog.c \
 	%D%/commands/sql_catalog.c \
 	%D%/commands/sql_dot.c \

@@ -536,6 +536,7 @@ static void begin_script(struct parse *parse, int i)
 	if (parse->out->words.count == 1 && script_has_analysis(parse->out->words.items[0])) {
 		parse->analysis = true;
 		parse->raw_from = i + 1;
+		parse->asks_itself = script_analysis_takes(parse->out->words.items[0], "--catalog");
 	} else if (parse->analysis && names_trace(parse)) {
 		parse->trace_at = parse->out->words.count - 1;
 	}

@@ -4,6 +4,7 @@
 
 #include "engine/base/budget.h"
 #include "engine/base/mem.h"
+#include "repl/commands/ask_traces.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -130,7 +131,9 @@ bool scripting_open(struct session *session, struct sink *sink, struct scripting
 					 .write = write_sink,
 					 .write_arg = sink,
 					 .flush = flush_sink,
-					 .save = save};
+					 .save = save,
+					 .ask = ask_traces,
+					 .ask_arg = session};
 
 	scripting->session = session;
 	scripting->sink = sink;

@@ -523,6 +523,6 @@ function differ.differences(list, left_out, floor)
 end
 
 differ.fewest, differ.rounds, differ.seed, differ.most_units = fewest_blocks, rounds, seed, most_units
-differ.quantile, differ.without_numbers = quantile, without_numbers
+differ.quantile, differ.normal_quantile, differ.without_numbers = quantile, normal_quantile, without_numbers
 differ.bounds_of, differ.joined = bounds_of, joined
 return differ

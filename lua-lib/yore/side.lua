@@ -53,10 +53,15 @@ local function names_of(start, stop)
 	return last_values(names, stop), last_values(parents, stop)
 end
 
--- Of the global trace from `start` to `stop`, of which so many bytes are read at once.
-function side.new(at_once, start, stop)
-	local self = setmetatable({ trace = trace, path = trace:info().path or "", start = start, stop = stop,
+-- Of the global trace from `start` to `stop`; nothing is read of it before it is asked for: units can be counted, and not split.
+function side.unread(start, stop)
+	return setmetatable({ trace = trace, path = trace:info().path or "", start = start, stop = stop,
 		spec = { name = "compare" } }, methods)
+end
+
+-- The same, of which so many bytes are read at once.
+function side.new(at_once, start, stop)
+	local self = side.unread(start, stop)
 	local first, last = trace:bounds()
 	local bytes = math.ceil(bytes_of(trace) * ((stop - start) / math.max(1, last + 1 - first)))
 	self.windows = windows_of(self, math.max(bytes, 1), at_once)
@@ -99,6 +104,8 @@ end
 function methods:name(tid)
 	if self.data then
 		return self.data:name(tid, self.stop)
+	elseif not self.names then
+		self.names, self.parents = names_of(self.start, self.stop)
 	end
 	return self.names[tid] or causes.nameless(tid)
 end

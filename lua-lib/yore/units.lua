@@ -260,21 +260,29 @@ local function group_together(unit, found)
 	return group.count > 0 and { group } or {}
 end
 
+local finders = { syscall = calls_of, activity = activities_of, pairs = pairs_of, interval = intervals_of }
+
+local function groups_of(unit, found)
+	if unit.kind == "pairs" then
+		return found and group_by_column(found) or {}
+	elseif unit.kind == "interval" and not unit.path:find("^thread%[[^%]]*%]/") then
+		return group_together(unit, found)
+	end
+	return group_in_order(found)
+end
+
+-- What segments:groups() gives of all units of the global trace, with these percentiles; nil: it has none.
+function units.numbers(side, unit, percentiles)
+	local found = finders[unit.kind](side, unit)
+	return found and found:groups{ by = {}, percentiles = percentiles }[1]
+end
+
 -- The units of the global trace: {groups =, count =, unknown =, mean =, p50 =, p99 =}; a group is the units of a thread in
 -- order of time, {tid =, name =, count =, total =, times = function(i), thread_of = function(data, i)}: times gives begin and
 -- end of the i-th one, thread_of its thread where it is not tid.
 function units.find(side, unit)
-	local found, unknown, groups
-	if unit.kind == "syscall" or unit.kind == "activity" then
-		found, unknown = (unit.kind == "syscall" and calls_of or activities_of)(side, unit)
-		groups = group_in_order(found)
-	elseif unit.kind == "pairs" then
-		found, unknown = pairs_of(side, unit)
-		groups = found and group_by_column(found) or {}
-	else
-		found, unknown = intervals_of(side, unit)
-		groups = unit.path:find("^thread%[[^%]]*%]/") and group_in_order(found) or group_together(unit, found)
-	end
+	local found, unknown = finders[unit.kind](side, unit)
+	local groups = groups_of(unit, found)
 	local all = found and found:groups{ by = {}, percentiles = { 50, 99 } }[1] or {}
 	collectgarbage() -- segments are larger than Lua knows
 	return { groups = name_groups(side, groups), count = found and #found or 0, unknown = unknown or 0, mean = all.mean,

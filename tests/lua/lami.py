@@ -143,6 +143,8 @@ def main():
         for line in run("run", "--list").stdout.splitlines():
             name = line.split()[0]
             verbs = re.match(r"^yore \S+ TRACE (?:\[([a-z|]+)\])?", run("help", name).stdout)
+            if not verbs:  # of many traces
+                continue
             for verb in (verbs[1] or "").split("|"):
                 rows += check(schema, name, verb, TRACES + ([folder + "/trace", TOP + "/fixtures/golden/memory-demo"] if name == "memtop" else []))
     result(rows > 1000, "there are results (%d rows)" % rows)

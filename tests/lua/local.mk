@@ -6,6 +6,7 @@ dist_check_SCRIPTS += \
 	%D%/critical_paths.py \
 	%D%/futexes.py \
 	%D%/conditions.py \
+	%D%/first.py \
 	%D%/lami.py \
 	%D%/truth.py \
 	%D%/same_condition.py \
@@ -19,6 +20,7 @@ EXTRA_DIST += \
 	%D%/made_kernel.py \
 	%D%/made_requests.py \
 	%D%/module.lua \
+	%D%/test_change.lua \
 	%D%/test_events.lua \
 	%D%/test_oneliner.lua \
 	%D%/test_segments.lua \

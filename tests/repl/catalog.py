@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""yore catalog and yore sql --catalog: a folder of many traces, sound and damaged ones, against what the plain commands say of each."""
+"""yore catalog and yore sql --catalog: a folder of many traces, sound and damaged ones, against what the plain commands say of each.
+
+CATALOG_TRACES=1000 makes another folder of so many generated traces besides, every fiftieth of them damaged.
+"""
 import csv
 import glob
 import io
@@ -360,6 +363,47 @@ def check_file(file):
         result(status == 2 and text in err, "%s: %s" % (" ".join(words[2:] or words), text), (status, err))
 
 
+# ---- a large folder ----
+
+def damage(path, i):
+    """The streams of every second one cannot be read to their end, of the others nothing can."""
+    if i % 2:
+        stream = max((os.path.join(path, name) for name in os.listdir(path) if name != "metadata"), key=os.path.getsize)
+        put(stream, get(stream)[:os.path.getsize(stream) * 2 // 3 - 100])  # in the middle of a packet
+    else:
+        put(os.path.join(path, "metadata"), b"")
+
+
+def check_many(count):
+    folder = os.path.join(work, "many")
+    for i in range(count):
+        path = os.path.join(folder, "day%d" % (i % 30), "t%d" % i)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        generate(path, i + 1, "--host", "web%d" % (i % 7))
+        if i % 50 == 49:
+            damage(path, i // 50)
+    rows = lines(yore("catalog", folder, "--format", "json")[1])
+    query = "SELECT count(*) AS n, min(ts) AS first, max(ts) AS last FROM events"
+    want, failed, cut = {}, set(), set()
+    for row in rows:
+        status, out, _ = yore("sql", row["path"], query, "--format", "json")
+        failed.update([row["path"]] if status == 1 else [])
+        cut.update([row["path"]] if status == 3 else [])
+        for each in lines(out):
+            n, first, last = want.get(row["host"], (0, each["first"], each["last"]))
+            want[row["host"]] = (n + each["n"], min(first, each["first"]), max(last, each["last"]))
+    result(len(rows) == count and len(failed) == len(cut) == count // 100, "%d traces, %d of them damaged" % (count, count // 50),
+           (len(rows), len(failed), len(cut)))
+    status, out, err = yore("sql", "--catalog", folder, "SELECT host, count(*) AS n, min(ts) AS first, max(ts) AS last FROM events", "--format", "json",
+                            "--then", "SELECT host, sum(n) AS n, min(first) AS first, max(last) AS last FROM rows GROUP BY host")
+    got = {row["host"]: (row["n"], row["first"], row["last"]) for row in lines(out)}
+    result(status == 3 and got == want, "the sum over all of them is that of single ones: %d events" % sum(n for n, _, _ in want.values()),
+           (status, got, want))
+    status, out, err = yore("sql", "--catalog", folder, query, "--format", "json", "--then", "SELECT trace, kind FROM failures")
+    told = {row["trace"]: row["kind"] for row in lines(out)}
+    result(told == {**{path: "error" for path in failed}, **{path: "damaged" for path in cut}}, "and the damaged ones are told", told)
+
+
 # ---- processes ----
 
 def of_ours():
@@ -413,6 +457,8 @@ try:
     check_same()
     check_file(sqlite)
     check_signals()
+    if "CATALOG_TRACES" in os.environ:
+        check_many(int(os.environ["CATALOG_TRACES"]))
 finally:
     shutil.rmtree(work, ignore_errors=True)
 finish()

@@ -66,6 +66,19 @@ bool index_can_keep(const struct index *index);
 bool index_is_kept(const struct index *index);
 /* Scans what is not yet stored, of all streams, and commits it. */
 MUST_CHECK bool index_build(struct index *index, struct error *err);
+/*
+ * All records, when index_build() has stored them, as one segment (index/store/segment.h) for
+ * copies of the trace on other machines: the file `to`, first as TO.SUFFIX, with this name and
+ * incarnation in its head.
+ */
+MUST_CHECK bool index_export(struct index *index, const char *to, const char *suffix,
+			     const char *name, uint64_t incarnation, struct error *err);
+/*
+ * Stores the records of such a file, where nothing is stored yet. To be called before any table is
+ * asked for. False: it is not whole, or of other files, or there is no place; then index_build()
+ * scans what is missing.
+ */
+bool index_import(struct index *index, const char *from, const char *name, uint64_t incarnation);
 /* Removes what is stored for this trace, also the copies that its readers keep. */
 MUST_CHECK bool index_drop(struct trace *trace, const struct index_options *options,
 			   struct error *err);

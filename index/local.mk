@@ -24,6 +24,7 @@ libindex_a_SOURCES += \
 libindex_a_SOURCES += \
 	%D%/tables/build.c \
 	%D%/tables/build.h \
+	%D%/tables/copies.c \
 	%D%/tables/corrections.c \
 	%D%/tables/corrections.h \
 	%D%/tables/delivery.c \

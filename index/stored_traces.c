@@ -170,10 +170,7 @@ static bool segment_is_sound(const char *path)
 
 	if (failed)
 		return failed != SEGMENT_DAMAGED;
-	struct entry entry = {.key = store_end};
-	while (segment_find(segment, entry.key, KEY_BELOW, &entry))
-		continue; /* it has compared the value */
-	bool sound = segment_sound(segment);
+	bool sound = segment_verify(segment);
 	segment_close(segment);
 	return sound;
 }

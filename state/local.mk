@@ -226,7 +226,12 @@ libstate_a_SOURCES += \
 	%D%/timelines/shard_merge.c \
 	%D%/timelines/shard_merge.h \
 	%D%/timelines/shard_files.c \
+	%D%/timelines/claims.c \
+	%D%/timelines/claims.h \
+	%D%/timelines/exchange.c \
+	%D%/timelines/exchange.h \
 	%D%/timelines/shards.c \
+	%D%/timelines/shards_cuts.c \
 	%D%/timelines/shards.h \
 	%D%/timelines/shards_internal.h \
 	%D%/timelines/shards_plan.c \

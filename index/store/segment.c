@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { LINE = 64 /* where values begin */, PREFETCH = 4096 };
+enum { LINE = 64 /* where values begin */, PREFETCH = 4096, COPIED = 1 << 20 /* at a time */ };
 
 /* Of format, version and byte order: "yoreseg4" where the least byte is first. */
 static const uint64_t magic = 0x3467657365726f79;
@@ -75,10 +75,35 @@ static uint64_t check_of(const struct head *head)
 
 /* Opening */
 
-static int open_file(struct segment *segment, const char *path, const char *name,
-		     const struct segment_id *id, int fd)
+/* Values lie before the table, and keys behind its rows. */
+static bool rows_fit(const struct segment *segment, const struct head *head)
+{
+	const uint64_t keys = head->size - head->count * sizeof *segment->rows;
+	bool fit = true;
+
+	for (uint32_t i = 0; i < segment->count && fit; i++) {
+		const struct row *row = &segment->rows[i];
+
+		fit = row->off <= head->off && row->size <= head->off - row->off &&
+		      row->key <= keys && row->nkey <= keys - row->key;
+	}
+	return fit;
+}
+
+static int map_values(struct segment *segment, const char *path, int fd)
 {
 	struct error ignored;
+
+	if (!source_over_file(path, fd, segment->id.size, &segment->source, &ignored) ||
+	    !source_mapped(segment->source))
+		return ENOMEM; /* read by pread, it would not stay what was compared */
+	segment->values = source_mapped(segment->source);
+	return 0;
+}
+
+/* Its head and its table; `fd` stays the caller's. */
+static int open_file(struct segment *segment, const char *name, const struct segment_id *id, int fd)
+{
 	struct head head;
 	struct stat st;
 
@@ -92,36 +117,49 @@ static int open_file(struct segment *segment, const char *path, const char *name
 	segment->id = (struct segment_id){head.incarnation, head.to, size, head.check};
 	segment->before = head.before;
 	if ((id && memcmp(id, &segment->id, sizeof *id) != 0) || head.size > size ||
-	    head.off != size - head.size || head.count > head.size / sizeof *segment->rows)
+	    head.off != size - head.size || head.count > head.size / sizeof *segment->rows ||
+	    head.count >= UINT32_MAX)
 		return SEGMENT_DAMAGED;
 	segment->rows = mem_new(head.size + 1);
 	segment->count = (uint32_t)head.count;
 	segment->keys = (const uint8_t *)(segment->rows + head.count);
 	segment->verified = mem_new(head.count + 1);
-	if (pread(fd, segment->rows, head.size, (off_t)head.off) != (ssize_t)head.size ||
-	    XXH3_64bits(segment->rows, head.size) != head.sum)
+	if (file_get(fd, segment->rows, head.size, head.off) != head.size ||
+	    XXH3_64bits(segment->rows, head.size) != head.sum || !rows_fit(segment, &head))
 		return SEGMENT_DAMAGED;
-	if (!source_over_file(path, fd, size, &segment->source, &ignored) ||
-	    !source_mapped(segment->source))
-		return ENOMEM; /* read by pread, it would not stay what was compared */
-	segment->values = source_mapped(segment->source);
 	return 0;
 }
 
-int segment_open(const char *path, const char *name, const struct segment_id *id,
-		 struct segment **out)
+static int open_as(const char *path, const char *name, const struct segment_id *id, bool read,
+		   struct segment **out)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct segment *segment = mem_new(sizeof *segment);
-	int code = open_file(segment, path, name, id, fd);
+	int code = open_file(segment, name, id, fd);
 
 	segment->owners = 1;
-	if (fd >= 0)
+	segment->read = read && !code;
+	segment->fd = fd;
+	if (!code && !read)
+		code = map_values(segment, path, fd);
+	if (fd >= 0 && !segment->read)
 		close(fd);
 	if (code)
 		segment_close(segment);
 	*out = code ? NULL : segment;
 	return code;
+}
+
+int segment_open(const char *path, const char *name, const struct segment_id *id,
+		 struct segment **out)
+{
+	return open_as(path, name, id, false, out);
+}
+
+int segment_open_read(const char *path, const char *name, const struct segment_id *id,
+		      struct segment **out)
+{
+	return open_as(path, name, id, true, out);
 }
 
 struct segment *segment_hold(struct segment *segment)
@@ -136,6 +174,8 @@ void segment_close(struct segment *segment)
 	for (struct segment *older; segment && --segment->owners == 0; segment = older) {
 		older = segment->older;
 		buf_release(&segment->memory);
+		if (segment->read)
+			close(segment->fd);
 		source_close(segment->source);
 		mem_free(segment->rows);
 		mem_free(segment->verified);
@@ -167,9 +207,27 @@ static bool is_there(const struct segment *segment, uint32_t i, struct bytes key
 	return i < segment->count && !key_compare(key_of(segment, i), key);
 }
 
+static bool read_value(struct segment *segment, uint32_t i, struct entry *out)
+{
+	const struct row *row = &segment->rows[i];
+	struct buf *value = &segment->memory;
+
+	buf_clear(value);
+	buf_room(value, row->size);
+	value->len = file_get(segment->fd, value->data, row->size, row->off);
+	*out = (struct entry){
+		key_of(segment, i), {(const uint8_t *)value->data, row->size}, row->deleted};
+	if (value->len == row->size && XXH3_64bits(value->data, row->size) == row->sum)
+		return true;
+	segment->damaged = true;
+	return false;
+}
+
 /* The map turns to zeros where the file is cut, which the source tells. */
 static bool take(struct segment *segment, uint32_t i, struct entry *out)
 {
+	if (segment->read)
+		return read_value(segment, i, out);
 	const struct row *row = &segment->rows[i];
 	const uint8_t *value = segment->values + row->off;
 
@@ -193,6 +251,16 @@ bool segment_find(struct segment *segment, struct bytes key, enum key_match matc
 
 	return (match == KEY_SAME ? is_there(segment, i, key) : i < segment->count) &&
 	       take(segment, i, out);
+}
+
+bool segment_verify(struct segment *segment)
+{
+	struct entry entry;
+
+	for (uint32_t i = 0; i < segment->count; i++)
+		if (!take(segment, i, &entry))
+			return false;
+	return segment_sound(segment);
 }
 
 /* In memory */
@@ -287,4 +355,53 @@ int segment_write(const char *path, const char *suffix, const struct segment_par
 	id->check = head.check;
 	buf_release(&table);
 	return failed;
+}
+
+/* Copying */
+
+static int copy_bytes(int from, int to, uint64_t size, const struct head *head)
+{
+	uint8_t *block = mem_new(COPIED);
+	bool good = true;
+
+	for (uint64_t at = 0; at < size && good;) {
+		size_t count = size - at < COPIED ? (size_t)(size - at) : COPIED;
+
+		good = file_get(from, block, count, at) == count &&
+		       file_put_at(to, block, count, at);
+		at += count;
+	}
+	good = good && file_put_at(to, head, sizeof *head, 0);
+	mem_free(block);
+	return good ? 0 : errno ? errno : SEGMENT_DAMAGED;
+}
+
+int segment_copy(const struct segment *segment, const char *to, const char *name,
+		 struct segment_id *id)
+{
+	struct segment *copy;
+	struct new_file file;
+	struct head head;
+
+	if (file_get(segment->fd, &head, sizeof head, 0) != sizeof head)
+		return SEGMENT_DAMAGED;
+	head.incarnation = id->incarnation;
+	head.to = id->to;
+	head.before = (struct segment_id){0};
+	memset(head.name, 0, sizeof head.name);
+	snprintf(head.name, sizeof head.name, "%s", name);
+	head.check = check_of(&head);
+	id->size = segment->id.size;
+	id->check = head.check;
+	int code = new_file_begin(&file, to, "new");
+	if (!code)
+		code = new_file_end(&file, copy_bytes(segment->fd, file.fd, id->size, &head), true);
+	if (code || (code = segment_open(to, name, id, &copy)) != 0)
+		return code;
+	if (!segment_verify(copy)) {
+		code = SEGMENT_DAMAGED;
+		unlink(to);
+	}
+	segment_close(copy);
+	return code;
 }

@@ -28,10 +28,13 @@ struct segment {
 	struct row *rows; /* of each key; keys fall. Of a file: a copy that was compared */
 	uint32_t count;
 	const uint8_t *keys, *values; /* where rows point to */
-	struct source *source;        /* NULL: it is in memory */
+	struct source *source;        /* NULL: it is in memory, or read */
+	bool read;                    /* by pread, each value when it is found: */
+	int fd;                       /* from here */
 	uint8_t *verified;            /* of each row: its value was; by __atomic operations */
 	atomic_bool damaged;
-	struct buf memory; /* keys and values of one in memory */
+	struct buf
+		memory; /* keys and values of one in memory; of one that is read its last value */
 	size_t capacity;
 };
 
@@ -51,11 +54,19 @@ bool segment_is_file(const char *file, char name[SEGMENT_NAME + 1], uint64_t *to
 /* 0, SEGMENT_DAMAGED or an errno. `name` stands in its head. `id` NULL: whichever it is. */
 int segment_open(const char *path, const char *name, const struct segment_id *id,
 		 struct segment **out);
+/*
+ * The same of a file on any file system, also one whose maps are not to be trusted: a value is read
+ * and compared each time, by one thread, and valid until the next.
+ */
+int segment_open_read(const char *path, const char *name, const struct segment_id *id,
+		      struct segment **out);
 struct segment *segment_hold(struct segment *segment); /* one more owner; NULL is fine */
 /* One less; without any it goes, and is no owner of the older one any more. NULL is fine. */
 void segment_close(struct segment *segment);
 /* False: something did not agree, or the file was cut: what was not found may have been there. */
 bool segment_sound(const struct segment *segment);
+/* Compares all values. */
+bool segment_verify(struct segment *segment);
 
 /* The greatest key that matches; false: there is none, or damage. */
 bool segment_find(struct segment *segment, struct bytes key, enum key_match match,
@@ -79,6 +90,14 @@ struct segment_parts { /* of one that is written */
  */
 int segment_write(const char *path, const char *suffix, const struct segment_parts *parts,
 		  bool sync, struct segment_id *id);
+
+/*
+ * Copies one that was opened by segment_open_read() to a file of this file system, as the only
+ * segment of the store `name`: id->incarnation and id->to are its own, the rest is filled in. All
+ * of the copy is compared. 0, SEGMENT_DAMAGED or an errno, and then there is no file.
+ */
+int segment_copy(const struct segment *segment, const char *to, const char *name,
+		 struct segment_id *id);
 
 /* As memcmp(), and a key is less than the longer ones that begin with it. */
 int key_compare(struct bytes a, struct bytes b);

@@ -418,7 +418,7 @@ bool store_get(struct store_txn *txn, struct bytes key, struct bytes *value)
 bool store_before(struct store_txn *txn, struct bytes key, bool equal, struct bytes *found,
 		  struct bytes *value)
 {
-	struct entry entry;
+	struct entry entry = {0};
 	bool any = find_entry(txn, NULL, key, equal ? KEY_UP_TO : KEY_BELOW, &entry);
 
 	while (any && entry.deleted)
@@ -482,13 +482,18 @@ static struct segment *merge_until(const struct segment *memory)
 	return bytes < MERGE_SMALL || count >= ALIKE ? one : memory->older;
 }
 
-/* What is in memory, and the segments newer than `until`, become one. */
-static int write_segment(struct store_txn *txn, const struct segment *until, struct segment_id *id)
+/* A file of a segment that is to be written. */
+struct segment_place {
+	const char *path, *suffix, *name;
+	bool sync;
+};
+
+/* The segments newer than `until` become one. */
+static int write_at(struct store_txn *txn, const struct segment *until,
+		    const struct segment_place *place, struct segment_id *id)
 {
-	const struct store *store = txn->store;
-	struct segment_parts parts = {.name = store->name};
+	struct segment_parts parts = {.name = place->name};
 	struct entry entry = {.key = store_end}, *entries = NULL;
-	char *path = segment_path(store->path, id->to);
 	size_t capacity = 0;
 	int code = SEGMENT_DAMAGED;
 
@@ -499,8 +504,19 @@ static int write_segment(struct store_txn *txn, const struct segment *until, str
 			*mem_push(entries, parts.count, capacity) = entry;
 	parts.entries = entries;
 	if (store_sound(txn))
-		code = segment_write(path, "new", &parts, !store->late, id);
+		code = segment_write(place->path, place->suffix, &parts, place->sync, id);
 	mem_free(entries);
+	return code;
+}
+
+/* With what is in memory. */
+static int write_segment(struct store_txn *txn, const struct segment *until, struct segment_id *id)
+{
+	const struct store *store = txn->store;
+	char *path = segment_path(store->path, id->to);
+	int code = write_at(txn, until,
+			    &(struct segment_place){path, "new", store->name, !store->late}, id);
+
 	mem_free(path);
 	return code;
 }
@@ -584,4 +600,45 @@ bool store_write(struct store *store, bool (*work)(struct store_txn *, void *, s
 bool store_settle(struct store *store, struct error *err)
 {
 	return store_write(store, NULL, NULL, err);
+}
+
+/* For other machines */
+
+bool store_export(const char *path, const char *to, const char *suffix, const char *name,
+		  struct segment_id *id, struct error *err)
+{
+	struct store_txn *txn;
+	struct store *store;
+	bool remade;
+
+	if (!store_open(path, &store, &remade, err))
+		return false;
+	int code = SEGMENT_DAMAGED;
+	if (store_read(store, &txn, err)) {
+		code = write_at(txn, NULL, &(struct segment_place){to, suffix, name, true}, id);
+		store_read_end(txn);
+	}
+	store_close(store);
+	return told(code, to, err);
+}
+
+bool store_import(const char *path, const struct segment *segment, bool *damaged, struct error *err)
+{
+	struct segment_id id = {.incarnation = (uint64_t)clock_ns(CLOCK_REALTIME), .to = 1};
+	struct store *store;
+	bool remade;
+
+	*damaged = false;
+	if (!store_remove(path, err) || !store_open(path, &store, &remade, err))
+		return false;
+	char *file = segment_path(path, id.to);
+	int code = store_lock(store);
+	if (!code)
+		code = segment_copy(segment, file, store->name, &id);
+	*damaged = code == SEGMENT_DAMAGED;
+	if (!code)
+		code = catalog_set(store->folder, store->name, store->incarnation, &id);
+	mem_free(file);
+	store_close(store);
+	return told(code, path, err);
 }

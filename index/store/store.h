@@ -50,6 +50,21 @@ bool store_exists(const char *path);   /* something is stored there */
 MUST_CHECK bool store_remove(const char *path, struct error *err);
 /* Removes all stores whose path begins so, and all such files, whoever writes them. */
 MUST_CHECK bool store_remove_all(const char *prefix, struct error *err);
+
+struct segment;
+struct segment_id;
+/*
+ * All that the store at `path` has becomes one segment of its own, for other machines: the file
+ * `to`, first as TO.SUFFIX, with this name and id in its head; the rest of the id is filled in.
+ */
+MUST_CHECK bool store_export(const char *path, const char *to, const char *suffix, const char *name,
+			     struct segment_id *id, struct error *err);
+/*
+ * A copy of such a segment, which was opened by segment_open_read(), takes the place of the store.
+ * *damaged: it is not whole.
+ */
+MUST_CHECK bool store_import(const char *path, const struct segment *segment, bool *damaged,
+			     struct error *err);
 /* Each store of the folder whose name begins so, by name. `each` must not open stores. */
 MUST_CHECK bool store_each(const char *folder, const char *prefix,
 			   void (*each)(void *arg, const char *name), void *arg, struct error *err);

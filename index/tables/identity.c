@@ -191,8 +191,8 @@ static struct file_mark mark_place(const struct source *source)
 				  .stamp = final ? XXH3_64bits(&stamp, sizeof stamp) : 0};
 }
 
-/* False: one equals no other mark. */
-static bool add_marks(const struct trace *trace, bool digests, struct buf *out)
+/* False: one equals no other mark. `copies`: also of copies, whose inodes and times are others. */
+static bool add_marks(const struct trace *trace, bool digests, bool copies, struct buf *out)
 {
 	uint64_t files = digest_of_files(trace);
 	bool final = true;
@@ -204,6 +204,7 @@ static bool add_marks(const struct trace *trace, bool digests, struct buf *out)
 			if (digests)
 				digest_source(trace->streams[i], k, mark.size, &mark);
 			final = final && mark.stamp;
+			mark.stamp = copies ? 0 : mark.stamp;
 			buf_add(out, &mark, sizeof mark);
 		}
 	return final;
@@ -212,7 +213,7 @@ static bool add_marks(const struct trace *trace, bool digests, struct buf *out)
 uint64_t marks_fold(const struct trace *trace)
 {
 	struct buf marks = {0};
-	bool final = add_marks(trace, false, &marks);
+	bool final = add_marks(trace, false, false, &marks);
 	uint64_t fold = final ? XXH3_64bits(marks.data, marks.len) : 0;
 
 	buf_release(&marks);
@@ -221,7 +222,12 @@ uint64_t marks_fold(const struct trace *trace)
 
 void marks_take(const struct trace *trace, struct buf *out)
 {
-	add_marks(trace, true, out);
+	add_marks(trace, true, false, out);
+}
+
+void marks_take_of_copies(const struct trace *trace, struct buf *out)
+{
+	add_marks(trace, true, true, out);
 }
 
 static bool size_on_disk_reaches(const struct source *source, uint64_t size)

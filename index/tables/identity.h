@@ -40,6 +40,8 @@ uint64_t identity_stream(const struct trace *trace, const struct stream *stream)
 uint64_t marks_fold(const struct trace *trace);
 /* The marks of all files of the trace: docs/index-format.md has their bytes. */
 void marks_take(const struct trace *trace, struct buf *out);
+/* The same of all copies of these files, as far as the digests tell. */
+void marks_take_of_copies(const struct trace *trace, struct buf *out);
 /*
  * Of one file of a trace that grows, of which the first `size` bytes are known: another process, or
  * a later one, that finds it longer goes on behind them.

@@ -4,7 +4,7 @@
 #include "remote/remote.h"
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
-#include "state/timelines/shards.h"
+#include "state/timelines/exchange.h"
 
 static bool drop(struct session *session, struct error *err)
 {
@@ -49,9 +49,8 @@ static bool check_words(const struct options *options, struct error *err)
 			    : index_choices(options)->prune  ? "--prune"
 			    : index_choices(options)->drop   ? "--drop"
 			    : options->no_index              ? "--no-index: it is there to store"
-			    : index_choices(options)->chunk || index_choices(options)->pass ||
-					    index_choices(options)->join
-				    ? "--chunk, --pass and --join, which cut what has ended"
+			    : index_choices(options)->exchange
+				    ? "--exchange, which cuts what has ended"
 				    : NULL;
 
 	if (index_choices(options)->list + index_choices(options)->verify +
@@ -64,6 +63,11 @@ static bool check_words(const struct options *options, struct error *err)
 		return error_set(err, ERR_QUERY, "index: --manifest is asked for alone");
 	if (index_choices(options)->keep && !index_choices(options)->prune)
 		return error_set(err, ERR_QUERY, "index: --keep is of --prune");
+	if (index_choices(options)->exchange && !index_choices(options)->timelines)
+		return error_set(err, ERR_QUERY, "index: --exchange is of --timelines");
+	if (!index_choices(options)->exchange &&
+	    (index_choices(options)->workers || index_choices(options)->lapse))
+		return error_set(err, ERR_QUERY, "index: --workers and --lapse are of --exchange");
 	if (options->follow && other)
 		return error_set(err, ERR_QUERY, "index: --follow does not go together with %s",
 				 other);
@@ -84,15 +88,13 @@ static bool build_index(struct session *session, const struct options *options, 
 		return write_manifest(session, sink, err);
 	if (index_choices(options)->drop)
 		return drop(session, err);
-	if ((index_choices(options)->chunk || index_choices(options)->pass ||
-	     index_choices(options)->join) &&
-	    !index_choices(options)->timelines)
-		return error_set(err, ERR_QUERY, "--chunk, --pass and --join are of --timelines");
 	session->scan_all = true;
 	if (options->follow && !index_follow(session, options, err))
 		return false;
 	struct index *index = session_index(session, err);
-	if (!index || !index_build(index, err) || !totals(session, &packets, &bytes, err) ||
+	if (!index ||
+	    (index_choices(options)->exchange && !index_exchange_records(index, options, err)) ||
+	    !index_build(index, err) || !totals(session, &packets, &bytes, err) ||
 	    !events_tell_damaged(index, err))
 		return false;
 	const char *path = index_path(index);
@@ -109,15 +111,17 @@ static bool build_index(struct session *session, const struct options *options, 
 	return !index_choices(options)->timelines || index_timelines(session, options, sink, err);
 }
 
+enum { WORKERS_MOST = SHARDS_MAX / EXCHANGE_SHARDS, LAPSE_MOST = 86400 };
+
 #define OWN(member) offsetof(struct index_choices, member)
 
 static const struct option own_options[] = {
 	/* clang-format off */
 	{{"--drop", NULL, "remove what is stored", 0}, TAKE_FLAG, .at = OWN(drop)},
 	{{"--timelines", NULL, "also store every state change", 0}, TAKE_FLAG, .at = OWN(timelines)},
-	{{"--chunk", "I/N", "with --pass: this part of N", 0}, TAKE_TEXT, .at = OWN(chunk)},
-	{{"--pass", "1|2", "of a chunk's timelines; --join stands between", 0}, TAKE_TEXT, .at = OWN(pass)},
-	{{"--join", NULL, "from all passes 1 to where passes 2 begin", 0}, TAKE_FLAG, .at = OWN(join)},
+	{{"--exchange", "DIR", "with --timelines: share the work with others through this folder", 0}, TAKE_TEXT, .at = OWN(exchange)},
+	{{"--workers", "N", "with --exchange: cut for so many processes (default: processors)", 0}, TAKE_NUMBER, .at = OWN(workers), .most = WORKERS_MOST},
+	{{"--lapse", "SECONDS", "with --exchange: when a silent process is taken for dead (30)", 0}, TAKE_NUMBER, .at = OWN(lapse), .most = LAPSE_MOST},
 	{{"--manifest", NULL, "write yore-manifest.json into the folder TRACE, by which it is read over HTTP", 0}, TAKE_FLAG, .at = OWN(manifest)},
 	{{"--list", NULL, "what is stored of all traces", 0}, TAKE_FLAG, .at = OWN(list), .no_trace = true},
 	{{"--verify", NULL, "compare all that is stored with its checksums", 0}, TAKE_FLAG, .at = OWN(verify), .no_trace = true},
@@ -156,12 +160,14 @@ const struct cmd cmd_index = {
 		"that\n"
 		"come late, get no timelines; a note says so.\n"
 		"Threads (--jobs) share the work.\n"
-		"So can processes of one machine with one index folder: for each I --chunk I/N\n"
-		"--pass 1, all at once; when they are done one --join; then for each I --chunk "
-		"I/N\n"
-		"--pass 2. What was killed is run again. An index folder on a network's file "
-		"system is\n"
-		"not used: each machine has its own, so that machines cannot share the work.\n"
+		"So can any number of processes, on machines that have the trace or a copy of it: "
+		"each\n"
+		"runs the same command with --exchange DIR, a folder on any file system, and has "
+		"an "
+		"index\n"
+		"folder of its own. They may be started and killed at any time; each works until "
+		"all is\n"
+		"done, and then has all of it in its own index.\n"
 		"\n"
 		"--manifest writes the list of a folder's files by which 'yore COMMAND "
 		"http://HOST/FOLDER/'\n"
@@ -181,7 +187,8 @@ const struct cmd cmd_index = {
 		"  $ yore index fixtures/golden/sched-demo\n"
 		"  $ yore index fixtures/golden/sched-demo --timelines\n"
 		"  $ yore index fixtures/golden/ovni-demo --follow --timelines\n"
-		"  $ yore index fixtures/golden/sched-demo --timelines --chunk 1/2 --pass 1\n"
+		"  $ yore index fixtures/golden/sched-demo --timelines --exchange "
+		"/tmp/yore-exchange\n"
 		"  $ yore index fixtures/golden/sched-demo --drop\n",
 	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_FOLLOW,
 	.own = own_options,

@@ -54,9 +54,11 @@ MUST_CHECK bool convert_picture(struct session *session, const struct options *o
 				const struct picture *picture, struct error *err);
 
 struct index_choices { /* options of `index` alone */
-	bool drop, timelines, join;
-	bool manifest; /* of a folder that is to be read over HTTP */
-	const char *chunk, *pass;
+	bool drop, timelines;
+	bool manifest;            /* of a folder that is to be read over HTTP */
+	const char *exchange;     /* a folder; NULL: not given */
+	uint64_t workers;         /* 0: not given; likewise */
+	uint64_t lapse;           /* s */
 	bool list, verify, prune; /* what is stored of all traces */
 	uint64_t keep;            /* --prune: bytes; 0: not given */
 };
@@ -76,5 +78,8 @@ MUST_CHECK bool index_follow(struct session *session, const struct options *opti
 /* `index --timelines` */
 MUST_CHECK bool index_timelines(struct session *session, const struct options *options,
 				struct sink *sink, struct error *err);
+/* `index --timelines --exchange`, before any table is asked for */
+MUST_CHECK bool index_exchange_records(struct index *index, const struct options *options,
+				       struct error *err);
 
 #endif

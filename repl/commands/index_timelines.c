@@ -1,12 +1,9 @@
-/* index_timelines.c - `yore index --timelines`: whole, by threads, or chunk by chunk */
+/* index_timelines.c - `yore index --timelines`: whole, by threads, or with other processes */
 #include "repl/commands/cmds.h"
 #include "repl/render/contradicted.h"
-#include "state/timelines/shards.h"
+#include "state/timelines/exchange.h"
 
-#include <stdio.h>
-#include <string.h>
-
-enum { WORTH_SHARDS = 32 << 20 }; /* bytes of trace: threads do not pay below */
+enum { LAPSE_S = 30, WORTH_SHARDS = 32 << 20 /* bytes of trace: threads do not pay below */ };
 
 static void say_built(const struct options *options, struct sink *sink,
 		      const struct timelines_built *built)
@@ -30,69 +27,28 @@ static void say_built(const struct options *options, struct sink *sink,
 	sink_row(sink);
 }
 
-static void say_joined(const struct options *options, struct sink *sink, uint32_t chunks,
-		       uint64_t replayed)
+static bool not_interrupted(void *arg)
 {
-	if (options->format == FORMAT_JSON)
-		sink_printf(sink, "{\"joined\":%u,\"replayed\":%llu}\n", chunks,
-			    (unsigned long long)replayed);
-	else
-		sink_printf(sink, "%u chunks joined, %llu events replayed for it\n", chunks,
-			    (unsigned long long)replayed);
-	sink_row(sink);
+	(void)arg;
+	return !signals_interrupted();
 }
 
-static void say_digest(const struct options *options, struct sink *sink, uint32_t i, uint32_t n)
+static struct exchange_options exchange_options(const struct options *options)
 {
-	if (options->format == FORMAT_JSON)
-		sink_printf(sink, "{\"chunk\":%u,\"of\":%u,\"pass\":1}\n", i, n);
-	else
-		sink_printf(sink, "pass 1 of chunk %u/%u done\n", i, n);
-	sink_row(sink);
+	const struct index_choices *own = index_choices(options);
+
+	return (struct exchange_options){
+		.dir = own->exchange,
+		.workers = own->workers ? (uint32_t)own->workers : options_threads(options),
+		.lapse = (own->lapse ? (unsigned)own->lapse : LAPSE_S) * 1000,
+		.goes_on = not_interrupted};
 }
 
-/* I/N: from 1, or from 0: chunk N is chunk 0. */
-static bool parse_chunk(const char *text, uint32_t *i, uint32_t *n, struct error *err)
+bool index_exchange_records(struct index *index, const struct options *options, struct error *err)
 {
-	char end;
+	struct exchange_options exchange = exchange_options(options);
 
-	if (sscanf(text, "%u/%u%c", i, n, &end) != 2 || *n == 0 || *n > SHARDS_MAX || *i > *n)
-		return error_set(err, ERR_QUERY,
-				 "--chunk takes I/N, such as 2/8: N at most %d, I at most N",
-				 SHARDS_MAX);
-	return true;
-}
-
-static bool one_step(struct state *state, const struct options *options, struct sink *sink,
-		     struct error *err)
-{
-	struct shards_plan plan = {0};
-	struct shards_work work;
-	struct timelines_built built;
-	uint32_t i = 0, n = 0;
-	uint64_t replayed;
-	bool ok;
-
-	if (index_choices(options)->chunk &&
-	    !parse_chunk(index_choices(options)->chunk, &i, &n, err))
-		return false;
-	ok = shards_plan(state, n, 1, &plan, err);
-	work = shards_work_of(state, &plan);
-	if (ok && index_choices(options)->join) {
-		ok = shards_merge(&work, &replayed, err);
-		if (ok)
-			say_joined(options, sink, plan.n, replayed);
-	} else if (ok && index_choices(options)->pass[0] == '1') {
-		ok = shards_summarize(&work, i % n, err);
-		if (ok)
-			say_digest(options, sink, i, n);
-	} else if (ok) {
-		ok = shards_build(&work, i % n, &built, err);
-		if (ok)
-			say_built(options, sink, &built);
-	}
-	shards_plan_release(&plan);
-	return ok;
+	return exchange_records(index, &exchange, err);
 }
 
 static unsigned threads_of(const struct options *options, const struct trace *trace)
@@ -118,9 +74,12 @@ static bool say_contradictions(struct session *session, struct state *state, str
 static bool everything(struct session *session, struct state *state, const struct options *options,
 		       struct sink *sink, struct error *err)
 {
+	const struct exchange_options exchange = exchange_options(options);
 	struct timelines_built built;
 
-	if (!timelines_build(state, threads_of(options, session->trace), &built, err))
+	if (!(exchange.dir
+		      ? exchange_build(state, &exchange, &built, err)
+		      : timelines_build(state, threads_of(options, session->trace), &built, err)))
 		return false;
 	say_built(options, sink, &built);
 	return say_contradictions(session, state, err);
@@ -129,19 +88,7 @@ static bool everything(struct session *session, struct state *state, const struc
 bool index_timelines(struct session *session, const struct options *options, struct sink *sink,
 		     struct error *err)
 {
-	bool step = index_choices(options)->chunk || index_choices(options)->join;
-	struct state *state;
+	struct state *state = session_state(session, err);
 
-	if (index_choices(options)->pass && strcmp(index_choices(options)->pass, "1") &&
-	    strcmp(index_choices(options)->pass, "2"))
-		return error_set(err, ERR_QUERY, "--pass is 1 or 2");
-	if (!index_choices(options)->chunk != !index_choices(options)->pass)
-		return error_set(err, ERR_QUERY, "--chunk I/N and --pass 1 or 2 go together");
-	if (index_choices(options)->join && index_choices(options)->chunk)
-		return error_set(err, ERR_QUERY, "--join is of all chunks: it takes no --chunk");
-	state = session_state(session, err);
-	if (!state)
-		return false;
-	return step ? one_step(state, options, sink, err)
-		    : everything(session, state, options, sink, err);
+	return state && everything(session, state, options, sink, err);
 }

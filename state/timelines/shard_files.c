@@ -1,12 +1,12 @@
 /*
  * shard_files.c - files that pass 1, the merge and pass 2 leave for one another
  *
- *     PATH.pass1-<i>.shard   PATH.start-<i>.shard   PATH.built-<i>.shard
- *     PATH.strayed-0.shard   events lie outside of what packets claim: shards do not count
- *     PATH.plan-0.shard      where shards begin
+ *     FILES.pass1-<i>.shard   FILES.start-<i>.shard   FILES.built-<i>.shard
+ *     FILES.strayed-0.shard   events lie outside of what packets claim: shards do not count
+ *     FILES.plan-0.shard      where shards begin
  *
  * Each is a segment (index/store/segment.h) that no catalog knows. Its name is what stands behind
- * PATH, its incarnation the plan's id; of the plan itself, which tells that, the id of rules and
+ * FILES, its incarnation the plan's id; of the plan itself, which tells that, the id of rules and
  * trace, its note a struct shard_note, its values pieces of the body. Nothing in it is of this
  * machine. docs/index-format.md has its keys.
  */
@@ -18,18 +18,29 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 enum { KEY_NOTE = 'a', KEY_BODY = 'b' };
 
-/* *path is the caller's to release; returns the name in the head, which is in it. */
-static const char *read_name(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
-			     struct buf *path)
+const char *shard_file_path(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
+			    struct buf *path)
 {
-	static const char *const names[] = {"pass1", "start", "built", "strayed", "plan"};
+	static const char *const names[] = {"pass1", "start",  "built",    "strayed",
+					    "plan",  "slices", "manifest", "records"};
 
-	buf_printf(path, "%s.%s-%u.shard", plan->path, names[kind], i);
-	return path->data + strlen(plan->path) + 1;
+	buf_printf(path, "%s.%s-%u.shard", plan->files, names[kind], i);
+	return path->data + strlen(plan->files) + 1;
+}
+
+/* Machines that share a folder may have processes of one number. */
+const char *shard_suffix(char out[SHARD_SUFFIX])
+{
+	uint64_t random = 0;
+
+	(void)getrandom(&random, sizeof random, 0);
+	snprintf(out, SHARD_SUFFIX, "%016llx.new", (unsigned long long)random);
+	return out;
 }
 
 /* 0, SEGMENT_DAMAGED or an errno. */
@@ -37,8 +48,8 @@ static int open_file(const struct shards_plan *plan, enum shard_file kind, uint3
 		     struct segment **out)
 {
 	struct buf path = {0};
-	const char *name = read_name(plan, kind, i, &path);
-	int failed = segment_open(path.data, name, NULL, out);
+	const char *name = shard_file_path(plan, kind, i, &path);
+	int failed = segment_open_read(path.data, name, NULL, out);
 
 	buf_release(&path);
 	return failed;
@@ -82,12 +93,11 @@ bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint
 	struct entry *entries = entries_of(bytes, &noted, keys, count);
 	struct segment_id id = {.incarnation = plan->id, .to = 1};
 	struct buf path = {0};
-	struct segment_parts parts = {
-		.name = read_name(plan, kind, i, &path), .entries = entries, .count = count + 1};
-	char suffix[16];
-
-	snprintf(suffix, sizeof suffix, "%d.new", (int)getpid());
-	int failed = segment_write(path.data, suffix, &parts, true, &id);
+	struct segment_parts parts = {.name = shard_file_path(plan, kind, i, &path),
+				      .entries = entries,
+				      .count = count + 1};
+	char suffix[SHARD_SUFFIX];
+	int failed = segment_write(path.data, shard_suffix(suffix), &parts, true, &id);
 	if (failed)
 		error_set(err, ERR_IO, "%s: %s", path.data, strerror(failed));
 	buf_release(&path);
@@ -125,6 +135,17 @@ bool shard_file_read(const struct shards_plan *plan, enum shard_file kind, uint3
 	return good;
 }
 
+bool shard_file_there(const struct shards_plan *plan, enum shard_file kind, uint32_t i)
+{
+	struct segment *segment;
+
+	if (open_file(plan, kind, i, &segment))
+		return false;
+	bool is = segment->id.incarnation == plan->id;
+	segment_close(segment);
+	return is;
+}
+
 bool shard_file_may_be(const struct shards_plan *plan, enum shard_file kind, uint32_t i)
 {
 	struct segment *segment;
@@ -141,7 +162,7 @@ void shard_file_remove(const struct shards_plan *plan, enum shard_file kind, uin
 {
 	struct buf path = {0};
 
-	read_name(plan, kind, i, &path);
+	(void)shard_file_path(plan, kind, i, &path);
 	unlink(path.data);
 	buf_release(&path);
 }

@@ -1,6 +1,6 @@
 /* shards.c - the steps of shards.h: each reads files of the steps before, and leaves its own */
 #include "engine/base/mem.h"
-#include "index/store/store.h"
+#include "index/store/segment.h"
 #include "state/context/context.h"
 #include "state/timelines/shard_merge.h"
 #include "state/timelines/shards_internal.h"
@@ -11,6 +11,32 @@ struct shards_work shards_work_of(struct state *state, const struct shards_plan 
 				    .plan = plan,
 				    .event_source = state->event_source,
 				    .program = state->program};
+}
+
+bool shards_work_begin(struct state *state, const struct shards_plan *plan, struct shards_work *out,
+		       struct error *err)
+{
+	const struct event_source *of = state->event_source;
+	struct notices silent = {0}; /* the state's own program has said it */
+
+	*out = (struct shards_work){.state = state,
+				    .plan = plan,
+				    .event_source = event_source_over_index(state->index)};
+	out->event_source->progress = of->progress;
+	out->event_source->progress_arg = of->progress_arg;
+	out->event_source->packet_filters = of->packet_filters;
+	out->event_source->inferred = of->inferred;
+	out->event_source->firsts = of->firsts;
+	if (!program_compile(state->options.rules, of->trace, &silent, &out->program, err))
+		return false;
+	program_set_gaps(out->program, state->gaps);
+	return true;
+}
+
+void shards_work_end(struct shards_work *work)
+{
+	program_free(work->program);
+	event_source_over_index_free(work->event_source);
 }
 
 /* ---- events that stray ---- */
@@ -24,7 +50,7 @@ bool shards_strayed(const struct shards_plan *plan)
 /* Other processes may have read their parts without such events, or will. */
 static bool note_strayed(const struct shards_work *work, struct error *err)
 {
-	return work->one_process || !trace_disorder(work->event_source->trace) ||
+	return !work->exchange || !trace_disorder(work->event_source->trace) ||
 	       shard_file_write(work->plan, SHARD_STRAYED, 0, NULL, NULL, err);
 }
 
@@ -66,16 +92,14 @@ bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *
 	const struct shards_plan *plan = work->plan;
 	struct timelines_part part = part_of(work, i);
 	struct shard_note note = {0};
-	uint32_t missing = first_missing(plan);
 	struct buf bytes = {0};
-	bool ok = true;
+	bool ok;
 
-	if (missing > i + 1 || missing == plan->n ||
-	    shard_file_read(plan, SHARD_SUMMARY, i, NULL, NULL))
+	if (!work->exchange &&
+	    (first_missing(plan) > i + 1 || shard_file_read(plan, SHARD_SUMMARY, i, NULL, NULL)))
 		return true;
 	work->event_source->whole_packets = true;
-	if (i + 1 < plan->n)
-		ok = shard_summary_make(&part, &bytes, &note.events, err);
+	ok = shard_summary_make(&part, &bytes, &note.events, err);
 	work->event_source->whole_packets = false;
 	ok = ok && shard_file_write(plan, SHARD_SUMMARY, i, &note, &bytes, err) &&
 	     note_strayed(work, err);
@@ -99,33 +123,37 @@ static bool write_start(const struct shards_plan *plan, struct shard_merge *merg
 	return ok;
 }
 
+/* *any: there was its summary. One that is damaged is removed, so that it is made again. */
 static bool merge_one(const struct shards_plan *plan, struct shard_merge *merge, uint32_t i,
-		      uint64_t *events, struct error *err)
+		      uint64_t *events, bool *any, struct error *err)
 {
 	struct buf bytes = {0};
 	struct shard_note note;
-	bool ok = shard_file_read(plan, SHARD_SUMMARY, i, &note, &bytes) ||
-		  error_set(err, ERR_QUERY, "pass 1 of chunk %u/%u is missing", i ? i : plan->n,
-			    plan->n);
+	bool ok = true;
 
-	ok = ok && shard_merge_add(merge, plan->cuts[i], bytes.data, bytes.len, err);
+	*any = shard_file_read(plan, SHARD_SUMMARY, i, &note, &bytes);
+	if (*any) {
+		ok = shard_merge_add(merge, plan->cuts[i], bytes.data, bytes.len, err);
+		*events += note.events;
+		ok = ok && write_start(plan, merge, i + 1, *events, err);
+	}
+	if (ok)
+		shard_file_remove(plan, SHARD_SUMMARY, i);
 	buf_release(&bytes);
-	if (!ok)
-		return false;
-	*events += note.events;
-	return write_start(plan, merge, i + 1, *events, err);
+	return ok;
 }
 
-bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct error *err)
+bool shards_merge(const struct shards_work *work, uint32_t first, uint64_t *replayed,
+		  struct error *err)
 {
 	const struct shards_plan *plan = work->plan;
 	struct shard_note note = {0};
-	uint32_t first = first_missing(plan);
 	struct shard_merge *merge = shard_merge_new(work->event_source, work->program);
 	struct buf bytes = {0};
 	uint64_t events = 0;
-	bool ok = true;
+	bool ok = true, any = true;
 
+	first = first ? first : first_missing(plan);
 	if (first > 1 && first < plan->n) {
 		ok = shard_file_read(plan, SHARD_START, first - 1, &note, &bytes) &&
 		     cells_read(merge->state, bytes.data, bytes.len);
@@ -133,10 +161,9 @@ bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct err
 		if (!ok)
 			error_set(err, ERR_FORMAT, "the start of a shard is damaged");
 	}
-	for (uint32_t i = first - 1; i + 1 < plan->n && ok; i++)
-		ok = merge_one(plan, merge, i, &events, err);
-	for (uint32_t i = 0; i < plan->n && ok; i++)
-		shard_file_remove(plan, SHARD_SUMMARY, i);
+	for (uint32_t i = first - 1;
+	     i + 1 < plan->n && ok && any && !(work->exchange && i >= first); i++)
+		ok = merge_one(plan, merge, i, &events, &any, err);
 	*replayed = merge->replayed;
 	shard_merge_free(merge);
 	buf_release(&bytes);
@@ -179,16 +206,27 @@ bool shards_give_up(const struct shards_plan *plan, struct timelines_built *out,
 	return timelines_remove(plan->path, err);
 }
 
-/* All shards are built; several that end at once may do this. */
-static bool end(const struct shards_work *work, struct timelines_built *out, struct error *err)
+void shards_end(const struct shards_plan *plan)
 {
 	struct error ignored;
 
-	if (!work->one_process && shards_strayed(work->plan))
-		return shards_give_up(work->plan, out, err);
-	/* a store of one part: shards are used in its place */
-	MAY_FAIL(store_remove(work->plan->path, &ignored));
-	return true;
+	MAY_FAIL(store_remove(plan->path, &ignored));
+}
+
+/* For those who do not build the shard. */
+static bool export_slices(const struct shards_plan *plan, uint32_t i, const char *path,
+			  struct shard_note *note, struct error *err)
+{
+	struct segment_id id = {.incarnation = plan->id, .to = 1};
+	struct buf to = {0};
+	const char *name = shard_file_path(plan, SHARD_SLICES, i, &to);
+	char suffix[SHARD_SUFFIX];
+	bool ok = store_export(path, to.data, shard_suffix(suffix), name, &id, err);
+
+	note->size = id.size;
+	note->check = id.check;
+	buf_release(&to);
+	return ok;
 }
 
 bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_built *out,
@@ -203,25 +241,27 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 	bool ok = true;
 
 	if (i > 0 && !shard_file_read(plan, SHARD_START, i, &note, &start))
-		ok = error_set(err, ERR_QUERY,
-			       "the start of chunk %u/%u is not known yet: run --join first", i,
-			       plan->n);
+		ok = error_set(err, ERR_IO, "%s: the start of shard %u of %u is missing",
+			       plan->files, i, plan->n);
 	part.path = path;
 	part.start = i > 0 ? start.data : NULL;
 	part.nstart = start.len;
 	work->event_source->whole_packets = true;
 	ok = ok && timelines_build_part(&part, out, err);
 	work->event_source->whole_packets = false;
-	/* a shard with events in disorder leaves an empty file; end() reads that it strayed */
+	/* a shard with events in disorder leaves no store; who ends the work reads that it strayed
+	 */
 	if (ok) {
 		note = (struct shard_note){.events = note.events + out->events,
 					   .extent = part.key.extent,
 					   .changes = out->changes,
 					   .slices = out->slices,
 					   .bytes = out->bytes};
-		ok = shard_file_write(plan, SHARD_BUILT, i, &note, NULL, err) &&
-		     note_strayed(work, err);
-		ok = ok && (!shards_built(plan, &all) || end(work, out, err));
+		ok = (!work->exchange || export_slices(plan, i, path, &note, err)) &&
+		     note_strayed(work, err) &&
+		     shard_file_write(plan, SHARD_BUILT, i, &note, NULL, err);
+		if (ok && !work->exchange && shards_built(plan, &all))
+			shards_end(plan);
 	}
 	buf_release(&start);
 	mem_free(path);

@@ -17,9 +17,10 @@ enum { SHARDS_MAX = 4096 };
 struct shards_plan {
 	uint32_t n;
 	nstime *cuts; /* [0] NSTIME_MIN, rising, [n] NSTIME_MAX */
-	uint64_t id;  /* of all this, the rules and the trace, wherever it lies; until the cuts are
-			 known of the latter two */
-	char *path;   /* of the timelines */
+	uint64_t seed; /* of the rules and the trace, wherever it lies; */
+	uint64_t id;   /* of all this; until the cuts are known that one */
+	char *path;    /* of the timelines */
+	char *files;   /* begins the names of what steps leave: `path`, or in an exchange folder */
 	struct timelines_key key;
 };
 
@@ -40,17 +41,32 @@ struct shards_work {
 	const struct shards_plan *plan;
 	struct event_source *event_source;
 	struct program *program;
-	bool one_process; /* all steps run in it, and it looks for strayed events after them */
+	/*
+	 * Other processes do steps, too, and who began this one has looked: it is not done yet.
+	 * What it leaves depends on the trace and the plan alone where the program is new.
+	 */
+	bool exchange;
 };
 
 /* By the state's own feed and program. */
 struct shards_work shards_work_of(struct state *state, const struct shards_plan *plan);
+/* By an event source and a program of its own. It is ended with shards_work_end(), also after
+ * false.
+ */
+MUST_CHECK bool shards_work_begin(struct state *state, const struct shards_plan *plan,
+				  struct shards_work *out, struct error *err);
+void shards_work_end(struct shards_work *work);
 
-/* Pass 1 of shard i. The last one's is empty: no shard needs it. */
+/* Pass 1 of shard i, but not of the last one: no shard needs it. */
 MUST_CHECK bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *err);
-/* Says which passes 1 are missing. *replayed: events that could not be decided in their shard. */
-MUST_CHECK bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct error *err);
-/* Pass 2 of shard i. When all are done the shards are one store. */
+/*
+ * From the first start that is missing, as far as there are summaries: the next ones, or for an
+ * exchange folder the next one. `first`: that start, 0: it is looked for. *replayed: events that
+ * could not be decided in their shard.
+ */
+MUST_CHECK bool shards_merge(const struct shards_work *work, uint32_t first, uint64_t *replayed,
+			     struct error *err);
+/* Pass 2 of shard i. When all are done the shards are one store, but for an exchange folder. */
 MUST_CHECK bool shards_build(const struct shards_work *work, uint32_t i,
 			     struct timelines_built *out, struct error *err);
 /* What was built so far; true: all shards, of the files as they are. */

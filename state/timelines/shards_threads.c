@@ -57,31 +57,14 @@ static bool reports(void *arg, nstime at, nstime first, nstime last)
 	       (!options->progress || options->progress(options->progress_arg, at, first, last));
 }
 
-static bool work_begin(struct shard_pool *pool, bool caller, struct shards_work *out,
+static bool begin_work(struct shard_pool *pool, bool caller, struct shards_work *out,
 		       struct error *err)
 {
-	struct notices silent = {0}; /* the state's own program has said it */
+	bool ok = shards_work_begin(pool->state, &pool->plan, out, err);
 
-	*out = (struct shards_work){.state = pool->state,
-				    .plan = &pool->plan,
-				    .event_source = event_source_over_index(pool->state->index),
-				    .one_process = true};
 	out->event_source->progress = caller ? reports : goes_on;
 	out->event_source->progress_arg = pool;
-	out->event_source->packet_filters = pool->state->event_source->packet_filters;
-	out->event_source->inferred = pool->state->event_source->inferred;
-	out->event_source->firsts = pool->state->event_source->firsts;
-	if (!program_compile(pool->state->options.rules, out->event_source->trace, &silent,
-			     &out->program, err))
-		return false;
-	program_set_gaps(out->program, pool->state->gaps);
-	return true;
-}
-
-static void work_end(struct shards_work *work)
-{
-	program_free(work->program);
-	event_source_over_index_free(work->event_source);
+	return ok;
 }
 
 /* Waits for all summaries; the thread that made the last one merges them. */
@@ -99,7 +82,7 @@ static bool join_or_wait(struct shard_pool *pool, const struct shards_work *work
 	pthread_mutex_unlock(&workers->lock);
 	if (!last || !ok)
 		return ok || error_set(err, ERR_INTERRUPTED, "interrupted");
-	if (!shards_merge(work, &replayed, err))
+	if (!shards_merge(work, 0, &replayed, err))
 		return false;
 	pthread_mutex_lock(&workers->lock);
 	pool->joined = true;
@@ -131,9 +114,9 @@ static void build_some(void *arg, unsigned i)
 	struct shards_work work;
 	struct error err;
 
-	if (!work_begin(pool, false, &work, &err) || !build_each(pool, &work, i, &err))
+	if (!begin_work(pool, false, &work, &err) || !build_each(pool, &work, i, &err))
 		pool_fail(pool, &err);
-	work_end(&work);
+	shards_work_end(&work);
 }
 
 /* Hears of an interruption while others work. */
@@ -163,9 +146,9 @@ static bool run_pool(struct shard_pool *pool, struct error *err)
 		error_set(&own, ERR_IO, "no more threads can be started");
 		pool_fail(pool, &own);
 	}
-	if (!work_begin(pool, true, &work, &own) || !shards_build(&work, 0, &built, &own))
+	if (!begin_work(pool, true, &work, &own) || !shards_build(&work, 0, &built, &own))
 		pool_fail(pool, &own);
-	work_end(&work);
+	shards_work_end(&work);
 	workers_watch(&pool->workers, TICK_MS, hear, pool);
 	return workers_end(&pool->workers, err);
 }

@@ -22,18 +22,27 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+uint64_t timelines_extent(const struct trace *trace, uint64_t *bytes)
+{
+	uint64_t extent = trace->nsources;
+
+	*bytes = 0;
+	for (size_t i = 0; i < trace->nsources; i++) {
+		uint64_t both[2] = {extent, source_size(trace->sources[i])};
+
+		*bytes += both[1];
+		extent = XXH3_64bits(both, sizeof both);
+	}
+	return extent;
+}
+
 struct timelines_key timelines_key_of(const struct rules *rules, const struct trace *trace)
 {
-	struct timelines_key key = {.extent = trace->nsources};
+	struct timelines_key key;
 
 	rules_identity(rules, key.rules);
 	key.rules[0] ^= TIMELINES_FORMAT;
-	for (size_t i = 0; i < trace->nsources; i++) {
-		uint64_t both[2] = {key.extent, source_size(trace->sources[i])};
-
-		key.bytes += both[1];
-		key.extent = XXH3_64bits(both, sizeof both);
-	}
+	key.extent = timelines_extent(trace, &key.bytes);
 	return key;
 }
 

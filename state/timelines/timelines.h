@@ -12,6 +12,8 @@
 #include "state/rules/rules.h"
 
 struct state;
+/* A hash of the sizes of all files, and their sum. */
+uint64_t timelines_extent(const struct trace *trace, uint64_t *bytes);
 struct timelines_key timelines_key_of(const struct rules *rules, const struct trace *trace);
 
 /* ---- of an opened state ---- */

@@ -7,7 +7,7 @@ from ask import Finding, command_line, digest_of, remove
 from questions import differs, words_of
 import seeds
 from stores import ASKED
-from traces import BUILDS, CHUNKS
+from traces import BUILDS, EXCHANGED
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
 
@@ -60,7 +60,7 @@ class Disks:
     def ask(self, r, folder, seed, where, file_limit, told):
         before, found = ["# %s: %s is %s" % (seed, where, told)], []
         out = "full/out" if os.path.isdir(os.path.join(folder, "full")) else "out"
-        for words in r.choice([BUILDS, CHUNKS, []]):
+        for words in r.choice([BUILDS, EXCHANGED, []]):
             answer = self.asker.run(folder, words, file_limit=file_limit)
             before.append(command_line(words))
             self.check(folder, answer, words, before, found)

@@ -8,7 +8,7 @@ from ask import LEFT_OVER, Finding, command_line, digest_of, remove
 from questions import differs, words_of
 import seeds
 from stores import ASKED
-from traces import BUILDS, CHUNKS, INDEX
+from traces import BUILDS, EXCHANGED, INDEX
 
 CONVERTS = [["convert", "trace", "out", "--to", to, *INDEX] for to in ("parquet", "csv", "sqlite", "chrome", "perfetto", "folded")]
 OTHERS = [["timeline", "trace", "cpu[*]/thread", "--svg", "out", *INDEX], ["at", "trace", "-1ms", "**", *INDEX],
@@ -35,10 +35,10 @@ class Kills:
         seed = r.choice(sorted(self.seeds) + ["large"] * (8 if "large" in self.seeds else 0))
         os.symlink(self.seeds[seed], os.path.join(folder, "trace"))
         before, found = [], []
-        for words in r.choice([[step] for step in BUILDS + CONVERTS + OTHERS] + [CHUNKS] * 4):
+        for words in r.choice([[step] for step in BUILDS + CONVERTS + OTHERS] + [EXCHANGED] * 4):
             sent = r.choice(SIGNALS)
             self.kill(r, folder, seed, words, sent, before, found)
-            if words in CHUNKS or (words in BUILDS and r.random() < 0.5):  # what was killed is run again
+            if words in EXCHANGED or (words in BUILDS and r.random() < 0.5):  # what was killed is run again
                 self.check(folder, self.asker.run(folder, words), words, before, found)
         for question in r.sample(ASKED, 2):
             self.ask(folder, question, before, found)
@@ -77,7 +77,7 @@ class Kills:
         if sent == signal.SIGKILL:  # nothing tidies up behind it
             index = os.path.join(folder, "index")
             for name in os.listdir(folder):
-                if name not in ("trace", "index", "home"):
+                if name not in ("trace", "index", "exchange", "home"):
                     remove(os.path.join(folder, name))
             for name in os.listdir(index) if os.path.isdir(index) else []:
                 if LEFT_OVER.search(name):

@@ -10,12 +10,8 @@ import seeds
 INDEX = ["--index-dir", "index"]
 BUILDS = [["index", "trace", *INDEX], ["index", "trace", "--timelines", "--jobs", "1", *INDEX],
           ["index", "trace", "--timelines", "--jobs", "4", *INDEX]]
-CHUNKS = [["index", "trace", "--timelines", "--chunk", "1/2", "--pass", "1", *INDEX],
-          ["index", "trace", "--timelines", "--chunk", "2/2", "--pass", "1", *INDEX],
-          ["index", "trace", "--timelines", "--join", *INDEX],
-          ["index", "trace", "--timelines", "--chunk", "2/2", "--pass", "2", *INDEX],
-          ["index", "trace", "--timelines", "--chunk", "1/2", "--pass", "2", *INDEX]]
-WITH_TIMELINES = [[BUILDS[1]], [BUILDS[0], BUILDS[2]], CHUNKS]
+EXCHANGED = [["index", "trace", "--timelines", "--exchange", "exchange", "--workers", "1", "--lapse", "1", *INDEX]]
+WITH_TIMELINES = [[BUILDS[1]], [BUILDS[0], BUILDS[2]], EXCHANGED]
 QUESTIONS_EACH = 4
 SMALLER_SECONDS = 40
 

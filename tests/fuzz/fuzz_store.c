@@ -190,9 +190,9 @@ static void build_shards(struct index *index, struct state *state)
 	build_tables(index, state);
 	ok = shards_plan(state, SHARDS, 1, &plan, &err);
 	struct shards_work work = shards_work_of(state, &plan);
-	for (uint32_t i = 0; ok && i < SHARDS; i++)
+	for (uint32_t i = 0; ok && i + 1 < SHARDS; i++)
 		ok = shards_summarize(&work, i, &err);
-	ok = ok && shards_merge(&work, &replayed, &err) && shards_build(&work, 1, &built, &err);
+	ok = ok && shards_merge(&work, 0, &replayed, &err) && shards_build(&work, 1, &built, &err);
 	require(ok, err.text);
 	shards_plan_release(&plan);
 }

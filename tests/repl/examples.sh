@@ -9,7 +9,7 @@ cd "$top" || exit 99
 count=0
 
 # A relay for the examples that ask one, in place of one on its usual port.
-rm -rf /tmp/yore-requests
+rm -rf /tmp/yore-requests /tmp/yore-exchange
 "$build/fixtures/yore-gen" --out "$work/requests" --size 40K --packet-size 4K --index --no-truth >/dev/null || exit 99
 PYTHONDONTWRITEBYTECODE=1 python3 tests/live/made_relay.py "$work/requests" web1 requests >"$work/port" &
 relay=$!
@@ -36,7 +36,7 @@ while read -r line; do
 	fi
 done <"$work/examples"
 kill $relay
-rm -rf /tmp/yore-requests
+rm -rf /tmp/yore-requests /tmp/yore-exchange
 if [ "$count" -lt 15 ]; then
 	echo "FAIL: only $count examples found"
 	status=1

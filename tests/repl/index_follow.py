@@ -419,7 +419,7 @@ def manners(work):
     for words, wanted in ((("-", "--follow"), "can be read once"), ((fifo, "--follow"), "can be read once"),
                           (("udp://:0", "--follow"), "can be read once"), ((growing, "--follow", "--drop"), "--drop"),
                           ((growing, "--follow", "--no-index"), "--no-index"), ((growing, "--patience", "1s"), "--patience needs --follow"),
-                          ((growing, "--follow", "--timelines", "--chunk", "1/2", "--pass", "1"), "--chunk")):
+                          ((growing, "--follow", "--timelines", "--exchange", "x"), "--exchange")):
         _, said = yore("index", *words, "--index-dir", folder, status=(1, 2))
         result(wanted in said, "refused: index " + " ".join(words[:3]).replace(work, ""), said)
     os.unlink(fifo)

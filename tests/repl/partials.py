@@ -268,7 +268,7 @@ def damage(work):
 def page_line(work):
     """The two lines of docs/shards.md, by GNU parallel."""
     with open(os.path.join(top, "docs", "shards.md"), encoding="utf-8") as file:
-        lines = [line.strip() for line in file if line.startswith(("parallel yore", "yore stats trace --merge"))]
+        lines = [line.strip() for line in file if line.startswith(("parallel yore stats", "yore stats trace --merge"))]
     result(len(lines) == 2, "docs/shards.md has the lines", lines)
     version = shutil.which("parallel") and subprocess.run(["parallel", "--version"], capture_output=True, text=True, check=False).stdout
     if not version or "GNU" not in version:

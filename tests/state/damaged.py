@@ -58,8 +58,14 @@ def stored(name, *steps):
     return folder
 
 
-def chunks(n, n_pass):
-    return [["index", "--timelines", "--chunk", f"{i}/{n}", "--pass", str(n_pass)] for i in range(1, n + 1)]
+def without(base, name, *ends):
+    """A copy of what is stored that lacks these files, as if they were not made yet."""
+    folder = f"{work}/{name}"
+    shutil.copytree(base, folder)
+    for file in os.listdir(folder):
+        if file.endswith(ends):
+            os.unlink(f"{folder}/{file}")
+    return folder
 
 
 def change(data, others):
@@ -123,11 +129,10 @@ try:
     copy(original, trace)
     bases = [
         stored("whole", ["index", "--timelines", "--jobs", "1"]),
-        stored("shards", *chunks(3, 1), ["index", "--timelines", "--join"], *chunks(3, 2)),
-        stored("joined", *chunks(3, 1), ["index", "--timelines", "--join"], *chunks(3, 2)[:2]),
-        stored("begun", *chunks(3, 1)),
+        stored("shards", ["index", "--timelines", "--exchange", work + "/exchange", "--workers", "1"]),
         stored("states", ["state", "**"], ["at", "+9000us", "**"]),
     ]
+    bases.append(without(work + "/shards", "begun", ".built-2.shard", ".built-3.shard"))
     files = [os.path.join(base, name) for base in bases for name in sorted(os.listdir(base))]
     truth = {}
     while tried < count:

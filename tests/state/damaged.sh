@@ -10,13 +10,7 @@ done
 
 # A value that holds since before all, found in a slice of a shard by walking back along its changes.
 trace=$srcdir/fixtures/golden/sched-ftrace/trace.dat
-for i in 1 2 3; do
-	"$yore" index "$trace" --timelines --index-dir "$work/i" --chunk $i/3 --pass 1 >/dev/null || fail "pass 1"
-done
-"$yore" index "$trace" --timelines --index-dir "$work/i" --join >/dev/null || fail "join"
-for i in 1 2 3; do
-	"$yore" index "$trace" --timelines --index-dir "$work/i" --chunk $i/3 --pass 2 >/dev/null || fail "pass 2"
-done
+"$yore" index "$trace" --timelines --index-dir "$work/i" --exchange "$work/exchange" --workers 1 >/dev/null || fail "shards"
 "$yore" state "$trace" '**' --begin +2770us --end +2961us --no-index >"$work/expected" || fail "replay"
 timeout 120 "$yore" state "$trace" '**' --begin +2770us --end +2961us --index-dir "$work/i" >"$work/got" ||
 	fail "values since before all: no answer"

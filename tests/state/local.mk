@@ -100,7 +100,7 @@ check_PROGRAMS += %D%/real_state
 dist_check_SCRIPTS += \
 	%D%/real_state.sh \
 	%D%/real_shards.sh \
-	%D%/shards.sh \
+	%D%/exchange.py \
 	%D%/packet_filters.sh \
 	%D%/damaged.sh
 EXTRA_DIST += \

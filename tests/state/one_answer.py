@@ -172,9 +172,7 @@ TIMELINES = {
     "an index": [[]],
     "timelines": [["--timelines", "--jobs", "1"]],
     "timelines by threads": [["--timelines", "--jobs", "4"]],
-    "timelines in chunks": [["--timelines", "--chunk", "1/2", "--pass", "1"], ["--timelines", "--chunk", "2/2", "--pass", "1"],
-                            ["--timelines", "--join"],
-                            ["--timelines", "--chunk", "2/2", "--pass", "2"], ["--timelines", "--chunk", "1/2", "--pass", "2"]],
+    "timelines through an exchange folder": [["--timelines", "--exchange", os.path.join(work, "exchange"), "--workers", "1"]],
 }
 
 
@@ -194,6 +192,7 @@ def build(steps):
     """The options that name an index made by these steps."""
     folder = ["--index-dir", os.path.join(work, "index")]
     shutil.rmtree(folder[1], ignore_errors=True)
+    shutil.rmtree(os.path.join(work, "exchange"), ignore_errors=True)
     for step in steps:
         run(["index"], *step, *folder)
     return folder

@@ -146,9 +146,9 @@ static bool build_shards(struct state *state, uint32_t n, struct error *err)
 	bool ok = shards_plan(state, n, 1, &plan, err);
 
 	work = shards_work_of(state, &plan);
-	for (uint32_t i = n; i-- > 0 && ok;)
+	for (uint32_t i = n - 1; i-- > 0 && ok;)
 		ok = shards_summarize(&work, i, err);
-	ok = ok && shards_merge(&work, &replayed, err);
+	ok = ok && shards_merge(&work, 0, &replayed, err);
 	for (uint32_t i = n; i-- > 0 && ok;)
 		ok = shards_build(&work, i, &built, err);
 	shards_plan_release(&plan);

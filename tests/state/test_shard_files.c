@@ -83,7 +83,7 @@ static void bodies_of_all_sizes(void **state)
 {
 	static const size_t sizes[] = {0, 1, 40, 1024, 1025, 65520, 65521, 131040, 3000000};
 	const struct place *place = *state;
-	const struct shard_note note = {1, UINT64_MAX, 3, 4, 5};
+	const struct shard_note note = {1, UINT64_MAX, 3, 4, 5, 6, 7};
 
 	for (size_t i = 0; i < COUNT(sizes); i++) {
 		struct buf body = {0}, got = {0};
@@ -186,7 +186,7 @@ static void summarize(struct place *place)
 {
 	struct error err;
 
-	for (uint32_t i = 0; i < SHARDS; i++)
+	for (uint32_t i = 0; i + 1 < SHARDS; i++)
 		if (!shards_summarize(&place->work, i, &err))
 			fail_msg("%s", err.text);
 }
@@ -197,7 +197,7 @@ static void join(struct place *place)
 	struct error err;
 
 	summarize(place);
-	if (!shards_merge(&place->work, &replayed, &err))
+	if (!shards_merge(&place->work, 0, &replayed, &err))
 		fail_msg("%s", err.text);
 }
 
@@ -220,7 +220,6 @@ static const struct row {
 } steps[] = {
 	{"plan, damaged", SHARD_PLAN, 0, "plan-0", NULL, make_plan},
 	{"summary, damaged", SHARD_SUMMARY, 0, "pass1-0", summarize, summarize},
-	{"empty summary, damaged", SHARD_SUMMARY, 2, "pass1-2", summarize, summarize},
 	{"start, damaged", SHARD_START, 1, "start-1", join, join},
 	{"last start, damaged", SHARD_START, 2, "start-2", join, join},
 	{"what was built, damaged", SHARD_BUILT, 1, "built-1", join, build},

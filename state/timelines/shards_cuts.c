@@ -1,0 +1,150 @@
+/*
+ * shards_cuts.c - where shards begin: each is the same work
+ *
+ *     bytes of events that rules read   ▁▃▇▇▅▁▁▁▂▇▃▁
+ *     cuts                                 |   |      |
+ *
+ * A sweep adds up what the events of the classes that rules read take, some events at a time; of a
+ * large trace those of some packets, chosen by a hash of their places.
+ */
+#include "engine/base/bitset.h"
+#include "engine/base/mem.h"
+#include "index/sweep/sweep.h"
+#include "state/context/context.h"
+#include "state/timelines/shards_internal.h"
+
+#include <stdlib.h>
+#include <xxhash.h>
+
+enum {
+	SAMPLED = 256 << 20 /* bytes of the trace that are looked at */,
+	TOGETHER = 16 /* events */
+};
+
+struct weight { /* bits of events that rules read, of a few events that begin there */
+	nstime begin;
+	uint64_t bits;
+};
+
+struct weights {
+	const uint64_t *classes;
+	uint64_t every; /* of so many packets one is looked at */
+	struct weight *items;
+	size_t count, capacity;
+};
+
+static void *begin_weights(void *arg)
+{
+	const struct weights *all = arg;
+	struct weights *own = mem_new(sizeof *own);
+
+	*own = (struct weights){.classes = all->classes, .every = all->every};
+	return own;
+}
+
+static bool is_sampled(void *own, const struct stream *stream, const struct packet_info *info)
+{
+	const uint64_t place[] = {stream->index, info->rec.source, info->rec.off};
+
+	return XXH3_64bits(place, sizeof place) % ((struct weights *)own)->every == 0;
+}
+
+static void packet_done(void *own, bool whole)
+{
+	(void)own;
+	(void)whole;
+}
+
+static bool weigh(void *arg, const struct sweep_run *run, struct error *err)
+{
+	const struct batch *batch = run->run.batch;
+	struct weights *own = arg;
+
+	(void)err;
+	for (uint32_t i = 0; i < run->run.count;) {
+		struct weight weight = {.begin = batch->time[i]};
+		uint32_t end = i + TOGETHER < run->run.count ? i + TOGETHER : run->run.count;
+
+		for (; i < end; i++)
+			if (bitset_has(own->classes, batch->class_index[i]))
+				weight.bits += run->bits[i];
+		if (weight.bits)
+			*mem_push(own->items, own->count, own->capacity) = weight;
+	}
+	return true;
+}
+
+static void join_weights(void *arg, void *given, bool good)
+{
+	struct weights *all = arg, *own = given;
+
+	for (size_t i = 0; i < own->count && good; i++)
+		*mem_push(all->items, all->count, all->capacity) = own->items[i];
+	mem_free(own->items);
+	mem_free(own);
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct weight *x = a, *y = b;
+
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Without an index there are no packets, and without such events no work: equal times. */
+static bool cut_evenly(struct state *state, struct shards_plan *plan, struct error *err)
+{
+	nstime first, last;
+
+	if (!state->event_source->ops->span(state->event_source, &first, &last, err))
+		return false;
+	for (uint32_t i = 1; i < plan->n; i++)
+		plan->cuts[i] = (nstime)(first + (__int128)time_span(first, last) * i / plan->n);
+	return true;
+}
+
+static void cut_by_weights(struct weights *all, double ahead, struct shards_plan *plan)
+{
+	double sum = 0, before = 0;
+	size_t at = 0;
+
+	qsort(all->items, all->count, sizeof *all->items, by_begin);
+	for (size_t i = 0; i < all->count; i++)
+		sum += (double)all->items[i].bits;
+	for (uint32_t i = 1; i < plan->n; i++) {
+		double wanted = sum * (ahead + i - 1) / (ahead + plan->n - 1);
+
+		while (at + 1 < all->count && before < wanted)
+			before += (double)all->items[at++].bits;
+		plan->cuts[i] = all->items[at].begin;
+	}
+}
+
+bool shards_cut(struct state *state, double ahead, struct shards_plan *plan, struct error *err)
+{
+	struct events_options events = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
+	struct weights all = {0};
+	struct sweep work = {.events = &events,
+			     .bits = true,
+			     .arg = &all,
+			     .begin = begin_weights,
+			     .run = weigh,
+			     .packet = is_sampled,
+			     .packet_end = packet_done,
+			     .end = join_weights};
+	uint64_t *classes;
+	bool ok;
+
+	if (!state->index)
+		return cut_evenly(state, plan, err);
+	all.every = 1 + trace_bytes(index_trace(state->index)) / SAMPLED;
+	all.classes = classes = program_classes(state->program);
+	ok = sweep(state->index, &work, err);
+	if (ok && all.count)
+		cut_by_weights(&all, ahead, plan);
+	else
+		ok = ok && cut_evenly(state, plan, err);
+	mem_free(all.items);
+	mem_free(classes);
+	return ok;
+}

@@ -143,6 +143,8 @@ librepl_a_SOURCES = \
 	%D%/session.h \
 	%D%/signals.c \
 	%D%/sink.c \
+	%D%/slurm.c \
+	%D%/slurm.h \
 	%D%/sink.h \
 	%D%/stats.c \
 	%D%/stats.h \

@@ -12,6 +12,7 @@
 #include "repl/commands/cmds.h"
 #include "repl/prompt/prompt.h"
 #include "repl/scripting.h"
+#include "repl/slurm.h"
 #include "repl/stats.h"
 
 #include <errno.h>
@@ -116,6 +117,20 @@ static int print_only(const struct options *options)
 	return status;
 }
 
+static int print_slurm(const struct options *options, int n, char **words)
+{
+	struct error err;
+	struct sink sink;
+
+	sink_init(&sink, STDOUT_FILENO);
+	bool good = slurm_script(options, n, words, &sink, &err);
+	if (good && sink.failed)
+		say(NULL, "writing the answer: %s", sink_failure(&sink));
+	int status = !good ? failed(&err) : sink.failed ? COULD_NOT : DONE;
+	sink_release(&sink);
+	return status;
+}
+
 /*
  * A file that is opened gets the lowest number that is free. Where the caller has closed 0, 1 or 2
  * that would be the index, and the answer would go into it. Standard output is opened for reading,
@@ -188,6 +203,8 @@ int main(int argc, char **argv)
 		status = print_only(&options);
 	} else if (!options.cmd && !options.trace) {
 		status = print_usage();
+	} else if (options.slurm && !options.explain_only) {
+		status = print_slurm(&options, argc, argv);
 	} else {
 		signals_begin(options.memory_most);
 		session_init(&session, &options, options.trace);

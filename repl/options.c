@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RETRY_MOST = 1000000 };
+enum { RETRY_MOST = 1000000, SLURM_MOST = 1000 };
 
 #define AT(member) offsetof(struct options, member)
 
@@ -60,6 +60,7 @@ static const struct option table[] = {
 	{{"--chunk", "I/N", "with --partial: what this part of N counts", OPT_PARTIALS}, TAKE_TEXT, .at = AT(chunk)},
 	{{"--partial", "FILE", "with --chunk: where that goes, for --merge", OPT_PARTIALS}, TAKE_TEXT, .at = AT(partial)},
 	{{"--merge", "FILE...", "the answer from the files of all parts", OPT_PARTIALS}, TAKE_FILES, .at = AT(merge), AT(merges)},
+	{{"--slurm", "N", "print a script by which N tasks of Slurm do it: pipe it into sh", OPT_SLURM}, TAKE_NUMBER, .at = AT(slurm), .most = SLURM_MOST},
 	{{"--probes", NULL, "-l: list events that programs can name, and their fields", OPT_DO}, TAKE_FLAG, .at = AT(probes)},
 	{{"--file", "FILE", "-f: read the program from a file", OPT_DO}, TAKE_TEXT, .at = AT(file)},
 	{{"--retry", "SECONDS", "how long a relay that gives nothing new is tried again (60)", OPT_ATTACH}, TAKE_NUMBER, .at = AT(retry), AT(has_retry), RETRY_MOST},

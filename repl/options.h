@@ -47,7 +47,8 @@ enum option_group {
 	OPT_FOLLOW = 1 << 18,   /* --follow --patience */
 	OPT_ANALYSIS = 1 << 19, /* --sort: of analyses alone, which read it themselves */
 	OPT_TRIGGERS = 1 << 20, /* --until --on --do --do-shell */
-	OPT_PARTIALS = 1 << 21  /* --chunk --partial --merge */
+	OPT_PARTIALS = 1 << 21, /* --chunk --partial --merge */
+	OPT_SLURM = 1 << 22     /* --slurm */
 };
 
 enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_LINE };
@@ -100,6 +101,7 @@ struct options {
 	const char *chunk, *partial; /* a sweep in parts; NULL: not given */
 	struct words merge;          /* files of --merge */
 	bool merges;
+	uint64_t slurm;   /* tasks of Slurm that are to answer; 0: not given */
 	bool probes;      /* do --probes */
 	const char *file; /* do --file */
 	char *memory;          /* what commas were cut out of; options_release() */

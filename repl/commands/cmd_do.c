@@ -521,7 +521,7 @@ const struct cmd cmd_do = {
 		"sched_switch /@t[next_pid]/ { @us = hist((nsecs - @t[next_pid]) / 1000); "
 		"delete(@t, next_pid); }'\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_FORMAT | OPT_RULES |
-		   OPT_SYMBOLS | OPT_DO | OPT_FOLLOW | OPT_PARTIALS,
+		   OPT_SYMBOLS | OPT_DO | OPT_FOLLOW | OPT_PARTIALS | OPT_SLURM,
 	.words = WORD_PROGRAM,
 	.max_words = -1,
 	.run = run_do,

@@ -68,6 +68,8 @@ static bool check_words(const struct options *options, struct error *err)
 	if (!index_choices(options)->exchange &&
 	    (index_choices(options)->workers || index_choices(options)->lapse))
 		return error_set(err, ERR_QUERY, "index: --workers and --lapse are of --exchange");
+	if (options->slurm)
+		return error_set(err, ERR_QUERY, "--slurm is of the command line");
 	if (options->follow && other)
 		return error_set(err, ERR_QUERY, "index: --follow does not go together with %s",
 				 other);
@@ -190,7 +192,7 @@ const struct cmd cmd_index = {
 		"  $ yore index fixtures/golden/sched-demo --timelines --exchange "
 		"/tmp/yore-exchange\n"
 		"  $ yore index fixtures/golden/sched-demo --drop\n",
-	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_FOLLOW,
+	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_FOLLOW | OPT_SLURM,
 	.own = own_options,
 	.own_bytes = sizeof(struct index_choices),
 	.run = build_index,

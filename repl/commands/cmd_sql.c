@@ -100,7 +100,7 @@ const struct cmd cmd_sql = {
 		"BY name' --chunk 1/1 --partial /tmp/yore-sql.part\n"
 		"  $ echo '.schema sched_switch' | yore sql fixtures/golden/sched-demo\n",
 	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_SQL | OPT_LISTS | OPT_FOLLOW |
-		   OPT_PARTIALS,
+		   OPT_PARTIALS | OPT_SLURM,
 	.own = own_options,
 	.own_bytes = sizeof(struct sql_choices),
 	.words = WORD_FILE,

@@ -550,7 +550,7 @@ const struct cmd cmd_stats = {
 		"  $ yore stats fixtures/golden/sched-demo --chunk 1/1 --partial "
 		"/tmp/yore-stats.part\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_FORMAT | OPT_RULES |
-		   OPT_LIMIT | OPT_FOLLOW | OPT_PARTIALS,
+		   OPT_LIMIT | OPT_FOLLOW | OPT_PARTIALS | OPT_SLURM,
 	.own = own_options,
 	.own_bytes = sizeof(struct stats_choices),
 	.run = run_stats,

@@ -19,6 +19,8 @@ bool partials_asked(const struct options *options, enum partials_mode *out, stru
 	bool chunk = options->chunk || options->partial;
 
 	*out = options->merges ? PARTIALS_MERGE : chunk ? PARTIALS_CHUNK : PARTIALS_NONE;
+	if (options->slurm)
+		return error_set(err, ERR_QUERY, "--slurm is of the command line");
 	if (chunk && options->merges)
 		return error_set(err, ERR_QUERY,
 				 "--merge joins what --chunk and --partial left: it goes without "

@@ -22,6 +22,7 @@ dist_check_SCRIPTS += \
 	%D%/memory_limits.py \
 	%D%/mixed.py \
 	%D%/partials.py \
+	%D%/slurm.py \
 	%D%/sections.py \
 	%D%/stored.py \
 	%D%/tracedat.py \

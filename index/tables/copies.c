@@ -1,8 +1,9 @@
 /*
  * copies.c - records for copies of a trace on other machines, which then scan nothing
  *
- * A segment with the keys of all tables as the store has them, and the marks of the files under
- * "I": a copy is told by their sizes and digests, since its inodes and times are others.
+ * A segment with the keys of all tables as the store has them, and under "I" the version of all
+ * that is stored and the marks of the files: a copy is told by their sizes and digests, since its
+ * inodes and times are others.
  */
 #include "engine/base/mem.h"
 #include "index/store/segment.h"
@@ -41,20 +42,30 @@ static void list(struct store_txn *txn, char letter, struct bytes behind, struct
 		*mem_push(out->items, out->count, out->capacity) = entry;
 }
 
+/* Of what the records are; the caller ends it with buf_release(). */
+static struct buf describe(const struct index *index)
+{
+	const uint64_t version = DATA_VERSION;
+	struct buf out = {0};
+
+	buf_add(&out, &version, sizeof version);
+	marks_take_of_copies(index->trace, &out);
+	return out;
+}
+
 bool index_export(struct index *index, const char *to, const char *suffix, const char *name,
 		  uint64_t incarnation, struct error *err)
 {
 	struct segment_id id = {.incarnation = incarnation, .to = 1};
 	struct listing listing = {0};
 	struct store_txn *txn;
-	struct buf marks = {0};
 	int failed = SEGMENT_DAMAGED;
 
 	if (!index->store)
 		return error_set(err, ERR_IO, "the index is kept in memory");
 	if (!build_flush(index, err) || !index_read(index, &txn, err))
 		return false;
-	marks_take_of_copies(index->trace, &marks);
+	struct buf marks = describe(index);
 	list(txn, 'S', behind_letter("T"), &listing);
 	list(txn, 'P', behind_letter("Q"), &listing);
 	*mem_push(listing.items, listing.count, listing.capacity) =
@@ -132,9 +143,7 @@ static bool is_empty(struct index *index)
 
 static bool is_of(const struct index *index, struct bytes marks)
 {
-	struct buf own = {0};
-
-	marks_take_of_copies(index->trace, &own);
+	struct buf own = describe(index);
 	bool same = own.len == marks.size && !memcmp(own.data, marks.data, own.len);
 	buf_release(&own);
 	return same;

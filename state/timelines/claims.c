@@ -3,6 +3,7 @@
 
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "engine/base/temporary.h"
 #include "engine/base/wait.h"
 #include "engine/base/workers.h"
 
@@ -31,6 +32,7 @@ struct claims {
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
 	char *path; /* the one that is held; NULL: none is */
+	int noted;  /* so that a signal that ends the process removes it */
 	uint64_t count;
 	bool stop;
 };
@@ -109,6 +111,8 @@ void claims_give_up(struct claims *claims)
 	pthread_mutex_lock(&claims->lock);
 	if (claims->path && is_ours(claims, claims->path))
 		unlink(claims->path);
+	if (claims->path)
+		temporary_forget(claims->noted);
 	mem_free(claims->path);
 	claims->path = NULL;
 	pthread_mutex_unlock(&claims->lock);
@@ -182,6 +186,7 @@ enum claimed claims_take(struct claims *claims, const char *path, struct error *
 		failed = take_over(claims, path);
 	if (!failed) {
 		claims->path = mem_strdup(path);
+		claims->noted = temporary_note(path, false);
 		if (!claims->beating)
 			claims->beating = thread_start(&claims->thread, beat, claims);
 		pthread_cond_signal(&claims->changed);

@@ -1,9 +1,8 @@
 /*
  * yore_mpi.c - timelines of one trace by the ranks of MPI, which need no common folder
  *
- *     rank 0   records, plan ──> pass 1 of 0, n, 2n ... ──> join ──> pass 2 of 0, n, 2n ... ──>
- * import rank 1                └──> pass 1 of 1, n + 1 ... ─┘      └──> pass 2 of 1, n + 1 ... ──>
- * import
+ *     rank 0   records, plan ─> pass 1: 0, n, 2n ─> join ─> pass 2: 0, n, 2n ─> import
+ *     rank 1                └─> pass 1: 1, n + 1 ─┘     └─> pass 2: 1, n + 1 ─> import
  *
  * Each rank has an exchange folder of its own (state/timelines/exchange.h). What steps leave there
  * is broadcast, so that every rank has all of it when the next step begins, and imports all slices

@@ -66,9 +66,7 @@ static enum claimed claim(struct claims *claims, const struct shards_plan *plan,
 	return claimed;
 }
 
-/*
- * Until the file is there, or it is ours to make: *ours, and then the claim is held.
- */
+/* Until the file is there, or it is ours to make: *ours, and then the claim is held. */
 static bool await(const struct exchange_options *options, struct claims *claims,
 		  const struct shards_plan *plan, enum shard_file kind, bool *ours,
 		  struct error *err)
@@ -174,7 +172,8 @@ struct exchange {
 		local; /* the same: its files are the exchange folder's, and ours */
 	struct claims *claims;
 	bool *started, *built; /* by shard: its file was there */
-	unsigned failures;     /* of steps, since the last one that went well */
+	unsigned failures;     /* of steps, since the last one that went well; */
+	unsigned imports;      /* and of imports */
 };
 
 static bool has(const struct exchange *exchange, enum shard_file kind, uint32_t i)
@@ -330,40 +329,48 @@ static bool write_manifest(struct exchange *exchange, struct error *err)
 	return ok;
 }
 
-/* *damaged: the exchange folder's is not what the note says. */
+/* What is not as the note says is made again. */
+static void disown_slices(struct exchange *exchange, uint32_t i)
+{
+	shard_file_remove(&exchange->plan, SHARD_SLICES, i);
+	disown(exchange, SHARD_BUILT, i);
+	disown(exchange, SHARD_MANIFEST, 0);
+}
+
 static bool import_slices(struct exchange *exchange, uint32_t i, const struct shard_note *note,
-			  bool *damaged, struct error *err)
+			  const char *path, struct error *err)
 {
 	const struct shards_plan *plan = &exchange->plan;
 	struct segment_id id = {plan->id, 1, note->size, note->check};
-	char *path = shards_path(plan, i);
 	struct segment *segment;
-	struct shard_note known;
 	struct buf from = {0};
-	bool ok = true;
+	const char *name = shard_file_path(plan, SHARD_SLICES, i, &from);
+	int failed = segment_open_read(from.data, name, &id, &segment);
+	bool damaged = failed == SEGMENT_DAMAGED || failed == ENOENT, ok = !failed;
 
-	*damaged = false;
-	if (!shard_file_read(&exchange->local, SHARD_BUILT, i, &known, NULL) ||
-	    memcmp(&known, note, sizeof known) != 0 || !store_exists(path)) {
-		const char *name = shard_file_path(plan, SHARD_SLICES, i, &from);
-		int failed = segment_open_read(from.data, name, &id, &segment);
-
-		*damaged = failed == SEGMENT_DAMAGED || failed == ENOENT;
-		if (!failed) {
-			ok = store_import(path, segment, damaged, err);
-			segment_close(segment);
-		} else {
-			ok = error_set(err, ERR_IO, "%s: %s", from.data,
-				       *damaged ? "is damaged" : strerror(failed));
-		}
-		ok = ok && shard_file_write(&exchange->local, SHARD_BUILT, i, note, NULL, err);
+	if (ok) {
+		ok = store_import(path, segment, &damaged, err);
+		segment_close(segment);
+	} else {
+		error_set(err, ERR_IO, "%s: %s", from.data,
+			  damaged ? "is damaged" : strerror(failed));
 	}
-	if (*damaged) {
-		shard_file_remove(plan, SHARD_SLICES, i);
-		disown(exchange, SHARD_BUILT, i);
-		disown(exchange, SHARD_MANIFEST, 0);
-	}
+	if (damaged)
+		disown_slices(exchange, i);
 	buf_release(&from);
+	return ok && shard_file_write(&exchange->local, SHARD_BUILT, i, note, NULL, err);
+}
+
+/* But those that are here. */
+static bool import_new(struct exchange *exchange, uint32_t i, const struct shard_note *note,
+		       struct error *err)
+{
+	char *path = shards_path(&exchange->plan, i);
+	struct shard_note known;
+	bool here = shard_file_read(&exchange->local, SHARD_BUILT, i, &known, NULL) &&
+		    !memcmp(&known, note, sizeof known) && store_exists(path);
+	bool ok = here || import_slices(exchange, i, note, path, err);
+
 	mem_free(path);
 	return ok;
 }
@@ -379,9 +386,7 @@ static int lock_imports(const char *path)
 	return fd;
 }
 
-/* *again: something was damaged, and is to be made again. */
-static bool import_all(struct exchange *exchange, const struct buf *notes, bool *again,
-		       struct error *err)
+static bool import_all(struct exchange *exchange, const struct buf *notes, struct error *err)
 {
 	struct buf path = {0};
 	bool ok = true;
@@ -395,7 +400,7 @@ static bool import_all(struct exchange *exchange, const struct buf *notes, bool 
 		struct shard_note note;
 
 		memcpy(&note, notes->data + i * sizeof note, sizeof note);
-		ok = import_slices(exchange, i, &note, again, err);
+		ok = import_new(exchange, i, &note, err);
 	}
 	if (ok)
 		shards_end(&exchange->local);
@@ -404,7 +409,7 @@ static bool import_all(struct exchange *exchange, const struct buf *notes, bool 
 		close(lock);
 	}
 	buf_release(&path);
-	return ok || *again;
+	return ok;
 }
 
 /* *over: there is a manifest, and what it tells was imported. */
@@ -413,21 +418,24 @@ static bool try_end(struct exchange *exchange, bool *over, struct timelines_buil
 {
 	const struct shards_plan *plan = &exchange->plan;
 	struct buf notes = {0};
-	bool ok = true, again = false;
+	bool ok = true;
 
-	*over = shard_file_read(plan, SHARD_MANIFEST, 0, NULL, &notes);
-	if (*over && !notes.len) {
+	*over = shard_file_read(plan, SHARD_MANIFEST, 0, NULL, &notes) &&
+		(!notes.len || notes.len == plan->n * sizeof(struct shard_note));
+	if (*over && !notes.len)
 		ok = shards_give_up(plan, out, err);
-	} else if (*over && notes.len == plan->n * sizeof(struct shard_note)) {
-		ok = import_all(exchange, &notes, &again, err);
-		*over = !again;
-		if (ok && *over && !shards_built(&exchange->local, out))
-			ok = error_set(err, ERR_IO, "%s: what was imported is damaged", plan->path);
-	} else {
-		*over = false;
-	}
+	else if (*over)
+		ok = import_all(exchange, &notes, err) &&
+		     (shards_built(&exchange->local, out) ||
+		      error_set(err, ERR_IO, "%s: what was imported is damaged", plan->path));
 	buf_release(&notes);
 	return ok;
+}
+
+/* Slices that were damaged are made again, and another process may write what is imported. */
+static bool may_import_again(struct exchange *exchange, const struct error *err)
+{
+	return err->kind != ERR_INTERRUPTED && exchange->imports++ < RETRIES + exchange->plan.n;
 }
 
 static bool run(struct exchange *exchange, struct timelines_built *out, struct error *err)
@@ -436,15 +444,17 @@ static bool run(struct exchange *exchange, struct timelines_built *out, struct e
 	bool over = false, done, all;
 
 	for (;;) {
-		if (!try_end(exchange, &over, out, err))
+		if (try_end(exchange, &over, out, err)) {
+			if (over)
+				return true;
+		} else if (!may_import_again(exchange, err)) {
 			return false;
-		if (over)
-			return true;
+		}
 		if (!next_step(exchange, &done, &all, err))
 			return false;
 		if (all && !write_manifest(exchange, err))
 			return false;
-		if (done || all)
+		if (done)
 			ms = POLL_LEAST_MS;
 		else if (!wait_for_others(exchange->options, &ms, err))
 			return false;

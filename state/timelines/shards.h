@@ -1,5 +1,6 @@
 /*
- * shards.h - timelines of a trace in parts: by threads, or by commands that run anywhere
+ * shards.h - timelines of a trace in parts: by threads, or by processes of any machines
+ * (exchange.h)
  *
  *     plan ──> pass 1 of each shard ──> join ──> pass 2 of each shard
  *

@@ -1,6 +1,7 @@
 """Damaged stores: whatever happened to index files, timelines and shards, answers are those of --no-index."""
 import os
 import random
+import re
 import shutil
 import threading
 import time
@@ -9,7 +10,7 @@ import edits
 from ask import Finding, Step, command_line, digest_of, note_of, remove
 from questions import QUESTIONS, differs, words_of
 import seeds
-from traces import BUILDS, CHUNKS, INDEX, SMALLER_SECONDS
+from traces import BUILDS, EXCHANGED, INDEX, SMALLER_SECONDS
 
 CHECKPOINTS = [["at", "trace", "-1ms", "**", *INDEX], ["state", "trace", "**", *INDEX],
                ["events", "trace", "--tid", "1-100000", *INDEX]]
@@ -18,10 +19,10 @@ STORES = {
     "answers": CHECKPOINTS,
     "timelines": [BUILDS[0], BUILDS[1]],
     "everything": [BUILDS[0], *CHECKPOINTS, BUILDS[2]],
-    "half of the shards": CHUNKS[:4],
-    "joined shards": CHUNKS[:3],
-    "shards": CHUNKS,
+    "half of the shards": EXCHANGED,
+    "shards": EXCHANGED,
 }
+NOT_BUILT = re.compile(r"\.built-[23]\.shard$")  # of half of the shards
 # Questions whose answers come from a store.
 ASKED = [question for question in QUESTIONS
          if question.words[0] not in ("explain", "rules", "aux", "run", "timeline") or "cputop" in question.words]
@@ -50,6 +51,9 @@ class Stores:
         seeds.copy(self.ground.seeds[seed], os.path.join(folder, "trace"))
         self.asker.build(folder, STORES[store])
         index = os.path.join(folder, "index")
+        for name in os.listdir(index) if store == "half of the shards" and os.path.isdir(index) else []:
+            if NOT_BUILT.search(name):
+                remove(os.path.join(index, name))
         files = [name for name in sorted(os.listdir(index))
                  if os.path.getsize(os.path.join(index, name))] if os.path.isdir(index) else []
         return folder, files

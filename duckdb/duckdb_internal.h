@@ -19,7 +19,9 @@
 
 struct query;
 struct rules;
+struct row_table;
 struct state;
+struct thread_rows_kind;
 
 /* ---- host.c: the trace of a call, and its arguments ---- */
 
@@ -96,7 +98,10 @@ struct duck_table {
 	duck_bind_call *bind;
 	duck_init_call *init, *local; /* local: NULL, one thread */
 	duck_function_call *scan;
+	const struct thread_rows_kind *thread_rows; /* of duck_rows: one of these two */
+	const struct row_table *list;
 };
 extern const struct duck_table duck_events, duck_state, duck_at;
+extern const struct duck_table duck_rows[]; /* ended by a NULL name */
 
 #endif

@@ -38,6 +38,7 @@ static bool add_function(struct duck_connection *connection, const struct duck_t
 		add_parameter(function, "until", DUCK_ANY);
 	}
 	add_parameter(function, "skip_damage", DUCK_BOOLEAN);
+	duck.table_function_set_extra_info(function, (void *)(uintptr_t)table, NULL);
 	duck.table_function_set_bind(function, table->bind);
 	duck.table_function_set_init(function, table->init);
 	if (table->local)
@@ -56,6 +57,8 @@ static bool add_all(struct duck_connection *connection)
 
 	for (size_t i = 0; i < sizeof tables / sizeof *tables && good; i++)
 		good = add_function(connection, tables[i]);
+	for (const struct duck_table *table = duck_rows; table->name && good; table++)
+		good = add_function(connection, table);
 	return good;
 }
 

@@ -11,11 +11,12 @@ yore_duckdb_la_SOURCES = \
 	%D%/extension.c \
 	%D%/fill.c \
 	%D%/host.c \
+	%D%/rows.c \
 	%D%/state.c \
 	%D%/vectors.c
 yore_duckdb_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(pkglibdir) \
-	-Wl,--version-script=$(srcdir)/%D%/yore.map $(shared_state)
-EXTRA_yore_duckdb_la_DEPENDENCIES = %D%/yore.map libstate.a libindex.a libengine.a
+	-Wl,--version-script=$(srcdir)/%D%/yore.map -Wl,librows.a $(shared_state)
+EXTRA_yore_duckdb_la_DEPENDENCIES = %D%/yore.map librows.a libstate.a libindex.a libengine.a
 EXTRA_DIST += %D%/yore.map
 
 duckdbdir = $(pkglibdir)

@@ -179,7 +179,7 @@ librepl_a_SOURCES += \
 	%D%/scripting.h
 librepl_a_CFLAGS = $(AM_CFLAGS) $(READLINE_CFLAGS) -pthread
 # SQLite before all others: half of what the dynamic linker looks up at start is its own
-repl_libs = librepl.a libserve.a libscript.a libfollow.a liblive.a libsql.a libsqltables.a $(SQLITE_LIBS) $(READLINE_LIBS) $(LUA_LIBS) libconvert.a libremote.a $(EXPAT_LIBS) -ldl \
+repl_libs = librepl.a libserve.a libscript.a libfollow.a liblive.a libsql.a libsqltables.a librows.a $(SQLITE_LIBS) $(READLINE_LIBS) $(LUA_LIBS) libconvert.a libremote.a $(EXPAT_LIBS) -ldl \
 	$(oneliner_libs)
 
 bin_PROGRAMS += yore

@@ -88,7 +88,7 @@ int sql_extension_names(sqlite3 *db, struct sql_context *context, const char *te
 	int code = SQLITE_OK;
 
 	for (struct sql_host *each = host; each; each = each->next)
-		each->noted_threads = 0;
+		each->rows.noted_threads = 0;
 	if (!host || !host->registered)
 		return code;
 	words_read(&statement);

@@ -15,8 +15,8 @@
  *     yore_pushdown(0 or 1)   whether scans take constraints; for tests
  */
 #include "engine/symbols/symbols.h"
+#include "rows/comms.h"
 #include "sql/sql_internal.h"
-#include "sql/tables/comms.h"
 #include "sql/tables/lookup.h"
 #include "sql/tables/notes.h"
 #include "state/state.h"
@@ -228,7 +228,7 @@ static void fn_comm(sqlite3_context *out, int argc, sqlite3_value **argv)
 	    !moment_of(out, host, argv[1], &t))
 		return;
 	struct value tid = value_s64(sqlite3_value_int64(argv[0]));
-	if (!sql_host_is_final(host, t, &err) || !comms_at(host, &tid, t, &name, &err))
+	if (!sql_host_is_final(host, t, &err) || !comms_at(&host->rows, &tid, t, &name, &err))
 		sql_result_error(out, &err);
 	else
 		sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT);

@@ -6,10 +6,8 @@
 #include "engine/symbols/symbols.h"
 #include "index/tables/location.h"
 #include "sql/extension.h"
-#include "sql/tables/comms.h"
 #include "sql/tables/lookup.h"
 #include "sql/tables/notes.h"
-#include "sql/tables/rows.h"
 #include "state/rules/rules.h"
 #include "state/state.h"
 
@@ -23,8 +21,7 @@ void sql_context_hold(struct sql_context *context)
 static void host_free(struct sql_host *host)
 {
 	lookups_free(host->lookups);
-	comms_free(host->comms);
-	threads_free(host->threads);
+	row_host_release(&host->rows);
 	class_groups_free(host->groups, host->ngroups);
 	nameset_release(&host->group_of);
 	sql_notes_free(host->notes);
@@ -55,12 +52,29 @@ void sql_context_drop(void *arg)
 	mem_free(context);
 }
 
+static bool get_state(void *host, struct state **out, struct error *err)
+{
+	return sql_host_state(host, out, err);
+}
+
+static void say_of_rows(void *host, const char *text)
+{
+	sql_note(host, "%s", text);
+}
+
 void sql_context_add(struct sql_context *context, struct sql_host *host)
 {
 	host->next = context->hosts;
 	context->hosts = host;
 	host->pushdown = true;
 	class_groups_make(host->trace, &host->groups, &host->ngroups);
+	host->rows = (struct row_host){.index = host->index,
+				       .trace = host->trace,
+				       .get_state = get_state,
+				       .say = say_of_rows,
+				       .arg = host,
+				       .progress = host->progress,
+				       .progress_arg = host->arg};
 }
 
 /* Damage has no place in a row; SQLite's log is where its users look for such. */
@@ -151,20 +165,6 @@ struct symbols *sql_host_symbols(struct sql_host *host)
 	if (!host->symbols)
 		host->symbols = symbols_new_beside(host->trace, index_path(host->index));
 	return host->symbols;
-}
-
-bool sql_host_look_up(struct sql_host *host, struct state *state, const struct query *query,
-		      bool *noted, struct error *err)
-{
-	struct buf note = {0};
-	bool ok = state_lookup(state, query, NULL, &note, err);
-
-	if (noted)
-		*noted = ok && note.len;
-	if (ok && note.len)
-		sql_note(host, "%s", buf_text(&note));
-	buf_release(&note);
-	return ok;
 }
 
 bool sql_host_timed(const struct sql_host *host)

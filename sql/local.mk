@@ -6,12 +6,6 @@ libsqltables_a_SOURCES = \
 	%D%/fold/aggregates.c \
 	%D%/api.c \
 	%D%/tables/bound.c \
-	%D%/calls/call_counts.c \
-	%D%/calls/call_counts.h \
-	%D%/calls/calls.c \
-	%D%/calls/calls.h \
-	%D%/tables/comms.c \
-	%D%/tables/comms.h \
 	%D%/tables/events_internal.h \
 	%D%/tables/events_values.c \
 	%D%/tables/events_vtab.c \
@@ -32,10 +26,8 @@ libsqltables_a_SOURCES = \
 	%D%/host.c \
 	%D%/tables/key_index.c \
 	%D%/tables/key_index.h \
-	%D%/tables/lists_vtab.c \
 	%D%/tables/lookup.c \
 	%D%/tables/lookup.h \
-	%D%/tables/losses_vtab.c \
 	%D%/tables/modules.c \
 	%D%/tables/notes.c \
 	%D%/tables/notes_vtab.c \
@@ -46,18 +38,14 @@ libsqltables_a_SOURCES = \
 	%D%/tables/row_condition.c \
 	%D%/tables/rows.c \
 	%D%/tables/rows.h \
-	%D%/calls/segments_calls.c \
-	%D%/calls/segments_internal.h \
-	%D%/calls/segments_rows.c \
-	%D%/calls/segments_vtab.c \
 	%D%/tables/sources.c \
 	%D%/tables/sources.h \
 	%D%/sql_internal.h \
 	%D%/tables/states_vtab.c \
 	%D%/tables/table.c \
+	%D%/tables/thread_rows_vtab.c \
 	%D%/tables/told_condition.c \
 	%D%/tables/told_condition.h \
-	%D%/tables/threads_vtab.c \
 	%D%/tables/constraints.c \
 	%D%/tables/do_vtab.c
 libsqltables_a_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
@@ -69,7 +57,7 @@ libsql_a_SOURCES = \
 	%D%/suggest.c \
 	%D%/suggest.h
 libsql_a_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
-sql_libs = libsql.a libsqltables.a $(oneliner_libs) $(SQLITE_LIBS)
+sql_libs = libsql.a libsqltables.a librows.a $(oneliner_libs) $(SQLITE_LIBS)
 
 # As Debian has such modules: sqlite3's `.load mod_yore` and Python's load_extension() find it.
 sqlmoddir = $(libdir)
@@ -77,6 +65,6 @@ sqlmod_LTLIBRARIES = mod_yore.la
 mod_yore_la_SOURCES =
 mod_yore_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-Wl,--version-script=$(srcdir)/%D%/mod_yore.map -Wl,-u,sqlite3_modyore_init \
-	-Wl,libsqltables.a $(shared_oneliner) $(shared_state)
-EXTRA_mod_yore_la_DEPENDENCIES = %D%/mod_yore.map libsqltables.a liboneliner.a libaggregate.a libstate.a libindex.a libengine.a
+	-Wl,libsqltables.a,librows.a $(shared_oneliner) $(shared_state)
+EXTRA_mod_yore_la_DEPENDENCIES = %D%/mod_yore.map libsqltables.a librows.a liboneliner.a libaggregate.a libstate.a libindex.a libengine.a
 EXTRA_DIST += %D%/mod_yore.map

@@ -19,6 +19,7 @@
 #include "engine/timetext.h"
 #include "index/events.h"
 #include "index/index.h"
+#include "rows/row_host.h"
 #include "state/model/moment.h"
 #include "state/rules/rules.h"
 
@@ -29,9 +30,8 @@ extern const sqlite3_api_routines *sqlite3_api;
 
 struct lookups;
 struct symbols;
-struct comms;
-struct threads;
 struct sql_notes;
+struct thread_rows_kind;
 
 struct sql_host {
 	struct sql_host *next; /* in the context's list */
@@ -55,14 +55,10 @@ struct sql_host {
 	bool utc;
 	bool bounds_known, start_known; /* of `first` and `last`; of `first` */
 	bool noted_process, noted_mapped, noted_kernel; /* why symbol() is NULL: said once */
-	bool noted_wakeups;     /* that wake-ups are not recorded: said once */
-	unsigned noted_threads; /* of single ones it was said which calls have no end, since a
-				   statement was prepared */
 	nstime first, last;
 	uint64_t *untimed;       /* bit per class: some event has no time; NULL: not looked yet */
 	struct lookups *lookups; /* values at moments, NULL: none yet */
-	struct comms *comms;     /* names at moments, NULL: none yet */
-	struct threads *threads; /* rows of the table, NULL: none yet */
+	struct row_host rows;    /* of tables that other databases have, too */
 	struct sql_notes *notes; /* what was said, NULL: nothing yet */
 	struct class_group *groups; /* tables of event classes, by name */
 	size_t ngroups;
@@ -84,12 +80,6 @@ void sql_context_hold(struct sql_context *context);
 void sql_context_drop(void *context); /* one owner less; the last one closes what it opened, and frees it */
 MUST_CHECK bool sql_host_state(struct sql_host *host, struct state **out, struct error *err);
 struct symbols *sql_host_symbols(struct sql_host *host); /* NULL: there are none */
-/*
- * A path that the rules or the trace do not have is an error; what else is to be said, a notice,
- * and *noted, unless that is NULL.
- */
-MUST_CHECK bool sql_host_look_up(struct sql_host *host, struct state *state,
-				 const struct query *query, bool *noted, struct error *err);
 bool sql_host_timed(const struct sql_host *host); /* every stream has times */
 /* Every event of these classes has a time; NULL: of all. Reads what is before all times, once. */
 bool sql_host_all_timed(struct sql_host *host, const struct class_group *group);
@@ -162,6 +152,8 @@ int sql_table_untold(struct sql_table *table, const sqlite3_index_info *info, in
  * no number, which is seldom what was meant.
  */
 void sql_note_texts(struct sql_table *table, sqlite3_index_info *info, const char *declaration);
+/* Columns as CREATE TABLE has them, separated by commas. */
+void sql_declare_columns(struct buf *out, const struct row_column *columns, size_t count);
 void sql_note_text(const struct trace *trace, const char *column, bool time, const char *text);
 /* An operator that scans take: its letter in plans, and as it is written. */
 struct sql_op {
@@ -190,8 +182,7 @@ int sql_error_code(const struct error *err);
 void sql_result_error(sqlite3_context *context, const struct error *err);
 
 extern const sqlite3_module sql_events_module, sql_packets_module, sql_rows_module,
-	sql_states_module, sql_segments_module;
-extern const struct segments_kind segments_thread_state, segments_wakeups, segments_syscalls;
+	sql_states_module, sql_thread_rows_module;
 
 /* A module that bears `name` with the host's trace, or told one. */
 struct sql_module_name {
@@ -199,7 +190,7 @@ struct sql_module_name {
 	const char *free_name; /* told a path */
 	const sqlite3_module *module;
 	const struct rows_kind *rows;         /* of sql_rows_module: which table it is */
-	const struct segments_kind *segments; /* of sql_segments_module, likewise */
+	const struct thread_rows_kind *thread_rows; /* of sql_thread_rows_module, likewise */
 	bool moment;                          /* of sql_states_module: state_at, else state */
 };
 extern const struct sql_module_name sql_modules[]; /* ended by NULL names */

@@ -12,7 +12,7 @@ import sys
 
 sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
 MOST = 6
-ROOMS = ("engine", "index", "state", "sql", "convert", "live", "lua-lib", "lib", "duckdb", "serve", "repl")
+ROOMS = ("engine", "index", "state", "rows", "sql", "convert", "live", "lua-lib", "lib", "duckdb", "serve", "repl")
 source = os.environ.get("srcdir", ".")
 build = os.environ.get("top_builddir", ".")
 

@@ -2,7 +2,7 @@
 # Names of functions and variables that files share, by the archives of the rooms: the linker takes the first archive that has a
 # name, and says nothing of a second one.
 command -v nm >/dev/null || { echo "nm is not installed" >&2; exit 77; }
-set -- libengine.a libindex.a libstate.a libaggregate.a liboneliner.a libsql.a libsqltables.a libconvert.a liblive.a libscript.a librepl.a
+set -- libengine.a libindex.a libstate.a libaggregate.a liboneliner.a librows.a libsql.a libsqltables.a libconvert.a liblive.a libscript.a librepl.a
 for archive in "$@"; do
 	[ -f "$archive" ] || { echo "FAIL: $archive is not here: run it where yore was built"; exit 1; }
 done

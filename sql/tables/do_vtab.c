@@ -58,8 +58,7 @@ static bool keep_printed(void *arg, const char *bytes, size_t len)
 	asked->printed += len;
 	if (asked->printed > PRINTED_MAX)
 		return false;
-	row_list_add(asked->list)[AT_VALUE] = (struct row_cell){
-		CELL_TEXT, (uint32_t)len, {.text = kept(asked->list, bytes, len)}};
+	row_list_add(asked->list)[AT_VALUE] = value_text(kept(asked->list, bytes, len), len);
 	return true;
 }
 
@@ -103,28 +102,27 @@ static bool run(struct asked *asked, struct error *err)
 /* ---- rows ---- */
 
 /* As a field: numbers above 2^63 - 1 are the same 64 bits. */
-static void put_value(struct row_cell *cell, const struct row_list *list, const struct value *value)
+static void put_value(struct value *cell, const struct row_list *list, const struct value *value)
 {
 	if (value->kind == VALUE_STRING)
-		*cell = (struct row_cell){
-			CELL_TEXT, value->len, {.text = kept(list, value->text, value->len)}};
+		*cell = value_text(kept(list, value->text, value->len), value->len);
 	else if (value->kind == VALUE_INT)
 		cell_integer(cell, (int64_t)value->u);
 }
 
 /* Bounds of buckets and sums beyond 64 bits. */
-static void put_number(struct row_cell *cell, __int128 number)
+static void put_number(struct value *cell, __int128 number)
 {
 	if (number >= INT64_MIN && number <= INT64_MAX)
 		cell_integer(cell, (int64_t)number);
 	else
-		*cell = (struct row_cell){CELL_REAL, 0, {.real = (double)number}};
+		*cell = (struct value){.kind = VALUE_FLOAT, .f = (double)number};
 }
 
-static struct row_cell *add(struct row_list *list, const char *name, const struct row_cell *keys,
-			    size_t nkeys)
+static struct value *add(struct row_list *list, const char *name, const struct value *keys,
+			 size_t nkeys)
 {
-	struct row_cell *row = row_list_add(list);
+	struct value *row = row_list_add(list);
 
 	cell_text(&row[AT_MAP], name);
 	for (size_t i = 0; i < nkeys; i++)
@@ -134,12 +132,12 @@ static struct row_cell *add(struct row_list *list, const char *name, const struc
 
 /* One key is itself; several are a text, as `yore do` prints them. Returns how many. */
 static size_t read_keys(const struct row_list *list, const struct map *map,
-			const struct group *entry, struct row_cell *keys, struct row_cell *all)
+			const struct group *entry, struct value *keys, struct value *all)
 {
 	size_t count = map->use->nkeys;
 	struct buf text = {0};
 
-	*all = (struct row_cell){0};
+	*all = (struct value){0};
 	for (size_t i = 0; i < count; i++) {
 		put_value(&keys[i], list, &entry->keys[i]);
 		buf_add_text(&text, i ? ", " : "");
@@ -148,8 +146,7 @@ static size_t read_keys(const struct row_list *list, const struct map *map,
 	if (count == 1)
 		*all = keys[0];
 	else if (count)
-		*all = (struct row_cell){
-			CELL_TEXT, (uint32_t)text.len, {.text = kept(list, text.data, text.len)}};
+		*all = value_text(kept(list, text.data, text.len), text.len);
 	buf_release(&text);
 	return count;
 }
@@ -160,9 +157,9 @@ static void add_entry(struct row_list *list, const struct map *map, const char *
 	const struct accumulator *total = &entry->totals[0];
 	uint32_t end, first = accumulator_buckets(&map->use->of, total, &end);
 	struct value value = entry_value(map, entry);
-	struct row_cell keys[PROBE_KEYS_MAX] = {0}, all;
+	struct value keys[PROBE_KEYS_MAX] = {0}, all;
 	size_t nkeys = read_keys(list, map, entry, keys, &all);
-	struct row_cell *row;
+	struct value *row;
 
 	for (uint32_t i = first; i < end; i++) {
 		struct bucket bucket = accumulator_bucket(&map->use->of, total, i);
@@ -235,8 +232,12 @@ static bool fill(struct sql_host *host, struct row_list *list, struct error *err
 }
 
 const struct rows_kind rows_do = {
-	"CREATE TABLE x(map TEXT, keys, value, low INTEGER, high INTEGER, count INTEGER, "
-	"program TEXT HIDDEN, trace TEXT HIDDEN, total INTEGER HIDDEN, key1 HIDDEN, key2 HIDDEN, "
-	"key3 HIDDEN, key4 HIDDEN, key5 HIDDEN, key6 HIDDEN, key7 HIDDEN, key8 HIDDEN)",
-	AT_KEY + PROBE_KEYS_MAX, fill,
-	"the program, as in yore_do('sched_switch { @ = count(); }'),", AT_PROGRAM};
+	.declaration =
+		"CREATE TABLE x(map TEXT, keys, value, low INTEGER, high INTEGER, count INTEGER, "
+		"program TEXT HIDDEN, trace TEXT HIDDEN, total INTEGER HIDDEN, key1 HIDDEN, key2 "
+		"HIDDEN, "
+		"key3 HIDDEN, key4 HIDDEN, key5 HIDDEN, key6 HIDDEN, key7 HIDDEN, key8 HIDDEN)",
+	.ncolumns = AT_KEY + PROBE_KEYS_MAX,
+	.fill = fill,
+	.told_what = "the program, as in yore_do('sched_switch { @ = count(); }'),",
+	.told = AT_PROGRAM};

@@ -78,7 +78,7 @@ static struct lookup_window *window_of(struct sql_host *host, const char *path, 
 		return NULL;
 	}
 	if (!sql_host_state(host, &state, err) ||
-	    !sql_host_look_up(host, state, oldest->query, NULL, err)) {
+	    !row_host_look_up(&host->rows, state, oldest->query, NULL, err)) {
 		window_release(oldest);
 		return NULL;
 	}

@@ -1,7 +1,14 @@
 /* modules.c - all tables by name, and their registration with a connection of SQLite */
+#include "rows/thread_rows.h"
 #include "sql/tables/rows.h"
 
 #include "engine/base/bitset.h"
+
+static const struct rows_kind rows_streams = {.table = &row_streams},
+			      rows_classes = {.table = &row_classes},
+			      rows_info = {.table = &row_info},
+			      rows_losses = {.table = &row_losses},
+			      rows_threads = {.table = &row_threads};
 
 const struct sql_module_name sql_modules[] = {
 	{.name = "events", .free_name = "yore_events", .module = &sql_events_module},
@@ -12,10 +19,11 @@ const struct sql_module_name sql_modules[] = {
 	{"state_at", "yore_state_at", &sql_states_module, .moment = true},
 	{"losses", "yore_losses", &sql_rows_module, .rows = &rows_losses},
 	{"threads", "yore_threads", &sql_rows_module, .rows = &rows_threads},
-	{"thread_state", "yore_thread_state", &sql_segments_module,
-	 .segments = &segments_thread_state},
-	{"wakeups", "yore_wakeups", &sql_segments_module, .segments = &segments_wakeups},
-	{"syscalls", "yore_syscalls", &sql_segments_module, .segments = &segments_syscalls},
+	{"thread_state", "yore_thread_state", &sql_thread_rows_module,
+	 .thread_rows = &thread_rows_state},
+	{"wakeups", "yore_wakeups", &sql_thread_rows_module, .thread_rows = &thread_rows_wakeups},
+	{"syscalls", "yore_syscalls", &sql_thread_rows_module,
+	 .thread_rows = &thread_rows_syscalls},
 	{"do", "yore_do", &sql_rows_module, .rows = &rows_do},
 	{"info", "yore_info", &sql_rows_module, .rows = &rows_info},
 	{"notes", "yore_notes", &sql_rows_module, .rows = &rows_notes},

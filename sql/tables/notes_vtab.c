@@ -16,5 +16,5 @@ static bool fill(struct sql_host *host, struct row_list *list, struct error *err
 	return true;
 }
 
-const struct rows_kind rows_notes = {"CREATE TABLE x(note TEXT, trace TEXT HIDDEN)", 2, fill, NULL,
-				     0};
+const struct rows_kind rows_notes = {
+	.declaration = "CREATE TABLE x(note TEXT, trace TEXT HIDDEN)", .ncolumns = 2, .fill = fill};

@@ -1,5 +1,6 @@
 /* rows.c - see rows.h */
 #include "sql/tables/rows.h"
+#include "sql/tables/lookup.h"
 
 #include "engine/base/mem.h"
 
@@ -16,37 +17,20 @@ struct rows_cursor {
 	struct sql_host *host;
 };
 
-struct row_cell *row_list_add(struct row_list *list)
+static size_t columns_of(const struct rows_kind *kind)
 {
-	if (list->capacity - list->ncells < list->ncolumns) {
-		list->capacity = 2 * list->capacity + 16 * list->ncolumns;
-		list->cells = mem_resize(list->cells, list->capacity, sizeof *list->cells);
+	return kind->table ? kind->table->ncolumns + 1 : kind->ncolumns;
+}
+
+static void add_declaration(struct buf *out, const struct rows_kind *kind)
+{
+	if (!kind->table) {
+		buf_add_text(out, kind->declaration);
+		return;
 	}
-	struct row_cell *row = list->cells + list->ncells;
-	memset(row, 0, list->ncolumns * sizeof *row);
-	list->ncells += list->ncolumns;
-	return row;
-}
-
-void cell_text(struct row_cell *cell, const char *text)
-{
-	if (text)
-		*cell = (struct row_cell){CELL_TEXT, (uint32_t)strlen(text), {.text = text}};
-}
-
-void cell_integer(struct row_cell *cell, int64_t integer)
-{
-	*cell = (struct row_cell){CELL_INTEGER, 0, {.integer = integer}};
-}
-
-static void cell_result(const struct row_cell *cell, sqlite3_context *out)
-{
-	if (cell->kind == CELL_INTEGER)
-		sqlite3_result_int64(out, cell->integer);
-	else if (cell->kind == CELL_REAL)
-		sqlite3_result_double(out, cell->real);
-	else if (cell->kind == CELL_TEXT)
-		sqlite3_result_text64(out, cell->text, cell->len, SQLITE_TRANSIENT, SQLITE_UTF8);
+	buf_add_text(out, "CREATE TABLE x(");
+	sql_declare_columns(out, kind->table->columns, kind->table->ncolumns);
+	buf_add_text(out, ", trace TEXT HIDDEN)");
 }
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
@@ -56,11 +40,16 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	struct rows_table *rows =
 		sql_table_begin(db, aux, argc, argv, sizeof *rows, &rest, &code, message);
 
+	struct buf declaration = {0};
+
 	if (!rows)
 		return code;
 	rows->kind = ((const struct sql_source *)aux)->name->rows;
 	*out = &rows->table.base;
-	return sqlite3_declare_vtab(db, rows->kind->declaration);
+	add_declaration(&declaration, rows->kind);
+	code = sqlite3_declare_vtab(db, buf_text(&declaration));
+	buf_release(&declaration);
+	return code;
 }
 
 enum { TELLS_PROGRAM = 1, TELLS_PATH = 2 }; /* idxNum: the arguments of filter(), in order */
@@ -79,7 +68,7 @@ static bool take_told(sqlite3_index_info *info, size_t column, int *nargs)
 
 static size_t trace_column(const struct rows_kind *kind)
 {
-	return kind->told_what ? kind->told + 1 : kind->ncolumns - 1;
+	return kind->told_what ? kind->told + 1 : columns_of(kind) - 1;
 }
 
 /* A trace that needs not be told: the table's, or the one that functions speak of. */
@@ -94,9 +83,12 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	struct rows_table *rows = (struct rows_table *)base;
 	const struct rows_kind *kind = rows->kind;
+	struct buf declaration = {0};
 	int nargs = 0;
 
-	sql_note_texts(&rows->table, info, kind->declaration);
+	add_declaration(&declaration, kind);
+	sql_note_texts(&rows->table, info, buf_text(&declaration));
+	buf_release(&declaration);
 	if (kind->told_what && take_told(info, kind->told, &nargs))
 		info->idxNum |= TELLS_PROGRAM;
 	if (!rows->table.host && take_told(info, trace_column(kind), &nargs))
@@ -131,6 +123,15 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
+static bool fill(const struct rows_kind *kind, struct sql_host *host, struct row_list *list,
+		 struct error *err)
+{
+	if (!kind->table)
+		return kind->fill(host, list, err);
+	sql_host_range(host, &list->begin, &list->end);
+	return kind->table->fill(&host->rows, list, err);
+}
+
 static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int argc,
 		  sqlite3_value **argv)
 {
@@ -143,14 +144,14 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	(void)words;
 	cursor->scan.at = cursor->scan.count = 0;
 	list->ncells = 0;
-	list->ncolumns = rows->kind->ncolumns;
+	list->ncolumns = rows->kind->table ? rows->kind->table->ncolumns : rows->kind->ncolumns;
 	arena_reset(list->arena);
 	list->told = NULL;
 	if (number & TELLS_PROGRAM && sqlite3_value_text(argv[0]))
 		list->told = arena_strdup(list->arena, (const char *)sqlite3_value_text(argv[0]));
 	cursor->host =
 		tells_path ? sql_table_host(&rows->table, argv[argc - 1], &err) : own_host(rows);
-	if (!cursor->host || !rows->kind->fill(cursor->host, list, &err))
+	if (!cursor->host || !fill(rows->kind, cursor->host, list, &err))
 		return sql_table_fail(&rows->table, &err);
 	cursor->scan.count = list->ncells / list->ncolumns;
 	return SQLITE_OK;
@@ -168,7 +169,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	else if (kind->told_what && (size_t)i == kind->told)
 		sqlite3_result_text(out, list->told, -1, SQLITE_TRANSIENT);
 	else if ((size_t)i < list->ncolumns)
-		cell_result(&list->cells[cursor->scan.at * list->ncolumns + (size_t)i], out);
+		sql_result_state(out, &list->cells[cursor->scan.at * list->ncolumns + (size_t)i]);
 	return SQLITE_OK;
 }
 

@@ -1,38 +1,16 @@
 /*
- * rows.h - rows that a scan makes all at once: cells in an arena
+ * rows.h - tables whose rows a scan makes all at once
  *
  * For tables whose rows are few: one module, sql_rows_module, and a `struct rows_kind` for each.
  */
 #ifndef SQL_TABLES_ROWS_H
 #define SQL_TABLES_ROWS_H
 
-#include "engine/base/arena.h"
+#include "rows/row_list.h"
 #include "sql/sql_internal.h"
 
-struct row_cell {
-	enum { CELL_NULL, CELL_INTEGER, CELL_REAL, CELL_TEXT } kind;
-	uint32_t len; /* TEXT */
-	union {
-		int64_t integer;
-		double real;
-		const char *text; /* lives as long as the rows or the trace */
-	};
-};
-
-struct row_list {
-	struct arena *arena;
-	size_t ncolumns;    /* as many have cells; a fill() may take fewer before it adds rows */
-	const char *told;   /* see rows_kind; NULL: NULL was told */
-	struct row_cell *cells; /* ncolumns a row */
-	size_t ncells, capacity;
-};
-
-/* The next row's cells, all NULL; good until the next call. */
-struct row_cell *row_list_add(struct row_list *list);
-void cell_text(struct row_cell *cell, const char *text); /* borrowed; NULL stays NULL */
-void cell_integer(struct row_cell *cell, int64_t integer);
-
 struct rows_kind {
+	const struct row_table *table; /* columns and rows are those; NULL: the rest counts */
 	const char *declaration; /* CREATE TABLE x(...); the last column is trace HIDDEN */
 	size_t ncolumns;
 	/* Fills the rows; may leave out none that it was not asked to. */
@@ -46,11 +24,6 @@ struct rows_kind {
 	size_t told;
 };
 
-extern const struct rows_kind rows_streams, rows_classes, rows_info, rows_losses, rows_threads,
-	rows_do, rows_notes;
-
-/* The rows of `threads` that a connection keeps; freeing NULL is fine. */
-struct threads;
-void threads_free(struct threads *threads);
+extern const struct rows_kind rows_do, rows_notes;
 
 #endif

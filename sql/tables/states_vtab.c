@@ -17,7 +17,7 @@
  * intervals around T are kept (lookup.c). Other rows are made a stretch of time after the other, so
  * that those of a large trace are never all in memory.
  */
-#include "sql/tables/comms.h"
+#include "rows/comms.h"
 #include "sql/tables/lookup.h"
 #include "sql/tables/plan.h"
 #include "sql/tables/rows.h"
@@ -444,7 +444,7 @@ static bool ask_intervals(struct states_cursor *cursor, const struct states_argu
 	if (end - 1 == begin && !query_has_wildcard(cursor->query) &&
 	    !state_names_threads(state, cursor->queries, 1))
 		return look_up(cursor, begin, err);
-	return sql_host_look_up(cursor->host, state, cursor->query, NULL, err) &&
+	return row_host_look_up(&cursor->host->rows, state, cursor->query, NULL, err) &&
 	       stretches_begin(&cursor->todo, state, begin, end, cursor->queries, 1, err) &&
 	       next_stretch(cursor, err);
 }
@@ -462,7 +462,7 @@ static bool ask_moment(struct states_cursor *cursor, const struct states_argumen
 	cursor->queries[0] = cursor->query;
 	bool good = sql_host_state(cursor->host, &state, err) &&
 		    (!cursor->query ||
-		     sql_host_look_up(cursor->host, state, cursor->query, NULL, err)) &&
+		     row_host_look_up(&cursor->host->rows, state, cursor->query, NULL, err)) &&
 		    state_at(state, &moment, 1, cursor->queries, cursor->query ? 1 : 0, false,
 			     &answers, err);
 	for (size_t i = 0; good && i < answers.count; i++)
@@ -566,7 +566,8 @@ static int put_comm(struct states_cursor *cursor, const struct state_row *row, b
 	const char *name;
 	struct error err;
 
-	if (!comms_of_row(cursor->host, row->path, &row->value, named_at(row, moment), &name, &err))
+	if (!comms_of_row(&cursor->host->rows, row->path, &row->value, named_at(row, moment), &name,
+			  &err))
 		return sql_table_fail((struct sql_table *)cursor->scan.base.pVtab, &err);
 	sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT); /* NULL is NULL */
 	return SQLITE_OK;

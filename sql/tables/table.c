@@ -214,6 +214,17 @@ void sql_note_texts(struct sql_table *table, sqlite3_index_info *info, const cha
 	}
 }
 
+void sql_declare_columns(struct buf *out, const struct row_column *columns, size_t count)
+{
+	static const char *const types[] = {[ROW_INTEGER] = " INTEGER",
+					    [ROW_TIME] = " INTEGER",
+					    [ROW_TEXT] = " TEXT",
+					    [ROW_ANY] = ""};
+
+	for (size_t i = 0; i < count; i++)
+		buf_printf(out, "%s%s%s", i ? ", " : "", columns[i].name, types[columns[i].type]);
+}
+
 void sql_set_plan(sqlite3_index_info *info, const char *text)
 {
 	info->idxStr = sql_copy(text);

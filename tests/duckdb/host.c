@@ -42,11 +42,13 @@ struct duck_table_function {
 	duck_bind_call *bind;
 	duck_init_call *init, *local;
 	duck_function_call *scan;
+	void *extra;
 	bool projects;
 };
 
 struct duck_bind {
 	const struct host_call *call;
+	void *extra;
 	struct data *data;
 };
 
@@ -59,7 +61,7 @@ struct duck_function {
 	void *bind, *init, *local;
 };
 
-static struct duck_table_function functions[8];
+static struct duck_table_function functions[16];
 static size_t nfunctions;
 static long alive;
 static char error_text[1024];
@@ -309,6 +311,17 @@ static void add_named(struct duck_table_function *function, const char *name,
 	function->named[function->nnamed++] = name;
 }
 
+static void set_extra(struct duck_table_function *function, void *info, duck_delete_call *end)
+{
+	assert_null(end);
+	function->extra = info;
+}
+
+static void *get_extra(struct duck_bind *info)
+{
+	return info->extra;
+}
+
 static void set_bind(struct duck_table_function *function, duck_bind_call *call)
 {
 	function->bind = call;
@@ -531,7 +544,7 @@ static long scan(const struct host_call *call, const struct duck_table_function 
 long host_run(const struct host_call *call)
 {
 	struct data bind = {0}, init = {0};
-	struct duck_bind info = {call, &bind};
+	struct duck_bind info = {call, NULL, &bind};
 	size_t i = 0;
 	long rows = 0;
 
@@ -540,6 +553,7 @@ long host_run(const struct host_call *call)
 	assert_true(i < nfunctions);
 	failed = false;
 	ncolumns = 0;
+	info.extra = functions[i].extra;
 	functions[i].bind(&info);
 	if (!failed)
 		rows = scan(call, &functions[i], bind.data, &init);
@@ -600,12 +614,14 @@ static const struct duck_api ours = {
 	.table_function_set_name = set_name,
 	.table_function_add_parameter = add_parameter,
 	.table_function_add_named_parameter = add_named,
+	.table_function_set_extra_info = set_extra,
 	.table_function_set_bind = set_bind,
 	.table_function_set_init = set_init,
 	.table_function_set_local_init = set_local,
 	.table_function_set_function = set_scan,
 	.table_function_supports_projection_pushdown = set_projects,
 	.register_table_function = register_function,
+	.bind_get_extra_info = get_extra,
 	.bind_add_result_column = add_column,
 	.bind_get_parameter = get_parameter,
 	.bind_get_named_parameter = get_named,

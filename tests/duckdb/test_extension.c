@@ -250,6 +250,84 @@ static void moments(void **state)
 	assert_int_equal(host_alive(), 0);
 }
 
+/* ---- tables that SQL has, too ---- */
+
+static void add_running(void *arg, const struct host_call *call, size_t row)
+{
+	(void)call;
+	assert_int_equal(host_number(1, row) - host_number(0, row), host_number(2, row));
+	assert_true(host_number(4, row) > 0);
+	if (!strcmp(host_text(3, row), "running"))
+		*(long *)arg += host_number(2, row);
+}
+
+static void add_known(void *arg, const struct host_call *call, size_t row)
+{
+	(void)call;
+	if (host_number(0, row) > 0 && !host_is_null(1, row))
+		*(long *)arg += host_number(1, row);
+}
+
+/* A thread runs while a CPU has it. */
+static void threads_run_on_cpus(void **state)
+{
+	static const char *const columns[] = {"begin", "end", "dur", "state", "tid", NULL};
+	static const char *const on_cpus[] = {"value_int", "dur", NULL};
+	const struct host_value values[] = {text(demo), {0}};
+	const struct host_value cpus[] = {text(demo), text("cpu[*]/thread"), {0}};
+	const struct host_value part[] = {text(demo),
+					  named("begin", DUCK_VARCHAR, "+1ms", 0),
+					  named("until", DUCK_VARCHAR, "+2ms", 0),
+					  {0}};
+	long running = 0, known = 0;
+
+	(void)state;
+	long all = host_run(&(struct host_call){.function = "yore_thread_state",
+						.values = values,
+						.columns = columns,
+						.row = add_running,
+						.arg = &running});
+	assert_int_equal(host_type("begin"), DUCK_TIMESTAMP_NS);
+	assert_true(host_run(&(struct host_call){.function = "yore_state",
+						 .values = cpus,
+						 .columns = on_cpus,
+						 .row = add_known,
+						 .arg = &known}) > 0);
+	assert_true(running > 0 && running <= known);
+	long some = host_run(&(struct host_call){.function = "yore_thread_state", .values = part});
+	assert_true(some > 0 && some < all);
+	assert_int_equal(host_alive(), 0);
+}
+
+static void see_stream(void *arg, const struct host_call *call, size_t row)
+{
+	(void)call;
+	assert_int_equal(strncmp(host_text(0, row), "perf_stream_", 12), 0);
+	assert_string_equal(host_text(1, row), "perf_clock");
+	*(long *)arg += 1;
+}
+
+static void small_tables(void **state)
+{
+	static const char *const columns[] = {"name", "clock", NULL};
+	const struct host_value values[] = {text(demo), {0}};
+	long rows = 0;
+
+	(void)state;
+	assert_int_equal(host_run(&(struct host_call){.function = "yore_streams",
+						      .values = values,
+						      .columns = columns,
+						      .row = see_stream,
+						      .arg = &rows}),
+			 2);
+	assert_int_equal(rows, 2);
+	assert_true(host_run(&(struct host_call){.function = "yore_threads", .values = values}) >
+		    0);
+	assert_int_equal(
+		host_run(&(struct host_call){.function = "yore_syscalls", .values = values}), 0);
+	assert_int_equal(host_alive(), 0);
+}
+
 /* ---- what ends early, and what is wrong ---- */
 
 static void limits_free_all(void **state)
@@ -266,9 +344,14 @@ static void limits_free_all(void **state)
 		.values = (const struct host_value[]){text(demo), text("**"), {0}},
 		.columns = columns,
 		.chunks = 1};
+	const struct host_call of_wakeups = {.function = "yore_wakeups",
+					     .values = (const struct host_value[]){text(demo), {0}},
+					     .columns = columns,
+					     .chunks = 1};
 
 	(void)state;
 	for (int i = 0; i < 20; i++) {
+		assert_int_equal(host_run(&of_wakeups), HOST_ROWS);
 		assert_int_equal(host_run(&call), HOST_ROWS);
 		assert_int_equal(host_run(&of_state), HOST_ROWS);
 		assert_int_equal(host_alive(), 0);
@@ -357,7 +440,7 @@ static void damage_is_an_error(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(mistakes) + 9];
+	struct CMUnitTest tests[COUNT(mistakes) + 11];
 	const char *top = getenv("srcdir"), *build = getenv("top_builddir");
 	size_t n = 0;
 
@@ -372,6 +455,8 @@ int main(void)
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(ranges);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(intervals);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(moments);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(threads_run_on_cpus);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(small_tables);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(limits_free_all);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(damage_is_an_error);
 	ADD_ROWS(tests, n, mistakes, one_error);

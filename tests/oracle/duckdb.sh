@@ -40,6 +40,7 @@ done
 agree events "$golden/sched-demo" "$golden/memory-demo" "$golden/ovni-demo" "$golden/demo/trace.dat" "$golden/sched-perf/perf.data" \
 	"$golden/sched-ftrace/trace.dat"
 agree questions "$golden/demo/trace.dat"
+agree tables "$golden/sched-demo" "$golden/demo/trace.dat" "$golden/sched-perf/perf.data" "$golden/sched-ftrace/trace.dat" "$golden/ovni-demo" "$work/t"
 agree mistakes "$golden/sched-demo"
 agree memory "$golden/sched-demo"
 if [ -d "$corpus/ctf" ]; then

@@ -3,15 +3,17 @@
 //     events TRACE...    rows of yore_events() are the events that `yore events` prints, field by field, and the rows of the Parquet
 //                        files that `yore convert` writes; yore_state() and yore_at() are `yore state` and `yore at`
 //     damaged TRACE...   an error that names file and cause; with skip_damage the rows of `yore events`
-//     questions TRACE    questions of docs/cookbook.md: the answers of commands, and those of DuckDB
+//     tables TRACE...    yore_thread_state() and the like have the rows of the tables of `yore sql`
+//     questions TRACE    questions of docs/cookbook.md in yore's SQL, and in DuckDB's, over the extension and over Parquet
 //     mistakes TRACE     one error for each wrong argument
 //     memory TRACE       queries a hundred times, also such that nobody reads to the end
 //
 // YORE_NPM names the folder in which npm put @duckdb/node-api.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
+import { notAsked, questions } from './duckdb_questions.mjs';
 import { compare, load, parse, plain, same, text } from './event_rows.mjs';
 
 const { DuckDBInstance } = await load('@duckdb/node-api');
@@ -205,43 +207,6 @@ async function checkDamaged(trace) {
 
 // ---- questions of the cookbook ----
 
-const questions = [
-	['10: how often was a thread switched to',
-		['events', '$T', '--where', 'next_pid == 31520', '--count'],
-		`SELECT count(*) FROM yore_events($T, 'sched_switch') WHERE next_pid = 31520`],
-	['30: the number of a name',
-		['sql', '$T', `SELECT DISTINCT next_pid FROM sched_switch WHERE next_comm = 'demo-sleep'`],
-		`SELECT DISTINCT next_pid FROM yore_events($T, 'sched_switch') WHERE next_comm = 'demo-sleep'`],
-	['32: threads preempted most often',
-		['sql', '$T', `SELECT prev_pid, count(*) AS n FROM sched_switch WHERE prev_state IN (0, 256) AND prev_pid != 0 GROUP BY prev_pid ORDER BY n DESC, prev_pid`],
-		`SELECT prev_pid, count(*) AS n FROM yore_events($T, 'sched_switch') WHERE prev_state IN (0, 256) AND prev_pid != 0 GROUP BY prev_pid ORDER BY n DESC, prev_pid`],
-	['33: switches in each millisecond',
-		['sql', '$T', 'SELECT ts / 1000000 AS ms, count(*) AS n FROM sched_switch GROUP BY ms ORDER BY ms'],
-		`SELECT epoch_ns(ts) // 1000000 AS ms, count(*) AS n FROM yore_events($T, 'sched_switch') GROUP BY ms ORDER BY ms`],
-	['34: events of each CPU',
-		['sql', '$T', 'SELECT cpu, count(*) AS n FROM sched_switch GROUP BY cpu ORDER BY cpu'],
-		`SELECT cpu, count(*) AS n FROM yore_events($T, 'sched_switch') GROUP BY cpu ORDER BY cpu`],
-	['4: how many of each',
-		['sql', '$T', 'SELECT name, count(*) AS n FROM events GROUP BY name ORDER BY name'],
-		`SELECT name, count(*) AS n FROM yore_events($T, '*') GROUP BY name ORDER BY name`],
-	['7: what happened last',
-		['sql', '$T', 'SELECT ts, name FROM events ORDER BY ts DESC LIMIT 1'],
-		`SELECT epoch_ns(ts) AS ts, name FROM yore_events($T, '*') ORDER BY ts DESC LIMIT 1`],
-	['which thread ran at a moment',
-		['sql', '$T', `SELECT path, value FROM state_at('cpu[*]/thread', ts('+5ms'))`],
-		`SELECT path, value_int AS value FROM yore_at($T, '+5ms', 'cpu[*]/thread')`],
-	['the time of each state of a thread',
-		['sql', '$T', `SELECT value, sum(dur) AS n FROM state('thread[31520]/state') GROUP BY value ORDER BY value`],
-		`SELECT value, sum(dur) AS n FROM yore_state($T, 'thread[31520]/state') GROUP BY value ORDER BY value`],
-	['how long each thread ran on each CPU',
-		['sql', '$T', `SELECT path, value, sum(dur) AS n FROM state('cpu[*]/thread') GROUP BY 1, 2 ORDER BY 1, 2`],
-		`SELECT path, value_int AS value, sum(dur) AS n FROM yore_state($T, 'cpu[*]/thread') GROUP BY 1, 2 ORDER BY 1, 2`],
-	['from a wake-up to the switch, joined',
-		['sql', '$T', `SELECT w.pid, w.ts, min(s.ts) - w.ts AS n FROM sched_wakeup w JOIN sched_switch s ON s.next_pid = w.pid AND s.ts >= w.ts GROUP BY 1, 2 ORDER BY 2, 1`],
-		`SELECT w.pid, epoch_ns(w.ts) AS ts, min(epoch_ns(s.ts)) - epoch_ns(w.ts) AS n FROM yore_events($T, 'sched_wakeup') w
-			JOIN yore_events($T, 'sched_switch') s ON s.next_pid = w.pid AND s.ts >= w.ts GROUP BY w.pid, w.ts ORDER BY 2, 1`],
-];
-
 // A statement that is prepared opens its trace once, and runs as often as it is asked.
 async function checkPrepared(trace) {
 	for (const of of [db, many]) {
@@ -253,18 +218,66 @@ async function checkPrepared(trace) {
 	}
 }
 
+// The same over the Parquet files of `yore convert`, where these have what is asked for; null: they have not.
+function overParquet(query, folder) {
+	const files = readdirSync(folder);
+	const asked = query
+		.replace(/yore_events\(\$T, '(\w+)'\)/g, (call, name) => {
+			const file = files.find((f) => f.endsWith(`.${name}.parquet`));
+			return file ? `'${join(folder, file)}'` : call;
+		})
+		.replace(/yore_state\(\$T, '(cpu\[\*\]\/\w+)'\)/g, (_, path) => `(SELECT *, make_timestamp_ns(epoch_ns(ts) + dur) AS until
+			FROM '${join(folder, 'state.parquet')}' WHERE path LIKE '${path.replace('*', '%')}')`);
+	return asked.includes('$T') ? null : asked;
+}
+
 async function checkQuestions(trace) {
 	await checkPrepared(trace);
-	for (const [what, words, query] of questions) {
-		const run = spawnSync(yore, [...words.map((w) => (w === '$T' ? trace : w)), '--format', 'json'], { encoding: 'utf8' });
-		const want = run.stdout.trim().split('\n').map((l) => {
-			const value = parse(l);
-			return Object.values(typeof value === 'object' ? value : { value });
-		});
-		const got = (await ask(query.replaceAll('$T', quoted(trace)), many)).map((r) => Object.values(r));
-		const wanted = text(want.map((r) => r.map(plain)));
-		tell(what, wanted === text(got) ? null : `${text(got)}, yore ${wanted}`, `${got.length} rows`);
+	const folder = mkdtempSync(join(tmpdir(), 'yore-duckdb-')), parquet = join(folder, 'out');
+	spawnSync(yore, ['convert', trace, parquet, '--to', 'parquet', '--quiet']);
+	let asked = 0, rows = 0, files = 0;
+	for (const [what, sql, query] of questions) {
+		const run = spawnSync(yore, ['sql', trace, sql, '--format', 'json'], { encoding: 'utf8' });
+		const wanted = text(run.stdout.split('\n').filter((l) => l).map((l) => Object.values(parse(l)).map(plain)));
+		const over = overParquet(query, parquet);
+		for (const [where, words] of [['the extension', query.replaceAll('$T', quoted(trace))], ['Parquet', over]].filter(([, w]) => w)) {
+			const got = (await ask(words, many)).map((r) => Object.values(r));
+			const bad = run.status ? run.stderr : wanted === text(got) ? null : `${text(got)}, yore ${wanted}`;
+			if (bad) tell(`${what} over ${where}`, bad);
+			rows += got.length;
+			files += where === 'Parquet';
+		}
+		asked += typeof what === 'number';
 	}
+	rmSync(folder, { recursive: true });
+	const count = readFileSync(new URL('../../docs/cookbook.md', import.meta.url), 'utf8').match(/^\*\*\d+\. /gm).length;
+	const left = count - asked - Object.keys(notAsked).length;
+	tell(trace, left ? `${left} questions of the cookbook are neither asked nor said to be none of SQL` : null,
+		`${asked} of ${count} questions of the cookbook, ${files} of them over Parquet, too: ${rows} rows`);
+}
+
+// ---- tables ----
+
+// A column without a type has numbers and texts in SQL, and texts in DuckDB.
+const asText = (v) => (v === null ? null : String(plain(v)));
+
+// Rows of tables that both have, of all of the trace and of its middle.
+async function checkTables(trace) {
+	const events = lines('sql', trace, `SELECT value FROM info WHERE key IN ('begin', 'end')`);
+	const [first, last] = events.map((r) => r.value);
+	const [from, to] = [first + (last - first) / 3n, first + (last - first) * 2n / 3n];
+	const compared = { thread_state: true, wakeups: true, syscalls: true, threads: false, losses: false, streams: false, classes: false, info: false };
+	let bad = null, n = 0;
+	for (const [table, ranges] of Object.entries(compared))
+		for (const [told, options] of ranges ? [['', ''], [`(${from}, ${to})`, `, begin := ${from}, until := ${to}`]] : [['', '']]) {
+			const want = lines('sql', trace, `SELECT * FROM ${table}${told}`).map((r) => text(Object.values(r).map(asText)));
+			const got = (await ask(`SELECT * FROM yore_${table}(${quoted(trace)}${options})`)).map((r) => text(Object.values(r).map(asText)));
+			const i = want.findIndex((row, k) => row !== got[k]);
+			if (i >= 0 || want.length !== got.length)
+				bad ??= `${table}${told}: ${got.length} rows, SQL ${want.length}: ${got[i]}, SQL ${want[i]}`;
+			n += want.length;
+		}
+	tell(trace, bad, `${n} rows of ${Object.keys(compared).length} tables`);
 }
 
 // ---- mistakes ----
@@ -319,6 +332,6 @@ async function checkMemory(trace) {
 		`1300 queries: memory grew by ${grown.toFixed(1)} MB`);
 }
 
-const checks = { events: checkEvents, damaged: checkDamaged, questions: checkQuestions, mistakes: checkMistakes, memory: checkMemory };
+const checks = { events: checkEvents, damaged: checkDamaged, tables: checkTables, questions: checkQuestions, mistakes: checkMistakes, memory: checkMemory };
 for (const trace of traces) await checks[check](trace);
 process.exit(failed ? 1 : 0);

@@ -1,16 +1,16 @@
-/* segments_calls.c - rows of `syscalls`: see calls.h */
-#include "sql/calls/segments_internal.h"
+/* thread_calls.c - rows of `syscalls`: see calls.h */
+#include "rows/thread_rows_internal.h"
 
 #include "engine/base/mem.h"
 #include "state/state.h"
 
 #include <stdlib.h>
 
-bool segments_get_calls(struct segments_cursor *cursor, struct error *err)
+bool thread_rows_get_calls(struct thread_rows *cursor, struct error *err)
 {
 	nstime begin = cursor->begin, end = cursor->end;
 
-	if (!segments_kind_of(cursor)->whole ||
+	if (!cursor->kind->whole ||
 	    (cursor->calls && calls_are_of(cursor->calls, cursor->host, begin, end)))
 		return true;
 	calls_free(cursor->calls);
@@ -19,7 +19,7 @@ bool segments_get_calls(struct segments_cursor *cursor, struct error *err)
 
 /* Parts of thread[*]/syscall and /cpu, of [from, to), by thread; those at the moment t alone, and
  * just behind it. */
-static bool read_parts(struct segments_cursor *cursor, nstime from, nstime to, nstime t,
+static bool read_parts(struct thread_rows *cursor, nstime from, nstime to, nstime t,
 		       struct error *err)
 {
 	const struct query *const queries[] = {cursor->queries[OF_MAIN], cursor->queries[OF_CPU]};
@@ -31,14 +31,14 @@ static bool read_parts(struct segments_cursor *cursor, nstime from, nstime to, n
 	cursor->to = to;
 	cursor->nparts = 0;
 	if (!(cursor->todo.count > 1 ? state_intervals_all : state_intervals)(
-		    state, from, to, INTERVALS_CUT, queries, 2, segments_take_part, cursor, err))
+		    state, from, to, INTERVALS_CUT, queries, 2, thread_rows_take_part, cursor, err))
 		return false;
-	segments_sort_parts(cursor);
+	thread_rows_sort_parts(cursor);
 	return true;
 }
 
 /* The calls that last when the range begins, from the state there. */
-static bool add_open_calls(struct segments_cursor *cursor, struct error *err)
+static bool add_open_calls(struct thread_rows *cursor, struct error *err)
 {
 	nstime before = time_earlier(cursor->begin, 1), from, to;
 
@@ -47,9 +47,9 @@ static bool add_open_calls(struct segments_cursor *cursor, struct error *err)
 		return false;
 	for (size_t at = 0; at < cursor->nparts;) {
 		struct thread_parts thread;
-		at = segments_split_thread(cursor, at, &thread);
+		at = thread_rows_split_thread(cursor, at, &thread);
 		const struct segment_piece *call = &thread.parts[thread.begin[OF_MAIN]];
-		const struct value cpu = segments_sample(&thread, OF_CPU, before);
+		const struct value cpu = thread_rows_sample(&thread, OF_CPU, before);
 
 		if (thread.begin[OF_MAIN] < thread.end[OF_MAIN] && call->begin < cursor->begin &&
 		    call->end > cursor->begin)
@@ -60,7 +60,7 @@ static bool add_open_calls(struct segments_cursor *cursor, struct error *err)
 }
 
 /* The calls that last when the range is cut: a thread that ended is in none. */
-static bool keep_lasting_calls(struct segments_cursor *cursor, nstime from, struct error *err)
+static bool keep_lasting_calls(struct thread_rows *cursor, nstime from, struct error *err)
 {
 	if (!read_parts(cursor, from, cursor->end, time_earlier(cursor->end, 1), err))
 		return false;
@@ -71,7 +71,7 @@ static bool keep_lasting_calls(struct segments_cursor *cursor, nstime from, stru
 	return true;
 }
 
-bool segments_begin_calls(struct segments_cursor *cursor, struct error *err)
+bool thread_rows_begin_calls(struct thread_rows *cursor, struct error *err)
 {
 	const struct calls_range range = {.begin = cursor->begin,
 					  .end = cursor->end,
@@ -82,17 +82,16 @@ bool segments_begin_calls(struct segments_cursor *cursor, struct error *err)
 
 	if (!calls_begin(cursor->calls, &range, err))
 		return false;
-	return cursor->window || cursor->begin <= cursor->host->first ||
-	       add_open_calls(cursor, err);
+	return cursor->window || cursor->begin <= cursor->first || add_open_calls(cursor, err);
 }
 
 static void add_call(void *arg, const struct call *call)
 {
-	struct segments_cursor *cursor = arg;
+	struct thread_rows *cursor = arg;
 
 	cursor->counts.all++;
 	cursor->counts.without[call->gap]++;
-	*mem_push(cursor->rows, cursor->scan.count, cursor->capacity) = (struct thread_segment){
+	*mem_push(cursor->rows, cursor->count, cursor->capacity) = (struct thread_segment){
 		.tid = call->tid,
 		.begin = call->begin,
 		.end = call->end,
@@ -113,7 +112,7 @@ static int by_thread_and_begin(const void *a, const void *b)
 	return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-bool segments_read_calls(struct segments_cursor *cursor, struct error *err)
+bool thread_rows_read_calls(struct thread_rows *cursor, struct error *err)
 {
 	nstime from = cursor->from > cursor->begin ? cursor->from : cursor->begin;
 
@@ -123,21 +122,21 @@ bool segments_read_calls(struct segments_cursor *cursor, struct error *err)
 	if ((last && cut && !keep_lasting_calls(cursor, from, err)) ||
 	    (last && !calls_end(cursor->calls, add_call, cursor, err)))
 		return false;
-	if (cursor->scan.count)
-		qsort(cursor->rows, cursor->scan.count, sizeof *cursor->rows, by_thread_and_begin);
+	if (cursor->count)
+		qsort(cursor->rows, cursor->count, sizeof *cursor->rows, by_thread_and_begin);
 	cursor->counts.nameless = calls_nameless(cursor->calls);
 	return true;
 }
 
-bool segments_count_parts(struct segments_cursor *cursor, struct error *err)
+bool thread_rows_count_parts(struct thread_rows *cursor, struct error *err)
 {
 	struct call_counts *counts = &cursor->counts;
 
-	counts->all += cursor->scan.count;
-	for (size_t i = 0; i < cursor->scan.count; i++) {
+	counts->all += cursor->count;
+	for (size_t i = 0; i < cursor->count; i++) {
 		const struct thread_segment *row = &cursor->rows[i];
 
-		if (segments_goes_on(cursor, row))
+		if (thread_rows_goes_on(cursor, row))
 			counts->without[PAIR_OPEN]++;
 		else if (row->lost && !call_counts_unknown(counts, cursor->host, row->end, err))
 			return false;

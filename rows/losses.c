@@ -1,5 +1,5 @@
 /*
- * losses_vtab.c - the table `losses`: what is not in the trace, and where
+ * losses.c - the table `losses`: what is not in the trace, and where
  *
  *     losses(what, severity, ts, until, stream, cpu, events, packets, at_file, at_offset)
  *
@@ -13,7 +13,7 @@
  * damaged. Nothing is pushed down.
  */
 #include "index/tables/losses.h"
-#include "sql/tables/rows.h"
+#include "rows/row_list.h"
 
 enum {
 	AT_WHAT,
@@ -28,10 +28,10 @@ enum {
 	AT_OFFSET
 };
 
-static struct row_cell *add_loss_row(struct row_list *list, const char *what, const char *severity,
-				     const struct stream *stream, uint32_t source, uint64_t offset)
+static struct value *add_loss_row(struct row_list *list, const char *what, const char *severity,
+				  const struct stream *stream, uint32_t source, uint64_t offset)
 {
-	struct row_cell *row = row_list_add(list);
+	struct value *row = row_list_add(list);
 
 	cell_text(&row[AT_WHAT], what);
 	cell_text(&row[AT_SEVERITY], severity);
@@ -42,7 +42,7 @@ static struct row_cell *add_loss_row(struct row_list *list, const char *what, co
 	return row;
 }
 
-static void put_time(struct row_cell *cell, nstime t)
+static void put_time(struct value *cell, nstime t)
 {
 	if (t != NSTIME_MIN && t != NSTIME_MAX)
 		cell_integer(cell, t);
@@ -51,8 +51,8 @@ static void put_time(struct row_cell *cell, nstime t)
 static void add_loss(struct row_list *list, const struct stream *stream, const struct loss *loss)
 {
 	bool packets = loss->lost_packets && !loss->lost && !loss->unknown;
-	struct row_cell *row = add_loss_row(list, packets ? "missing packets" : "discarded events",
-					    "lost", stream, loss->source, loss->offset);
+	struct value *row = add_loss_row(list, packets ? "missing packets" : "discarded events",
+					 "lost", stream, loss->source, loss->offset);
 
 	put_time(&row[AT_TS], loss->time);
 	put_time(&row[AT_UNTIL], loss->until);
@@ -64,20 +64,18 @@ static void add_loss(struct row_list *list, const struct stream *stream, const s
 		cell_integer(&row[AT_PACKETS], (int64_t)loss->lost_packets);
 }
 
-static bool add_losses(const struct sql_host *host, struct row_list *list,
-		       const struct stream *stream, struct table *table, struct error *err)
+static bool add_losses(struct row_list *list, const struct stream *stream, struct table *table,
+		       struct error *err)
 {
 	struct losses losses;
 	const struct loss *loss;
-	nstime begin, end;
 
-	sql_host_range(host, &begin, &end);
 	losses_init(&losses, stream, false);
 	losses.table = table;
 	bool good = losses_begin(&losses, NSTIME_MIN, NSTIME_MAX, err) &&
 		    losses_read(&losses, NSTIME_MAX, err);
 	while (good && (loss = losses_head(&losses)) != NULL) {
-		if (loss->time < end && loss->until >= begin)
+		if (loss->time < list->end && loss->until >= list->begin)
 			add_loss(list, stream, loss);
 		losses_drop(&losses);
 		good = losses_read(&losses, NSTIME_MAX, err);
@@ -96,8 +94,8 @@ static bool add_damaged(struct row_list *list, const struct stream *stream, stru
 			return false;
 		if (!(info.rec.flags & PACKET_DAMAGED))
 			continue;
-		struct row_cell *row = add_loss_row(list, "damaged packet", "damaged", stream,
-						    info.rec.source, info.rec.off);
+		struct value *row = add_loss_row(list, "damaged packet", "damaged", stream,
+						 info.rec.source, info.rec.off);
 		put_time(&row[AT_TS], info.rec.min);
 		put_time(&row[AT_UNTIL], info.rec.max);
 		if (info.rec.cpu >= 0 || stream->cpu >= 0)
@@ -106,21 +104,22 @@ static bool add_damaged(struct row_list *list, const struct stream *stream, stru
 	return true;
 }
 
-static bool fill(struct sql_host *host, struct row_list *list, struct error *err)
+static bool fill(struct row_host *host, struct row_list *list, struct error *err)
 {
 	const struct trace *trace = host->trace;
 	struct table *table;
 
 	for (size_t i = 0; i < trace->nstreams; i++)
 		if (!index_table(host->index, trace->streams[i], &table, err) ||
-		    !add_losses(host, list, trace->streams[i], table, err) ||
+		    !add_losses(list, trace->streams[i], table, err) ||
 		    !add_damaged(list, trace->streams[i], table, err))
 			return error_while(err, "stream %s", trace->streams[i]->name);
 	return true;
 }
 
-const struct rows_kind rows_losses = {
-	"CREATE TABLE x(what TEXT, severity TEXT, ts INTEGER, until INTEGER, stream TEXT, "
-	"cpu INTEGER, events INTEGER, packets INTEGER, at_file TEXT, at_offset INTEGER, "
-	"trace TEXT HIDDEN)",
-	11, fill, NULL, 0};
+static const struct row_column columns[] = {{"what", ROW_TEXT},      {"severity", ROW_TEXT},
+					    {"ts", ROW_TIME},        {"until", ROW_TIME},
+					    {"stream", ROW_TEXT},    {"cpu", ROW_INTEGER},
+					    {"events", ROW_INTEGER}, {"packets", ROW_INTEGER},
+					    {"at_file", ROW_TEXT},   {"at_offset", ROW_INTEGER}};
+const struct row_table row_losses = {columns, sizeof columns / sizeof *columns, fill};

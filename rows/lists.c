@@ -1,5 +1,5 @@
 /*
- * lists_vtab.c - small tables: what the trace says of itself
+ * lists.c - small tables: what the trace says of itself
  *
  *     streams(id, name, section, cpu, clock, files, bytes)
  *     classes(id, name, stream_id, format, loglevel, fields)     fields: JSON, names of the payload
@@ -10,16 +10,16 @@
 #include "engine/base/quote.h"
 #include "engine/columns/json.h"
 #include "engine/reader.h"
-#include "sql/tables/rows.h"
+#include "rows/row_list.h"
 
-static bool fill_streams(struct sql_host *host, struct row_list *list, struct error *err)
+static bool fill_streams(struct row_host *host, struct row_list *list, struct error *err)
 {
 	const struct trace *trace = host->trace;
 
 	(void)err;
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *stream = trace->streams[i];
-		struct row_cell *row = row_list_add(list);
+		struct value *row = row_list_add(list);
 		cell_integer(&row[0], (int64_t)stream->id);
 		cell_text(&row[1], stream->name);
 		cell_text(&row[2], stream->section);
@@ -52,7 +52,7 @@ static const char *field_names(struct arena *arena, const struct field_class *pa
 	return copy;
 }
 
-static bool fill_classes(struct sql_host *host, struct row_list *list, struct error *err)
+static bool fill_classes(struct row_host *host, struct row_list *list, struct error *err)
 {
 	const struct trace *trace = host->trace;
 
@@ -61,7 +61,7 @@ static bool fill_classes(struct sql_host *host, struct row_list *list, struct er
 		const struct event_class *class = trace->classes[i];
 		if (class->unlisted)
 			continue;
-		struct row_cell *row = row_list_add(list);
+		struct value *row = row_list_add(list);
 		cell_integer(&row[0], (int64_t) class->id);
 		cell_text(&row[1], class->name);
 		cell_integer(&row[2], (int64_t) class->stream_id);
@@ -75,7 +75,7 @@ static bool fill_classes(struct sql_host *host, struct row_list *list, struct er
 
 static void info_text(struct row_list *list, const char *key, const char *value)
 {
-	struct row_cell *row = row_list_add(list);
+	struct value *row = row_list_add(list);
 
 	cell_text(&row[0], arena_strdup(list->arena, key));
 	cell_text(&row[1], value);
@@ -83,7 +83,7 @@ static void info_text(struct row_list *list, const char *key, const char *value)
 
 static void info_integer(struct row_list *list, const char *key, int64_t value)
 {
-	struct row_cell *row = row_list_add(list);
+	struct value *row = row_list_add(list);
 
 	cell_text(&row[0], arena_strdup(list->arena, key));
 	cell_integer(&row[1], value);
@@ -108,7 +108,7 @@ static void info_part(struct row_list *list, const struct part *part)
 	}
 }
 
-static bool fill_info(struct sql_host *host, struct row_list *list, struct error *err)
+static bool fill_info(struct row_host *host, struct row_list *list, struct error *err)
 {
 	const struct trace *trace = host->trace;
 	nstime first, last;
@@ -121,7 +121,7 @@ static bool fill_info(struct sql_host *host, struct row_list *list, struct error
 		info_integer(list, "clock.frequency", (int64_t)clock->base.frequency);
 		info_integer(list, "clock.epoch", clock->epoch);
 	}
-	if (!sql_host_bounds(host, &first, &last, err))
+	if (!events_range(host->index, &first, &last, err))
 		return false;
 	if (first <= last) {
 		info_integer(list, "begin", first);
@@ -133,13 +133,15 @@ static bool fill_info(struct sql_host *host, struct row_list *list, struct error
 	return true;
 }
 
-const struct rows_kind rows_streams = {
-	"CREATE TABLE x(id INTEGER, name TEXT, section TEXT, cpu INTEGER, clock TEXT, "
-	"files INTEGER, bytes INTEGER, trace TEXT HIDDEN)",
-	8, fill_streams, NULL, 0};
-const struct rows_kind rows_classes = {
-	"CREATE TABLE x(id INTEGER, name TEXT, stream_id INTEGER, format TEXT, loglevel INTEGER, "
-	"fields TEXT, trace TEXT HIDDEN)",
-	7, fill_classes, NULL, 0};
-const struct rows_kind rows_info = {"CREATE TABLE x(key TEXT, value, trace TEXT HIDDEN)", 3,
-				    fill_info, NULL, 0};
+static const struct row_column of_streams[] = {
+	{"id", ROW_INTEGER}, {"name", ROW_TEXT},     {"section", ROW_TEXT}, {"cpu", ROW_INTEGER},
+	{"clock", ROW_TEXT}, {"files", ROW_INTEGER}, {"bytes", ROW_INTEGER}};
+static const struct row_column of_classes[] = {{"id", ROW_INTEGER},        {"name", ROW_TEXT},
+					       {"stream_id", ROW_INTEGER}, {"format", ROW_TEXT},
+					       {"loglevel", ROW_INTEGER},  {"fields", ROW_TEXT}};
+static const struct row_column of_info[] = {{"key", ROW_TEXT}, {"value", ROW_ANY}};
+const struct row_table row_streams = {of_streams, sizeof of_streams / sizeof *of_streams,
+				      fill_streams};
+const struct row_table row_classes = {of_classes, sizeof of_classes / sizeof *of_classes,
+				      fill_classes};
+const struct row_table row_info = {of_info, sizeof of_info / sizeof *of_info, fill_info};

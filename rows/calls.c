@@ -1,6 +1,5 @@
 /* calls.c - see calls.h */
-#include "sql/calls/calls.h"
-#include "sql/tables/notes.h"
+#include "rows/calls.h"
 
 #include "engine/base/arena.h"
 #include "engine/base/bitset.h"
@@ -26,7 +25,7 @@ struct caller { /* a thread */
 };
 
 struct calls {
-	struct sql_host *host;
+	struct row_host *host;
 	nstime told_begin, told_end; /* for which it was made */
 	struct call_class *classes;  /* of the trace, by number */
 	uint64_t *wanted;            /* bit per class: it enters or leaves a call */
@@ -73,13 +72,13 @@ static const char *an_entry(const struct trace *trace, enum call_kind kind)
 	return "others";
 }
 
-static void note_others(struct sql_host *host, const enum call_kind *told, enum call_kind first)
+static void note_others(struct row_host *host, const enum call_kind *told, enum call_kind first)
 {
 	const struct trace *trace = host->trace;
 
 	for (size_t i = 0; i < trace->nparts; i++)
 		if (told[i] != first && told[i] != CALL_KINDS) {
-			sql_note(host,
+			row_note(host,
 				 "syscalls: one of the traces tells system calls by %s, another by "
 				 "%s: calls of the latter are left out; ask that trace alone for "
 				 "them",
@@ -148,11 +147,13 @@ static bool find_classes(struct calls *calls, const enum call_kind *told, enum c
 	return any;
 }
 
-bool calls_new(struct sql_host *host, nstime begin, nstime end, struct calls **out,
+bool calls_new(struct row_host *host, nstime begin, nstime end, struct calls **out,
 	       struct error *err)
 {
-	const struct events_options range = {
-		.begin = begin, .end = end, .progress = host->progress, .progress_arg = host->arg};
+	const struct events_options range = {.begin = begin,
+					     .end = end,
+					     .progress = host->progress,
+					     .progress_arg = host->progress_arg};
 	size_t nclasses = host->trace->nclasses;
 	enum call_kind *told, kind;
 	struct calls *calls;
@@ -201,7 +202,7 @@ void calls_free(struct calls *calls)
 	mem_free(calls);
 }
 
-bool calls_are_of(const struct calls *calls, const struct sql_host *host, nstime begin, nstime end)
+bool calls_are_of(const struct calls *calls, const struct row_host *host, nstime begin, nstime end)
 {
 	return calls->host == host && calls->told_begin == begin && calls->told_end == end;
 }
@@ -506,7 +507,7 @@ bool calls_read(struct calls *calls, struct state *state, nstime from, nstime to
 					       .ends = true,
 					       .classes = calls->wanted,
 					       .progress = calls->host->progress,
-					       .progress_arg = calls->host->arg};
+					       .progress_arg = calls->host->progress_arg};
 	struct events *events;
 	struct run run;
 	enum step step = STEP_ITEM;

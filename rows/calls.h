@@ -10,10 +10,10 @@
  * the kinds of events that tell calls (call_events.h) the first one that the trace has counts, as
  * there.
  */
-#ifndef SQL_CALLS_CALLS_H
-#define SQL_CALLS_CALLS_H
+#ifndef ROWS_CALLS_H
+#define ROWS_CALLS_H
 
-#include "sql/sql_internal.h"
+#include "rows/row_host.h"
 #include "state/events/pair_doubts.h"
 
 struct call {
@@ -41,7 +41,7 @@ struct calls_range {
  * NULL: the trace has no events that enter system calls. [begin, end) is the range whose events say
  * which kind of them counts.
  */
-MUST_CHECK bool calls_new(struct sql_host *host, nstime begin, nstime end, struct calls **out,
+MUST_CHECK bool calls_new(struct row_host *host, nstime begin, nstime end, struct calls **out,
 			  struct error *err);
 void calls_free(struct calls *calls); /* NULL is fine */
 /*
@@ -52,7 +52,7 @@ void calls_free(struct calls *calls); /* NULL is fine */
 MUST_CHECK bool calls_state(struct calls *calls, struct state *like, struct state **out,
 			    struct error *err);
 /* Was it made for that host and range? */
-bool calls_are_of(const struct calls *calls, const struct sql_host *host, nstime begin, nstime end);
+bool calls_are_of(const struct calls *calls, const struct row_host *host, nstime begin, nstime end);
 /* Are there events of calls that do not name their thread? Then calls_runs() wants parts of
  * cpu[*]/thread from one nanosecond before the range on, stretch by stretch. */
 bool calls_need_runs(const struct calls *calls);

@@ -1,10 +1,9 @@
 /* call_counts.c - see call_counts.h */
-#include "sql/calls/call_counts.h"
-#include "sql/tables/notes.h"
+#include "rows/call_counts.h"
 
 #include <inttypes.h>
 
-bool call_counts_unknown(struct call_counts *counts, const struct sql_host *host, nstime t,
+bool call_counts_unknown(struct call_counts *counts, const struct row_host *host, nstime t,
 			 struct error *err)
 {
 	enum pair_end why;
@@ -17,7 +16,7 @@ bool call_counts_unknown(struct call_counts *counts, const struct sql_host *host
 
 enum { NOTED_THREADS = 3 }; /* a join may ask for each thread apart */
 
-void call_counts_note(const struct call_counts *counts, struct sql_host *host, const int64_t *tid)
+void call_counts_note(const struct call_counts *counts, struct row_host *host, const int64_t *tid)
 {
 	static const char *const texts[PAIR_ENDS] = {
 		[PAIR_OPEN] = "have no end of their own in the range",
@@ -49,9 +48,9 @@ void call_counts_note(const struct call_counts *counts, struct sql_host *host, c
 			   "do not name it, and it is not known who ran",
 			   text.len ? "; " : "", counts->nameless);
 	if (text.len && (!tid || host->noted_threads < NOTED_THREADS))
-		sql_note(host, "syscalls: %s", buf_text(&text));
+		row_note(host, "syscalls: %s", buf_text(&text));
 	else if (text.len)
-		sql_note(host,
+		row_note(host,
 			 "syscalls: more threads have calls that have no end that is known, and "
 			 "their dur is NULL");
 	host->noted_threads += tid && text.len;

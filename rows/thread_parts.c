@@ -1,6 +1,6 @@
-/* segments_rows.c - rows of parts of attributes: see segments_vtab.c */
-#include "sql/calls/segments_internal.h"
-#include "sql/tables/comms.h"
+/* thread_parts.c - rows of parts of attributes: see thread_rows.c */
+#include "rows/comms.h"
+#include "rows/thread_rows_internal.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
@@ -19,9 +19,9 @@ static unsigned attribute_of(const char *path, const char *main)
 				       : OF_WAKER;
 }
 
-bool segments_take_part(void *arg, const struct interval *interval)
+bool thread_rows_take_part(void *arg, const struct interval *interval)
 {
-	struct segments_cursor *cursor = arg;
+	struct thread_rows *cursor = arg;
 	struct segment_piece part = {.begin = interval->begin > cursor->from ? interval->begin
 									     : cursor->from,
 				     .end = interval->end < cursor->to ? interval->end : cursor->to,
@@ -33,7 +33,7 @@ bool segments_take_part(void *arg, const struct interval *interval)
 	if (!comm_thread_of(interval->path, &tid) || part.begin >= part.end)
 		return true;
 	part.tid = (int64_t)tid.u;
-	part.of = attribute_of(interval->path, segments_kind_of(cursor)->main);
+	part.of = attribute_of(interval->path, cursor->kind->main);
 	if (part.of == OF_NAME) {
 		comms_along_add(cursor->host, interval);
 		return true;
@@ -54,7 +54,7 @@ static int by_thread(const void *a, const void *b)
 	return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-void segments_sort_parts(struct segments_cursor *cursor)
+void thread_rows_sort_parts(struct thread_rows *cursor)
 {
 	if (cursor->nparts)
 		qsort(cursor->parts, cursor->nparts, sizeof *cursor->parts, by_thread);
@@ -71,7 +71,7 @@ static struct value value_at(const struct segment_piece *parts, size_t from, siz
 
 /* ---- rows ---- */
 
-struct value segments_sample(const struct thread_parts *thread, unsigned of, nstime t)
+struct value thread_rows_sample(const struct thread_parts *thread, unsigned of, nstime t)
 {
 	return value_at(thread->parts, thread->begin[of], thread->end[of], t);
 }
@@ -82,16 +82,16 @@ static void copy_texts(struct arena *arena, struct thread_segment *segment)
 	segment->waker = value_copy(arena, &segment->waker);
 }
 
-static void add_segment(struct segments_cursor *cursor, const struct open_part *part)
+static void add_segment(struct thread_rows *cursor, const struct open_part *part)
 {
-	if (segments_kind_of(cursor)->wakeups && !part->woken)
+	if (cursor->kind->wakeups && !part->woken)
 		return;
-	struct thread_segment *row = mem_push(cursor->rows, cursor->scan.count, cursor->capacity);
+	struct thread_segment *row = mem_push(cursor->rows, cursor->count, cursor->capacity);
 	*row = part->segment;
 	copy_texts(cursor->arena, row); /* they may be of the carried ones */
 }
 
-static struct open_part begin_part(const struct segments_cursor *cursor,
+static struct open_part begin_part(const struct thread_rows *cursor,
 				   const struct thread_parts *thread,
 				   const struct segment_piece *part, const struct open_part *before)
 {
@@ -106,34 +106,34 @@ static struct open_part begin_part(const struct segments_cursor *cursor,
 			    .end = part->end,
 			    .lost = part->lost,
 			    .value = part->value,
-			    .cpu = segments_sample(thread, OF_CPU, part->begin),
-			    .waker = segments_sample(thread, OF_WAKER, part->begin)},
+			    .cpu = thread_rows_sample(thread, OF_CPU, part->begin),
+			    .waker = thread_rows_sample(thread, OF_WAKER, part->begin)},
 		.woken = value_is_text(&part->value, "ready") && !ran &&
 			 part->begin > cursor->begin};
 }
 
 /* The row that was open ends, by `next` or because nothing is known any more. */
-static void end_part(struct segments_cursor *cursor, const struct thread_parts *thread,
+static void end_part(struct thread_rows *cursor, const struct thread_parts *thread,
 		     struct open_part *open, const struct segment_piece *next)
 {
 	struct thread_segment *segment = &open->segment;
 
-	if (segments_kind_of(cursor)->wakeups) {
+	if (cursor->kind->wakeups) {
 		segment->ran = next && next->begin == segment->end &&
 			       value_is_text(&next->value, "running");
-		segment->cpu = segment->ran ? segments_sample(thread, OF_CPU, next->begin)
+		segment->cpu = segment->ran ? thread_rows_sample(thread, OF_CPU, next->begin)
 					    : (struct value){.kind = VALUE_NONE};
 	}
 	add_segment(cursor, open);
 }
 
-static void carry(struct segments_cursor *cursor, const struct open_part *open)
+static void carry(struct thread_rows *cursor, const struct open_part *open)
 {
 	*mem_push(cursor->next, cursor->nnext, cursor->next_capacity) = *open;
 }
 
 /* The rows of one thread; `open`: what reached over the last cut, NULL nothing did. */
-static void read_thread(struct segments_cursor *cursor, const struct thread_parts *thread,
+static void read_thread(struct thread_rows *cursor, const struct thread_parts *thread,
 			const struct open_part *carried)
 {
 	struct open_part open = {0};
@@ -162,8 +162,8 @@ static void read_thread(struct segments_cursor *cursor, const struct thread_part
 }
 
 /* Parts of one thread, from the first on; returns the first one behind them. */
-size_t segments_split_thread(const struct segments_cursor *cursor, size_t at,
-			     struct thread_parts *out)
+size_t thread_rows_split_thread(const struct thread_rows *cursor, size_t at,
+				struct thread_parts *out)
 {
 	const struct segment_piece *parts = cursor->parts;
 
@@ -178,18 +178,18 @@ size_t segments_split_thread(const struct segments_cursor *cursor, size_t at,
 }
 
 /* All threads of the stretch, and those that only reached into it. */
-static void read_all(struct segments_cursor *cursor)
+static void read_all(struct thread_rows *cursor)
 {
 	struct thread_parts thread;
 	size_t at = 0, k = 0;
 
-	segments_sort_parts(cursor);
+	thread_rows_sort_parts(cursor);
 	cursor->nnext = 0;
 	while (at < cursor->nparts || k < cursor->nopen) {
 		const struct open_part *open = k < cursor->nopen ? &cursor->open[k] : NULL;
 		thread = (struct thread_parts){.tid = INT64_MAX, .parts = cursor->parts};
 		if (at < cursor->nparts && (!open || cursor->parts[at].tid <= open->segment.tid))
-			at = segments_split_thread(cursor, at, &thread);
+			at = thread_rows_split_thread(cursor, at, &thread);
 		else
 			thread.tid = open->segment.tid;
 		bool carried = open && open->segment.tid == thread.tid;
@@ -199,7 +199,7 @@ static void read_all(struct segments_cursor *cursor)
 }
 
 /* What is carried on lives longer than the stretch: its texts are copied. */
-static void keep_carried(struct segments_cursor *cursor)
+static void keep_carried(struct thread_rows *cursor)
 {
 	struct arena *fresh = arena_new();
 	struct open_part *items = cursor->open;
@@ -216,7 +216,7 @@ static void keep_carried(struct segments_cursor *cursor)
 	cursor->carried = fresh;
 }
 
-void segments_read_threads(struct segments_cursor *cursor, bool last)
+void thread_rows_read_threads(struct thread_rows *cursor, bool last)
 {
 	read_all(cursor);
 	if (!last) {

@@ -1,5 +1,5 @@
 /* comms.c - see comms.h */
-#include "sql/tables/comms.h"
+#include "rows/comms.h"
 
 #include "engine/base/mem.h"
 #include "state/comms.h"
@@ -68,7 +68,7 @@ static bool read_range(struct comms *comms, struct state *state, nstime begin, n
 	return good && finish_range(comms, state, begin, end, err);
 }
 
-static struct comms *comms_of(struct sql_host *host)
+static struct comms *comms_of(struct row_host *host)
 {
 	if (!host->comms) {
 		host->comms = mem_new(sizeof *host->comms);
@@ -77,32 +77,32 @@ static struct comms *comms_of(struct sql_host *host)
 	return host->comms;
 }
 
-bool comms_have_window(const struct sql_host *host, nstime begin, nstime end)
+bool comms_have_window(const struct row_host *host, nstime begin, nstime end)
 {
 	const struct comms *comms = host->comms;
 
 	return comms && comms->read && comms->begin <= begin && comms->end >= end;
 }
 
-void comms_along_begin(struct sql_host *host)
+void comms_along_begin(struct row_host *host)
 {
 	forget(comms_of(host));
 }
 
-void comms_along_add(struct sql_host *host, const struct interval *interval)
+void comms_along_add(struct row_host *host, const struct interval *interval)
 {
 	comm_spells_add(&host->comms->spells, interval);
 }
 
-bool comms_along_end(struct sql_host *host, nstime begin, nstime end, struct error *err)
+bool comms_along_end(struct row_host *host, nstime begin, nstime end, struct error *err)
 {
 	struct state *state;
 
-	return sql_host_state(host, &state, err) &&
+	return row_host_state(host, &state, err) &&
 	       finish_range(host->comms, state, begin, end, err);
 }
 
-bool comms_of_window(struct sql_host *host, nstime begin, nstime end, struct error *err)
+bool comms_of_window(struct row_host *host, nstime begin, nstime end, struct error *err)
 {
 	struct comms *comms = comms_of(host);
 	struct state *state;
@@ -113,7 +113,7 @@ bool comms_of_window(struct sql_host *host, nstime begin, nstime end, struct err
 		begin = comms->begin < begin ? comms->begin : begin;
 		end = comms->end > end ? comms->end : end;
 	}
-	return sql_host_state(host, &state, err) && read_range(comms, state, begin, end, err);
+	return row_host_state(host, &state, err) && read_range(comms, state, begin, end, err);
 }
 
 /* The name by itself; NULL: too many were asked for so already. */
@@ -131,7 +131,7 @@ static bool ask_one(struct comms *comms, struct state *state, const struct value
 	return true;
 }
 
-bool comms_at(struct sql_host *host, const struct value *tid, nstime t, const char **out,
+bool comms_at(struct row_host *host, const struct value *tid, nstime t, const char **out,
 	      struct error *err)
 {
 	struct comms *comms = comms_of(host);
@@ -139,7 +139,7 @@ bool comms_at(struct sql_host *host, const struct value *tid, nstime t, const ch
 	struct state *state;
 
 	*out = NULL;
-	if (!sql_host_state(host, &state, err))
+	if (!row_host_state(host, &state, err))
 		return false;
 	if (comms->read && (t < comms->begin || t >= comms->end))
 		comms->read = false;
@@ -153,7 +153,7 @@ bool comms_at(struct sql_host *host, const struct value *tid, nstime t, const ch
 	return *out || comms->begin == NSTIME_MIN || ask_one(comms, state, tid, t, arena, out, err);
 }
 
-bool comms_of_row(struct sql_host *host, const char *path, const struct value *value, nstime t,
+bool comms_of_row(struct row_host *host, const char *path, const struct value *value, nstime t,
 		  const char **out, struct error *err)
 {
 	struct value tid = *value;

@@ -1,5 +1,5 @@
 /*
- * threads_vtab.c - the table `threads`: a row per life of a thread id
+ * threads.c - the table `threads`: a row per life of a thread id
  *
  *     threads(tid, pid, comm, begin, end, parent, exec)
  *
@@ -12,7 +12,7 @@
  *     state  |--|--|--|-----|--dead|           |--|--|---|
  *     life   |--------------|                  |---------|
  */
-#include "sql/tables/rows.h"
+#include "rows/row_list.h"
 
 #include "engine/base/mem.h"
 #include "state/comms.h"
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROW_TID, ROW_PID, ROW_COMM, ROW_BEGIN, ROW_END, ROW_PARENT, ROW_EXEC };
+enum { ROW_TID, ROW_PID, ROW_COMM, ROW_BEGIN, ROW_END, ROW_PARENT, ROW_EXEC, COLUMNS };
 enum { OF_NAME, OF_PROCESS, OF_PARENT, OF_EXEC, OF_STATE, ATTRIBUTES };
 
 static const char *const paths[ATTRIBUTES] = {"thread[*]/name", "thread[*]/process",
@@ -44,7 +44,7 @@ struct tellings {
 
 struct threads {
 	struct arena *arena;
-	struct row_cell *cells;
+	struct value *cells;
 	size_t ncells;
 };
 
@@ -107,12 +107,12 @@ static int by_thread(const void *a, const void *b)
 	return x->of < y->of ? -1 : x->of > y->of;
 }
 
-static bool read_parts(struct sql_host *host, struct tellings *parts, struct error *err)
+static bool read_parts(struct row_host *host, struct tellings *parts, struct error *err)
 {
 	struct query *queries[ATTRIBUTES] = {NULL};
 	struct stretches todo = {0};
 	struct state *state;
-	bool good = sql_host_state(host, &state, err);
+	bool good = row_host_state(host, &state, err);
 
 	for (unsigned i = 0; i < ATTRIBUTES && good; i++)
 		good = query_parse(paths[i], &queries[i], err);
@@ -134,21 +134,13 @@ struct life {
 	const struct thread_telling *last[ATTRIBUTES];
 };
 
-static void put_value(struct row_cell *cell, const struct value *value)
-{
-	if (value->kind == VALUE_STRING)
-		*cell = (struct row_cell){CELL_TEXT, value->len, {.text = value->text}};
-	else if (value->kind == VALUE_INT)
-		cell_integer(cell, (int64_t)value->u);
-}
-
 static void put_life(struct row_list *list, const struct value *tid, const struct life *life)
 {
 	static const int columns[] = {[OF_NAME] = ROW_COMM,
 				      [OF_PROCESS] = ROW_PID,
 				      [OF_PARENT] = ROW_PARENT,
 				      [OF_EXEC] = ROW_EXEC};
-	struct row_cell *row = row_list_add(list);
+	struct value *row = row_list_add(list);
 
 	cell_integer(&row[ROW_TID], (int64_t)tid->u);
 	if (life->begin != NSTIME_MIN)
@@ -157,7 +149,7 @@ static void put_life(struct row_list *list, const struct value *tid, const struc
 		cell_integer(&row[ROW_END], life->end);
 	for (unsigned i = 0; i < OF_STATE; i++)
 		if (life->last[i])
-			put_value(&row[columns[i]], &life->last[i]->value);
+			row[columns[i]] = life->last[i]->value;
 }
 
 /*
@@ -203,10 +195,10 @@ static void put_thread(struct row_list *list, const struct thread_telling *parts
 	}
 }
 
-static bool make(struct sql_host *host, struct threads *threads, struct error *err)
+static bool make(struct row_host *host, struct threads *threads, struct error *err)
 {
 	struct tellings parts = {.arena = threads->arena};
-	struct row_list list = {.arena = threads->arena, .ncolumns = rows_threads.ncolumns};
+	struct row_list list = {.arena = threads->arena, .ncolumns = COLUMNS};
 	bool good = read_parts(host, &parts, err);
 
 	for (size_t from = 0, to; good && from < parts.count; from = to) {
@@ -221,7 +213,7 @@ static bool make(struct sql_host *host, struct threads *threads, struct error *e
 	return good;
 }
 
-static bool fill(struct sql_host *host, struct row_list *list, struct error *err)
+static bool fill(struct row_host *host, struct row_list *list, struct error *err)
 {
 	if (!host->threads) {
 		struct threads *threads = mem_new(sizeof *threads);
@@ -234,11 +226,11 @@ static bool fill(struct sql_host *host, struct row_list *list, struct error *err
 	}
 	for (size_t i = 0; i < host->threads->ncells; i += list->ncolumns)
 		memcpy(row_list_add(list), host->threads->cells + i,
-		       list->ncolumns * sizeof(struct row_cell));
+		       list->ncolumns * sizeof(struct value));
 	return true;
 }
 
-const struct rows_kind rows_threads = {
-	"CREATE TABLE x(tid INTEGER, pid INTEGER, comm TEXT, begin INTEGER, end INTEGER, "
-	"parent INTEGER, exec TEXT, trace TEXT HIDDEN)",
-	8, fill, NULL, 0};
+static const struct row_column columns_of_threads[] = {
+	{"tid", ROW_INTEGER}, {"pid", ROW_INTEGER},    {"comm", ROW_TEXT}, {"begin", ROW_TIME},
+	{"end", ROW_TIME},    {"parent", ROW_INTEGER}, {"exec", ROW_TEXT}};
+const struct row_table row_threads = {columns_of_threads, COLUMNS, fill};

@@ -152,55 +152,99 @@ static void find_ticks(const struct sampling *sampling, struct inside *inside)
 	}
 }
 
-/* How far the columns of a row are told, and what it is there. */
-struct row_walk {
-	struct sample_row *row;
-	struct slice_value value;
-	uint32_t at;   /* column - inside->from */
-	uint32_t seen; /* for `mixed`: the column in which changes were noted */
+/* The first change of the slice, by attribute and tick, that was not passed over. */
+struct change_walk {
+	uint32_t j, i;  /* its block, and its place there */
+	uint64_t first; /* key of the block behind that; UINT64_MAX: there is none */
 };
 
-/* The row is `value` from the tick on (UINT32_MAX: it does not change any more). */
-static void row_changes(const struct inside *inside, struct row_walk *walk, uint32_t tick,
-			struct slice_value value)
+static void walk_to(const struct slice_run *run, struct change_walk *walk, uint32_t j)
 {
-	uint32_t count = inside->to - inside->from;
-
-	while (walk->at < count && (tick == UINT32_MAX || inside->last[walk->at] <= tick)) {
-		walk->row->cells[inside->from + walk->at] = walk->value;
-		walk->at++;
-	}
-	walk->value = value;
-	while (walk->seen + 1 < count && inside->edge[walk->seen + 1] <= tick)
-		walk->seen++;
-	if (tick != UINT32_MAX && tick >= inside->edge[walk->seen] &&
-	    tick < inside->edge[walk->seen + 1])
-		walk->row->mixed[inside->from + walk->seen] = 1;
+	walk->j = j;
+	walk->i = 0;
+	walk->first = j + 1 < run->nblocks ? slice_run_first(run, j + 1) : UINT64_MAX;
 }
 
-/* All changes of the row in the slice. Rows rise, so that blocks are opened once. */
-static void take_row(struct inside *inside, struct sample_row *row)
+/*
+ * Passes over the changes before `bound`, which never falls. Blocks between two bounds stay closed;
+ * that of the last change that was passed over is open. False: damage.
+ */
+static bool walk_before(struct inside *inside, struct change_walk *walk, uint64_t bound)
 {
-	const struct slice *slice = inside->slice;
+	const struct slice_run *run = &inside->slice->changes;
 	const struct slice_opened *open = &inside->open;
-	unsigned bits = slice->tick_bits;
-	uint64_t mask = (UINT64_C(1) << bits) - 1, least = (uint64_t)row->number << bits;
-	struct row_walk walk = {.row = row, .value = row->cells[inside->from]};
-	uint32_t j;
 
-	memset(row->mixed + inside->from, 0, inside->to - inside->from);
-	if (!slice_run_find(&slice->changes, least, &j))
-		j = 0;
-	for (; j < slice->changes.nblocks; j++) {
-		if (slice_run_first(&slice->changes, j) >> bits > row->number ||
-		    !slice_opened_at(&inside->open, &slice->changes, j))
-			break;
-		for (uint32_t i = 0; i < open->block.count; i++)
-			if (open->keys[i] >> bits == row->number)
-				row_changes(inside, &walk, (uint32_t)(open->keys[i] & mask),
-					    slice_block_value(&open->block, i));
+	while (walk->first < bound)
+		walk_to(run, walk, walk->j + 1);
+	if (!slice_opened_at(&inside->open, run, walk->j))
+		return false;
+	while (walk->i < open->block.count && open->keys[walk->i] < bound)
+		walk->i++;
+	return true;
+}
+
+/* Key of the first change that was not passed over; of a run without changes none. */
+static uint64_t next_change(const struct inside *inside, const struct change_walk *walk)
+{
+	const struct slice_opened *open = &inside->open;
+
+	return walk->i < open->block.count ? open->keys[walk->i] : walk->first;
+}
+
+/*
+ * What the row is at the moment of each column: the last change before that tells it, and where it
+ * or the next one lies in the column, the row is mixed there. No other change is looked at. Rows
+ * rise, so that blocks are opened once.
+ */
+static void take_row(struct inside *inside, struct change_walk *walk, struct sample_row *row)
+{
+	const struct slice_opened *open = &inside->open;
+	const uint64_t least = (uint64_t)row->number << inside->slice->tick_bits;
+	struct slice_value value = row->cells[inside->from];
+	uint32_t count = inside->to - inside->from;
+	bool good = walk_before(inside, walk, least);
+	uint64_t last = 0, next = good ? next_change(inside, walk) : UINT64_MAX; /* last: 1 + key */
+	uint32_t c = 0;
+
+	for (; c < count && (last || next < least + inside->edge[count]); c++) {
+		uint64_t begin = least + inside->edge[c], end = least + inside->edge[c + 1];
+
+		if (next < least + inside->last[c]) {
+			if (!walk_before(inside, walk, least + inside->last[c]))
+				return;
+			value = slice_block_value(&open->block, walk->i - 1);
+			last = open->keys[walk->i - 1] + 1;
+			next = next_change(inside, walk);
+		}
+		last = last > begin ? last : 0;
+		row->cells[inside->from + c] = value;
+		row->mixed[inside->from + c] = last || (next >= begin && next < end);
 	}
-	row_changes(inside, &walk, UINT32_MAX, walk.value);
+	for (; c < count; c++) {
+		row->cells[inside->from + c] = value;
+		row->mixed[inside->from + c] = 0;
+	}
+}
+
+static void take_changes(struct sampling *sampling, struct inside *inside)
+{
+	const struct slice_run *changes = &inside->slice->changes;
+	struct change_walk walk;
+
+	walk_to(changes, &walk, 0);
+	for (size_t r = 0; r < sampling->nrows; r++) {
+		struct sample_row *row = &sampling->rows[r];
+
+		if (row->number == NUMBER_ABSENT)
+			return;
+		if (changes->count) {
+			take_row(inside, &walk, row);
+			continue;
+		}
+		memset(row->mixed + inside->from, 0, inside->to - inside->from);
+		for (uint32_t c = inside->from + 1; c < inside->to; c++)
+			row->cells[c] = row->cells[inside->from];
+	}
 }
 
 static void take_inside(struct sampling *sampling, uint32_t s, uint32_t from, uint32_t to)
@@ -214,9 +258,7 @@ static void take_inside(struct sampling *sampling, uint32_t s, uint32_t from, ui
 	if (inside.slice) {
 		find_ticks(sampling, &inside);
 		take_snapshot(sampling, inside.slice, s, from, s + 1);
-		for (size_t r = 0; r < sampling->nrows; r++)
-			if (sampling->rows[r].number != NUMBER_ABSENT)
-				take_row(&inside, &sampling->rows[r]);
+		take_changes(sampling, &inside);
 	}
 	mem_free(inside.last);
 	mem_free(inside.edge);

@@ -6,8 +6,8 @@
  *     local  once for each thread
  *     scan   fills a chunk of rows; none ends the thread's part
  *
- * DuckDB ends what each step leaves, also of a scan that nobody reads to its end. A trace is opened
- * for each call and shared by nothing else, so that a query sees the files as they are then.
+ * DuckDB ends what each step leaves, also of a scan that nobody reads to its end. A trace is looked
+ * at for each call, and is one call's alone, so that a query sees the files as they are then.
  */
 #ifndef DUCKDB_DUCKDB_INTERNAL_H
 #define DUCKDB_DUCKDB_INTERNAL_H
@@ -31,6 +31,8 @@ struct duck_host {
 	struct rules *rules; /* NULL: no state was asked for */
 	struct state *state;
 	bool skip_damage; /* else what cannot be read ends the query */
+	bool scan_all;    /* the index is one of these */
+	uint64_t marks;   /* of the trace's files when it was opened; 0: they may change */
 };
 
 /* `scan_all`: as in struct index_options. False: nothing is open. */

@@ -162,6 +162,7 @@ static void init_scan(struct duck_init *info)
 						.end = scan->call->end,
 						.unordered = true,
 						.values = scan->fills.decodes,
+						.keep = true,
 						.classes = scan->call->classes};
 	duck.init_set_init_data(info, scan, free_scan);
 	if (!shared_sweep_open(scan->call->host.index, &scan->options,

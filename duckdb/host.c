@@ -4,10 +4,85 @@
 #include "engine/base/mem.h"
 #include "engine/timetext.h"
 #include "index/events.h"
+#include "index/tables/identity.h"
 #include "index/tables/location.h"
 #include "state/state.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+
+/*
+ * Traces that no query uses stay open, so that the next one finds what was learnt of them: tables
+ * of packets, and where events of a name are. A query has its trace for itself, since damage that
+ * it meets is told of the trace.
+ */
+enum { KEPT_MOST = 4 };
+
+struct kept_trace {
+	struct trace *trace; /* NULL: the place is empty */
+	struct index *index;
+	bool scan_all;
+	uint64_t marks; /* of its files: marks_fold() */
+	uint64_t when;  /* it was put here */
+};
+
+static struct kept_trace kept_traces[KEPT_MOST];
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void close_trace(struct trace *trace, struct index *index)
+{
+	if (!trace)
+		return;
+	index_close(index);
+	trace_close(trace);
+}
+
+/* Of the same path, and by the same description. */
+static bool is_alike(const struct trace *a, const struct trace *b)
+{
+	bool alike = !strcmp(a->path, b->path) && a->nparts == b->nparts;
+
+	for (size_t i = 0; alike && i < a->nparts; i++)
+		alike = !memcmp(a->parts[i]->identity, b->parts[i]->identity,
+				sizeof a->parts[i]->identity);
+	return alike;
+}
+
+/* The trace that was kept in place of `fresh`, which are the very same files; NULL: there is none.
+ */
+static struct kept_trace take_kept(const struct trace *fresh, bool scan_all, uint64_t marks)
+{
+	struct kept_trace found = {0};
+
+	pthread_mutex_lock(&kept_lock);
+	for (size_t i = 0; i < KEPT_MOST && marks && !found.trace; i++) {
+		struct kept_trace *kept = &kept_traces[i];
+		if (kept->trace && kept->scan_all == scan_all && kept->marks == marks &&
+		    is_alike(kept->trace, fresh)) {
+			found = *kept;
+			*kept = (struct kept_trace){0};
+		}
+	}
+	pthread_mutex_unlock(&kept_lock);
+	return found;
+}
+
+/* In the place of the one that was put there first. */
+static void keep_trace(struct kept_trace kept)
+{
+	static uint64_t when;
+	struct kept_trace *place = kept_traces, oldest;
+
+	pthread_mutex_lock(&kept_lock);
+	for (size_t i = 1; i < KEPT_MOST; i++)
+		if (kept_traces[i].when < place->when)
+			place = &kept_traces[i];
+	oldest = *place;
+	*place = kept;
+	place->when = ++when;
+	pthread_mutex_unlock(&kept_lock);
+	close_trace(oldest.trace, oldest.index);
+}
 
 bool duck_host_open(struct duck_host *host, const char *path, bool scan_all, struct error *err)
 {
@@ -15,14 +90,25 @@ bool duck_host_open(struct duck_host *host, const char *path, bool scan_all, str
 	struct trace_options trace = {.paths = &path, .npaths = 1};
 	char *spill_dir = index_folder(&index);
 
-	*host = (struct duck_host){0};
+	*host = (struct duck_host){.scan_all = scan_all};
 	trace.spill_dir = spill_dir;
 	bool opened = trace_open(&trace, &host->trace, err);
 	mem_free(spill_dir);
-	if (opened && index_open(host->trace, &index, &host->index, err))
-		return true;
-	if (opened)
+	if (!opened) {
+		*host = (struct duck_host){0};
+		return false;
+	}
+	host->marks = marks_fold(host->trace);
+	struct kept_trace kept = take_kept(host->trace, scan_all, host->marks);
+	if (kept.trace) {
 		trace_close(host->trace);
+		host->trace = kept.trace;
+		host->index = kept.index;
+		return true;
+	}
+	if (index_open(host->trace, &index, &host->index, err))
+		return true;
+	trace_close(host->trace);
 	*host = (struct duck_host){0};
 	return false;
 }
@@ -46,8 +132,13 @@ void duck_host_close(struct duck_host *host)
 	if (host->state)
 		state_close(host->state);
 	rules_free(host->rules);
-	index_close(host->index);
-	trace_close(host->trace);
+	if (host->marks && !atomic_load(&host->trace->damaged))
+		keep_trace((struct kept_trace){.trace = host->trace,
+					       .index = host->index,
+					       .scan_all = host->scan_all,
+					       .marks = host->marks});
+	else
+		close_trace(host->trace, host->index);
 	*host = (struct duck_host){0};
 }
 

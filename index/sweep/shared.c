@@ -16,6 +16,8 @@ struct sweep_reader {
 	uint64_t record;                 /* the next one of the piece */
 	struct packet_info info;         /* of the packet that is read, */
 	bool open, ended;                /* if there is one; its last batch was given */
+	const struct head_cache_packet *kept; /* its events are known, NULL: it is read; */
+	struct head_cache_at at;              /* how far these were given */
 };
 
 bool shared_sweep_open(struct index *index, const struct events_options *options, unsigned threads,
@@ -28,6 +30,9 @@ bool shared_sweep_open(struct index *index, const struct events_options *options
 					   .trace = index_trace(index),
 					   .sweep = &shared->sweep,
 					   .options = options};
+	if (options->keep)
+		shared->sweeper.head_cache =
+			head_cache_hold(index_head_cache(index), options->classes);
 	if (!sweep_plan(&shared->sweeper, threads, err)) {
 		shared_sweep_close(shared);
 		return false;
@@ -40,6 +45,7 @@ void shared_sweep_close(struct shared_sweep *shared)
 {
 	if (!shared)
 		return;
+	head_cache_drop(shared->sweeper.head_cache);
 	sweep_plan_release(&shared->sweeper);
 	mem_free(shared);
 }
@@ -100,12 +106,34 @@ static enum step open_packet(struct sweep_reader *reader, struct error *err)
 		if (!sweep_record(sweeper, of, reader->record++, &reader->info, &wanted, err) ||
 		    !is_same(of, err))
 			return STEP_ERROR;
-		reader->open =
-			wanted && sweep_packet_open(&reader->pool, of, &reader->info, &cause);
-		if (wanted && !reader->open)
+		if (!wanted)
+			continue;
+		reader->kept = sweep_find_kept(&reader->pool, of->stream, &reader->info);
+		reader->at = (struct head_cache_at){0};
+		if (reader->kept && !sweep_packet_kept(of, reader->kept))
+			continue;
+		reader->open = sweep_packet_open(&reader->pool, of, &reader->info, &cause);
+		if (!reader->open)
 			tell_damage(reader, &cause);
 	}
 	return STEP_ITEM;
+}
+
+/* The next run of the packet that is open; it may be empty. STEP_END: the last one. */
+static enum step next_run(struct sweep_reader *reader, struct run *out, struct error *cause)
+{
+	struct sweep_worker *pool = &reader->pool;
+	const struct sweep_stream *of = reader->piece->of;
+
+	if (reader->kept)
+		return sweep_packet_next_kept(pool, of, &reader->info, reader->kept, &reader->at,
+					      out)
+			       ? STEP_ITEM
+			       : STEP_END;
+	enum step step = sweep_packet_next(pool, of, &reader->info, out, cause);
+	if (step == STEP_END && pool->head_cache_fill)
+		head_cache_fill_end(pool->head_cache_fill);
+	return step;
 }
 
 enum step sweep_reader_next(struct sweep_reader *reader, struct run *out, struct error *err)
@@ -122,8 +150,7 @@ enum step sweep_reader_next(struct sweep_reader *reader, struct run *out, struct
 		step = open_packet(reader, err);
 		if (step != STEP_ITEM)
 			return step;
-		step = sweep_packet_next(&reader->pool, reader->piece->of, &reader->info, out,
-					 &cause);
+		step = next_run(reader, out, &cause);
 		reader->ended = step != STEP_ITEM;
 		if (step == STEP_ERROR)
 			tell_damage(reader, &cause);

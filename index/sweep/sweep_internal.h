@@ -119,6 +119,20 @@ MUST_CHECK enum step sweep_packet_next(struct sweep_worker *pool, const struct s
 				       const struct packet_info *info, struct run *out,
 				       struct error *cause);
 void sweep_packet_leave(struct sweep_worker *pool);
+/*
+ * What is kept of the packet's wanted events; NULL: nothing yet, or nothing is to be. Then it is
+ * found while the packet is read, by what is told to pool->head_cache_fill.
+ */
+const struct head_cache_packet *sweep_find_kept(struct sweep_worker *pool,
+						const struct stream *stream,
+						const struct packet_info *info);
+/* Has it an event that lies in the range? */
+bool sweep_packet_kept(const struct sweep_stream *of, const struct head_cache_packet *head_cache);
+/* As sweep_packet_next() of a packet that is open, without passing over heads. False: no more. */
+bool sweep_packet_next_kept(struct sweep_worker *pool, const struct sweep_stream *of,
+			    const struct packet_info *info,
+			    const struct head_cache_packet *head_cache, struct head_cache_at *at,
+			    struct run *out);
 /* Least and greatest time of a packet, by decoding; false: it has no event. */
 bool sweep_look(struct sweep_worker *pool, const struct stream *stream,
 		const struct packet_info *info, nstime *least, nstime *greatest);

@@ -198,35 +198,51 @@ static void count_work(const struct sweep_worker *pool, uint64_t packets, uint64
 	atomic_fetch_add_explicit(&trace->events_decoded, events, memory_order_relaxed);
 }
 
+bool sweep_packet_kept(const struct sweep_stream *of, const struct head_cache_packet *head_cache)
+{
+	return head_cache->count && head_cache->least < of->end &&
+	       head_cache->greatest >= of->begin;
+}
+
+bool sweep_packet_next_kept(struct sweep_worker *pool, const struct sweep_stream *of,
+			    const struct packet_info *info,
+			    const struct head_cache_packet *head_cache, struct head_cache_at *at,
+			    struct run *out)
+{
+	bool more = head_cache_next(head_cache, at, pool->batch, pool->index);
+
+	keep_in_range(pool, of);
+	*out = run_of(pool, of, info, pool->index);
+	return more;
+}
+
 /* A packet whose wanted events are known: its heads are not passed over again. */
 static bool give_kept(struct sweep_worker *pool, const struct sweep_stream *of,
 		      const struct packet_info *info, const struct head_cache_packet *head_cache,
 		      struct error *err)
 {
 	const struct reader *reader = turn_to(pool, of->stream);
-	struct batch *batch = pool->batch;
 	struct head_cache_at at = {0};
 	struct error cause;
+	struct run run;
 	bool good = true;
 
-	if (!head_cache->count || head_cache->least >= of->end || head_cache->greatest < of->begin)
+	if (!sweep_packet_kept(of, head_cache))
 		return true;
 	count_work(pool, 1, head_cache->count);
 	if (!reader->decoder_open(pool->decoder, info, &cause)) {
 		note_damage(pool->sweeper, of->stream, &info->rec, &cause);
 		return true;
 	}
-	while (good && head_cache_next(head_cache, &at, batch, pool->index)) {
-		keep_in_range(pool, of);
+	while (good && sweep_packet_next_kept(pool, of, info, head_cache, &at, &run))
 		good = give_run(pool, of, info, pool->index, err);
-	}
 	reader->decoder_leave(pool->decoder);
 	return good;
 }
 
-/* What is kept of the packet; NULL: nothing yet, and it is found while the packet is read. */
-static const struct head_cache_packet *
-find_kept(struct sweep_worker *pool, const struct stream *stream, const struct packet_info *info)
+const struct head_cache_packet *sweep_find_kept(struct sweep_worker *pool,
+						const struct stream *stream,
+						const struct packet_info *info)
 {
 	struct head_cache_set *set = pool->sweeper->head_cache;
 	const struct head_cache_packet *head_cache =
@@ -323,7 +339,7 @@ bool sweep_packet(struct sweep_worker *pool, const struct sweep_stream *of,
 
 	if (sweep->packet && !sweep->packet(pool->own, of->stream, info))
 		return true;
-	const struct head_cache_packet *head_cache = find_kept(pool, of->stream, info);
+	const struct head_cache_packet *head_cache = sweep_find_kept(pool, of->stream, info);
 	if (head_cache)
 		return give_kept(pool, of, info, head_cache, err);
 	if (!reader->decoder_open(pool->decoder, info, &cause))

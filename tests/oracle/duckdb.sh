@@ -41,6 +41,18 @@ agree events "$golden/sched-demo" "$golden/memory-demo" "$golden/ovni-demo" "$go
 	"$golden/sched-ftrace/trace.dat"
 agree questions "$golden/demo/trace.dat"
 agree tables "$golden/sched-demo" "$golden/demo/trace.dat" "$golden/sched-perf/perf.data" "$golden/sched-ftrace/trace.dat" "$golden/ovni-demo" "$work/t"
+libduckdb=$(find "$YORE_NPM/node_modules/@duckdb/" -name libduckdb.so | head -n 1)
+if grep -q '^SANITIZE = .' "$build/Makefile"; then
+	echo "oracles: Arrow skipped: Python has no sanitizer's runtime"
+elif ! [ -x /usr/bin/python3 ] || ! [ "$libduckdb" ]; then
+	echo "oracles: Arrow skipped: no /usr/bin/python3, or no libduckdb.so in $YORE_NPM"
+else
+	make -s -C "$build" prefix="$work/prefix" install-libLTLIBRARIES install-sqlmodLTLIBRARIES install-dist_yore_pythonDATA >/dev/null || exit 1
+	PYTHONPATH=$(dirname "$(dirname "$(find "$work/prefix" -path '*/yore/__init__.py')")")
+	export PYTHONPATH LIBDUCKDB="$libduckdb" PYTHONDONTWRITEBYTECODE=1
+	agree arrow "$golden/sched-demo" "$golden/memory-demo" "$golden/demo/trace.dat" "$golden/sched-perf/perf.data" "$golden/ovni-demo" "$work/t"
+	unset PYTHONPATH
+fi
 agree mistakes "$golden/sched-demo"
 agree memory "$golden/sched-demo"
 if [ -d "$corpus/ctf" ]; then

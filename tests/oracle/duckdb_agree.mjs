@@ -5,6 +5,7 @@
 //     damaged TRACE...   an error that names file and cause; with skip_damage the rows of `yore events`
 //     tables TRACE...    yore_thread_state() and the like have the rows of the tables of `yore sql`
 //     questions TRACE    questions of docs/cookbook.md in yore's SQL, and in DuckDB's, over the extension and over Parquet
+//     arrow TRACE...     the Arrow streams of the Python package, read by DuckDB's library, LIBDUCKDB; PYTHONPATH has the package
 //     mistakes TRACE     one error for each wrong argument
 //     memory TRACE       queries a hundred times, also such that nobody reads to the end
 //
@@ -280,6 +281,27 @@ async function checkTables(trace) {
 	tell(trace, bad, `${n} rows of ${Object.keys(compared).length} tables`);
 }
 
+// ---- Arrow ----
+
+// What DuckDB's own reader of Arrow's C streams gets from the Python package: a row for each event, nanoseconds exact.
+async function checkArrow(trace) {
+	const events = lines('events', trace, '--name', '*'), named = new Map();
+	for (const event of events) named.set(event.name, [...(named.get(event.name) ?? []), event]);
+	const folder = mkdtempSync(join(tmpdir(), 'yore-arrow-')), names = [...named.keys()];
+	const run = spawnSync('/usr/bin/python3', [new URL('arrow_stream.py', import.meta.url).pathname, process.env.LIBDUCKDB, trace, folder],
+		{ input: JSON.stringify(names), encoding: 'utf8' });
+	let bad = run.status ? run.stderr : null;
+	for (const [i, name] of bad ? [] : names.entries()) {
+		const rows = inOrder(await ask(`FROM '${join(folder, `${i}.parquet`)}'`));
+		bad ??= firstBad(inOrder(named.get(name)), rows, ({ ...event }, { us, ...row }) =>
+			(event.t !== null && us !== event.t / 1000n ? `${us} us, event ${event.t} ns` : compare(event, row, 'Arrow')));
+		if (bad) bad = `${name}: ${bad}`;
+		if (bad) break;
+	}
+	rmSync(folder, { recursive: true });
+	tell(trace, bad, `${events.length} events by ${names.length} streams`);
+}
+
 // ---- mistakes ----
 
 async function checkMistakes(trace) {
@@ -332,6 +354,6 @@ async function checkMemory(trace) {
 		`1300 queries: memory grew by ${grown.toFixed(1)} MB`);
 }
 
-const checks = { events: checkEvents, damaged: checkDamaged, tables: checkTables, questions: checkQuestions, mistakes: checkMistakes, memory: checkMemory };
+const checks = { events: checkEvents, damaged: checkDamaged, tables: checkTables, arrow: checkArrow, questions: checkQuestions, mistakes: checkMistakes, memory: checkMemory };
 for (const trace of traces) await checks[check](trace);
 process.exit(failed ? 1 : 0);

@@ -61,6 +61,7 @@ if [ -d "$corpus/ctf" ]; then
 	# shellcheck disable=SC2086
 	agree events $list "$corpus"/lttng-ust/* "$corpus"/perf-to-ctf/*/ctf* "$corpus"/perf-data/*/perf.data "$corpus"/trace-dat/*/*.dat \
 		"$corpus"/ovni/*/ovni "$corpus"/gdb/*/*.tf
+	agree tables "$corpus"/perf-data/*/perf.data "$corpus"/trace-dat/*/*.dat "$corpus"/lttng-ust/* "$corpus"/ovni/*/ovni
 else
 	echo "oracles: DuckDB over the corpus skipped: no folder ${corpus:-named by YORE_CORPUS}"
 fi

@@ -88,13 +88,17 @@ def measure(library):
 
 try:
     golden = os.path.join(top, "fixtures", "golden", "sched-demo")
+    tried = 0
     for name, (wanted, launch) in LIBRARIES.items():
         if not os.path.exists(os.path.join(build, "tests", "mpi", "yore-mpi-" + wanted)) or not shutil.which(launch):
             print(f"SKIP: {name} is not installed")
             continue
+        tried += 1
         check(name, golden)
         if size:
             measure(name)
 finally:
     shutil.rmtree(work, ignore_errors=True)
+if not tried:
+    sys.exit(77)
 finish()

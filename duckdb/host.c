@@ -73,6 +73,7 @@ static void keep_trace(struct kept_trace kept)
 	static uint64_t when;
 	struct kept_trace *place = kept_traces, oldest;
 
+	index_rest(kept.index);
 	pthread_mutex_lock(&kept_lock);
 	for (size_t i = 1; i < KEPT_MOST; i++)
 		if (kept_traces[i].when < place->when)

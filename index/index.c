@@ -179,16 +179,28 @@ bool index_forget_before(struct index *index, struct error *err)
 	return true;
 }
 
-void index_close(struct index *index)
+/* What cannot be stored is scanned again next time. */
+static void store_rest(struct index *index)
 {
 	struct error err;
 
+	if (!build_flush(index, &err))
+		notice(&index->options.notices, NOTICE_WARNING, "%s", err.text);
+}
+
+void index_rest(struct index *index)
+{
+	store_rest(index);
+	if (index->store)
+		store_unlock(index->store);
+}
+
+void index_close(struct index *index)
+{
 	if (!index)
 		return;
 	packet_filters_free(index->packet_filters);
-	/* what cannot be stored is scanned again next time */
-	if (!build_flush(index, &err))
-		notice(&index->options.notices, NOTICE_WARNING, "%s", err.text);
+	store_rest(index);
 	for (size_t i = 0; i < index->trace->nstreams; i++) {
 		table_free(index->slots[i].table);
 		pthread_mutex_destroy(&index->slots[i].lock);

@@ -44,6 +44,11 @@ struct index_options {
 MUST_CHECK bool index_open(struct trace *trace, const struct index_options *options,
 			   struct index **out, struct error *err);
 void index_close(struct index *index);
+/*
+ * Of one that stays open while nobody uses it: stores what is still to be stored, and lets other
+ * processes write.
+ */
+void index_rest(struct index *index);
 /* Has all tables made, so that neither the index nor the trace before are needed any more. */
 MUST_CHECK bool index_forget_before(struct index *index, struct error *err);
 struct trace *index_trace(const struct index *index);

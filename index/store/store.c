@@ -256,6 +256,21 @@ int store_lock(struct store *store)
 	return code;
 }
 
+void store_unlock(struct store *store)
+{
+	struct error ignored;
+
+	MAY_FAIL(store_settle(store, &ignored));
+	pthread_mutex_lock(&store->write_lock);
+	pthread_mutex_lock(&lock);
+	if (store->lock >= 0 && !store->memory) {
+		close(store->lock);
+		store->lock = -1;
+	}
+	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&store->write_lock);
+}
+
 void store_hurry(struct store *store)
 {
 	store->late = true;

@@ -83,6 +83,11 @@ void store_touch(const struct store *store);
  */
 int store_lock(struct store *store);
 /*
+ * Writes what was gathered, and is the writer no more: another process may be. Who writes to it
+ * next, in this one, locks it anew.
+ */
+void store_unlock(struct store *store);
+/*
  * Commits are gathered in memory, for a second or 16 MB, and no longer wait until they are safe:
  * after a kill or a power cut the newest may be gone, the store is whole. For long builds that can
  * go on from what is there. Readers find them once they are settled.

@@ -358,6 +358,8 @@ async function checkMemory(trace) {
 	const grown = (process.memoryUsage.rss() - before) / 1e6, more = readdirSync('/proc/self/fd').length - files;
 	tell(trace, grown > 150 || more > 0 ? `memory grew by ${grown.toFixed(1)} MB, open files by ${more}` : null,
 		`1300 queries: memory grew by ${grown.toFixed(1)} MB`);
+	const stored = spawnSync(yore, ['index', trace, '--timelines']); // by another process, while the trace is open here
+	tell(`${trace}: yore index`, stored.status ? stored.stderr.toString() : null, 'is stored');
 }
 
 const checks = { events: checkEvents, damaged: checkDamaged, tables: checkTables, arrow: checkArrow, questions: checkQuestions, mistakes: checkMistakes, memory: checkMemory };

@@ -1,5 +1,6 @@
 /* convert.c - the formats by name, and what they share */
 #include "convert/convert_internal.h"
+#include "convert/sheets/tables.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 
@@ -131,6 +132,48 @@ bool convert_event(struct convert *convert, nstime t, const struct stream *strea
 		   const struct event_class *class, const struct fields *fields, struct error *err)
 {
 	return convert->format->event(convert->self, t, stream, cpu, class, fields, err);
+}
+
+/* ---- events in parts: all kinds that have them are of tables ---- */
+
+static void close_beside(void *self)
+{
+	struct tables_format *format = self;
+
+	tables_free(format->tables);
+	mem_free(format);
+}
+
+static struct tables *tables_of(const struct convert *convert)
+{
+	return ((struct tables_format *)convert->self)->tables;
+}
+
+struct convert *convert_beside(const struct convert *of)
+{
+	static const struct convert_format format = {.event = tables_event, .close = close_beside};
+	struct convert *beside = mem_new(sizeof *beside);
+	struct tables_format *self = mem_new(sizeof *self);
+
+	self->tables = tables_beside(tables_of(of));
+	beside->format = &format;
+	beside->self = self;
+	return beside;
+}
+
+struct convert_part *convert_take(struct convert *beside, size_t *bytes)
+{
+	return tables_take(tables_of(beside), bytes);
+}
+
+bool convert_give(struct convert *convert, struct convert_part *part, struct error *err)
+{
+	return tables_give(tables_of(convert), part, err);
+}
+
+void convert_part_free(struct convert_part *part)
+{
+	tables_part_free(part);
 }
 
 bool convert_loss(struct convert *convert, const struct event *loss, struct error *err)

@@ -15,14 +15,16 @@
 #include "state/rules/rules.h"
 
 struct state;
+struct thread_pool;
 struct convert;
+struct convert_part;
 
 struct convert_options {
 	const struct trace *trace;
 	const char *to; /* name of a format */
 	const char
 		*path; /* of the file or folder; "-": standard output, where one file is written */
-	unsigned jobs; /* threads at most */
+	struct thread_pool *pool; /* for what can be made at once; NULL: one thread does all */
 	nstime begin, end;       /* what was asked for; NSTIME_MIN, _MAX: all */
 	nstime first, last;      /* times of the trace's first and last event */
 	struct index *index;     /* of the trace; NULL: not at hand */
@@ -47,6 +49,7 @@ struct convert_kind {
 	bool carries_state;  /* it takes values at the beginning, by convert_carry() */
 	/* what packets can be compressed and summed up with: "gzip, bzip2"; NULL: they are not */
 	const char *compressions, *checksums;
+	bool in_parts;       /* other threads may make rows of events, by convert_beside() */
 	bool all_losses;     /* it takes losses even where events are chosen one by one */
 	bool needs_times;    /* it has times alone: numbers of events stand as ns */
 	/* Each ended by NULL, or NULL: of these it is told names first, by convert_learn(). */
@@ -69,6 +72,16 @@ MUST_CHECK bool convert_open(const struct convert_options *options, struct conve
 MUST_CHECK bool convert_event(struct convert *convert, nstime t, const struct stream *stream,
 			      int32_t cpu, const struct event_class *class,
 			      const struct fields *fields, struct error *err);
+/*
+ * Of a kind whose events come in parts: takes events by convert_event() and no more, for one
+ * thread. The caller ends it with convert_close(), before `of`.
+ */
+struct convert *convert_beside(const struct convert *of);
+/* What the events since the last call have made, which is about *bytes. */
+struct convert_part *convert_take(struct convert *beside, size_t *bytes);
+/* Adds a part behind all events so far and frees it, also where it fails. */
+MUST_CHECK bool convert_give(struct convert *convert, struct convert_part *part, struct error *err);
+void convert_part_free(struct convert_part *part); /* NULL is fine */
 MUST_CHECK bool convert_loss(struct convert *convert, const struct event *loss, struct error *err);
 /* Before all else: an interval of the kind's `names`. */
 MUST_CHECK bool convert_learn(struct convert *convert, const struct interval *interval,

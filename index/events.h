@@ -213,13 +213,14 @@ MUST_CHECK enum step events_take(struct events *events, uint32_t most, struct ru
 /*
  * Times at which [options->begin, options->end) may be cut into windows that are read at once, by
  * several cursors: rising, all inside of the range, so that packets of 1 to 16 MB begin in each
- * window, as their records say. *count 0: it cannot, since packets are few, tell their times wrong,
+ * window, as their records say, `packets` of each stream where that is so much: those that are cut
+ * are decoded on both sides. *count 0: it cannot, since packets are few, tell their times wrong,
  * or are so long that most of them would be read twice. Events of the windows, one after the other,
  * are those of one cursor over the range, unless trace_disorder() grows while windows are read with
  * `whole_packets`. The caller ends *out with mem_free(), also where it fails.
  */
-MUST_CHECK bool events_cuts(struct index *index, const struct events_options *options, nstime **out,
-			    size_t *count, struct error *err);
+MUST_CHECK bool events_cuts(struct index *index, const struct events_options *options,
+			    unsigned packets, nstime **out, size_t *count, struct error *err);
 
 /*
  * Least and greatest event time over all streams that have time (else ordinals), decoded where

@@ -23,6 +23,8 @@ librepl_a_SOURCES = \
 	%D%/commands/catalog_rows.h \
 	%D%/commands/cmd_check.c \
 	%D%/commands/cmd_convert.c \
+	%D%/commands/convert_windows.c \
+	%D%/commands/convert_windows.h \
 	%D%/commands/cmd_diff.c \
 	%D%/commands/cmd_dump.c \
 	%D%/commands/cmd_do.c \
@@ -140,6 +142,8 @@ librepl_a_SOURCES = \
 	%D%/commands/sql_shell.h \
 	%D%/commands/sql_shell_internal.h \
 	%D%/session.c \
+	%D%/windows.c \
+	%D%/windows.h \
 	%D%/session.h \
 	%D%/signals.c \
 	%D%/sink.c \

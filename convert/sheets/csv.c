@@ -80,20 +80,32 @@ static void add_csv_row(struct csv *csv, const struct sheet *sheet, size_t row)
 	buf_add_char(&csv->text, '\n');
 }
 
-static bool write_rows(void *arg, struct sheet *sheet, struct error *err)
+static bool write_part(struct csv *csv, struct csv_file *file, const struct sheet *part,
+		       struct error *err)
+{
+	bool ok = true;
+
+	for (size_t row = 0; ok && row < part->rows; row++) {
+		add_csv_row(csv, part, row);
+		if (csv->text.len < FLUSH_AT && row + 1 < part->rows)
+			continue;
+		ok = out_write(&file->out, csv->text.data, csv->text.len, err);
+		buf_clear(&csv->text);
+	}
+	return ok;
+}
+
+static bool write_rows(void *arg, struct sheet *sheet, struct sheet **parts, size_t count,
+		       struct error *err)
 {
 	struct csv *csv = arg;
 	struct csv_file *file = file_of(csv, sheet, err);
 	bool ok = file != NULL;
 
-	for (size_t row = 0; ok && row < sheet->rows; row++) {
-		add_csv_row(csv, sheet, row);
-		if (csv->text.len < FLUSH_AT && row + 1 < sheet->rows)
-			continue;
-		ok = out_write(&file->out, csv->text.data, csv->text.len, err);
-		buf_clear(&csv->text);
+	for (size_t i = 0; i < count; i++) {
+		ok = ok && write_part(csv, file, parts[i], err);
+		sheet_free(parts[i]);
 	}
-	sheet_clear(sheet);
 	return ok;
 }
 
@@ -142,7 +154,7 @@ static void csv_close(void *self)
 }
 
 const struct convert_format convert_csv = {
-	.kind = {.name = "csv", .endings = "", .folder = true, .has_state = true},
+	.kind = {.name = "csv", .endings = "", .folder = true, .has_state = true, .in_parts = true},
 	.open = csv_open,
 	.event = tables_event,
 	.loss = tables_loss,

@@ -2,8 +2,9 @@
  * parquet.c - Parquet files: one per sheet, row groups made by several threads
  *
  * A table's rows become one row group: the pages of its columns are made and compressed in memory,
- * then written behind the groups before. Threads make groups of one file at the same time; each
- * waits for its turn to write. What was written where is kept for the footer.
+ * then written behind the groups before. Threads make groups of one file at the same time; a group
+ * whose turn has not come is left to the thread that writes the one before. What was written where
+ * is kept for the footer.
  */
 #include "convert/sheets/parquet_internal.h"
 
@@ -18,22 +19,22 @@
 #include <pthread.h>
 #include <zstd.h>
 
-enum { THREADS_MAX = 8 };
-
 struct row_group {
 	struct column_chunk *chunks;
 	uint64_t at; /* in the file */
 	size_t rows, bytes;
+	bool made;
+	struct buf pages; /* until they are written */
 };
 
 struct parquet_file {
 	struct out out;
 	char *name;
 	struct sheet *sheet; /* its columns: names and types */
-	struct row_group *groups;
-	size_t count, capacity;
-	uint64_t rows;
-	uint64_t given, written; /* groups that were given out; that are written */
+	/* under the lock: */
+	struct row_group *groups; /* all that were given out */
+	size_t count, capacity, written;
+	bool writing; /* a thread is */
 };
 
 struct parquet {
@@ -45,18 +46,17 @@ struct parquet {
 	struct arena *arena; /* names of a partition's columns */
 	struct parquet_file **files;
 	size_t nfiles, capacity;
-	struct nameset names;     /* of the files */
-	struct thread_pool *pool; /* NULL: groups are made at once */
+	struct nameset names; /* of the files */
 	pthread_mutex_t lock;
-	pthread_cond_t turn;
 	struct error failed;
 };
 
 struct parquet_work {
 	struct parquet *parquet;
 	struct parquet_file *file;
-	struct sheet *sheet; /* its own */
-	uint64_t number;     /* of the group in the file */
+	size_t number;        /* of the group in the file */
+	struct sheet **parts; /* its own */
+	size_t count;
 };
 
 /* ---- row groups ---- */
@@ -70,47 +70,57 @@ static void chunks_free(struct column_chunk *chunks, size_t count)
 	mem_free(chunks);
 }
 
-static void make_group(const struct sheet *sheet, struct buf *out, struct row_group *group)
+static void make_group(const struct sheet *sheet, struct row_group *group)
 {
 	ZSTD_CCtx *zstd = ZSTD_createCCtx();
 
-	group->rows = sheet->rows;
+	*group = (struct row_group){.rows = sheet->rows, .made = true};
 	group->chunks = mem_new_array(sheet->ncolumns, sizeof *group->chunks);
 	for (size_t i = 0; i < sheet->ncolumns; i++)
-		parquet_column(&sheet->columns[i], sheet->rows, sheet->rises && i == 0, zstd, out,
-			       &group->chunks[i]);
-	group->bytes = out->len;
+		parquet_column(&sheet->columns[i], sheet->rows, sheet->rises && i == 0, zstd,
+			       &group->pages, &group->chunks[i]);
+	group->bytes = group->pages.len;
 	ZSTD_freeCCtx(zstd);
 }
 
-/* With the lock held. */
-static void keep_group(struct parquet *parquet, struct parquet_file *file, struct row_group *group,
-		       const struct buf *bytes)
+/* Writes the groups whose turn has come, unless another thread does. With the lock, which is given
+ * up meanwhile. */
+static void write_groups(struct parquet *parquet, struct parquet_file *file)
 {
-	group->at = file->out.at;
-	*mem_push(file->groups, file->count, file->capacity) = *group;
-	file->rows += group->rows;
-	if (parquet->failed.kind == ERR_NONE)
-		MAY_FAIL(out_write(&file->out, bytes->data, bytes->len, &parquet->failed));
-	file->written++;
+	if (file->writing)
+		return;
+	file->writing = true;
+	while (file->written < file->count && file->groups[file->written].made) {
+		struct row_group *group = &file->groups[file->written++];
+		struct buf pages = group->pages;
+		struct error err;
+		group->pages = (struct buf){0};
+		group->at = file->out.at;
+		bool ok = parquet->failed.kind != ERR_NONE;
+		pthread_mutex_unlock(&parquet->lock);
+		ok = ok || out_write(&file->out, pages.data, pages.len, &err);
+		buf_release(&pages);
+		pthread_mutex_lock(&parquet->lock);
+		if (!ok && parquet->failed.kind == ERR_NONE)
+			parquet->failed = err;
+	}
+	file->writing = false;
 }
 
 static void run_work(void *arg)
 {
 	struct parquet_work *work = arg;
 	struct parquet *parquet = work->parquet;
-	struct row_group group = {0};
-	struct buf bytes = {0};
+	struct sheet *sheet = sheet_join(work->parts, work->count);
+	struct row_group group;
 
-	make_group(work->sheet, &bytes, &group);
+	make_group(sheet, &group);
+	sheet_free(sheet);
 	pthread_mutex_lock(&parquet->lock);
-	while (work->file->written != work->number)
-		pthread_cond_wait(&parquet->turn, &parquet->lock);
-	keep_group(parquet, work->file, &group, &bytes);
-	pthread_cond_broadcast(&parquet->turn);
+	work->file->groups[work->number] = group;
+	write_groups(parquet, work->file);
 	pthread_mutex_unlock(&parquet->lock);
-	buf_release(&bytes);
-	sheet_free(work->sheet);
+	mem_free(work->parts);
 	mem_free(work);
 }
 
@@ -200,27 +210,45 @@ static struct parquet_file *file_of(struct parquet *parquet, struct sheet *sheet
 	return file;
 }
 
-static bool write_rows(void *arg, struct sheet *sheet, struct error *err)
+static void parts_free(struct sheet **parts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		sheet_free(parts[i]);
+}
+
+static bool write_rows(void *arg, struct sheet *sheet, struct sheet **parts, size_t count,
+		       struct error *err)
 {
 	struct parquet *parquet = arg;
 	struct parquet_file *file = file_of(parquet, sheet, err);
 	struct parquet_work *work;
 
-	if (!file)
+	if (!file) {
+		parts_free(parts, count);
 		return false;
-	if (parquet->partition)
-		put_host(parquet, sheet);
+	}
+	for (size_t i = 0; parquet->partition && i < count; i++) {
+		if (parts[i]->ncolumns < sheet->ncolumns)
+			sheet_add_column(parts[i], "host", CELL_TEXT, 0);
+		put_host(parquet, parts[i]);
+	}
 	work = mem_new(sizeof *work);
-	*work = (struct parquet_work){parquet, file, sheet_take(sheet), file->given++};
-	if (parquet->pool)
-		thread_pool_add(parquet->pool, run_work, work);
-	else
-		run_work(work);
+	*work = (struct parquet_work){.parquet = parquet,
+				      .file = file,
+				      .parts = mem_new_array(count, sizeof *parts),
+				      .count = count};
+	memcpy(work->parts, parts, count * sizeof *parts);
 	pthread_mutex_lock(&parquet->lock);
 	bool ok = parquet->failed.kind == ERR_NONE;
 	if (!ok)
 		*err = parquet->failed;
+	work->number = file->count;
+	*mem_push(file->groups, file->count, file->capacity) = (struct row_group){0};
 	pthread_mutex_unlock(&parquet->lock);
+	if (parquet->options->pool)
+		thread_pool_add(parquet->options->pool, run_work, work);
+	else
+		run_work(work);
 	return ok;
 }
 
@@ -414,11 +442,14 @@ static void footer(const struct parquet *parquet, const struct parquet_file *fil
 {
 	const struct sheet *sheet = file->sheet;
 	struct thrift thrift = {.out = out};
+	uint64_t rows = 0;
 
+	for (size_t i = 0; i < file->count; i++)
+		rows += file->groups[i].rows;
 	thrift_begin(&thrift);
 	thrift_i32(&thrift, 1, 2);
 	schema(&thrift, sheet);
-	thrift_i64(&thrift, 3, (int64_t)file->rows);
+	thrift_i64(&thrift, 3, (int64_t)rows);
 	thrift_list(&thrift, 4, THRIFT_STRUCT, file->count);
 	for (size_t i = 0; i < file->count; i++)
 		row_group(&thrift, sheet, &file->groups[i]);
@@ -495,7 +526,6 @@ static bool open_folder(struct parquet *parquet, struct error *err)
 static void *open_parquet(const struct convert_options *options, struct error *err)
 {
 	struct parquet *parquet = mem_new(sizeof *parquet);
-	unsigned threads = options->jobs - 1 < THREADS_MAX ? options->jobs - 1 : THREADS_MAX;
 	struct tables_options tables = {
 		.trace = options->trace, .write = write_rows, .arg = parquet};
 
@@ -506,10 +536,7 @@ static void *open_parquet(const struct convert_options *options, struct error *e
 	}
 	parquet->arena = arena_new();
 	pthread_mutex_init(&parquet->lock, NULL);
-	pthread_cond_init(&parquet->turn, NULL);
 	parquet->of.tables = tables_new(&tables);
-	if (threads)
-		parquet->pool = thread_pool_new(threads, threads);
 	return parquet;
 }
 
@@ -528,8 +555,8 @@ static bool parquet_finish(void *self, struct error *err)
 	struct parquet *parquet = self;
 	bool ok = tables_flush(parquet->of.tables, err);
 
-	if (parquet->pool)
-		thread_pool_wait(parquet->pool);
+	if (parquet->options->pool)
+		thread_pool_wait(parquet->options->pool);
 	if (ok && parquet->failed.kind != ERR_NONE) {
 		*err = parquet->failed;
 		return false;
@@ -543,9 +570,8 @@ static void parquet_close(void *self)
 {
 	struct parquet *parquet = self;
 
-	if (parquet->pool)
-		thread_pool_wait(parquet->pool);
-	thread_pool_free(parquet->pool);
+	if (parquet->options->pool)
+		thread_pool_wait(parquet->options->pool);
 	nameset_release(&parquet->names);
 	for (size_t i = 0; i < parquet->nfiles; i++) {
 		struct parquet_file *file = parquet->files[i];
@@ -561,7 +587,6 @@ static void parquet_close(void *self)
 	out_folder_drop(&parquet->folder);
 	partition_close(parquet->partition);
 	arena_free(parquet->arena);
-	pthread_cond_destroy(&parquet->turn);
 	pthread_mutex_destroy(&parquet->lock);
 	mem_free(parquet);
 }
@@ -571,7 +596,8 @@ const struct convert_format convert_parquet = {
 		 .endings = "",
 		 .folder = true,
 		 .partitions = true,
-		 .has_state = true},
+		 .has_state = true,
+		 .in_parts = true},
 	.open = open_parquet,
 	.event = tables_event,
 	.loss = parquet_loss,

@@ -184,26 +184,36 @@ static void bind_state(struct sqlite *sqlite, sqlite3_stmt *insert,
 	bind(sqlite, insert, STATE_VALUE + 1, &columns[from], row);
 }
 
-static bool write_rows(void *arg, struct sheet *sheet, struct error *err)
+static bool write_part(struct sqlite *sqlite, sqlite3_stmt *insert, const struct sheet *sheet,
+		       struct error *err)
 {
-	struct sqlite *sqlite = arg;
-	struct sqlite_table *target = target_of(sqlite, sheet, err);
 	bool state = is_state(sheet);
 
-	if (!target)
-		return false;
 	for (size_t row = 0; row < sheet->rows; row++) {
 		for (size_t i = 0; i < columns_of(sheet, state); i++)
 			if (!state || i != STATE_VALUE)
-				bind(sqlite, target->insert, (int)i + 1, &sheet->columns[i], row);
+				bind(sqlite, insert, (int)i + 1, &sheet->columns[i], row);
 		if (state)
-			bind_state(sqlite, target->insert, sheet->columns, row);
-		if (sqlite3_step(target->insert) != SQLITE_DONE)
+			bind_state(sqlite, insert, sheet->columns, row);
+		if (sqlite3_step(insert) != SQLITE_DONE)
 			return failed(sqlite, err);
-		sqlite3_reset(target->insert);
+		sqlite3_reset(insert);
 	}
-	sheet_clear(sheet);
 	return true;
+}
+
+static bool write_rows(void *arg, struct sheet *sheet, struct sheet **parts, size_t count,
+		       struct error *err)
+{
+	struct sqlite *sqlite = arg;
+	struct sqlite_table *target = target_of(sqlite, sheet, err);
+	bool ok = target != NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		ok = ok && write_part(sqlite, target->insert, parts[i], err);
+		sheet_free(parts[i]);
+	}
+	return ok;
 }
 
 /* ---- the format ---- */
@@ -297,7 +307,10 @@ static bool sqlite_finish(void *self, struct error *err)
 }
 
 const struct convert_format convert_sqlite = {
-	.kind = {.name = "sqlite", .endings = ".sqlite .sqlite3 .db", .has_state = true},
+	.kind = {.name = "sqlite",
+		 .endings = ".sqlite .sqlite3 .db",
+		 .has_state = true,
+		 .in_parts = true},
 	.open = sqlite_open,
 	.event = tables_event,
 	.loss = tables_loss,

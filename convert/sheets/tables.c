@@ -2,7 +2,8 @@
  * tables.c - rows gather per table until they make a good row group, or all together are too many
  *
  * A trace can have hundreds of classes of which a few make most events: the tables share one
- * allowance, and the largest is written when it is used up.
+ * allowance, and the largest is written when it is used up. Rows that other threads made come as
+ * parts, which are written as they are.
  */
 #include "convert/sheets/tables.h"
 
@@ -10,6 +11,8 @@
 #include "engine/columns/sheet_fields.h"
 #include "engine/base/mem.h"
 #include "engine/columns/json.h"
+
+#include <stdlib.h>
 
 enum {
 	ROWS_MAX = 1 << 20,
@@ -21,10 +24,30 @@ enum {
 	TABLES_BYTES = 48 << 20 /* of all */
 };
 
+#define NO_GROUP UINT32_MAX
+#define ALL_EVENTS (UINT32_MAX - 1) /* in place of a group: the table `events` */
+
 struct table_group {
 	struct class_group classes;
 	struct shape *shape; /* NULL: no event yet */
 	struct sheet *sheet;
+};
+
+struct table {
+	struct sheet *sheet;  /* the rows that were put last */
+	uint32_t group;       /* of events; NO_GROUP: none */
+	size_t size;          /* of all rows, as last measured */
+	struct sheet **parts; /* rows before those of the sheet */
+	size_t count, capacity;
+	size_t rows, bytes; /* of the parts */
+};
+
+struct convert_part {
+	struct part_sheet {
+		uint32_t group;
+		struct sheet *sheet;
+	} * items;
+	size_t count, capacity;
 };
 
 struct tables {
@@ -36,9 +59,8 @@ struct tables {
 	size_t ngroups;
 	uint32_t *group_of; /* by class */
 	struct class_puts *classes;
-	struct sheet **items;
-	size_t *sizes; /* as last measured */
-	size_t count, capacity, sizes_capacity;
+	struct table *items;
+	size_t count, capacity;
 	size_t all, text; /* bytes that wait; of texts since the last look */
 	size_t rows;      /* since all tables were measured */
 	struct sheet *state, *losses, *events;
@@ -76,52 +98,63 @@ void tables_free(struct tables *tables)
 		return;
 	for (size_t i = 0; i < tables->ngroups; i++)
 		shape_free(tables->groups[i].shape);
-	for (size_t i = 0; i < tables->count; i++)
-		sheet_free(tables->items[i]);
+	for (size_t i = 0; i < tables->count; i++) {
+		for (size_t k = 0; k < tables->items[i].count; k++)
+			sheet_free(tables->items[i].parts[k]);
+		mem_free(tables->items[i].parts);
+		sheet_free(tables->items[i].sheet);
+	}
 	class_groups_free(tables->named, tables->nnamed);
 	mem_free(tables->groups);
 	mem_free(tables->group_of);
 	mem_free(tables->classes);
 	mem_free(tables->items);
-	mem_free(tables->sizes);
 	buf_release(&tables->scratch);
 	arena_free(tables->arena);
 	mem_free(tables);
 }
 
-static struct sheet *add_sheet(struct tables *tables, struct sheet *sheet)
+static struct sheet *add_sheet(struct tables *tables, struct sheet *sheet, uint32_t group)
 {
-	tables->items =
-		mem_grow(tables->items, tables->count, &tables->capacity, sizeof *tables->items);
-	tables->sizes = mem_grow(tables->sizes, tables->count, &tables->sizes_capacity,
-				 sizeof *tables->sizes);
-	tables->sizes[tables->count] = 0;
 	sheet->number = tables->count;
-	tables->items[tables->count++] = sheet;
+	*mem_push(tables->items, tables->count, tables->capacity) =
+		(struct table){.sheet = sheet, .group = group};
 	return sheet;
 }
 
-static struct sheet *own_sheet(struct tables *tables, struct sheet *sheet)
+static struct sheet *own_sheet(struct tables *tables, struct sheet *sheet, uint32_t group)
 {
 	sheet->own = true;
-	return add_sheet(tables, sheet);
+	return add_sheet(tables, sheet, group);
 }
 
 /* ---- when to write ---- */
 
-static bool write_sheet(struct tables *tables, size_t i, struct error *err)
+static void add_part(struct table *table, struct sheet *part)
 {
-	struct sheet *sheet = tables->items[i];
+	*mem_push(table->parts, table->count, table->capacity) = part;
+	table->rows += part->rows;
+	table->bytes += sheet_bytes(part);
+}
 
-	tables->all -= tables->sizes[i];
-	tables->sizes[i] = 0;
-	return !sheet->rows || tables->options.write(tables->options.arg, sheet, err);
+static bool write_table(struct tables *tables, struct table *table, struct error *err)
+{
+	size_t count;
+
+	tables->all -= table->size;
+	table->size = table->rows = table->bytes = 0;
+	if (table->sheet->rows)
+		*mem_push(table->parts, table->count, table->capacity) = sheet_take(table->sheet);
+	count = table->count;
+	table->count = 0;
+	return !count ||
+	       tables->options.write(tables->options.arg, table->sheet, table->parts, count, err);
 }
 
 bool tables_flush(struct tables *tables, struct error *err)
 {
 	for (size_t i = 0; i < tables->count; i++)
-		if (!write_sheet(tables, i, err))
+		if (!write_table(tables, &tables->items[i], err))
 			return false;
 	return true;
 }
@@ -134,26 +167,26 @@ static bool write_largest(struct tables *tables, struct error *err)
 	if (tables->count > TABLES_FEW)
 		return tables_flush(tables, err);
 	for (size_t i = 1; i < tables->count; i++)
-		if (tables->sizes[i] > tables->sizes[largest])
+		if (tables->items[i].size > tables->items[largest].size)
 			largest = i;
-	return write_sheet(tables, largest, err);
+	return write_table(tables, &tables->items[largest], err);
 }
 
-static void look_at(struct tables *tables, size_t i)
+static void look_at(struct tables *tables, struct table *table)
 {
-	tables->all -= tables->sizes[i];
-	tables->sizes[i] = sheet_bytes(tables->items[i]);
-	tables->all += tables->sizes[i];
+	tables->all -= table->size;
+	table->size = table->bytes + sheet_bytes(table->sheet);
+	tables->all += table->size;
 }
 
 static bool measure(struct tables *tables, const struct sheet *sheet, struct error *err)
 {
-	size_t i = sheet->number;
+	struct table *table = &tables->items[sheet->number];
 
-	look_at(tables, i);
+	look_at(tables, table);
 	tables->text = 0;
-	if (tables->sizes[i] >= TABLE_BYTES || sheet->rows >= ROWS_MAX)
-		return write_sheet(tables, i, err);
+	if (table->size >= TABLE_BYTES || table->rows + sheet->rows >= ROWS_MAX)
+		return write_table(tables, table, err);
 	return tables->all < TABLES_BYTES || write_largest(tables, err);
 }
 
@@ -162,13 +195,15 @@ static bool measure_all(struct tables *tables, struct error *err)
 {
 	tables->rows = 0;
 	for (size_t i = 0; i < tables->count; i++)
-		look_at(tables, i);
+		look_at(tables, &tables->items[i]);
 	return tables->all < TABLES_BYTES || write_largest(tables, err);
 }
 
 static inline bool row_done(struct tables *tables, const struct sheet *sheet, size_t text,
 			    struct error *err)
 {
+	if (!tables->options.write)
+		return true;
 	tables->text += text;
 	if (++tables->rows >= ALL_CHECK + tables->count && !measure_all(tables, err))
 		return false;
@@ -183,22 +218,29 @@ static void put_text(struct sheet_values *values, size_t row, const char *text)
 	values_text(values, row, text, strlen(text));
 }
 
+static const struct table_group *table_group(struct tables *tables, uint32_t number)
+{
+	struct table_group *group = &tables->groups[number];
+
+	if (group->shape)
+		return group;
+	group->shape = shape_new(tables->options.trace, &group->classes, false, tables->arena);
+	group->sheet = add_sheet(tables, fields_sheet(group->shape, &group->classes, NULL), number);
+	return group;
+}
+
 static void make_puts(struct tables *tables, const struct event_class *class)
 {
-	struct table_group *group = &tables->groups[tables->group_of[class->index]];
+	const struct table_group *group = table_group(tables, tables->group_of[class->index]);
 	struct class_puts *puts = &tables->classes[class->index];
 
-	if (!group->shape) {
-		group->shape =
-			shape_new(tables->options.trace, &group->classes, false, tables->arena);
-		group->sheet = add_sheet(tables, fields_sheet(group->shape, &group->classes, NULL));
-	}
 	fields_puts(group->shape, class, NULL, group->sheet, tables->arena, puts);
 }
 
 static void make_events(struct tables *tables)
 {
-	struct sheet *sheet = tables->events = own_sheet(tables, placed_sheet("events", 6));
+	struct sheet *sheet = tables->events =
+		own_sheet(tables, placed_sheet("events", 6), ALL_EVENTS);
 
 	sheet_describe(sheet, 3, "name", CELL_TEXT, 0, false);
 	sheet_describe(sheet, 4, "context", CELL_TEXT, 0, false);
@@ -262,7 +304,8 @@ bool tables_event(void *format, nstime t, const struct stream *stream, int32_t c
 
 static void make_losses(struct tables *tables)
 {
-	struct sheet *sheet = tables->losses = own_sheet(tables, placed_sheet("losses", 6));
+	struct sheet *sheet = tables->losses =
+		own_sheet(tables, placed_sheet("losses", 6), NO_GROUP);
 
 	sheet_describe(sheet, 3, "until", CELL_TIME, 64, false);
 	sheet_describe(sheet, 4, "events", CELL_UINT, 64, false);
@@ -290,7 +333,8 @@ static struct sheet *state_sheet(struct tables *tables)
 {
 	if (tables->state)
 		return tables->state;
-	struct sheet *sheet = tables->state = own_sheet(tables, sheet_new("state", STATE_N));
+	struct sheet *sheet = tables->state =
+		own_sheet(tables, sheet_new("state", STATE_N), NO_GROUP);
 	sheet_describe(sheet, STATE_PATH, "path", CELL_TEXT, 0, false);
 	sheet_describe(sheet, STATE_TS, "ts", CELL_TIME, 64, false);
 	sheet_describe(sheet, STATE_DUR, "dur", CELL_INT, 64, false);
@@ -333,4 +377,88 @@ bool tables_interval(void *format, const struct interval *interval, struct error
 	values_known(&sheet->columns[STATE_DUR], row, known, known ? (uint64_t)length : 0);
 	put_value(sheet, row, &interval->value, &tables->scratch);
 	return row_done(tables, sheet, tables->scratch.len, err);
+}
+
+/* ---- rows that another thread made ---- */
+
+struct tables *tables_beside(const struct tables *tables)
+{
+	const struct tables_options options = {.trace = tables->options.trace,
+					       .all_events = tables->options.all_events};
+
+	return tables_new(&options);
+}
+
+static int by_group(const void *a, const void *b)
+{
+	const struct part_sheet *p = a, *q = b;
+
+	return p->group < q->group ? -1 : p->group > q->group;
+}
+
+struct convert_part *tables_take(struct tables *tables, size_t *bytes)
+{
+	struct convert_part *part = mem_new(sizeof *part);
+
+	*bytes = 0;
+	for (size_t i = 0; i < tables->count; i++) {
+		struct sheet *sheet = tables->items[i].sheet;
+		if (!sheet->rows)
+			continue;
+		*bytes += sheet_bytes(sheet);
+		*mem_push(part->items, part->count, part->capacity) =
+			(struct part_sheet){tables->items[i].group, sheet_take(sheet)};
+		sheet->rises = true;
+	}
+	/* as no two threads meet events in the same order */
+	if (part->count)
+		qsort(part->items, part->count, sizeof *part->items, by_group);
+	return part;
+}
+
+void tables_part_free(struct convert_part *part)
+{
+	if (!part)
+		return;
+	for (size_t i = 0; i < part->count; i++)
+		sheet_free(part->items[i].sheet);
+	mem_free(part->items);
+	mem_free(part);
+}
+
+/* What they are called is told by tables that may be gone before the rows are. */
+static void take_names(struct sheet *part, const struct sheet *sheet)
+{
+	part->name = sheet->name;
+	for (size_t i = 0; i < part->ncolumns; i++)
+		part->columns[i].name = sheet->columns[i].name;
+}
+
+static bool give_sheet(struct tables *tables, const struct part_sheet *from, struct error *err)
+{
+	struct sheet *sheet, *part = from->sheet;
+
+	if (from->group == ALL_EVENTS && !tables->events)
+		make_events(tables);
+	sheet = from->group == ALL_EVENTS ? tables->events
+					  : table_group(tables, from->group)->sheet;
+	struct table *table = &tables->items[sheet->number];
+	if (sheet->rows)
+		add_part(table, sheet_take(sheet));
+	take_names(part, sheet);
+	sheet->rises &= part->rises;
+	add_part(table, part);
+	return measure(tables, sheet, err);
+}
+
+bool tables_give(struct tables *tables, struct convert_part *part, struct error *err)
+{
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < part->count; i++) {
+		ok = give_sheet(tables, &part->items[i], err);
+		part->items[i].sheet = NULL;
+	}
+	tables_part_free(part);
+	return ok;
 }

@@ -22,8 +22,12 @@ enum { STATE_PATH, STATE_TS, STATE_DUR, STATE_VALUE, STATE_INT, STATE_FLOAT, STA
 struct tables_options {
 	const struct trace *trace;
 	bool all_events; /* also the table `events`, with fields as JSON */
-	/* Takes the rows: the table is empty afterwards. */
-	bool (*write)(void *arg, struct sheet *sheet, struct error *err);
+	/*
+	 * Is given rows of the table `sheet` in parts, one behind the other, which are its own to
+	 * free, also where it fails. NULL: rows wait for tables_take().
+	 */
+	bool (*write)(void *arg, struct sheet *sheet, struct sheet **parts, size_t count,
+		      struct error *err);
 	void *arg;
 };
 
@@ -41,5 +45,16 @@ MUST_CHECK bool tables_loss(void *format, const struct event *loss, struct error
 MUST_CHECK bool tables_interval(void *format, const struct interval *interval, struct error *err);
 /* Writes what waits. */
 MUST_CHECK bool tables_flush(struct tables *tables, struct error *err);
+
+/* ---- rows that another thread made, by tables of its own ---- */
+
+struct convert_part;
+/* Tables of the same trace and events, for one thread. */
+struct tables *tables_beside(const struct tables *tables);
+/* The rows of events that wait, which are about *bytes. */
+struct convert_part *tables_take(struct tables *tables, size_t *bytes);
+void tables_part_free(struct convert_part *part); /* NULL is fine */
+/* Adds them behind all rows so far and frees the part, also where it fails. */
+MUST_CHECK bool tables_give(struct tables *tables, struct convert_part *part, struct error *err);
 
 #endif

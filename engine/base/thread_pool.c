@@ -4,19 +4,35 @@
 #include "engine/base/mem.h"
 #include "engine/base/workers.h"
 
-#include <stdbool.h>
-
 struct pool_work {
 	void (*run)(void *arg);
 	void *arg;
 };
 
 struct thread_pool {
-	struct workers workers; /* `changed`: something came, was taken or was done, or the end */
+	struct workers workers; /* `changed`: something came, all is done, or the end */
 	struct pool_work *ring;
 	unsigned first, count, capacity, busy;
+	unsigned threads; /* at most: one more is started with each piece of work */
 	bool ended;
 };
+
+/* Under the lock, which is given up meanwhile. */
+static void do_oldest(struct thread_pool *pool)
+{
+	struct workers *workers = &pool->workers;
+	struct pool_work work = pool->ring[pool->first];
+
+	pool->first = (pool->first + 1) % pool->capacity;
+	pool->count--;
+	pool->busy++;
+	pthread_mutex_unlock(&workers->lock);
+	work.run(work.arg);
+	pthread_mutex_lock(&workers->lock);
+	pool->busy--;
+	if (!pool->busy && !pool->count)
+		pthread_cond_broadcast(&workers->changed);
+}
 
 static void do_works(void *arg, unsigned i)
 {
@@ -25,22 +41,11 @@ static void do_works(void *arg, unsigned i)
 
 	(void)i;
 	pthread_mutex_lock(&workers->lock);
-	for (;;) {
-		while (!pool->count && !pool->ended)
+	while (pool->count || !pool->ended)
+		if (pool->count)
+			do_oldest(pool);
+		else
 			pthread_cond_wait(&workers->changed, &workers->lock);
-		if (!pool->count)
-			break;
-		struct pool_work work = pool->ring[pool->first];
-		pool->first = (pool->first + 1) % pool->capacity;
-		pool->count--;
-		pool->busy++;
-		pthread_cond_broadcast(&workers->changed);
-		pthread_mutex_unlock(&workers->lock);
-		work.run(work.arg);
-		pthread_mutex_lock(&workers->lock);
-		pool->busy--;
-		pthread_cond_broadcast(&workers->changed);
-	}
 	pthread_mutex_unlock(&workers->lock);
 }
 
@@ -49,9 +54,9 @@ struct thread_pool *thread_pool_new(unsigned threads, unsigned waiting)
 	struct thread_pool *pool = mem_new(sizeof *pool);
 
 	pool->capacity = waiting;
+	pool->threads = threads;
 	pool->ring = mem_new_array(waiting, sizeof *pool->ring);
 	workers_init(&pool->workers);
-	workers_start(&pool->workers, threads, do_works, pool);
 	return pool;
 }
 
@@ -59,16 +64,35 @@ void thread_pool_add(struct thread_pool *pool, void (*run)(void *arg), void *arg
 {
 	struct workers *workers = &pool->workers;
 
+	if (workers->started < pool->threads)
+		workers_start(workers, workers->started + 1, do_works, pool);
 	if (!workers->started) {
 		run(arg);
 		return;
 	}
 	pthread_mutex_lock(&workers->lock);
 	while (pool->count == pool->capacity)
-		pthread_cond_wait(&workers->changed, &workers->lock);
+		do_oldest(pool);
 	pool->ring[(pool->first + pool->count++) % pool->capacity] = (struct pool_work){run, arg};
 	pthread_cond_broadcast(&workers->changed);
 	pthread_mutex_unlock(&workers->lock);
+}
+
+bool thread_pool_help(struct thread_pool *pool)
+{
+	bool any;
+
+	pthread_mutex_lock(&pool->workers.lock);
+	any = pool->count > 0;
+	if (any)
+		do_oldest(pool);
+	pthread_mutex_unlock(&pool->workers.lock);
+	return any;
+}
+
+unsigned thread_pool_threads(const struct thread_pool *pool)
+{
+	return pool->threads + 1;
 }
 
 void thread_pool_wait(struct thread_pool *pool)
@@ -77,7 +101,10 @@ void thread_pool_wait(struct thread_pool *pool)
 
 	pthread_mutex_lock(&workers->lock);
 	while (pool->count || pool->busy)
-		pthread_cond_wait(&workers->changed, &workers->lock);
+		if (pool->count)
+			do_oldest(pool);
+		else
+			pthread_cond_wait(&workers->changed, &workers->lock);
 	pthread_mutex_unlock(&workers->lock);
 }
 

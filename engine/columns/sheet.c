@@ -117,13 +117,16 @@ struct sheet *sheet_take(struct sheet *sheet)
 	return taken;
 }
 
-void sheet_grow(struct sheet *sheet)
+static void set_capacity(struct sheet *sheet, size_t capacity)
 {
-	size_t capacity = sheet->capacity ? sheet->capacity * 2 : FIRST_ROWS;
-
 	for (size_t i = 0; i < sheet->ncolumns; i++)
 		values_grow(&sheet->columns[i], capacity);
 	sheet->capacity = capacity;
+}
+
+void sheet_grow(struct sheet *sheet)
+{
+	set_capacity(sheet, sheet->capacity ? sheet->capacity * 2 : FIRST_ROWS);
 }
 
 /* ---- texts ---- */
@@ -227,6 +230,65 @@ void values_list_end(struct sheet_values *values, size_t row)
 {
 	values->present[row] = 1;
 	values->list_ends[row] = (uint32_t)(values->elements.len / (values->wide ? 8 : 4));
+}
+
+/* ---- joining ---- */
+
+/* Entries of `from` get their numbers in `to`: map[i] for entry i. */
+static uint32_t *join_texts(struct texts *to, const struct texts *from)
+{
+	uint32_t *map = mem_new_array(from->count + 1, sizeof *map);
+
+	to->plain |= from->plain;
+	for (uint32_t i = 0; i < from->count; i++) {
+		size_t len;
+		const char *text = texts_get(from, i, &len);
+		map[i] = add_text(to, text, len);
+	}
+	return map;
+}
+
+static void join_values(struct sheet_values *to, size_t at, const struct sheet_values *from,
+			size_t rows)
+{
+	size_t size = to->wide ? 8 : 4;
+	uint32_t before = (uint32_t)(to->elements.len / size), *map;
+
+	to->has_null |= from->has_null;
+	memcpy(to->present + at, from->present, rows);
+	if (to->list) {
+		for (size_t i = 0; i < rows; i++)
+			to->list_ends[at + i] = before + from->list_ends[i];
+		if (from->elements.len)
+			buf_add(&to->elements, from->elements.data, from->elements.len);
+	} else if (to->kind == CELL_TEXT || to->kind == CELL_BYTES) {
+		map = join_texts(&to->texts, &from->texts);
+		for (size_t i = 0; i < rows; i++)
+			to->index[at + i] = from->present[i] ? map[from->index[i]] : 0;
+		mem_free(map);
+	} else {
+		memcpy((char *)to->all + at * size, from->all, rows * size);
+	}
+}
+
+struct sheet *sheet_join(struct sheet **parts, size_t count)
+{
+	struct sheet *all = parts[0];
+	size_t rows = 0;
+
+	for (size_t k = 0; k < count; k++)
+		rows += parts[k]->rows;
+	if (rows > all->capacity)
+		set_capacity(all, rows);
+	for (size_t k = 1; k < count; k++) {
+		for (size_t i = 0; i < all->ncolumns; i++)
+			join_values(&all->columns[i], all->rows, &parts[k]->columns[i],
+				    parts[k]->rows);
+		all->rows += parts[k]->rows;
+		all->rises &= parts[k]->rises;
+		sheet_free(parts[k]);
+	}
+	return all;
 }
 
 /* ---- reading ---- */

@@ -82,6 +82,8 @@ void sheet_clear(struct sheet *sheet);
 size_t sheet_bytes(const struct sheet *sheet); /* what its rows take */
 /* The rows and their memory go to a new table of the same columns; `sheet` is empty afterwards. */
 struct sheet *sheet_take(struct sheet *sheet);
+/* The rows of tables of the same columns, one table behind the other; they are freed. */
+struct sheet *sheet_join(struct sheet **parts, size_t count);
 
 void sheet_grow(struct sheet *sheet); /* for sheet_row() */
 

@@ -14,9 +14,7 @@ enum {
 	PIECE_BYTES = 64 << 10,
 	WINDOW_LEAST = 1 << 20,
 	WINDOW_MOST = 16 << 20,
-	/* packets of each stream in a window: those at its ends are decoded twice */
-	PACKETS_EACH = 4,
-	PACKETS_LEAST = 2
+	PACKETS_LEAST = 2 /* of each stream in a window, where more were asked for */
 };
 
 struct piece {
@@ -104,14 +102,16 @@ static bool add_streams(struct index *index, const struct events_options *option
 }
 
 /* 0: packets are too long for windows of a bounded size, or tell their times wrong. */
-static uint64_t bytes_of_window(const struct packets_found *found)
+static uint64_t bytes_of_window(const struct packets_found *found, unsigned packets)
 {
+	unsigned least = packets < PACKETS_LEAST ? packets : PACKETS_LEAST;
+
 	if (!found->packets || found->uncertain)
 		return 0;
 	uint64_t each = found->bytes / found->packets * found->streams;
-	if (each * PACKETS_LEAST > WINDOW_MOST)
+	if (each * least > WINDOW_MOST)
 		return 0;
-	uint64_t bytes = each * PACKETS_EACH < WINDOW_MOST ? each * PACKETS_EACH : WINDOW_MOST;
+	uint64_t bytes = each * packets < WINDOW_MOST ? each * packets : WINDOW_MOST;
 	return bytes > WINDOW_LEAST ? bytes : WINDOW_LEAST;
 }
 
@@ -122,14 +122,14 @@ static int by_begin(const void *a, const void *b)
 	return p->begin < q->begin ? -1 : p->begin > q->begin;
 }
 
-bool events_cuts(struct index *index, const struct events_options *options, nstime **out,
-		 size_t *count, struct error *err)
+bool events_cuts(struct index *index, const struct events_options *options, unsigned packets,
+		 nstime **out, size_t *count, struct error *err)
 {
 	struct packets_found found = {0};
 	nstime *cuts = NULL, last = options->begin;
 	size_t capacity = 0;
 	bool ok = add_streams(index, options, &found, err);
-	uint64_t enough = bytes_of_window(&found), bytes = 0;
+	uint64_t enough = bytes_of_window(&found, packets), bytes = 0;
 
 	*count = 0;
 	if (ok && found.count)

@@ -9,6 +9,7 @@
 #include "engine/base/nearest.h"
 #include "repl/asked.h"
 #include "repl/commands/cmds.h"
+#include "repl/commands/convert_windows.h"
 #include "repl/commands/intervals.h"
 #include "repl/filter.h"
 #include "state/changes.h"
@@ -25,7 +26,9 @@ struct convert_work {
 	const struct convert_kind *kind;
 	struct convert *convert;
 	struct error failed; /* of a callback that can only stop */
+	struct thread_pool *pool;
 	uint64_t events;     /* that were converted */
+	uint64_t again;      /* events that come once more, and are passed over */
 	struct findings *findings; /* of all readings */
 	bool disorderly;           /* events came late, or lie where they were not looked for */
 };
@@ -57,9 +60,21 @@ static bool convert_head(struct convert_work *work, const struct run *run, uint3
 
 static bool meet_loss(struct convert_work *work, const struct event *loss, struct error *err)
 {
+	if (work->again)
+		return true;
 	work->session->lost++;
 	return (filter_selects(work->filter) && !work->kind->all_losses) ||
 	       convert_loss(work->convert, loss, err);
+}
+
+/* The run without what was converted by windows. */
+static void pass_over(struct convert_work *work, struct run *run)
+{
+	uint32_t n = work->again < run->count ? (uint32_t)work->again : run->count;
+
+	work->again -= n;
+	run->first += n;
+	run->count -= n;
 }
 
 static bool convert_runs(struct convert_work *work, struct events *events, struct error *err)
@@ -74,6 +89,7 @@ static bool convert_runs(struct convert_work *work, struct events *events, struc
 			return true;
 		if (!run.count && !meet_loss(work, &run.loss, err))
 			return false;
+		pass_over(work, &run);
 		work->events += run.count;
 		for (uint32_t i = 0; i < run.count; i++)
 			if (!convert_head(work, &run, run.first + i, err))
@@ -120,28 +136,53 @@ static bool convert_each(struct convert_work *work, struct events *events, struc
 	return step == STEP_END;
 }
 
-static bool convert_events(struct convert_work *work, struct error *err)
+/* As far as windows go; what they leave is for a cursor over the range. */
+static bool convert_by_windows(struct convert_work *work, const struct events_options *range,
+			       bool *whole, struct error *err)
 {
-	struct index *index = session_index(work->session, err);
-	struct events_options open = {0};
+	struct windows_done done = {0};
+
+	if (work->kind->in_parts && !work->disorderly && !filter_per_event(work->filter) &&
+	    !convert_windows(work->session, work->filter, work->convert, work->pool, range, &done,
+			     err))
+		return false;
+	work->events = work->again = done.events;
+	*whole = done.whole;
+	return true;
+}
+
+static bool convert_in_order(struct convert_work *work, const struct events_options *range,
+			     struct error *err)
+{
+	struct events_options open = *range;
 	struct events *events;
 
-	if (!index)
-		return false;
-	filter_fill(work->filter, &open);
 	open.findings = work->findings;
-	open.losses = true;
 	open.progress = session_progress_time;
 	open.progress_arg = work->session;
-	if (open.begin >= open.end)
-		return true;
-	if (!events_open(index, &open, &events, err))
+	if (!events_open(work->session->index, &open, &events, err))
 		return false;
-	uint64_t disorder = trace_disorder(work->session->trace);
 	bool ok = filter_per_event(work->filter) ? convert_each(work, events, err)
 						 : convert_runs(work, events, err);
-	work->disorderly = trace_disorder(work->session->trace) != disorder;
 	events_close(events);
+	return ok;
+}
+
+static bool convert_events(struct convert_work *work, struct error *err)
+{
+	struct events_options range = {0};
+	bool whole;
+
+	if (!session_index(work->session, err))
+		return false;
+	filter_fill(work->filter, &range);
+	range.losses = true;
+	if (range.begin >= range.end)
+		return true;
+	uint64_t disorder = trace_disorder(work->session->trace);
+	bool ok = convert_by_windows(work, &range, &whole, err) &&
+		  (whole || convert_in_order(work, &range, err));
+	work->disorderly = trace_disorder(work->session->trace) != disorder;
 	return ok;
 }
 
@@ -424,14 +465,14 @@ static bool check(const struct options *options, const struct convert_kind *kind
 }
 
 static bool describe(struct session *session, const struct convert_kind *kind,
-		     struct convert_options *out, struct error *err)
+		     struct thread_pool *pool, struct convert_options *out, struct error *err)
 {
 	*out = (struct convert_options){.trace = session_trace(session, err),
 					.to = kind->name,
 					.path = session->options->words.items[0],
 					.compression = convert_choices(session->options)->compress,
 					.checksum = convert_choices(session->options)->checksum,
-					.jobs = options_threads(session->options),
+					.pool = pool,
 					.partition = convert_choices(session->options)->partition,
 					.damaged = &session->damaged};
 	if (!out->trace || !session_range(session, &out->begin, &out->end, err))
@@ -475,8 +516,7 @@ static bool attempt(struct convert_work *work, const struct convert_kind *kind,
 	bool state = kind->has_state && !convert_choices(options)->no_state;
 	uint64_t lost = work->session->lost;
 
-	work->events = 0;
-	work->disorderly = false;
+	work->events = work->again = 0;
 	*again = false;
 	if (!filter_open(work->session, options, false, &work->filter, err))
 		return false;
@@ -523,7 +563,7 @@ bool convert_picture(struct session *session, const struct options *options,
 	struct convert_work work = {.session = session, .kind = kind};
 	struct convert_options describes;
 
-	if (!kind || !describe(session, kind, &describes, err))
+	if (!kind || !describe(session, kind, NULL, &describes, err))
 		return false;
 	describes.picked = true;
 	bool ok = convert_open(&describes, &work.convert, err) && convert_names(&work, kind, err);
@@ -541,23 +581,33 @@ bool convert_check(const struct options *options, struct error *err)
 	return kind && check(options, kind, err);
 }
 
+static bool convert_all(struct convert_work *work, struct convert_options *describes,
+			struct error *err)
+{
+	/* what is on standard output stays there */
+	int retries = strcmp(describes->path, "-") == 0 ? 0 : RETRIES;
+	bool ok, again;
+
+	work->findings = findings_new(work->session->index);
+	do
+		ok = attempt(work, work->kind, describes, retries > 0, &again, err);
+	while (again && retries-- > 0);
+	findings_drop(work->findings);
+	return ok;
+}
+
 bool convert_trace(struct session *session, const struct options *options, struct error *err)
 {
 	const struct convert_kind *kind = kind_of(options, err);
 	struct convert_work work = {.session = session, .kind = kind};
 	struct convert_options describes;
-	bool ok, again;
 
-	if (!kind || !check(options, kind, err) || !describe(session, kind, &describes, err) ||
-	    !filter_look_up(session, options, err))
+	if (!kind || !check(options, kind, err))
 		return false;
-	work.findings = findings_new(session->index);
-	/* what is on standard output stays there */
-	int retries = strcmp(describes.path, "-") == 0 ? 0 : RETRIES;
-	do
-		ok = attempt(&work, kind, &describes, retries > 0, &again, err);
-	while (again && retries-- > 0);
-	findings_drop(work.findings);
+	work.pool = windows_pool(options_threads(options));
+	bool ok = describe(session, kind, work.pool, &describes, err) &&
+		  filter_look_up(session, options, err) && convert_all(&work, &describes, err);
+	thread_pool_free(work.pool);
 	if (ok && !work.events)
 		asked_no_events(session, options);
 	else if (ok && kind->needs_times && trace_has_ordinals(session->trace))

@@ -208,7 +208,7 @@ static bool reach_cut(struct events_shown *show, const struct run *run)
 static bool show_windows(struct events_shown *show, nstime end, bool *whole, struct error *err)
 {
 	struct events_options range = {0};
-	struct event_windows_result done;
+	struct windows_done done;
 
 	filter_fill(show->filter, &range);
 	range.begin = show->cuts[0];
@@ -229,8 +229,8 @@ static bool show_windows(struct events_shown *show, nstime end, bool *whole, str
 		return true;
 	if (!event_windows_run(&setup, &done, err))
 		return false;
-	show->written += done.rows;
-	show->row = done.rows ? done.last : show->row;
+	show->written += done.events;
+	show->row = done.events ? done.last : show->row;
 	show->again = done.whole ? 0 : show->written;
 	*whole = done.whole;
 	return true;

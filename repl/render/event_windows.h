@@ -1,19 +1,11 @@
-/*
- * event_windows.h - rows of events by several threads, a window of time each; for cmd_events.c
- *
- *     plain:  one cursor ── which event is next ──> chunks to workers (event_workers.h)
- *     here:   a cursor for each window, and its rows, on a thread: nothing is left for one thread
- * but to write the windows in order
- *
- * This is a fast path: its rows are those of the plain way, which goes on where that is not
- * certain.
- */
+/* event_windows.h - rows of events by several threads, a window of time each; for cmd_events.c */
 #ifndef REPL_RENDER_EVENT_WINDOWS_H
 #define REPL_RENDER_EVENT_WINDOWS_H
 
 #include "repl/filter.h"
 #include "repl/render/render.h"
 #include "repl/session.h"
+#include "repl/windows.h"
 
 /*
  * Looks for times at which what comes behind a row of time `row` is cut, for *cuts and *count: as
@@ -36,19 +28,8 @@ struct event_windows_setup { /* all that it points to is borrowed */
 	unsigned threads; /* the caller's among them */
 };
 
-struct event_windows_result {
-	uint64_t rows; /* that were written */
-	nstime last;   /* the time of the last one */
-	bool whole;    /* these are all; else the plain way has more */
-};
-
-/*
- * Writes rows, of the range's first windows at least none. Ends where a window has a loss or
- * damage, or where packets turn out to have events outside of their ranges: then the rows that were
- * written are the first of what one cursor over the range gives, and nothing was said of those
- * behind. False: interrupted.
- */
-MUST_CHECK bool event_windows_run(const struct event_windows_setup *setup,
-				  struct event_windows_result *out, struct error *err);
+/* Writes rows; as windows_run(). */
+MUST_CHECK bool event_windows_run(const struct event_windows_setup *setup, struct windows_done *out,
+				  struct error *err);
 
 #endif

@@ -4,7 +4,8 @@
 Generated traces are large enough for windows; some have losses, packets that overlap, streams that begin late or end early,
 packets whose headers lie about their times, packets in another order, and bytes that were changed. `events --jobs 3` must write
 what `events --jobs 1` writes, byte by byte, say the same and end with the same status. Only which of several packets with
-falling times is told first depends on threads. YORE_PROPERTY_SECONDS bounds the time.
+falling times is told first depends on threads. `convert` to Parquet must write the same files with one thread and with three,
+and to CSV what it writes without windows, which a condition on the state forces. YORE_PROPERTY_SECONDS bounds the time.
 """
 import hashlib
 import os
@@ -77,14 +78,44 @@ def spoil(trace, chance):
     return how.__name__
 
 
-def rows(words, jobs):
-    run = subprocess.run([results.yore, "events", *words, "--jobs", str(jobs), "--debug=cursor"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+def run_yore(words, jobs):
+    """Status, output, what was said in any order, and whether windows were cut."""
+    run = subprocess.run([results.yore, *words, "--jobs", str(jobs), "--debug=cursor"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          timeout=results.HANGS, check=False)
     said = run.stderr.decode(errors="replace").splitlines()
-    windows = any("rows of" in line for line in said)
+    windows = any("windows on" in line for line in said)
     told = sorted(re.sub("packet at offset .*time steps back by .* at event [0-9]+", "some packet: time steps back", line)
                   for line in said if not line.startswith("yore: debug:"))
     return (run.returncode, hashlib.md5(run.stdout).hexdigest(), len(run.stdout), told), windows
+
+
+def rows(words, jobs):
+    return run_yore(["events", *words], jobs)
+
+
+def converted(trace, to, jobs, words=()):
+    """What the files have, by their names."""
+    out = trace + ".out"
+    done, windows = run_yore(["convert", trace, out, "--to", to, "--no-state", *words], jobs)
+    files = {}
+    for name in os.listdir(out) if os.path.isdir(out) else []:
+        with open(os.path.join(out, name), "rb") as file:
+            files[name] = hashlib.md5(file.read()).hexdigest()
+    shutil.rmtree(out, ignore_errors=True)
+    return (done, files), windows
+
+
+def compare_files(trace, what, want):
+    one, few = converted(trace, "parquet", 1)
+    many, windows = converted(trace, "parquet", 3)
+    name = "convert " + " ".join(what)
+    result(one == many and one[1], "%s: Parquet of one thread" % name, (one[0], many[0]))
+    result(few == windows and (windows or not want), "%s: by windows" % name, (few, windows))
+    in_order, none = converted(trace, "csv", 1, ["--where", "cpu[0]/irq == 12345 || ts >= 0"])
+    by_windows, _ = converted(trace, "csv", 3)
+    by_windows[1].pop("losses.csv", None)  # which events that are chosen leave out
+    other = sorted(file for file in {**in_order[1], **by_windows[1]} if in_order[1].get(file) != by_windows[1].get(file))
+    result(in_order[1] and not other and not none, "%s: CSV of one cursor" % name, (in_order[0], by_windows[0], other[:5]))
 
 
 def compare(trace, what, chance, want):
@@ -100,6 +131,7 @@ def compare(trace, what, chance, want):
     result(one == many and not none, "%s: rows of one thread%s" % (name, ", by windows" if windows else ""), (one, many))
     if want:
         result(windows, "%s: windows make them" % name)
+    compare_files(trace, what, want)
     return windows
 
 

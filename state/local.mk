@@ -220,6 +220,8 @@ libstate_a_SOURCES += \
 	%D%/timelines/grown.h \
 	%D%/timelines/retry.c \
 	%D%/timelines/retry.h \
+	%D%/timelines/shard_start.c \
+	%D%/timelines/shard_start.h \
 	%D%/timelines/shard_summary.c \
 	%D%/timelines/shard_summary.h \
 	%D%/timelines/shard_summary_bytes.c \

@@ -30,22 +30,32 @@ static inline uint32_t attr_of_key(const struct number_map *keys, const struct p
 	return attr ? attr : path_attr_new(path, attrs, key);
 }
 
+/* The attribute that an input reads; false: its key is no small integer. */
+static inline bool read_attr(const struct plain_input *input, struct attrs *attrs,
+			     const struct plain_loaded *event, uint32_t *out)
+{
+	const struct value *key = &event->values[input->of];
+
+	*out = input->base;
+	if (input->of == PLAIN_NONE)
+		return true;
+	if (!(event->had >> input->of & 1) || !value_is_index(key))
+		return false;
+	*out = attr_of_key(input->keys, input->path, attrs, key);
+	return true;
+}
+
 /* What lines read; false: something has no cell, or is open. */
 static inline bool load_reads(const struct plain *plain, const struct cells *cells,
 			      struct plain_loaded *event)
 {
 	for (uint32_t k = 0; k < plain->nreads; k++) {
 		const struct plain_input *input = &plain->reads[k];
-		uint32_t attr = input->base;
 		const struct cell_now *cell;
+		uint32_t attr;
 
-		if (input->of != PLAIN_NONE) {
-			const struct value *key = &event->values[input->of];
-
-			if (!(event->had >> input->of & 1) || !value_is_index(key))
-				return false;
-			attr = attr_of_key(input->keys, input->path, cells->attrs, key);
-		}
+		if (!read_attr(input, cells->attrs, event, &attr))
+			return false;
 		cell = cells_find(cells, attr);
 		if (!cell || cell_is_open(cell))
 			return false;
@@ -98,16 +108,12 @@ static inline bool chosen_was(const struct plain_choice *choice, const struct ce
 	return true;
 }
 
-/* NULL: the lines are to be evaluated one by one. *event: what they ask for. */
-static inline const struct plain_choice *chosen_lines(const struct plain *plain,
-						      const struct cells *cells, struct env *env,
-						      struct plain_loaded *event)
+/* As chosen_lines(), of an event of which plain_load_event() and reads are loaded. */
+static inline const struct plain_choice *chosen_loaded(const struct plain *plain, struct env *env,
+						       struct plain_loaded *event)
 {
 	const struct plain_choice *choice;
 
-	plain_load_event(plain, env, event);
-	if (!load_reads(plain, cells, event))
-		return NULL;
 	if ((event->had & plain->tested) != plain->tested)
 		return NULL;
 	plain_load_tests(plain, event);
@@ -119,6 +125,15 @@ static inline const struct plain_choice *chosen_lines(const struct plain *plain,
 	if ((event->had & choice->needs) != choice->needs || !keys_are_small(choice, event))
 		return NULL;
 	return choice;
+}
+
+/* NULL: the lines are to be evaluated one by one. *event: what they ask for. */
+static inline const struct plain_choice *chosen_lines(const struct plain *plain,
+						      const struct cells *cells, struct env *env,
+						      struct plain_loaded *event)
+{
+	plain_load_event(plain, env, event);
+	return load_reads(plain, cells, event) ? chosen_loaded(plain, env, event) : NULL;
 }
 
 #endif

@@ -38,6 +38,7 @@ struct timelines_part {
 	struct tombstones_known *known; /* by builds before of this process; NULL: nothing is */
 	bool thread;    /* a second one reads ahead, encodes slices and stores them */
 	uint32_t least; /* changes of a slice; 0: as many as is usual. For tests */
+	uint32_t looks; /* events of a shard before it looks back; 0 likewise */
 };
 
 /*

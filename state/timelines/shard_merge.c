@@ -51,33 +51,39 @@ static void on_change(void *arg, const struct change *change)
 		cells_set(merge->named, change->attr, change->after);
 }
 
-/* Of deferred statements and what they need. */
+/* Each keeps its program: that of a replay is a part of the other. */
+static void swap_cells(struct cells *a, struct cells *b)
+{
+	struct cells own = *a;
+	struct program *program = a->program;
+
+	*a = *b;
+	a->program = program;
+	program = b->program;
+	*b = own;
+	b->program = program;
+}
+
+/* Of deferred statements and what they need, over the state itself. */
 static bool replay_deferred(struct shard_merge *merge, nstime begin,
 			    const struct shard_summary *summary, struct error *err)
 {
 	struct order from = order_before(begin), to = order_slot(summary->last, 1);
 	struct replay_options options = {
 		.event_source = merge->event_source, .change = on_change, .arg = merge};
-	struct buf bytes = {0};
 	struct replay *replay;
 	bool ok;
 
 	program_close(merge->program, summary->deferred);
 	options.program = program_subset(merge->program, summary->deferred);
 	replay = replay_new(&options);
-	cells_write(merge->state, &bytes);
-	ok = cells_read(replay_cells(replay), bytes.data, bytes.len) &&
-	     replay_run(replay, &from, &to, err);
-	if (ok) {
-		cells_settle(replay_cells(replay), NULL, NULL);
-		buf_clear(&bytes);
-		cells_write(replay_cells(replay), &bytes);
-		ok = cells_read(merge->state, bytes.data, bytes.len);
-	}
+	swap_cells(merge->state, replay_cells(replay));
+	ok = replay_run(replay, &from, &to, err);
+	cells_settle(replay_cells(replay), NULL, NULL);
+	swap_cells(merge->state, replay_cells(replay));
 	merge->replayed += replay_events(replay);
 	replay_free(replay);
 	program_subset_free(options.program);
-	buf_release(&bytes);
 	return ok;
 }
 
@@ -244,19 +250,29 @@ static int by_writer(const void *a, const void *b)
 			       (x->tombstone->now.seq < y->tombstone->now.seq);
 }
 
-/* Which of two tombstones is newer is told by `seq`. */
+/*
+ * Which of two tombstones is newer is told by `seq`. Those of earlier shards, which have no writer
+ * any more, are older than all others, and in order.
+ */
 static void order_tombstones(struct shard_merge *merge)
 {
 	struct cells *cells = merge->state;
 	struct placed_tombstone *placed = mem_new_array(cells->ntombstones, sizeof *placed);
+	uint64_t seq = 0;
+	size_t count = 0;
 
-	for (size_t i = 0; i < cells->ntombstones; i++)
-		placed[i] = (struct placed_tombstone){merge->program, &cells->tombstones[i]};
-	if (cells->ntombstones)
-		qsort(placed, cells->ntombstones, sizeof *placed, by_writer);
-	for (size_t i = 0; i < cells->ntombstones; i++)
-		placed[i].tombstone->now.seq = i + 1;
-	cells->seq = cells->ntombstones;
+	for (size_t i = 0; i < cells->ntombstones; i++) {
+		struct tombstone *tombstone = &cells->tombstones[i];
+		if (tombstone->writer.line != UINT32_MAX)
+			placed[count++] = (struct placed_tombstone){merge->program, tombstone};
+		else if (tombstone->now.seq > seq)
+			seq = tombstone->now.seq;
+	}
+	if (count)
+		qsort(placed, count, sizeof *placed, by_writer);
+	for (size_t i = 0; i < count; i++)
+		placed[i].tombstone->now.seq = ++seq;
+	cells->seq = seq;
 	mem_free(placed);
 }
 

@@ -13,6 +13,9 @@
  * Deferring is always right, only slow; applying is right because everything it rests on was
  * written in the shard, by lines applied in order, with no cloud since.
  *
+ * What many lines wait for is looked for by reading back from the shard's begin (shard_start.h):
+ * after that, only what may have been written by lines that were deferred is open.
+ *
  * A `was` of an attribute that nothing wrote yet fills if the value before the shard is unknown:
  * that is a note of its own, since every shard begins with many of them.
  */
@@ -20,8 +23,9 @@
 
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
-#include "state/replay/cells_internal.h"
+#include "state/replay/chosen.h"
 #include "state/replay/walk.h"
+#include "state/timelines/shard_start.h"
 
 struct clouds { /* by number */
 	struct cloud {
@@ -36,8 +40,15 @@ struct summary_builder {
 	struct program *program;
 	struct attrs *attrs;
 	struct shard_summary summary;
+	struct shard_start *start; /* NULL: the shard begins with the trace */
+	struct error *err;
 	bool complete; /* it begins with the trace: nothing is open */
-	bool clouded;  /* there is a cloud somewhere */
+	bool clouded;  /* there is a cloud somewhere, */
+	bool hidden;   /* over all below a shape */
+	struct bits {  /* bit per shape: or there may be one over its attributes */
+		uint64_t *items;
+		size_t count;
+	} cloudy;
 	struct clouds over_attrs;
 	struct clouds over_shapes; /* over all attributes of a shape */
 	struct clouds over_below;  /* over these and all below */
@@ -96,25 +107,55 @@ static enum known get(const struct summary_builder *run, uint32_t attr, struct c
 	return out->written ? KNOWN : UNTOUCHED;
 }
 
+/* May there be a cloud over attributes of the shape? */
+static bool is_cloudy(const struct summary_builder *run, uint32_t shape)
+{
+	return run->clouded && (run->hidden || (shape / 64 < run->cloudy.count &&
+						bitset_has(run->cloudy.items, shape)));
+}
+
 /* Written in the shard, and nothing that was deferred is after it: then this cell tells. */
 static struct cell_now *find_sure(const struct summary_builder *run, uint32_t attr)
 {
-	return run->clouded ? NULL : cells_find(run->summary.writes, attr);
+	if (run->clouded && is_cloudy(run, attr_shape(run->attrs, attr)))
+		return NULL;
+	return cells_find(run->summary.writes, attr);
+}
+
+/* Nothing wrote it: it is what it was at the begin or, if that is unknown, what a `was` said. */
+static enum eval read_start(const struct summary_builder *run, uint32_t attr, struct value *out)
+{
+	struct cell fill;
+
+	if (!shard_start_get(run->start, attr, run->walk.events, out))
+		return EVAL_OPEN;
+	if (out->kind != VALUE_UNKNOWN)
+		return EVAL_VALUE;
+	cells_get(run->summary.fills, attr, &fill);
+	if (fill.named)
+		*out = fill.value;
+	return EVAL_VALUE;
 }
 
 static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 {
-	const struct cell_now *sure = find_sure(arg, attr);
+	struct summary_builder *run = arg;
+	const struct cell_now *sure = find_sure(run, attr);
 	struct cell cell;
 
 	if (sure) {
 		*out = cell_value(sure);
 		return EVAL_VALUE;
 	}
-	if (get(arg, attr, &cell) != KNOWN)
+	switch (get(run, attr, &cell)) {
+	case KNOWN:
+		*out = cell.value;
+		return EVAL_VALUE;
+	case UNTOUCHED:
+		return read_start(run, attr, out);
+	default:
 		return EVAL_OPEN;
-	*out = cell.value;
-	return EVAL_VALUE;
+	}
 }
 
 static size_t section_place(const struct summary_builder *run, uint32_t section)
@@ -139,6 +180,14 @@ static void cover(struct summary_builder *run, struct clouds *clouds, size_t i)
 	run->clouded = true;
 }
 
+static void mark_cloudy(struct summary_builder *run, uint32_t shape)
+{
+	struct bits *cloudy = &run->cloudy;
+
+	cloudy->items = mem_reach(cloudy->items, shape / 64, &cloudy->count, sizeof *cloudy->items);
+	bitset_add(cloudy->items, shape);
+}
+
 /* What the line may write is open from here on. */
 static void cloud(struct summary_builder *run, const struct write *write)
 {
@@ -146,6 +195,8 @@ static void cloud(struct summary_builder *run, const struct write *write)
 	uint32_t shape = line->target.shape;
 	uint32_t values = verb_stacks(line->verb) ? shape_key(run->attrs, shape) : shape;
 
+	mark_cloudy(run, shape);
+	run->hidden = run->hidden || verb_buries(line->verb) || values != shape;
 	if (verb_buries(line->verb))
 		cover(run, &run->over_below, shape);
 	else if (write->attr != ATTR_ABSENT)
@@ -309,6 +360,74 @@ static bool moment(void *arg, nstime next)
 	(void)next;
 	cells_settle(run->summary.writes, NULL, NULL);
 	cells_settle(run->summary.fills, NULL, NULL);
+	return !shard_start_failed(run->start, run->err);
+}
+
+/* ---- plain lines ---- */
+
+/* False: something that lines read is open. */
+static bool load_known(struct summary_builder *run, const struct plain *plain,
+		       struct plain_loaded *event)
+{
+	for (uint32_t k = 0; k < plain->nreads; k++) {
+		const struct plain_input *input = &plain->reads[k];
+		uint32_t attr;
+
+		if (!read_attr(input, run->attrs, event, &attr) ||
+		    read_value(run, attr, &event->values[input->i]) != EVAL_VALUE)
+			return false;
+		event->had |= 1u << input->i;
+	}
+	return true;
+}
+
+static void put_plain(struct summary_builder *run, const struct plain_line *line, uint32_t attr,
+		      const struct value *value)
+{
+	struct cells *writes = run->summary.writes;
+	struct cell_now *cell = cells_make(writes, attr);
+	struct value own;
+
+	value_take(&own, value);
+	if (!line->interned)
+		cell_keep(cell, &own, run->attrs);
+	cell_write(cell, &own, run->walk.time);
+	walk_put_writer(&run->walk, line->line, &cells_past(writes, attr)->writer);
+}
+
+static void apply_plain(struct summary_builder *run, const struct plain_line *line,
+			const struct plain_loaded *event)
+{
+	uint32_t attr = chosen_attr(line, run->attrs, event);
+	const struct value *value = chosen_value(line, event);
+	struct write write = {
+		.line = line->line, .verb = line->verb, .interned = line->interned, .attr = attr};
+
+	if (line->verb == VERB_SET) {
+		put_plain(run, line, attr, value);
+		return;
+	}
+	value_take(&write.value, value);
+	walk_apply(&run->walk, &write);
+}
+
+/* Of an event of which all that is read is known. */
+static bool lines(void *arg, const struct plain *plain)
+{
+	struct summary_builder *run = arg;
+	const struct cells *writes = run->summary.writes;
+	const struct plain_choice *choice;
+	struct plain_loaded event;
+
+	plain_load_event(plain, &run->walk.env, &event);
+	if (!load_known(run, plain, &event))
+		return false;
+	choice = chosen_loaded(plain, &run->walk.env, &event);
+	if (!choice)
+		return false;
+	for (uint32_t i = 0; i < choice->count; i++)
+		apply_plain(run, &choice->lines[i], &event);
+	run->walk.calm = !writes->ndying && !run->summary.fills->ndying;
 	return true;
 }
 
@@ -319,6 +438,7 @@ static const struct walk_ops ops = {.read = read_value,
 				    .was = was,
 				    .bury = bury,
 				    .defer = defer,
+				    .lines = lines,
 				    .loss = loss,
 				    .moment = moment};
 
@@ -353,6 +473,9 @@ static void run_init(struct summary_builder *run, const struct timelines_part *p
 	walk_init(&run->walk, part->event_source, part->program, &ops);
 	shard_summary_init(part->program, nstreams, &run->summary);
 	run->section_clouds = mem_new_array(nstreams * program_sections(part->program), 1);
+	if (!run->complete)
+		run->start = shard_start_new(part->event_source, part->program, part->begin,
+					     part->looks);
 }
 
 static void run_release(struct summary_builder *run)
@@ -362,6 +485,8 @@ static void run_release(struct summary_builder *run)
 	mem_free(run->over_shapes.items);
 	mem_free(run->over_below.items);
 	mem_free(run->section_clouds);
+	mem_free(run->cloudy.items);
+	shard_start_free(run->start);
 	shard_summary_release(&run->summary);
 }
 
@@ -373,8 +498,9 @@ bool shard_summary_make(const struct timelines_part *part, struct buf *out, uint
 	bool ok;
 
 	run_init(&run, part);
+	run.err = err;
 	ok = streams_begin(part->event_source, run.summary.writes, err) &&
-	     walk_run(&run.walk, &from, &to, err);
+	     walk_run(&run.walk, &from, &to, err) && !shard_start_failed(run.start, err);
 	settle(&run);
 	run.summary.events = run.walk.events;
 	if (ok)

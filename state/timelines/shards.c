@@ -143,30 +143,52 @@ static bool merge_one(const struct shards_plan *plan, struct shard_merge *merge,
 	return ok;
 }
 
-bool shards_merge(const struct shards_work *work, uint32_t first, uint64_t *replayed,
-		  struct error *err)
+bool shards_join_begin(const struct shards_work *work, uint32_t first, struct shards_join *out,
+		       struct error *err)
 {
-	const struct shards_plan *plan = work->plan;
 	struct shard_note note = {0};
-	struct shard_merge *merge = shard_merge_new(work->event_source, work->program);
 	struct buf bytes = {0};
-	uint64_t events = 0;
-	bool ok = true, any = true;
+	bool ok = true;
 
-	first = first ? first : first_missing(plan);
-	if (first > 1 && first < plan->n) {
-		ok = shard_file_read(plan, SHARD_START, first - 1, &note, &bytes) &&
-		     cells_read(merge->state, bytes.data, bytes.len);
-		events = note.events;
+	first = first ? first : first_missing(work->plan);
+	*out = (struct shards_join){.merge = shard_merge_new(work->event_source, work->program),
+				    .next = first - 1};
+	if (first > 1 && first < work->plan->n) {
+		ok = shard_file_read(work->plan, SHARD_START, first - 1, &note, &bytes) &&
+		     cells_read(out->merge->state, bytes.data, bytes.len);
+		out->events = note.events;
 		if (!ok)
 			error_set(err, ERR_FORMAT, "the start of a shard is damaged");
 	}
-	for (uint32_t i = first - 1;
-	     i + 1 < plan->n && ok && any && !(work->exchange && i >= first); i++)
-		ok = merge_one(plan, merge, i, &events, &any, err);
-	*replayed = merge->replayed;
-	shard_merge_free(merge);
 	buf_release(&bytes);
+	return ok;
+}
+
+bool shards_join_next(const struct shards_work *work, struct shards_join *join, bool *any,
+		      struct error *err)
+{
+	if (!merge_one(work->plan, join->merge, join->next, &join->events, any, err))
+		return false;
+	join->next += *any;
+	return true;
+}
+
+void shards_join_end(struct shards_join *join)
+{
+	shard_merge_free(join->merge);
+}
+
+bool shards_merge(const struct shards_work *work, uint32_t first, uint64_t *replayed,
+		  struct error *err)
+{
+	struct shards_join join;
+	bool ok = shards_join_begin(work, first, &join, err), any = true;
+	uint32_t begin = join.next;
+
+	while (ok && any && join.next + 1 < work->plan->n && !(work->exchange && join.next > begin))
+		ok = shards_join_next(work, &join, &any, err);
+	*replayed = join.merge->replayed;
+	shards_join_end(&join);
 	return ok && note_strayed(work, err);
 }
 

@@ -25,16 +25,14 @@ struct shards_plan {
 	struct timelines_key key;
 };
 
-/*
- * The plan of n shards, stored for all processes that work on it; n = 0: the one that is stored.
- * `ahead` is how much work the first shard is, the others being 1: its start need not be waited
- * for.
- */
-MUST_CHECK bool shards_plan(struct state *state, uint32_t n, double ahead, struct shards_plan *out,
+/* The plan of n shards, stored for all processes that work on it; n = 0: the one that is stored. */
+MUST_CHECK bool shards_plan(struct state *state, uint32_t n, struct shards_plan *out,
 			    struct error *err);
 void shards_plan_release(struct shards_plan *plan);
 /* The plan that is stored; false: there is none, and out->path is where timelines are (or NULL). */
 bool shards_plan_stored(struct state *state, struct shards_plan *out);
+
+struct shard_merge;
 
 /* What a step works with: its thread's own. */
 struct shards_work {
@@ -60,6 +58,21 @@ void shards_work_end(struct shards_work *work);
 
 /* Pass 1 of shard i, but not of the last one: no shard needs it. */
 MUST_CHECK bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *err);
+
+/* The join, shard by shard. */
+struct shards_join {
+	struct shard_merge *merge;
+	uint32_t next;   /* the shard whose summary is merged next: starts up to it are known */
+	uint64_t events; /* before the one that is known last */
+};
+/* `first` as for shards_merge(). shards_join_end() is called also where it fails. */
+MUST_CHECK bool shards_join_begin(const struct shards_work *work, uint32_t first,
+				  struct shards_join *out, struct error *err);
+/* Not of the last shard. *any: there was its summary. */
+MUST_CHECK bool shards_join_next(const struct shards_work *work, struct shards_join *join, bool *any,
+				 struct error *err);
+void shards_join_end(struct shards_join *join);
+
 /*
  * From the first start that is missing, as far as there are summaries: the next ones, or for an
  * exchange folder the next one. `first`: that start, 0: it is looked for. *replayed: events that

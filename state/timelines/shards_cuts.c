@@ -103,7 +103,7 @@ static bool cut_evenly(struct state *state, struct shards_plan *plan, struct err
 	return true;
 }
 
-static void cut_by_weights(struct weights *all, double ahead, struct shards_plan *plan)
+static void cut_by_weights(struct weights *all, struct shards_plan *plan)
 {
 	double sum = 0, before = 0;
 	size_t at = 0;
@@ -112,7 +112,7 @@ static void cut_by_weights(struct weights *all, double ahead, struct shards_plan
 	for (size_t i = 0; i < all->count; i++)
 		sum += (double)all->items[i].bits;
 	for (uint32_t i = 1; i < plan->n; i++) {
-		double wanted = sum * (ahead + i - 1) / (ahead + plan->n - 1);
+		double wanted = sum * i / plan->n;
 
 		while (at + 1 < all->count && before < wanted)
 			before += (double)all->items[at++].bits;
@@ -120,7 +120,7 @@ static void cut_by_weights(struct weights *all, double ahead, struct shards_plan
 	}
 }
 
-bool shards_cut(struct state *state, double ahead, struct shards_plan *plan, struct error *err)
+bool shards_cut(struct state *state, struct shards_plan *plan, struct error *err)
 {
 	struct events_options events = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
 	struct weights all = {0};
@@ -141,7 +141,7 @@ bool shards_cut(struct state *state, double ahead, struct shards_plan *plan, str
 	all.classes = classes = program_classes(state->program);
 	ok = sweep(state->index, &work, err);
 	if (ok && all.count)
-		cut_by_weights(&all, ahead, plan);
+		cut_by_weights(&all, plan);
 	else
 		ok = ok && cut_evenly(state, plan, err);
 	mem_free(all.items);

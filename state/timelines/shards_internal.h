@@ -58,11 +58,10 @@ MUST_CHECK bool shards_prepare(struct state *state, const char *path, struct err
 /* The plan that is stored at plan->files; false: none is. */
 bool shards_plan_read(struct shards_plan *plan);
 MUST_CHECK bool shards_plan_write(const struct shards_plan *plan, struct error *err);
-/* In the place of what the plan was: n shards, stored. `ahead`: as in shards_plan(). */
-MUST_CHECK bool shards_plan_make(struct state *state, uint32_t n, double ahead,
-				 struct shards_plan *plan, struct error *err);
+/* In the place of what the plan was: n shards, stored. */
+MUST_CHECK bool shards_plan_make(struct state *state, uint32_t n, struct shards_plan *plan,
+				 struct error *err);
 /* Fills in the cuts. */
-MUST_CHECK bool shards_cut(struct state *state, double ahead, struct shards_plan *plan,
-			   struct error *err);
+MUST_CHECK bool shards_cut(struct state *state, struct shards_plan *plan, struct error *err);
 
 #endif

@@ -94,12 +94,12 @@ bool shards_plan_write(const struct shards_plan *plan, struct error *err)
 	return ok;
 }
 
-bool shards_plan_make(struct state *state, uint32_t n, double ahead, struct shards_plan *plan,
+bool shards_plan_make(struct state *state, uint32_t n, struct shards_plan *plan,
 		      struct error *err)
 {
 	plan->id = plan->seed;
 	begin_plan(plan, n);
-	if (!shards_cut(state, ahead, plan, err))
+	if (!shards_cut(state, plan, err))
 		return false;
 	identify(plan);
 	return shards_plan_write(plan, err);
@@ -123,7 +123,7 @@ bool shards_prepare(struct state *state, const char *path, struct error *err)
 	return error_set(err, ERR_IO, "another process writes the index: run it again afterwards");
 }
 
-bool shards_plan(struct state *state, uint32_t n, double ahead, struct shards_plan *out,
+bool shards_plan(struct state *state, uint32_t n, struct shards_plan *out,
 		 struct error *err)
 {
 	if (!shards_place(state, out))
@@ -134,7 +134,7 @@ bool shards_plan(struct state *state, uint32_t n, double ahead, struct shards_pl
 		return true;
 	if (n == 0)
 		return error_set(err, ERR_IO, "%s: the plan of shards is gone", out->path);
-	return shards_plan_make(state, n, ahead, out, err);
+	return shards_plan_make(state, n, out, err);
 }
 
 bool shards_plan_stored(struct state *state, struct shards_plan *out)

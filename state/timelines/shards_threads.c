@@ -1,14 +1,17 @@
 /*
  * shards_threads.c - all steps of shards.h by threads of one process
  *
- *     caller    pass 2 of shard 0 ──────────────────────────────────────>
- *     thread 1  pass 1 of shard 0 ─────────> join, pass 2 of shard 1 ───>
- *     thread 2  pass 1 of shard 1 ────> wait      pass 2 of shard 2 ────>
+ *     caller    pass 2 of shard 0 ─────────>
+ *     thread 1  pass 1 of shard 0 ──> join ─ pass 2 of shard 1 ────>
+ *     thread 2  pass 1 of shard 1 ────> wait, join ─ pass 2 of shard 2 ────>
  *
- * The first shard begins with nothing, so it is built at once, and is as much longer as the others
- * wait. The thread that ends pass 1 last does the merge. Each thread has an event source and a
- * program of its own; only the caller's thread reports progress, and hears of an interruption.
+ * The first shard begins with nothing, so it is built at once. All are of one size: were the first
+ * one longer, all would wait for its summary. The join goes on with each summary that is next, by
+ * whichever thread has nothing else to do, and pass 2 of a shard begins once its start is known.
+ * Each thread has an event source and a program of its own; only the caller's thread reports
+ * progress, and hears of an interruption.
  */
+#include "engine/base/mem.h"
 #include "engine/base/workers.h"
 #include "state/context/context.h"
 #include "state/state.h"
@@ -18,9 +21,6 @@
 
 enum { TICK_MS = 100 };
 
-/* How much the first shard is, if pass 1 costs 0.7 of pass 2: the others have 0.3 of the time. */
-static const double ahead = 1 / 0.3;
-
 struct shard_pool {
 	struct state *state;
 	struct shards_plan plan;
@@ -29,8 +29,10 @@ struct shard_pool {
 	bool ranged;
 	struct workers workers; /* its lock is that of all below */
 	unsigned count;         /* of them */
-	unsigned summarizing;   /* how many are still in pass 1 */
-	bool joined;
+	bool *summarized;       /* by shard */
+	bool joining;           /* a thread does what is next: */
+	struct shards_work work;
+	struct shards_join join;
 };
 
 static void pool_fail(struct shard_pool *pool, const struct error *err)
@@ -67,28 +69,57 @@ static bool begin_work(struct shard_pool *pool, bool caller, struct shards_work 
 	return ok;
 }
 
-/* Waits for all summaries; the thread that made the last one merges them. */
-static bool join_or_wait(struct shard_pool *pool, const struct shards_work *work, struct error *err)
+/* May the join go on? Under the lock. */
+static bool may_join(const struct shard_pool *pool)
+{
+	return !pool->joining && pool->join.next + 1 < pool->plan.n &&
+	       pool->summarized[pool->join.next];
+}
+
+/* Under the lock, which is given up meanwhile. */
+static bool join_next(struct shard_pool *pool, struct error *err)
 {
 	struct workers *workers = &pool->workers;
-	uint64_t replayed;
-	bool last, ok = true;
+	bool any;
+
+	pool->joining = true;
+	pthread_mutex_unlock(&workers->lock);
+	struct shards_join join = pool->join;
+	bool ok = shards_join_next(&pool->work, &join, &any, err);
+	ok = ok && (any || error_set(err, ERR_IO, "%s: the summary of a shard is gone",
+				     pool->plan.files));
+	pthread_mutex_lock(&workers->lock);
+	pool->join = join;
+	pool->joining = false;
+	pthread_cond_broadcast(&workers->changed);
+	return ok;
+}
+
+static void mark_summarized(struct shard_pool *pool, uint32_t shard)
+{
+	pthread_mutex_lock(&pool->workers.lock);
+	pool->summarized[shard] = true;
+	pthread_cond_broadcast(&pool->workers.changed);
+	pthread_mutex_unlock(&pool->workers.lock);
+}
+
+/* Until the start of the shard is known: joins what it can. */
+static bool await_start(struct shard_pool *pool, uint32_t shard, struct error *err)
+{
+	struct workers *workers = &pool->workers;
+	bool ok = true;
 
 	pthread_mutex_lock(&workers->lock);
-	last = --pool->summarizing == 0;
-	while (!last && !pool->joined && !workers->failed)
-		pthread_cond_wait(&workers->changed, &workers->lock);
-	ok = !workers->failed;
+	while (ok && pool->join.next < shard && !workers->failed) {
+		if (may_join(pool))
+			ok = join_next(pool, err);
+		else
+			pthread_cond_wait(&workers->changed, &workers->lock);
+	}
+	if (ok && pool->join.next < shard)
+		ok = error_set(err, ERR_INTERRUPTED, "interrupted");
 	pthread_mutex_unlock(&workers->lock);
-	if (!last || !ok)
-		return ok || error_set(err, ERR_INTERRUPTED, "interrupted");
-	if (!shards_merge(work, 0, &replayed, err))
-		return false;
-	pthread_mutex_lock(&workers->lock);
-	pool->joined = true;
-	pthread_cond_broadcast(&workers->changed);
-	pthread_mutex_unlock(&workers->lock);
-	return true;
+	return ok;
 }
 
 static bool build_each(struct shard_pool *pool, const struct shards_work *work, uint32_t first,
@@ -96,13 +127,13 @@ static bool build_each(struct shard_pool *pool, const struct shards_work *work, 
 {
 	struct timelines_built built;
 
-	for (uint32_t i = first; i + 1 < pool->plan.n; i += pool->count)
+	for (uint32_t i = first; i + 1 < pool->plan.n; i += pool->count) {
 		if (!shards_summarize(work, i, err))
 			return false;
-	if (!join_or_wait(pool, work, err))
-		return false;
+		mark_summarized(pool, i);
+	}
 	for (uint32_t i = first; i + 1 < pool->plan.n; i += pool->count)
-		if (!shards_build(work, i + 1, &built, err))
+		if (!await_start(pool, i + 1, err) || !shards_build(work, i + 1, &built, err))
 			return false;
 	return true;
 }
@@ -132,16 +163,12 @@ static void hear(void *arg)
 	pool_fail(pool, &err);
 }
 
-static bool run_pool(struct shard_pool *pool, struct error *err)
+static void run_workers(struct shard_pool *pool)
 {
 	struct timelines_built built;
 	struct shards_work work;
-	struct error ignored, own;
+	struct error own;
 
-	workers_init(&pool->workers);
-	pool->ranged = events_range(pool->state->index, &pool->first, &pool->last, &ignored);
-	pool->count = pool->plan.n - 1 < WORKERS_MAX ? pool->plan.n - 1 : WORKERS_MAX;
-	pool->summarizing = pool->count;
 	if (workers_start(&pool->workers, pool->count, build_some, pool) < pool->count) {
 		error_set(&own, ERR_IO, "no more threads can be started");
 		pool_fail(pool, &own);
@@ -150,14 +177,33 @@ static bool run_pool(struct shard_pool *pool, struct error *err)
 		pool_fail(pool, &own);
 	shards_work_end(&work);
 	workers_watch(&pool->workers, TICK_MS, hear, pool);
-	return workers_end(&pool->workers, err);
+}
+
+static bool run_pool(struct shard_pool *pool, struct error *err)
+{
+	struct error ignored;
+
+	workers_init(&pool->workers);
+	pool->ranged = events_range(pool->state->index, &pool->first, &pool->last, &ignored);
+	pool->count = pool->plan.n - 1 < WORKERS_MAX ? pool->plan.n - 1 : WORKERS_MAX;
+	pool->summarized = mem_new_array(pool->plan.n, sizeof *pool->summarized);
+	bool ok = begin_work(pool, false, &pool->work, err) &&
+		  shards_join_begin(&pool->work, 0, &pool->join, err);
+	if (ok)
+		run_workers(pool);
+	ok = workers_end(&pool->workers, ok ? err : &ignored) && ok;
+	if (pool->join.merge)
+		shards_join_end(&pool->join);
+	shards_work_end(&pool->work);
+	mem_free(pool->summarized);
+	return ok;
 }
 
 bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *out,
 		      struct error *err)
 {
 	struct shard_pool pool = {.state = state};
-	bool ok = shards_plan(state, n, ahead, &pool.plan, err);
+	bool ok = shards_plan(state, n, &pool.plan, err);
 	uint64_t before = trace_disorder(state->event_source->trace);
 
 	if (ok) {

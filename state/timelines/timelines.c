@@ -36,6 +36,8 @@ uint64_t timelines_extent(const struct trace *trace, uint64_t *bytes)
 	return extent;
 }
 
+enum { SHARD_BYTES = 2 << 20, SHARDS_LEAST = 4 };
+
 struct timelines_key timelines_key_of(const struct rules *rules, const struct trace *trace)
 {
 	struct timelines_key key;
@@ -110,6 +112,18 @@ bool timelines_prepare(struct state *state, const char *path, struct error *err)
 	return ok;
 }
 
+/*
+ * How many parts pay: two threads share one (see struct timelines_part), three gain nothing beside
+ * that, and each part costs a merge.
+ */
+static uint32_t shards_for(uint64_t bytes, unsigned threads)
+{
+	uint64_t most = bytes / SHARD_BYTES;
+	uint32_t n = most < threads ? (uint32_t)most : threads;
+
+	return n < SHARDS_LEAST ? 1 : n;
+}
+
 bool timelines_build(struct state *state, unsigned threads, struct timelines_built *out,
 		     struct error *err)
 {
@@ -126,10 +140,11 @@ bool timelines_build(struct state *state, unsigned threads, struct timelines_bui
 	planned = shards_plan_stored(state, &plan) && timelines_prepared(state);
 	part.path = plan.path;
 	part.key = plan.key;
+	uint32_t shards = shards_for(plan.key.bytes, threads);
 	if (!plan.path)
 		ok = error_set(err, ERR_IO, "timelines need an index that is kept");
-	else if (planned || (threads > 2 && !store_exists(plan.path)))
-		ok = shards_build_all(state, planned ? 0 : threads, out, err);
+	else if (planned || (shards > 1 && !store_exists(plan.path)))
+		ok = shards_build_all(state, planned ? 0 : shards, out, err);
 	else
 		ok = timelines_prepare(state, plan.path, err) &&
 		     grown_drop_unfit(state, plan.path, err) &&

@@ -188,7 +188,7 @@ static void build_shards(struct index *index, struct state *state)
 	bool ok;
 
 	build_tables(index, state);
-	ok = shards_plan(state, SHARDS, 1, &plan, &err);
+	ok = shards_plan(state, SHARDS, &plan, &err);
 	struct shards_work work = shards_work_of(state, &plan);
 	for (uint32_t i = 0; ok && i + 1 < SHARDS; i++)
 		ok = shards_summarize(&work, i, &err);

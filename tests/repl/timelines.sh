@@ -28,7 +28,7 @@ read_for() # WIDTH: changes
 
 "$yore" index "$trace" --index-dir "$work/none" >/dev/null || exit 1
 draw "$work/none" >"$work/expected" || fail "without timelines"
-for jobs in 1 3; do
+for jobs in 1 5; do
 	"$yore" index "$trace" --timelines --jobs $jobs --index-dir "$work/$jobs" >/dev/null || exit 1
 	draw "$work/$jobs" >"$work/got" || fail "$jobs jobs"
 	cmp "$work/expected" "$work/got" || {

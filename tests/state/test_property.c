@@ -143,7 +143,7 @@ static bool build_shards(struct state *state, uint32_t n, struct error *err)
 	struct timelines_built built;
 	struct shards_work work;
 	uint64_t replayed;
-	bool ok = shards_plan(state, n, 1, &plan, err);
+	bool ok = shards_plan(state, n, &plan, err);
 
 	work = shards_work_of(state, &plan);
 	for (uint32_t i = n - 1; i-- > 0 && ok;)

@@ -33,7 +33,7 @@ static void make_plan(struct place *place)
 	struct error err;
 
 	shards_plan_release(&place->plan);
-	if (!shards_plan(place->fake.state, SHARDS, 1, &place->plan, &err))
+	if (!shards_plan(place->fake.state, SHARDS, &place->plan, &err))
 		fail_msg("%s", err.text);
 	place->work = shards_work_of(place->fake.state, &place->plan);
 }

@@ -141,6 +141,7 @@ struct set {
 	struct watch expected;
 	nstime cuts[CUTS + 2]; /* [0] NSTIME_MIN, then rising, then NSTIME_MAX */
 	size_t nshards;
+	uint32_t looks; /* see struct timelines_part */
 };
 
 static void expect(const struct set *set, const char *what, size_t shard, const char *expected,
@@ -168,7 +169,8 @@ static void shard_summary_of(const struct set *set, size_t shard, struct buf *ou
 	struct timelines_part part = {.event_source = &set->trace->event_source,
 				      .program = compile(set->trace, set->rules),
 				      .begin = set->cuts[shard],
-				      .end = set->cuts[shard + 1]};
+				      .end = set->cuts[shard + 1],
+				      .looks = set->looks};
 	struct error err;
 	uint64_t events;
 
@@ -244,6 +246,7 @@ static int by_time(const void *a, const void *b)
 static void cut(struct set *set, size_t nshards)
 {
 	set->nshards = nshards;
+	set->looks = pick(&set->gen, 2) ? 1 : 1 + pick(&set->gen, 30);
 	set->cuts[0] = NSTIME_MIN;
 	for (size_t i = 1; i < nshards; i++)
 		set->cuts[i] = pick(&set->gen, RANDOM_LAST + 1);

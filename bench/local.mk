@@ -27,6 +27,7 @@ EXTRA_PROGRAMS += %D%/bench-cold
 %C%_bench_rows_LDADD = $(repl_libs)
 CLEANFILES += $(bench_programs)
 dist_noinst_SCRIPTS += \
+	%D%/cores.py \
 	%D%/follow.py \
 	%D%/live_mirror.py \
 	%D%/pair.py \

@@ -216,8 +216,11 @@ static void say_notice(void *arg, enum notice_kind kind, const char *text)
 	session->damaged += kind == NOTICE_DAMAGE && !again; /* two passes meet the same */
 	progress_clear(session->progress);
 	pthread_mutex_unlock(&said_lock);
+	/* what a thread does now is told now, and is no damage of what it reads */
+	struct buf *to = kind == NOTICE_DEBUG ? say_into(NULL) : kept;
 	if (!again && !(kind == NOTICE_INFO && session->options->quiet))
 		write_line(kinds[kind], text, false);
+	say_into(to);
 	mem_free(renamed);
 }
 

@@ -172,7 +172,7 @@ void session_note(struct session *session, const char *fmt, ...)
 void say(const char *kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
  * Lines of the calling thread are kept in *to from now on, to be said later, in their place among
- * others; NULL: they are said at once. Returns where they went before.
+ * others, but those of --debug; NULL: they are said at once. Returns where they went before.
  */
 struct buf *say_into(struct buf *to);
 void say_kept(struct session *session, struct buf *from); /* and forgets them */

@@ -126,6 +126,15 @@ static void run_work(void *arg)
 
 /* ---- files ---- */
 
+static uint64_t rows_of(const struct parquet_file *file)
+{
+	uint64_t rows = 0;
+
+	for (size_t i = 0; i < file->count; i++)
+		rows += file->groups[i].rows;
+	return rows;
+}
+
 /* A table of the trace's own has one name in all traces, whatever their classes are called. */
 static char *file_name(struct parquet *parquet, const struct sheet *sheet)
 {
@@ -442,14 +451,11 @@ static void footer(const struct parquet *parquet, const struct parquet_file *fil
 {
 	const struct sheet *sheet = file->sheet;
 	struct thrift thrift = {.out = out};
-	uint64_t rows = 0;
 
-	for (size_t i = 0; i < file->count; i++)
-		rows += file->groups[i].rows;
 	thrift_begin(&thrift);
 	thrift_i32(&thrift, 1, 2);
 	schema(&thrift, sheet);
-	thrift_i64(&thrift, 3, (int64_t)rows);
+	thrift_i64(&thrift, 3, (int64_t)rows_of(file));
 	thrift_list(&thrift, 4, THRIFT_STRUCT, file->count);
 	for (size_t i = 0; i < file->count; i++)
 		row_group(&thrift, sheet, &file->groups[i]);
@@ -485,7 +491,7 @@ static bool finish_folder(struct parquet *parquet, struct error *err)
 		struct parquet_file *file = parquet->files[i];
 		file->name[strlen(file->name) - strlen("." PARTITION_ENDING)] = '\0';
 		files[i] = (struct partition_file){file->name, file->sheet->name, file->out.path,
-						   file->rows, file->out.at};
+						   rows_of(file), file->out.at};
 	}
 	ok = partition_finish(parquet->partition, files, parquet->nfiles, &parquet->losses, err);
 	mem_free(files);

@@ -33,7 +33,7 @@ struct table_group {
 	struct sheet *sheet;
 };
 
-struct table {
+struct filling_table {
 	struct sheet *sheet;  /* the rows that were put last */
 	uint32_t group;       /* of events; NO_GROUP: none */
 	size_t size;          /* of all rows, as last measured */
@@ -59,7 +59,7 @@ struct tables {
 	size_t ngroups;
 	uint32_t *group_of; /* by class */
 	struct class_puts *classes;
-	struct table *items;
+	struct filling_table *items;
 	size_t count, capacity;
 	size_t all, text; /* bytes that wait; of texts since the last look */
 	size_t rows;      /* since all tables were measured */
@@ -118,7 +118,7 @@ static struct sheet *add_sheet(struct tables *tables, struct sheet *sheet, uint3
 {
 	sheet->number = tables->count;
 	*mem_push(tables->items, tables->count, tables->capacity) =
-		(struct table){.sheet = sheet, .group = group};
+		(struct filling_table){.sheet = sheet, .group = group};
 	return sheet;
 }
 
@@ -130,14 +130,14 @@ static struct sheet *own_sheet(struct tables *tables, struct sheet *sheet, uint3
 
 /* ---- when to write ---- */
 
-static void add_part(struct table *table, struct sheet *part)
+static void add_part(struct filling_table *table, struct sheet *part)
 {
 	*mem_push(table->parts, table->count, table->capacity) = part;
 	table->rows += part->rows;
 	table->bytes += sheet_bytes(part);
 }
 
-static bool write_table(struct tables *tables, struct table *table, struct error *err)
+static bool write_table(struct tables *tables, struct filling_table *table, struct error *err)
 {
 	size_t count;
 
@@ -172,7 +172,7 @@ static bool write_largest(struct tables *tables, struct error *err)
 	return write_table(tables, &tables->items[largest], err);
 }
 
-static void look_at(struct tables *tables, struct table *table)
+static void look_at(struct tables *tables, struct filling_table *table)
 {
 	tables->all -= table->size;
 	table->size = table->bytes + sheet_bytes(table->sheet);
@@ -181,7 +181,7 @@ static void look_at(struct tables *tables, struct table *table)
 
 static bool measure(struct tables *tables, const struct sheet *sheet, struct error *err)
 {
-	struct table *table = &tables->items[sheet->number];
+	struct filling_table *table = &tables->items[sheet->number];
 
 	look_at(tables, table);
 	tables->text = 0;
@@ -442,7 +442,7 @@ static bool give_sheet(struct tables *tables, const struct part_sheet *from, str
 		make_events(tables);
 	sheet = from->group == ALL_EVENTS ? tables->events
 					  : table_group(tables, from->group)->sheet;
-	struct table *table = &tables->items[sheet->number];
+	struct filling_table *table = &tables->items[sheet->number];
 	if (sheet->rows)
 		add_part(table, sheet_take(sheet));
 	take_names(part, sheet);

@@ -2,9 +2,9 @@
 #include "state/timelines/shard_start.h"
 
 #include "engine/base/mem.h"
-#include "state/answer/ask.h"
 #include "state/answer/planner.h"
 #include "state/backward/backward.h"
+#include "state/events/event_filter.h"
 
 enum {
 	EVENTS_FIRST = 1 << 10, /* before the first look: what is written soon needs none, */

@@ -5,7 +5,7 @@ Generated traces are large enough for windows; some have losses, packets that ov
 packets whose headers lie about their times, packets in another order, and bytes that were changed. `events --jobs 3` must write
 what `events --jobs 1` writes, byte by byte, say the same and end with the same status. Only which of several packets with
 falling times is told first depends on threads. `convert` to Parquet must write the same files with one thread and with three,
-and to CSV what it writes without windows, which a condition on the state forces. YORE_PROPERTY_SECONDS bounds the time.
+and to CSV what it writes without windows, which a condition on the state forces (of traces that do not lie: it reads these once). YORE_PROPERTY_SECONDS bounds the time.
 """
 import hashlib
 import os
@@ -105,20 +105,29 @@ def converted(trace, to, jobs, words=()):
     return (done, files), windows
 
 
-def compare_files(trace, what, want):
+def compare_files(trace, what, want, spoilt):
     one, few = converted(trace, "parquet", 1)
     many, windows = converted(trace, "parquet", 3)
     name = "convert " + " ".join(what)
     result(one == many and one[1], "%s: Parquet of one thread" % name, (one[0], many[0]))
     result(few == windows and (windows or not want), "%s: by windows" % name, (few, windows))
+    keep(trace, one == many)
+    if spoilt:
+        return
     in_order, none = converted(trace, "csv", 1, ["--where", "cpu[0]/irq == 12345 || ts >= 0"])
     by_windows, _ = converted(trace, "csv", 3)
     by_windows[1].pop("losses.csv", None)  # which events that are chosen leave out
     other = sorted(file for file in {**in_order[1], **by_windows[1]} if in_order[1].get(file) != by_windows[1].get(file))
+    keep(trace, not other)
     result(in_order[1] and not other and not none, "%s: CSV of one cursor" % name, (in_order[0], by_windows[0], other[:5]))
 
 
-def compare(trace, what, chance, want):
+def keep(trace, good):
+    if not good and KEEP:
+        shutil.copytree(trace, os.path.join(KEEP, os.path.basename(trace)), dirs_exist_ok=True)
+
+
+def compare(trace, what, chance, want, spoilt):
     """Did windows make the rows?"""
     words = [trace, *chance.choice(FORMATS), *([] if want else chance.choice(FILTERS))]
     if "--no-index" not in words: # else what one run stores is another table for the next one
@@ -126,12 +135,11 @@ def compare(trace, what, chance, want):
     one, none = rows(words, 1)
     many, windows = rows(words, 3)
     name = " ".join(what + words[1:])
-    if one != many and KEEP:
-        shutil.copytree(trace, os.path.join(KEEP, os.path.basename(trace)))
+    keep(trace, one == many)
     result(one == many and not none, "%s: rows of one thread%s" % (name, ", by windows" if windows else ""), (one, many))
     if want:
         result(windows, "%s: windows make them" % name)
-    compare_files(trace, what, want)
+    compare_files(trace, what, want, spoilt)
     return windows
 
 
@@ -145,7 +153,7 @@ def main():
             subprocess.run([GEN, "--out", trace, "--size", BYTES, "--packet-size", str(PACKET), "--seed", str(SEED * 1000 + count), "--no-truth", *kind],
                            check=True, stdout=subprocess.DEVNULL)
             spoilt = [spoil(trace, chance)] if count and chance.random() < 0.7 else []
-            by_windows += compare(trace, kind + spoilt, chance, not count)
+            by_windows += compare(trace, kind + spoilt, chance, not count, spoilt)
             shutil.rmtree(trace)
             count += 1
     result(by_windows, "%d of %d traces were cut into windows" % (by_windows, count))

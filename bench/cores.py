@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""What many processors gain: exports, timelines, analyses and rows with 1, 2, 4 ... threads.
+
+    bench/cores.py --build BUILD                     # here
+    bench/cores.py --build BUILD --pack FOLDER       # a folder for another machine, which needs Python alone:
+    FOLDER/cores.py                                  # there
+
+Of each number of threads a line has wall and processor seconds and those of the thread that had most: no number of processors
+makes the work faster than that thread. The bound is the processor seconds of one thread, divided by the longest of the most
+threads. Where a machine has fewer processors than threads, wall seconds say nothing of more, but processor seconds do.
+"""
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+EACH = 0.004  # seconds between two looks at the threads
+QUESTIONS = {
+    "parquet": ["convert", "{trace}", "{out}", "--to", "parquet", "--no-state"],
+    "csv": ["convert", "{trace}", "{out}", "--to", "csv", "--no-state"],
+    "rows": ["events", "{trace}", "--format", "csv"],
+    "timelines": ["index", "{trace}", "--timelines"],
+    "cputop": ["cputop", "{trace}"],
+    "latency": ["latency", "{trace}"],
+}
+
+
+def libraries(program):
+    """What ldd lists, the loader among them."""
+    lines = subprocess.run(["ldd", program], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()
+    return [word for line in lines for word in line.split() if word.startswith("/")]
+
+
+def pack(build, folder):
+    os.makedirs(os.path.join(folder, "lib"))
+    programs = [os.path.join(build, "yore"), os.path.join(build, "fixtures", "yore-gen")]
+    for program in programs:
+        shutil.copy(program, folder)
+        for library in libraries(program):
+            shutil.copy(library, os.path.join(folder, "lib"))
+    shutil.copytree(os.path.join(HERE, "..", "lua-lib"), os.path.join(folder, "lua-lib"), ignore=shutil.ignore_patterns("*.[ch]"))
+    shutil.copy(__file__, folder)
+    print("%s: copy it, and run %s there" % (folder, os.path.join(folder, "cores.py")))
+
+
+class Programs:
+    """Those of a build folder, or of a packed one with its own loader."""
+
+    def __init__(self, build):
+        self.env = dict(os.environ, YORE_JOBS_MOST="64")
+        if build:
+            self.yore, self.gen = [os.path.join(build, "yore")], [os.path.join(build, "fixtures", "yore-gen")]
+            self.env["YORE_LUA_DIR"] = os.path.join(HERE, "..", "lua-lib")
+            return
+        lib = os.path.join(HERE, "lib")
+        loaders = [name for name in sorted(os.listdir(lib)) if name.startswith("ld-")] if os.path.isdir(lib) else []
+        if not loaders:
+            sys.exit("cores.py: --build BUILD, or a folder that --pack made")
+        load = [os.path.join(lib, loaders[0]), "--library-path", lib]
+        self.yore, self.gen = load + [os.path.join(HERE, "yore")], load + [os.path.join(HERE, "yore-gen")]
+        self.env["YORE_LUA_DIR"] = os.path.join(HERE, "lua-lib")
+
+
+def threads_of(pid):
+    """Processor seconds by thread."""
+    seconds = {}
+    try:
+        for thread in os.listdir("/proc/%d/task" % pid):
+            with open("/proc/%d/task/%s/schedstat" % (pid, thread), encoding="ascii") as file:
+                seconds[thread] = int(file.read().split()[0]) / 1e9
+    except (OSError, IndexError):
+        pass  # it has ended
+    return seconds
+
+
+def measure(command, env):
+    """(wall, processor, longest thread's) seconds"""
+    before, begin, seconds = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic(), {}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env) as process:
+        while not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            seconds.update(threads_of(process.pid))
+            time.sleep(EACH)
+        wall = time.monotonic() - begin
+        seconds.update(threads_of(process.pid))
+        said = process.stderr.read().decode(errors="replace")
+    if process.returncode not in (0, 3):
+        sys.exit("%s: %s" % (" ".join(command), said[-500:]))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return wall, cpu, max(seconds.values(), default=cpu)
+
+
+def ask(programs, question, jobs, work):
+    """One run; of timelines the index without them is there, of all others too."""
+    out, trace, index = (os.path.join(work, name) for name in ("out", "trace", "index"))
+    shutil.rmtree(out, ignore_errors=True)
+    if question == "timelines":
+        shutil.rmtree(index, ignore_errors=True)
+    env = dict(programs.env, YORE_INDEX_DIR=index)
+    subprocess.run([*programs.yore, "index", trace], stdout=subprocess.DEVNULL, env=env, check=True)
+    words = [word.format(trace=trace, out=out) for word in QUESTIONS[question]]
+    return measure([*programs.yore, *words, "--jobs", str(jobs)], env)
+
+
+def report(programs, question, numbers, rounds, work):
+    best = {}
+    for _ in range(rounds):
+        for jobs in numbers:
+            best[jobs] = tuple(map(min, best.get(jobs, (1e9,) * 3), ask(programs, question, jobs, work)))
+    if question == "timelines":  # the others are asked without them
+        shutil.rmtree(os.path.join(work, "index"))
+    one = best[numbers[0]]
+    for jobs, (wall, cpu, longest) in best.items():
+        print("%-10s %5d %8.2f %6.1f %10.2f %10.2f %6.1f" % (question, jobs, wall, one[0] / wall, cpu, longest, one[1] / longest), flush=True)
+
+
+def main():
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--build", help="the build folder; none: of the folder that --pack made")
+    words.add_argument("--pack", metavar="FOLDER", help="make such a folder, and no more")
+    words.add_argument("--size", default="500M", help="of the generated trace")
+    words.add_argument("--streams", type=int, default=16)
+    words.add_argument("--jobs", default="1,2,4,8,16")
+    words.add_argument("--rounds", type=int, default=2, help="the best of so many counts")
+    words.add_argument("--only", nargs="+", choices=QUESTIONS, default=list(QUESTIONS))
+    words.add_argument("--work", help="where traces go; it needs three times their size")
+    options = words.parse_args()
+    if options.pack:
+        return pack(options.build or sys.exit("--pack: --build BUILD, too"), options.pack)
+    programs = Programs(options.build)
+    numbers = [int(word) for word in options.jobs.split(",")]
+    print("%d processors, %s of CTF in %d streams" % (len(os.sched_getaffinity(0)), options.size, options.streams))
+    with tempfile.TemporaryDirectory(prefix="yore-cores-", dir=options.work) as work:
+        subprocess.run([*programs.gen, "--out", os.path.join(work, "trace"), "--size", options.size, "--cpus", str(options.streams),
+                        "--threads", "400", "--no-truth"], stdout=subprocess.DEVNULL, check=True)
+        print("%-10s %5s %8s %6s %10s %10s %6s" % ("", "jobs", "wall, s", "gain", "processor", "longest", "bound"))
+        for question in options.only:
+            report(programs, question, numbers, options.rounds, work)
+    return None
+
+
+main()

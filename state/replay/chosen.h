@@ -34,11 +34,12 @@ static inline uint32_t attr_of_key(const struct number_map *keys, const struct p
 static inline bool read_attr(const struct plain_input *input, struct attrs *attrs,
 			     const struct plain_loaded *event, uint32_t *out)
 {
-	const struct value *key = &event->values[input->of];
+	const struct value *key;
 
 	*out = input->base;
 	if (input->of == PLAIN_NONE)
 		return true;
+	key = &event->values[input->of];
 	if (!(event->had >> input->of & 1) || !value_is_index(key))
 		return false;
 	*out = attr_of_key(input->keys, input->path, attrs, key);

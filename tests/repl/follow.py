@@ -635,12 +635,17 @@ def perf_pipes(work):
 
 def perf_files(work):
     """perf.data: the head has no size until the recorder has ended, and names of events stand at the end."""
-    growing = os.path.join(work, "perf.data")
+    growing, finished = os.path.join(work, "perf.data"), os.path.join(work, "finished.data")
     for name in ("cpu-clock", "switch-events", "clockid-mono", "lost", "zstd"):
         trace = os.path.join(results.corpus, "perf-data", name, "perf.data")
         data = open(trace, "rb").read()
+        # the kernel that runs here would lend its symbols to a recording of its release, which is told at the end alone
+        release = os.uname().release.encode()
+        data = data.replace(release, b"x" * len(release))
+        with open(finished, "wb") as file:
+            file.write(data)
         (begin, size) = struct.unpack_from("<QQ", data, 40)
-        _, expected, _ = rows(trace)
+        _, expected, _ = rows(finished)
         rng = random.Random(3)
         open_head = data[:48] + bytes(8) + data[56:72] + bytes(32) + data[104:begin]
         with open(growing, "wb") as file:

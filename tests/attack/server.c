@@ -171,7 +171,7 @@ static void put_streams(const struct request *request, size_t i)
 /* Moves what a command wrote beside the trace to its answer. */
 static void move_written(const struct request *request, size_t i)
 {
-	static const char *const stay[] = {".", "..", "trace", "index", "tmp", "home"};
+	static const char *const stay[] = {".", "..", "trace", "index", "exchange", "tmp", "home"};
 	DIR *folder = opendir(".");
 	const struct dirent *entry;
 

@@ -9,6 +9,7 @@
 #include "index/packets/head_cache.h"
 #include "index/packets/packet_cache.h"
 #include "index/tables/build.h"
+#include "index/tables/far.h"
 #include "index/tables/identity.h"
 #include "index/tables/location.h"
 #include "index/tables/write.h"
@@ -153,6 +154,7 @@ bool index_open(struct trace *trace, const struct index_options *options, struct
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		pthread_mutex_init(&index->slots[i].lock, NULL);
 		index->all += trace->streams[i]->bytes;
+		index->far = index->far || far_stream(trace->streams[i]);
 	}
 	if (!options->none) {
 		identity_name(trace, name);

@@ -8,15 +8,13 @@
 #include "index/tables/findings.h"
 #include "index/tables/table.h"
 
-enum { WHOLE_MOST = 512 << 10 }; /* bytes of a packet that is fetched before it is asked for */
-
 /* Would the cursor read this packet, and not pass over it by what is known of it? */
 static bool is_read(const struct stream_cursor *cursor, const struct packet_info *info)
 {
 	const struct events_options *options = cursor->setup->options;
 	struct packet_range range;
 
-	return stream_wants(cursor, &info->rec) && info->rec.len <= WHOLE_MOST &&
+	return stream_wants(cursor, &info->rec) &&
 	       !(options->skips &&
 		 options->skips(options->skips_arg, cursor->stream, info, &range));
 }
@@ -41,18 +39,13 @@ static void expect_packets(const struct stream_cursor *cursor, nstime begin, nst
 		bool next = backward && i == found && !table_proved(table, i) &&
 			    !(info.rec.flags & PACKET_EXACT_MIN);
 		if ((within || next) && is_read(cursor, &info))
-			source_prefetch(cursor->stream->sources[info.rec.source], info.rec.off,
-					info.rec.len);
+			far_expect_packet(cursor->stream, info.rec.off, info.rec.len);
 	}
 }
 
 void cursors_expect(struct stream_cursor *const *cursors, size_t count, nstime begin, nstime end)
 {
-	bool far = false;
-
-	for (size_t i = 0; i < count && count > 1; i++)
-		far = far || (far_stream(cursors[i]->stream) && !cursors[i]->only_losses);
-	if (!far)
+	if (count < 2 || !cursors[0]->setup->index->far)
 		return;
 	struct index *index = cursors[0]->setup->index;
 	uint64_t *streams = bitset_new(index->trace->nstreams + 1);

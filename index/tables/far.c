@@ -12,7 +12,7 @@ enum {
 	HEAD_BYTES = 512,
 	BEFORE = 12, /* headers before the packet that a search found */
 	BEHIND = 3,
-	WHOLE_MOST = 512 << 10 /* bytes of a packet that is fetched whole before it is asked for */
+	WHOLE_MOST = 512 << 10 /* bytes of a packet that is fetched before it is read */
 };
 
 bool far_stream(const struct stream *stream)
@@ -31,12 +31,10 @@ static bool expect(const struct stream *stream, uint64_t count, uint64_t i)
 	return source_prefetch(stream->sources[0], offset_of(stream, count, i), HEAD_BYTES);
 }
 
-static void expect_whole(const struct stream *stream, uint64_t count, uint64_t i)
+void far_expect_packet(const struct stream *stream, uint64_t offset, uint64_t size)
 {
-	uint64_t at = offset_of(stream, count, i), end = offset_of(stream, count, i + 1);
-
-	if (end - at <= WHOLE_MOST)
-		source_prefetch(stream->sources[0], at, (size_t)(end - at));
+	if (size <= WHOLE_MOST)
+		source_prefetch(stream->sources[0], offset, (size_t)size);
 }
 
 static void expect_steps(const struct stream *stream, uint64_t count, uint64_t low, uint64_t high,
@@ -101,7 +99,7 @@ void far_expect_tables(struct index *index)
 	uint64_t count, first_count = 0;
 	nstime begin, first_begin = 0;
 
-	if (atomic_exchange(&index->expected, true))
+	if (!index->far || atomic_exchange(&index->expected, true))
 		return;
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *stream = trace->streams[i];
@@ -115,7 +113,7 @@ void far_expect_tables(struct index *index)
 		}
 	}
 	if (first) /* its first event is where the trace begins */
-		expect_whole(first, first_count, 0);
+		far_expect_packet(first, 0, offset_of(first, first_count, 1));
 }
 
 /* Searches, all at once ---------------------------------------------------------------------------
@@ -149,8 +147,10 @@ void index_expect_range(struct index *index, const uint64_t *streams, nstime beg
 	const struct trace *trace = index->trace;
 	struct searches searches = {.begin = begin, .end = end};
 	struct workers workers;
-	struct error ignored;
+	struct error ignored; /* what reads next returns it */
 
+	if (!index->far)
+		return;
 	searches.tables = mem_new_array(trace->nstreams + 1, sizeof(struct table *));
 	for (size_t i = 0; i < trace->nstreams; i++)
 		if (far_stream(trace->streams[i]) && (!streams || bitset_has(streams, i)) &&
@@ -162,8 +162,7 @@ void index_expect_range(struct index *index, const uint64_t *streams, nstime beg
 		workers_start(&workers,
 			      searches.count < WORKERS_MAX ? (unsigned)searches.count : WORKERS_MAX,
 			      run_searches, &searches);
-		bool ended = workers_end(&workers, &ignored);
-		(void)ended; /* who reads next returns the error */
+		MAY_FAIL(workers_end(&workers, &ignored));
 	}
 	mem_free(searches.tables);
 }

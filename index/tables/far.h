@@ -30,6 +30,8 @@ void far_expect_tables(struct index *index);
  * there yet. True: it was asked for.
  */
 bool far_expect_steps(const struct stream *stream, uint64_t count, uint64_t low, uint64_t high);
+/* A packet of a file far away, if it is short enough to be fetched before it is read. */
+void far_expect_packet(const struct stream *stream, uint64_t offset, uint64_t size);
 /* The headers around packet i, at which a search ended: they are looked at next. */
 void far_expect_found(const struct stream *stream, uint64_t count, uint64_t i);
 

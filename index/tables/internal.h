@@ -60,7 +60,8 @@ struct index {
 	_Atomic uint64_t scanned; /* bytes, for progress */
 	uint64_t all;
 	_Atomic int stop; /* progress said so */
-	_Atomic bool expected;  /* files far away: see expect_tables() in table.c */
+	bool far;         /* a file is far away; then: */
+	_Atomic bool expected;  /* far_expect_tables() was called */
 	_Atomic unsigned quiet; /* scans are not to tell progress: the thread that waits does */
 	_Atomic int told;       /* that another process writes */
 	_Atomic int told_damage;  /* of the stored index */

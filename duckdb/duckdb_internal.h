@@ -56,6 +56,8 @@ MUST_CHECK bool duck_open_argument(struct duck_host *host, struct duck_bind *inf
 MUST_CHECK bool duck_range(const struct duck_host *host, struct duck_bind *info, nstime *begin,
 			   nstime *end, struct error *err);
 
+/* The columns that a scan is asked for, *count numbers; the caller frees them. */
+uint64_t *duck_wanted_columns(struct duck_init *info, uint64_t *count);
 void duck_add_column(struct duck_bind *info, const char *name, enum cell_kind kind, unsigned bits,
 		     bool list);
 

@@ -145,18 +145,16 @@ void duck_fills_make(struct duck_fills *out, const struct duck_events_call *call
 
 	out->arena = arena_new();
 	out->shape = call->shape;
-	out->ncolumns = duck.init_get_column_count(info);
+	uint64_t *wanted = duck_wanted_columns(info, &out->ncolumns);
 	out->columns = arena_array(out->arena, out->ncolumns + 1, sizeof *out->columns);
 	out->items = arena_array(out->arena, rows * out->ncolumns + 1, sizeof *out->items);
 	const struct column **columns = shape_columns(call, out->arena);
-	uint64_t *wanted = arena_array(out->arena, out->ncolumns + 1, sizeof *wanted);
-	for (uint64_t i = 0; i < out->ncolumns; i++) {
-		wanted[i] = duck.init_get_column_index(info, i);
+	for (uint64_t i = 0; i < out->ncolumns; i++)
 		if (wanted[i] < call->sheet->ncolumns)
 			out->columns[i] = &call->sheet->columns[wanted[i]];
-	}
 	for (size_t row = 0; row < rows; row++)
 		fill_of_class(out, call, wanted, columns, row);
+	mem_free(wanted);
 	for (uint64_t i = 0; i < rows * out->ncolumns; i++)
 		out->decodes |= out->items[i].kind >= FILL_LOADED && !can_load(call->host.trace);
 }

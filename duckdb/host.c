@@ -302,6 +302,15 @@ static int type_of(enum cell_kind kind, unsigned bits)
 	}
 }
 
+uint64_t *duck_wanted_columns(struct duck_init *info, uint64_t *count)
+{
+	*count = duck.init_get_column_count(info);
+	uint64_t *wanted = mem_new_array(*count + 1, sizeof *wanted);
+	for (uint64_t i = 0; i < *count; i++)
+		wanted[i] = duck.init_get_column_index(info, i);
+	return wanted;
+}
+
 void duck_add_column(struct duck_bind *info, const char *name, enum cell_kind kind, unsigned bits,
 		     bool list)
 {

@@ -120,10 +120,7 @@ static void init_scan(struct duck_init *info)
 				       .ncolumns = call->ncolumns,
 				       .begin = call->begin,
 				       .end = call->end};
-	scan->nwanted = duck.init_get_column_count(info);
-	scan->wanted = mem_new_array(scan->nwanted + 1, sizeof *scan->wanted);
-	for (uint64_t i = 0; i < scan->nwanted; i++)
-		scan->wanted[i] = duck.init_get_column_index(info, i);
+	scan->wanted = duck_wanted_columns(info, &scan->nwanted);
 	duck.init_set_max_threads(info, 1);
 	duck.init_set_init_data(info, scan, free_scan);
 	if (!(call->kind ? begin_threads(scan, &err)

@@ -210,10 +210,7 @@ static void init_scan(struct duck_init *info)
 
 	scan->states = duck.init_get_bind_data(info);
 	scan->arena = arena_new();
-	scan->ncolumns = duck.init_get_column_count(info);
-	scan->wanted = mem_new_array(scan->ncolumns + 1, sizeof *scan->wanted);
-	for (uint64_t i = 0; i < scan->ncolumns; i++)
-		scan->wanted[i] = duck.init_get_column_index(info, i);
+	scan->wanted = duck_wanted_columns(info, &scan->ncolumns);
 	duck.init_set_max_threads(info, 1);
 	duck.init_set_init_data(info, scan, free_scan);
 	if (!begin_scan(scan, &err))

@@ -15,6 +15,8 @@
 
 local differ = require("yore.differ")
 
+local median = differ.median
+
 local change = {}
 
 change.level = 0.001 -- the chance of a change in a series that has none
@@ -26,12 +28,6 @@ local degrees = 4
 local most_of_level = 150 -- numbers of a level that are compared with those of the other one
 
 -- ---- numbers ----
-
-local function median(list)
-	table.sort(list)
-	local n = #list
-	return n > 0 and (list[(n + 1) // 2] + list[n // 2 + 1]) / 2 or nil
-end
 
 local function part(list, from, to)
 	return table.move(list, from, to, 1, {})

@@ -522,6 +522,13 @@ function differ.differences(list, left_out, floor)
 	return found
 end
 
+-- The median of a list, which is sorted; nil of none.
+function differ.median(list)
+	table.sort(list)
+	local n = #list
+	return n > 0 and (list[(n + 1) // 2] + list[n // 2 + 1]) / 2 or nil
+end
+
 differ.fewest, differ.rounds, differ.seed, differ.most_units = fewest_blocks, rounds, seed, most_units
 differ.quantile, differ.normal_quantile, differ.without_numbers = quantile, normal_quantile, without_numbers
 differ.bounds_of, differ.joined = bounds_of, joined

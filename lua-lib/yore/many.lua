@@ -60,12 +60,6 @@ local function labels_of(sides)
 	end
 end
 
-local function median(list)
-	table.sort(list)
-	local n = #list
-	return n > 0 and (list[(n + 1) // 2] + list[n // 2 + 1]) / 2 or nil
-end
-
 -- Counts, and the mean of all units; p50 and p99 are medians of the runs'.
 local function numbers_of(runs, label_of)
 	local all = { runs = #runs, count = 0, unknown = 0, unmatched = 0, by_label = {} }
@@ -83,7 +77,7 @@ local function numbers_of(runs, label_of)
 			end
 		end
 	end
-	all.mean, all.p50, all.p99 = all.count > 0 and sum / all.count or nil, median(p50), median(p99)
+	all.mean, all.p50, all.p99 = all.count > 0 and sum / all.count or nil, differ.median(p50), differ.median(p99)
 	return all
 end
 

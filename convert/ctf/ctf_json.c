@@ -9,36 +9,21 @@
 #include "convert/ctf/ctf_names.h"
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
+#include "engine/columns/json.h"
 #include "engine/ctf_own.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void add_text(struct buf *out, const char *text)
-{
-	quote_json(out, text, strlen(text));
-}
-
-/* A property, with a comma in front where another one stands there. */
-static void add_key(struct buf *out, const char *key)
-{
-	char last = out->len ? out->data[out->len - 1] : 0;
-
-	if (last != '{' && last != '[')
-		buf_add_char(out, ',');
-	add_text(out, key);
-	buf_add_char(out, ':');
-}
-
 static void add_word(struct buf *out, const char *key, const char *value)
 {
-	add_key(out, key);
-	add_text(out, value);
+	json_add_key(out, key);
+	json_add_text(out, value);
 }
 
 static void add_unsigned(struct buf *out, const char *key, uint64_t value)
 {
-	add_key(out, key);
+	json_add_key(out, key);
 	buf_add_u64(out, value);
 }
 
@@ -107,14 +92,14 @@ static void add_mappings(struct buf *out, const struct field_class *from)
 		last[first] = i;
 		next[i] = 0;
 	}
-	add_key(out, from->form == FORM_FLAGS ? "flags" : "mappings");
+	json_add_key(out, from->form == FORM_FLAGS ? "flags" : "mappings");
 	buf_add_char(out, '{');
 	for (uint32_t i = 0; i < from->nlabels; i++) {
 		uint32_t first = i;
 		nameset_find(&seen, from->labels[i].name, &first);
 		if (first != i)
 			continue;
-		add_key(out, from->labels[i].name);
+		json_add_key(out, from->labels[i].name);
 		buf_add_char(out, '[');
 		add_label(out, from, &from->labels[i]);
 		for (uint32_t k = next[i]; k; k = next[k]) {
@@ -179,17 +164,17 @@ static void add_location(struct buf *out, const char *key, const struct wire *us
 	struct wire_path path;
 
 	wire_path_of(user, &path);
-	add_key(out, key);
+	json_add_key(out, key);
 	buf_add_char(out, '{');
 	if (path.absolute)
 		add_word(out, "origin", scopes[path.scope]);
-	add_key(out, "path");
+	json_add_key(out, "path");
 	buf_add_char(out, '[');
 	for (unsigned i = 0; !path.absolute && i < path.up; i++)
 		buf_add_text(out, i ? ",null" : "null");
 	for (size_t i = 0; i < path.count; i++) {
 		buf_add_text(out, i || (!path.absolute && path.up) ? "," : "");
-		add_text(out, path.names[i]);
+		json_add_text(out, path.names[i]);
 	}
 	buf_add_text(out, "]}");
 }
@@ -200,7 +185,7 @@ static void add_member(struct buf *out, const struct wire *member)
 {
 	buf_add_text(out, out->data[out->len - 1] == '[' ? "{" : ",{");
 	add_word(out, "name", member->name);
-	add_key(out, "field-class");
+	json_add_key(out, "field-class");
 	add_class(out, member);
 	buf_add_char(out, '}');
 }
@@ -208,7 +193,7 @@ static void add_member(struct buf *out, const struct wire *member)
 static void add_struct(struct buf *out, const struct wire *wire)
 {
 	begin_class(out, "structure");
-	add_key(out, "member-classes");
+	json_add_key(out, "member-classes");
 	buf_add_char(out, '[');
 	for (size_t i = 0; i < wire->nmembers; i++)
 		add_member(out, wire->members[i]);
@@ -224,7 +209,7 @@ static void add_ranges(struct buf *out, const struct wire *wire, size_t option)
 	const struct member *member = &wire->from->members[option];
 	uint64_t own = wire->kind == WIRE_OPTIONAL ? 1 : option;
 
-	add_key(out, "selector-field-ranges");
+	json_add_key(out, "selector-field-ranges");
 	buf_add_char(out, '[');
 	for (uint32_t i = 0; wire->count->from && i < member->nranges; i++) {
 		buf_add_text(out, i ? "," : "");
@@ -244,7 +229,7 @@ static void add_optional(struct buf *out, const struct wire *wire)
 	add_location(out, "selector-field-location", wire);
 	if (!selector || selector->form != FORM_BOOL)
 		add_ranges(out, wire, 0);
-	add_key(out, "field-class");
+	json_add_key(out, "field-class");
 	add_class(out, wire->members[0]);
 	buf_add_char(out, '}');
 }
@@ -253,13 +238,13 @@ static void add_variant(struct buf *out, const struct wire *wire)
 {
 	begin_class(out, "variant");
 	add_location(out, "selector-field-location", wire);
-	add_key(out, "options");
+	json_add_key(out, "options");
 	buf_add_char(out, '[');
 	for (size_t i = 0; i < wire->nmembers; i++) {
 		buf_add_text(out, i ? ",{" : "{");
 		add_word(out, "name", wire->members[i]->name);
 		add_ranges(out, wire, i);
-		add_key(out, "field-class");
+		json_add_key(out, "field-class");
 		add_class(out, wire->members[i]);
 		buf_add_char(out, '}');
 	}
@@ -306,7 +291,7 @@ static void add_class(struct buf *out, const struct wire *wire)
 	case WIRE_ARRAY:
 		begin_class(out, wire->count ? "dynamic-length-array" : "static-length-array");
 		add_length(out, wire);
-		add_key(out, "element-field-class");
+		json_add_key(out, "element-field-class");
 		add_class(out, wire->element);
 		break;
 	}
@@ -333,13 +318,13 @@ static void add_number(struct buf *out, const char *name, const char *role, uint
 
 	buf_add_text(out, out->data[out->len - 1] == '[' ? "{" : ",{");
 	add_word(out, "name", name);
-	add_key(out, "field-class");
+	json_add_key(out, "field-class");
 	add_integer(out, &wire);
 	if (role) {
 		out->len--; /* before the class's last bracket */
-		add_key(out, "roles");
+		json_add_key(out, "roles");
 		buf_add_char(out, '[');
-		add_text(out, role);
+		json_add_text(out, role);
 		buf_add_text(out, "]}");
 	}
 	buf_add_char(out, '}');
@@ -349,7 +334,7 @@ static void add_preamble(struct buf *out, const struct ctf_folder *folder)
 {
 	begin_fragment(out, "preamble");
 	add_unsigned(out, "version", 2);
-	add_key(out, "uuid");
+	json_add_key(out, "uuid");
 	for (int i = 0; i < 16; i++)
 		buf_printf(out, "%c%u", i ? ',' : '[', (unsigned)folder->uuid[i]);
 	buf_add_char(out, ']');
@@ -361,14 +346,14 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 	const struct part *part = folder->part;
 	char name[48];
 
-	add_key(out, "environment");
+	json_add_key(out, "environment");
 	buf_add_char(out, '{');
 	for (size_t i = 0; i < part->nenv; i++) {
 		if (ctf_is_own_env(part->env[i].name))
 			continue;
-		add_key(out, part->env[i].name);
+		json_add_key(out, part->env[i].name);
 		if (part->env[i].text)
-			add_text(out, part->env[i].text);
+			json_add_text(out, part->env[i].text);
 		else
 			buf_add_i64(out, part->env[i].number);
 	}
@@ -386,9 +371,9 @@ static void add_trace(struct buf *out, const struct ctf_folder *folder)
 {
 	begin_fragment(out, "trace-class");
 	add_env(out, folder);
-	add_key(out, "packet-header-field-class");
+	json_add_key(out, "packet-header-field-class");
 	begin_class(out, "structure");
-	add_key(out, "member-classes");
+	json_add_key(out, "member-classes");
 	buf_add_char(out, '[');
 	add_number(out, "magic", "packet-magic-number", 32, false);
 	buf_add_text(out, ",{\"name\":\"uuid\",\"field-class\":{\"type\":\"static-length-blob\","
@@ -409,7 +394,7 @@ static void add_offset(struct buf *out, const struct timebase *base)
 		seconds += cycles / frequency - (cycles % frequency < 0);
 		cycles = cycles % frequency + (cycles % frequency < 0 ? frequency : 0);
 	}
-	add_key(out, "offset-from-origin");
+	json_add_key(out, "offset-from-origin");
 	buf_printf(out, "{\"seconds\":%lld,\"cycles\":%lld}", (long long)seconds,
 		   (long long)cycles);
 }
@@ -449,7 +434,7 @@ static void add_clock(struct buf *out, const struct ctf_clock *clock)
 	if (from && from->epoch) {
 		add_word(out, "origin", "unix-epoch");
 	} else if (from && from->origin.name) {
-		add_key(out, "origin");
+		json_add_key(out, "origin");
 		buf_add_char(out, '{');
 		add_full_name(out, &from->origin);
 		buf_add_char(out, '}');
@@ -459,9 +444,9 @@ static void add_clock(struct buf *out, const struct ctf_clock *clock)
 
 static void add_packet_context(struct buf *out, const struct written_stream_class *class)
 {
-	add_key(out, "packet-context-field-class");
+	json_add_key(out, "packet-context-field-class");
 	begin_class(out, "structure");
-	add_key(out, "member-classes");
+	json_add_key(out, "member-classes");
 	buf_add_char(out, '[');
 	for (int i = 0; i < NUMBERS; i++)
 		if (class->numbers & 1u << i)
@@ -479,7 +464,7 @@ static void add_root(struct buf *out, const char *key, const struct wire *root)
 {
 	if (!root)
 		return;
-	add_key(out, key);
+	json_add_key(out, key);
 	add_class(out, root);
 }
 
@@ -492,9 +477,9 @@ static void add_stream(struct buf *out, const struct written_stream_class *class
 	if (class->clock >= 0)
 		add_word(out, "default-clock-class-id", ctf_clock_of(class)->name);
 	add_packet_context(out, class);
-	add_key(out, "event-record-header-field-class");
+	json_add_key(out, "event-record-header-field-class");
 	begin_class(out, "structure");
-	add_key(out, "member-classes");
+	json_add_key(out, "member-classes");
 	buf_add_char(out, '[');
 	add_number(out, "id", "event-record-class-id", class->wide_ids ? 32 : 16, false);
 	if (class->clock >= 0)
@@ -511,7 +496,7 @@ static void add_event(struct buf *out, const struct written_class *class)
 	add_unsigned(out, "data-stream-class-id", class->stream->id);
 	add_word(out, "name", class->from->name);
 	if (class->from->loglevel >= 0) {
-		add_key(out, "attributes");
+		json_add_key(out, "attributes");
 		buf_printf(out, "{\"lttng.org,2009\":{\"log-level\":%d}}", class->from->loglevel);
 	}
 	add_root(out, "specific-context-field-class", class->context);

@@ -90,16 +90,9 @@ void partition_close(struct partition *partition)
 
 /* ---- the manifest ---- */
 
-static void key(struct buf *out, const char *name)
-{
-	buf_add_char(out, out->len ? ',' : '{');
-	json_add_text(out, name);
-	buf_add_char(out, ':');
-}
-
 static void text_key(struct buf *out, const char *name, const char *value)
 {
-	key(out, name);
+	json_add_key(out, name);
 	if (value && *value)
 		json_add_text(out, value);
 	else
@@ -108,7 +101,7 @@ static void text_key(struct buf *out, const char *name, const char *value)
 
 static void number_key(struct buf *out, const char *name, bool known, int64_t number)
 {
-	key(out, name);
+	json_add_key(out, name);
 	if (known)
 		buf_add_i64(out, number);
 	else
@@ -143,7 +136,7 @@ static void range_keys(struct buf *out, const struct convert_options *options)
 	number_key(out, "end", any, options->last);
 	number_key(out, "asked_begin", options->begin != NSTIME_MIN, options->begin);
 	number_key(out, "asked_end", options->end != NSTIME_MAX, options->end);
-	key(out, "whole");
+	json_add_key(out, "whole");
 	buf_add_text(out,
 		     options->whole && options->all_streams && !options->picked ? "true" : "false");
 }
@@ -160,7 +153,7 @@ static void rules_keys(struct buf *out, const struct rules *rules)
 		snprintf(text, sizeof text, "%016llx%016llx", (unsigned long long)digest[0],
 			 (unsigned long long)digest[1]);
 	text_key(out, "rules_identity", rules ? text : NULL);
-	key(out, "rules");
+	json_add_key(out, "rules");
 	buf_add_char(out, '[');
 	for (size_t i = 0; rules && rules_file(rules, i, &file); i++) {
 		buf_add_text(out, i ? "," : "");
@@ -190,12 +183,13 @@ static void files_key(struct buf *out, const struct partition *partition,
 {
 	struct buf path = {0}, file = {0};
 
-	key(out, "files");
+	json_add_key(out, "files");
 	buf_add_char(out, '[');
 	for (size_t i = 0; i < count; i++) {
 		buf_clear(&path);
 		buf_clear(&file);
 		add_part_path(&path, partition, files[i].name);
+		buf_add_char(&file, '{');
 		text_key(&file, "table", files[i].table);
 		text_key(&file, "path", buf_text(&path));
 		number_key(&file, "rows", true, (int64_t)files[i].rows);
@@ -215,6 +209,7 @@ static bool write_manifest(const struct partition *partition, const char *path,
 	struct buf text = {0};
 	struct out out;
 
+	buf_add_char(&text, '{');
 	text_key(&text, "trace", partition->trace);
 	text_key(&text, "yore", YORE_VERSION);
 	trace_keys(&text, options->trace);

@@ -11,6 +11,16 @@ void json_add_text(struct buf *out, const char *text)
 	quote_json(out, text, strlen(text));
 }
 
+void json_add_key(struct buf *out, const char *key)
+{
+	char last = out->len ? out->data[out->len - 1] : 0;
+
+	if (last != '{' && last != '[')
+		buf_add_char(out, ',');
+	json_add_text(out, key);
+	buf_add_char(out, ':');
+}
+
 void json_add_float(struct buf *out, double number)
 {
 	if (isfinite(number))

@@ -9,6 +9,8 @@
 #include "engine/event.h"
 
 void json_add_text(struct buf *out, const char *text); /* with its quotes */
+/* A member's name and colon, with a comma in front unless '{' or '[' was added last. */
+void json_add_key(struct buf *out, const char *key);
 void json_add_float(struct buf *out, double number);
 void json_add_field(struct buf *out, const struct field *field);
 /* Members of the structs `scopes` names (bits 1 << scope) that the event has, as one object. */

@@ -338,7 +338,6 @@ bool thread_rows_cell(struct thread_rows *cursor, size_t column, struct value *o
 	static const int plain[] = {TID, CPU, COMM, BEGIN, END, DUR, VALUE, RET},
 			 wakeups[] = {BEGIN, TID, COMM, WAIT, CPU, WAKER, WAKER_COMM, WAKER_KIND};
 	const struct thread_segment *row = &cursor->rows[cursor->at];
-	bool is_known = is_end_known(cursor, row);
 	struct value tid = value_s64(row->tid);
 
 	*out = (struct value){.kind = VALUE_UNKNOWN};
@@ -355,18 +354,18 @@ bool thread_rows_cell(struct thread_rows *cursor, size_t column, struct value *o
 		*out = value_s64(row->begin);
 		break;
 	case END:
-		if (is_known)
+		if (is_end_known(cursor, row))
 			*out = value_s64(row->end);
 		break;
 	case DUR:
-		if (is_known)
+		if (is_end_known(cursor, row))
 			*out = value_s64(row->end - row->begin);
 		break;
 	case VALUE:
 		*out = row->value;
 		break;
 	case RET:
-		if (is_known && row->returned)
+		if (is_end_known(cursor, row) && row->returned)
 			*out = value_s64(row->ret);
 		break;
 	case WAIT:

@@ -1,9 +1,9 @@
 /*
  * windows.h - a range of events that several threads go through, a window of time each
  *
- *     plain:  one cursor ── which event is next ──> whoever takes the events
- *     here:   a cursor for each window, and what its events become, on a thread: nothing is left
- * for one thread but to put what was made of the windows one behind the other
+ *     plain:  one cursor finds the order of all events; threads write the rows it gives them
+ *     here:   each thread has a cursor over a window, and makes the window's rows; one thread puts
+ *             the results of the windows one behind the other
  *
  * This is a fast path: its events are those of the plain way, which goes on where that is not
  * certain.

@@ -10,7 +10,7 @@
 
 struct row_list {
 	struct arena *arena;
-	size_t ncolumns;   /* as many have cells; who fills it may take fewer before it adds rows */
+	size_t ncolumns;   /* as many have cells; a fill() may take fewer before it adds rows */
 	nstime begin, end; /* half-open: of `losses`, those that reach into it alone */
 	const char *told;  /* to a table that must be told a text; NULL: NULL was told */
 	struct value *cells; /* ncolumns a row */

@@ -83,8 +83,8 @@ void store_touch(const struct store *store);
  */
 int store_lock(struct store *store);
 /*
- * Writes what was gathered, and is the writer no more: another process may be. Who writes to it
- * next, in this one, locks it anew.
+ * Writes what was gathered and gives up the lock, so that another process may write. The next
+ * write of this process takes the lock again.
  */
 void store_unlock(struct store *store);
 /*

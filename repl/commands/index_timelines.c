@@ -82,7 +82,7 @@ static bool everything(struct session *session, struct state *state, const struc
 		      : timelines_build(state, threads_of(options, session->trace), &built, err)))
 		return false;
 	say_built(options, sink, &built);
-	/* who evaluated a part alone would have to read all others to say it */
+	/* a process that evaluated some parts would have to read all others to say it */
 	return exchange.dir || say_contradictions(session, state, err);
 }
 

@@ -1,5 +1,5 @@
 /*
- * claims.h - who does which step, told by files of a folder on any file system
+ * claims.h - claims of processes on steps of work: files of a folder on any file system
  *
  *     open(O_CREAT | O_EXCL) ──> the counter in it rises ──> unlink
  *                                └ it stands still for too long: another one takes its place

@@ -235,7 +235,7 @@ void shards_end(const struct shards_plan *plan)
 	MAY_FAIL(store_remove(plan->path, &ignored));
 }
 
-/* For those who do not build the shard. */
+/* For processes that do not build the shard. */
 static bool export_slices(const struct shards_plan *plan, uint32_t i, const char *path,
 			  struct shard_note *note, struct error *err)
 {
@@ -271,8 +271,7 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 	work->event_source->whole_packets = true;
 	ok = ok && timelines_build_part(&part, out, err);
 	work->event_source->whole_packets = false;
-	/* a shard with events in disorder leaves no store; who ends the work reads that it strayed
-	 */
+	/* a shard with events in disorder leaves no store: the file of strayed events tells it */
 	if (ok) {
 		note = (struct shard_note){.events = note.events + out->events,
 					   .extent = part.key.extent,

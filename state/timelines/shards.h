@@ -41,7 +41,7 @@ struct shards_work {
 	struct event_source *event_source;
 	struct program *program;
 	/*
-	 * Other processes do steps, too, and who began this one has looked: it is not done yet.
+	 * Other processes do steps, too. The caller has looked: this one is not done yet.
 	 * What it leaves depends on the trace and the plan alone where the program is new.
 	 */
 	bool exchange;

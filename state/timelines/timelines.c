@@ -22,6 +22,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+enum { SHARD_BYTES = 2 << 20, SHARDS_LEAST = 4 };
+
 uint64_t timelines_extent(const struct trace *trace, uint64_t *bytes)
 {
 	uint64_t extent = trace->nsources;
@@ -35,8 +37,6 @@ uint64_t timelines_extent(const struct trace *trace, uint64_t *bytes)
 	}
 	return extent;
 }
-
-enum { SHARD_BYTES = 2 << 20, SHARDS_LEAST = 4 };
 
 struct timelines_key timelines_key_of(const struct rules *rules, const struct trace *trace)
 {

@@ -49,7 +49,7 @@ def ended(process):
 
 
 def slices(exchange):
-    """What was made, without what only tells who did it."""
+    """What was made, without the names of the processes that made it."""
     found = {}
     for name in sorted(glob.glob(exchange + "/*.shard")):
         if ".pass1-" not in name:
@@ -218,7 +218,7 @@ def stored(trace, truth):
 
 
 def records(trace):
-    """Who imports the records of packets reads no header of a packet for them."""
+    """A process that imports the records of packets reads no packet header for them."""
     exchange, took = path("exchange"), []
     ended(start(trace, path("index0"), exchange))
     for _ in range(2):

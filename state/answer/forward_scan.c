@@ -137,7 +137,7 @@ static void choose_streams(struct forward_scan *scan, const uint32_t *attrs, siz
 
 	memset(scan->streams, 0,
 	       (state->event_source->trace->nstreams / 64 + 1) * sizeof *scan->streams);
-	scan->of_cpus = scan->closure->cpu_depth != NULL;
+	scan->of_cpus = scan->closure->by_cpu;
 	for (size_t i = 0; i < count && scan->of_cpus; i++) {
 		int32_t cpu = closure_cpu(scan->closure, state->attrs, attrs[i]);
 

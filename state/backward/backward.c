@@ -89,6 +89,7 @@ struct backward *backward_new(const struct backward_options *options)
 	pass->open_bits = mem_new_array(closure->nwords, sizeof *pass->open_bits);
 	pass->of_line =
 		mem_new_array(program_statements(pass->program) + 1, sizeof(struct pending_write *));
+	pass->failing = bitset_new(program_statements(pass->program));
 	pass->opened = mem_new_array(closure->nshapes + 1, sizeof *pass->opened);
 	pass->reached = pass->stood = order_after(NSTIME_MAX);
 	return pass;
@@ -274,19 +275,42 @@ static void set_event_filter(struct backward *pass, struct event_source_range *r
 		event_filter_add(event_filter, pass->later.items[i]->attr);
 }
 
-/* The events below the item in hand, with an event filter that lets through what more was asked. */
-static bool open_below(struct backward *pass)
+/* The events below the item in hand, as the event filter is now. */
+static bool open_below(struct backward *pass, const struct event_source_range *like)
+{
+	struct event_source_range range = *like;
+
+	range.to = pass->item.order;
+	event_source_close(&pass->event_source);
+	return event_source_open(pass->options.event_source, &range, &pass->event_source,
+				 pass->err);
+}
+
+/* The event filter lets through what more was asked. */
+static bool widen(struct backward *pass)
 {
 	struct event_source_range range = pass->event_source.range;
 
-	range.to = pass->item.order;
 	pass->wider = false;
 	if (++pass->widened > WIDENED_MAX)
 		range.event_filter = NULL;
 	pass->sieved = pass->nopen + pass->later.count;
-	event_source_close(&pass->event_source);
-	return event_source_open(pass->options.event_source, &range, &pass->event_source,
-				 pass->err);
+	return open_below(pass, &range);
+}
+
+/*
+ * Half of what was asked is answered: it need not pass. What asks for answers that come often is
+ * answered soon, and the rest is rare: packets in which no class may pass are not opened then.
+ */
+static bool narrow(struct backward *pass)
+{
+	struct event_source_range *range = &pass->event_source.range;
+
+	if (!range->event_filter || pass->nopen + pass->later.count > pass->sieved / 2)
+		return true;
+	set_event_filter(pass, range);
+	return !range->event_filter || !event_filter_has_fewer(range->event_filter) ||
+	       open_below(pass, range);
 }
 
 /*
@@ -331,12 +355,10 @@ static enum outcome read_down(struct backward *pass)
 			return OUTCOME_GAVE_UP;
 		if (answered(pass) || (!pass->nopen && !next_is_near(pass, from, decoded)))
 			return OUTCOME_DONE;
-		if (pass->wider && !open_below(pass))
+		if (pass->wider && !widen(pass))
 			return OUTCOME_ERROR;
-		/* what asks for answers that come often is answered soon, and the rest is rare */
-		if (pass->event_source.range.event_filter &&
-		    pass->nopen + pass->later.count <= pass->sieved / 2)
-			set_event_filter(pass, &pass->event_source.range);
+		if (!narrow(pass))
+			return OUTCOME_ERROR;
 	}
 	reach_bottom(pass);
 	return pass->failed ? OUTCOME_ERROR : pass->gave_up ? OUTCOME_GAVE_UP : OUTCOME_DONE;
@@ -344,26 +366,27 @@ static enum outcome read_down(struct backward *pass)
 
 /*
  * When questions concern one CPU each, a round is one CPU's: the newest question's. The others
- * wait for rounds of their own. Else an idle CPU's question would walk the busy ones' events.
+ * wait for rounds of their own. Else an idle CPU's question would walk the busy ones' events. What
+ * no event writes (closure_cpu() -1) has a round, too, for which no packet is opened.
  */
 static const uint64_t *keep_one_cpu(struct backward *pass)
 {
 	const struct trace *trace = pass->options.event_source->trace;
-	int32_t cpu = closure_cpu(pass->closure, pass->attrs, pass->later.items[0]->attr);
+	int32_t cpu;
 
-	if (cpu < 0)
+	if (!pass->closure->by_cpu)
 		return NULL;
+	cpu = closure_cpu(pass->closure, pass->attrs, pass->later.items[0]->attr);
 	const struct question_list all = pass->later;
 	pass->later = (struct question_list){0};
-	for (size_t i = 0; i < all.count; i++) {
-		int32_t own = closure_cpu(pass->closure, pass->attrs, all.items[i]->attr);
-
-		if (own >= 0 && own != cpu)
+	for (size_t i = 0; i < all.count; i++)
+		if (closure_cpu(pass->closure, pass->attrs, all.items[i]->attr) != cpu)
 			list_add(&pass->missed, all.items[i]);
 		else
 			question_later(pass, all.items[i]);
-	}
 	mem_free(all.items);
+	if (cpu < 0)
+		return NULL;
 	uint64_t *streams = arena_array(pass->arena, trace->nstreams / 64 + 1, sizeof *streams);
 	event_source_add_cpu(pass->options.event_source, cpu, streams);
 	return streams;

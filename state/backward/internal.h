@@ -2,8 +2,8 @@
  * internal.h - questions, pending writes and the pass that owns them
  *
  * question:       an attribute just below a key. It is OPEN while the pass reads down from its key,
- *                 until a certain write (its `best`) is met; then it only waits for pending writes
- *                 in between and for the value.
+ *                 until a write (its `best`) is met that is certain, or as good as certain; then it
+ *                 only waits for pending writes in between and for the value.
  * pending write:  one line at one event. It waits while its target, condition or failure is not
  *                 known.
  */
@@ -36,7 +36,7 @@ struct question {
 	uint32_t round; /* in which it was opened */
 	uint32_t place; /* in pass->live */
 	struct order key;
-	struct pending_write *best; /* CLOSED: NULL is the bottom */
+	struct pending_write *best; /* CLOSED: NULL is the bottom; it may be undecided */
 	struct pending_write *was;  /* the oldest of those that need nothing more */
 	struct question *merged;
 	struct waiter *waiters;
@@ -121,6 +121,7 @@ struct backward {
 	uint32_t npending_wide;    /* those that bury what is below */
 	uint32_t round; /* from 1 */
 	struct waiters work;
+	uint64_t *failing; /* statements of which a pending write came to nothing */
 	struct pending_write **of_line;     /* by statement: those that prune, the last added first */
 	struct pending_write **new_pending; /* of the event where the pass stands */
 	size_t nnew_pending, new_pending_capacity;

@@ -5,6 +5,7 @@
  * target is known, its condition true, and its right side cannot fail. Everything else waits for
  * the questions that it asks at its own event, and is looked at again when one is answered.
  */
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/backward/internal.h"
 
@@ -161,7 +162,8 @@ static bool shadows(const struct question *question, const struct order *key)
 {
 	const struct pending_write *best = question->best; /* of a CLOSED one, or a DONE one */
 
-	return best && best->step->line->verb != VERB_WAS && order_compare(&best->key, key) > 0;
+	return best && best->state == PENDING_PROVED && best->step->line->verb != VERB_WAS &&
+	       order_compare(&best->key, key) > 0;
 }
 
 /* Is there an open question that the line may answer? */
@@ -339,6 +341,29 @@ static struct pending_write *pending_new(struct backward *pass, const struct ste
 	return pending;
 }
 
+/*
+ * Of a line whose target is known and whose condition is true, but whose right side may still fail:
+ * that is rare. So the questions that it would answer are closed, and nothing older is looked for;
+ * should it fail, they go on below it.
+ */
+static void expect_value(struct backward *pass, struct pending_write *pending)
+{
+	struct upward walk = questions_from(pass, pending->attr, &pending->key);
+
+	for (struct question *q; (q = upward_next(&walk));)
+		if (q->state == QUESTION_OPEN)
+			question_close(pass, q, pending);
+}
+
+/* Not of a cycle: what such a line reads, it may wait for itself. */
+static bool may_expect(const struct backward *pass, const struct step_of *step,
+		       const struct verdict *verdict)
+{
+	return !pass->closure->cyclic && !verdict->target_open && !verdict->when_open &&
+	       simple(pass, step) && step->line->verb != VERB_WAS &&
+	       !bitset_has(pass->failing, step->line->id);
+}
+
 /* A line at the event where the pass stands. */
 void pending_look(struct backward *pass, const struct step_of *step)
 {
@@ -356,6 +381,7 @@ void pending_look(struct backward *pass, const struct step_of *step)
 	bool certain = !verdict.when_open && !verdict.value_open && step->line->verb != VERB_WAS;
 	if (verdict.target_open && certain && pending_is_lost(pass, step, &key, &read_key))
 		return;
+	bool expects = may_expect(pass, step, &verdict);
 	pending = pending_new(pass, step);
 	pass->asker.pending = pending;
 	if (verdict.state == PENDING_PROVED) {
@@ -366,6 +392,8 @@ void pending_look(struct backward *pass, const struct step_of *step)
 		return;
 	capture(pass, pending);
 	ask_reads(pass, step->line, &verdict);
+	if (expects)
+		expect_value(pass, pending);
 	if (certain)
 		pending_keys(pass, pending);
 	*mem_push(pass->new_pending, pass->nnew_pending, pass->new_pending_capacity) = pending;
@@ -377,6 +405,8 @@ static void decided(struct backward *pass, struct pending_write *pending, enum p
 	pending_remove(pass, pending);
 	if (state == PENDING_PROVED)
 		prove(pass, pending);
+	else
+		bitset_add(pass->failing, pending->step->line->id);
 	wake(pass, &pending->watchers);
 }
 

@@ -433,4 +433,5 @@ void questions_release(struct backward *pass)
 	mem_free(pass->pending_per_bit);
 	mem_free(pass->open_bits);
 	mem_free(pass->opened);
+	mem_free(pass->failing);
 }

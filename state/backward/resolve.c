@@ -2,7 +2,8 @@
  * resolve.c - answers questions that have their newest certain write
  *
  * One undecided pending write above that write is enough to wait for: the newest. Then the value
- * may have to be waited for, and for a `was` also what was before it.
+ * may have to be waited for, and for a `was` also what was before it. Where the write was as good
+ * as certain, and failed, the answer is that of a question below it.
  */
 #include "state/backward/internal.h"
 
@@ -46,21 +47,30 @@ static void fill_fact(struct backward *pass, const struct pending_write *was, st
 	fact->writer = was->writer;
 }
 
-/* What was before a `was`; false: not known yet. */
+/* What was below the best; false: not known yet. */
 static bool below(struct backward *pass, struct question *question, struct fact *fact)
 {
-	struct pending_write *was = question->best;
-	const struct fact *found = question_fact(pass, question->attr, &was->key);
-	struct order low = fact->low;
+	struct pending_write *best = question->best;
+	const struct fact *found = question_fact(pass, question->attr, &best->key);
 
 	if (!found) {
-		wait_for(pass, &question_ask(pass, question->attr, &was->key)->waiters,
+		wait_for(pass, &question_ask(pass, question->attr, &best->key)->waiters,
 			 (struct waiter){.question = question});
 		return false;
 	}
 	*fact = *found;
+	return true;
+}
+
+/* What was before a `was`, or what that fills. */
+static bool below_was(struct backward *pass, struct question *question, struct fact *fact)
+{
+	struct order low = fact->low;
+
+	if (!below(pass, question, fact))
+		return false;
 	fact->low = low;
-	fill_fact(pass, was, fact);
+	fill_fact(pass, question->best, fact);
 	return true;
 }
 
@@ -72,12 +82,14 @@ static bool of_best(struct backward *pass, struct question *question, struct fac
 		bottom(pass, question, fact);
 		return true;
 	}
-	if (!pending_value(pass, best)) {
+	if (best->state == PENDING_DEAD)
+		return below(pass, question, fact);
+	if (best->state == PENDING_OPEN || !pending_value(pass, best)) {
 		wait_for(pass, &best->watchers, (struct waiter){.question = question});
 		return false;
 	}
 	if (best->step->line->verb == VERB_WAS)
-		return below(pass, question, fact);
+		return below_was(pass, question, fact);
 	fact->value = best->value;
 	if (best->step->line->verb == VERB_DELETE)
 		fact->value.kind = VALUE_NONE;

@@ -439,45 +439,51 @@ static uint32_t cpu_depth_of(const struct path *target)
 	return 0;
 }
 
-/* Takes a line's word for where the CPU stands; false when it has none, or another one. */
-static bool agree_on_cpu(const struct step_of *step, uint32_t *depths)
+/* Takes a line's word for where the CPU stands in what it writes. */
+static void find_depth(const struct step_of *step, uint32_t *depths)
 {
 	uint32_t depth = cpu_depth_of(&step->line->target);
 
 	if (!depth || step->line->flags & LINE_SECTION)
-		return false;
-	for (uint32_t i = 0; i < step->line->nreads; i++)
-		if (step->line->reads[i].shape != ATTR_ABSENT) /* more than section values */
-			return false;
+		depth = CLOSURE_ANY_CPU;
 	for (uint32_t w = 0; w < step->nwrites; w++) {
 		uint32_t *own = &depths[step->writes[w]];
 
-		if (*own && *own != depth)
-			return false;
-		*own = depth;
+		*own = !*own || *own == depth ? depth : CLOSURE_ANY_CPU;
 	}
-	return true;
+}
+
+/* More than section values. */
+static bool reads_state(const struct line *line)
+{
+	for (uint32_t i = 0; i < line->nreads; i++)
+		if (line->reads[i].shape != ATTR_ABSENT)
+			return true;
+	return false;
 }
 
 static void find_cpu_depths(struct closure *closure)
 {
-	uint32_t *depths = arena_array(closure->arena, closure->nshapes, sizeof *depths);
-
-	if (closure->cumulative || closure->cyclic || closure->start || closure->end)
-		return;
-	for (size_t i = 0; i < closure->nsteps; i++)
-		if (!agree_on_cpu(&closure->steps[i], depths))
-			return;
-	closure->cpu_depth = depths;
+	closure->cpu_depth =
+		arena_array(closure->arena, closure->nshapes, sizeof *closure->cpu_depth);
+	closure->by_cpu =
+		!closure->cumulative && !closure->cyclic && !closure->start && !closure->end;
+	for (size_t i = 0; i < closure->nsteps; i++) {
+		find_depth(&closure->steps[i], closure->cpu_depth);
+		closure->by_cpu = closure->by_cpu && !reads_state(closure->steps[i].line);
+	}
+	for (uint32_t bit = 0; bit < closure->nshapes && closure->by_cpu; bit++)
+		closure->by_cpu = closure->cpu_depth[bit] != CLOSURE_ANY_CPU;
 }
 
 int32_t closure_cpu(const struct closure *closure, const struct attrs *attrs, uint32_t attr)
 {
 	uint32_t bit = closure_bit(closure, attr_shape(attrs, attr));
+	uint32_t depth = bit == ATTR_ABSENT ? 0 : closure->cpu_depth[bit];
 
-	if (!closure->cpu_depth || bit == ATTR_ABSENT || !closure->cpu_depth[bit])
+	if (!depth || depth == CLOSURE_ANY_CPU || attr_depth(attrs, attr) < depth)
 		return -1;
-	const struct value key = attr_atom(attrs, attr_up(attrs, attr, closure->cpu_depth[bit]));
+	const struct value key = attr_atom(attrs, attr_up(attrs, attr, depth));
 	return value_is_index(&key) && key.u <= INT32_MAX ? (int32_t)key.u : -1;
 }
 

@@ -76,19 +76,23 @@ struct closure {
 	uint32_t depth;          /* deepest nested read */
 	/*
 	 * By bit: the depth at which an attribute of the shape has the key section/cpu in every
-	 * line that writes it, 0 when no line does. NULL unless that holds for all shapes, no line
-	 * reads state and none sets section values: then a question concerns the streams of its CPU
-	 * alone.
+	 * line that writes it; 0: no line does; CLOSURE_ANY_CPU: one does without that key.
 	 */
 	uint32_t *cpu_depth;
+	/*
+	 * No shape has CLOSURE_ANY_CPU, no line reads state and none sets section values: then a
+	 * question concerns the streams of its CPU alone, and so does all that it rests on.
+	 */
+	bool by_cpu;
 };
+#define CLOSURE_ANY_CPU UINT32_MAX
 
 struct closure *closure_new(const struct catalog *catalog, const uint32_t *roots, size_t nroots);
 void closure_free(struct closure *closure); /* NULL is fine */
 
 /* Bit of a shape; ATTR_ABSENT when it is outside. */
 uint32_t closure_bit(const struct closure *closure, uint32_t shape);
-/* The CPU whose streams alone can write the attribute; -1: all may. */
+/* The CPU whose streams alone can write the attribute; -1: all may, or none. */
 int32_t closure_cpu(const struct closure *closure, const struct attrs *attrs, uint32_t attr);
 bool step_writes(const struct step_of *step, uint32_t bit);
 /* Does it write a shape that is set in `bits`, which has a bit for each of the closure? */

@@ -42,6 +42,12 @@ static void add_test(struct event_filter *filter, const struct step_of *step)
 	test->column = column_of(filter, step->class_index, &key.field);
 }
 
+static void note_losses(struct event_filter *filter, const struct step_of *step)
+{
+	for (uint32_t i = 0; i < step->nwrites; i++)
+		bitset_add(filter->by_losses, step->writes[i]);
+}
+
 /* Which tests concern attributes of a shape. */
 static void group_tests(struct event_filter *filter)
 {
@@ -79,11 +85,17 @@ struct event_filter *event_filter_new(const struct closure *closure,
 	filter->lists = mem_new_array(nclasses + 1, sizeof(uint16_t *));
 	filter->nlists = mem_new_array(nclasses + 1, sizeof *filter->nlists);
 	filter->all = bitset_new(nclasses);
+	filter->all_of_cpus = bitset_new(nclasses);
 	filter->keyed = bitset_new(nclasses);
+	filter->of_cpus = bitset_new(event_source->trace->nstreams);
+	filter->own_streams = bitset_new(event_source->trace->nstreams);
 	filter->passing = bitset_new(nclasses);
+	filter->by_losses = bitset_new(closure->nshapes);
 	for (size_t i = 0; i < closure->nsteps; i++)
 		if (closure->steps[i].class_index != NO_CLASS)
 			add_test(filter, &closure->steps[i]);
+		else
+			note_losses(filter, &closure->steps[i]);
 	group_tests(filter);
 	return filter;
 }
@@ -107,13 +119,23 @@ void event_filter_free(struct event_filter *filter)
 	mem_free(filter->lists);
 	mem_free(filter->nlists);
 	mem_free(filter->all);
+	mem_free(filter->all_of_cpus);
 	mem_free(filter->keyed);
+	mem_free(filter->cpus);
+	mem_free(filter->of_cpus);
+	mem_free(filter->by_losses);
+	mem_free(filter->own_streams);
 	mem_free(filter->passing);
 	mem_free(filter->hashes);
 	mem_free(filter);
 }
 
 /* ---- what passes ---- */
+
+static size_t stream_words(const struct event_filter *filter)
+{
+	return filter->trace->nstreams / 64 + 1;
+}
 
 void event_filter_clear(struct event_filter *filter)
 {
@@ -126,7 +148,11 @@ void event_filter_clear(struct event_filter *filter)
 	}
 	memset(filter->kinds, EVENT_FILTER_NONE, filter->trace->nclasses);
 	memset(filter->all, 0, words * sizeof *filter->all);
+	memset(filter->all_of_cpus, 0, words * sizeof *filter->all_of_cpus);
 	memset(filter->keyed, 0, words * sizeof *filter->keyed);
+	memset(filter->of_cpus, 0, stream_words(filter) * sizeof *filter->of_cpus);
+	filter->ncpus = 0;
+	filter->any_stream = false;
 	filter->nhashes = 0;
 	filter->many = false;
 }
@@ -196,11 +222,30 @@ static bool can_have(const struct event_filter_column *column, const struct valu
 static void pass_class(struct event_filter *filter, uint32_t class_index,
 		       enum event_filter_kind kind)
 {
-	uint64_t *bits = kind == EVENT_FILTER_ALL ? filter->all : filter->keyed;
-
 	if (filter->kinds[class_index] < kind)
 		filter->kinds[class_index] = (uint8_t)kind;
-	bitset_add(bits, class_index);
+	if (kind == EVENT_FILTER_KEYED)
+		bitset_add(filter->keyed, class_index);
+	if (kind == EVENT_FILTER_ALL)
+		bitset_add(filter->all, class_index);
+	if (kind >= EVENT_FILTER_CPUS)
+		bitset_add(filter->all_of_cpus, class_index);
+}
+
+static bool has_cpu(const struct event_filter *filter, int32_t cpu)
+{
+	for (size_t i = 0; i < filter->ncpus; i++)
+		if (filter->cpus[i] == cpu)
+			return true;
+	return false;
+}
+
+static void add_cpu(struct event_filter *filter, int32_t cpu)
+{
+	if (has_cpu(filter, cpu))
+		return;
+	*mem_push(filter->cpus, filter->ncpus, filter->cpus_capacity) = cpu;
+	event_source_add_cpu(filter->event_source, cpu, filter->of_cpus);
 }
 
 /* The shape's bit; ATTR_ABSENT: no test concerns the attribute. */
@@ -209,7 +254,6 @@ static uint32_t bit_of(const struct event_filter *filter, uint32_t attr)
 	return closure_bit(filter->closure, attr_shape(filter->attrs, attr));
 }
 
-/* Can an event of which the field is that key have the line write the attribute? */
 /* Number i of those of the bit. */
 static const struct event_filter_test *test_of(const struct event_filter *filter, uint32_t bit,
 					       uint32_t i)
@@ -217,6 +261,7 @@ static const struct event_filter_test *test_of(const struct event_filter *filter
 	return &filter->tests[filter->of_bit[filter->bits[bit] + i]];
 }
 
+/* Can an event of which the field is that key have the line write the attribute? */
 static bool may_write(const struct event_filter *filter, const struct event_filter_test *test,
 		      const struct value *key)
 {
@@ -224,48 +269,71 @@ static bool may_write(const struct event_filter *filter, const struct event_filt
 	       !line_refuses(test->step->line, &test->key, key);
 }
 
+/* What passes by one test; false: nothing, since its line cannot write the attribute. */
+static bool pass_test(struct event_filter *filter, const struct event_filter_test *test,
+		      uint32_t attr, int32_t cpu)
+{
+	const struct value key = key_at(filter, test, attr);
+	struct event_filter_column *column;
+
+	if (!value_exists(&key)) {
+		pass_class(filter, test->step->class_index,
+			   cpu < 0 ? EVENT_FILTER_ALL : EVENT_FILTER_CPUS);
+		return true;
+	}
+	if (!may_write(filter, test, &key))
+		return false;
+	column = &filter->columns[test->column];
+	pass_class(filter, test->step->class_index, EVENT_FILTER_KEYED);
+	add_hash(filter, packet_filter_hash(test->key.role, key.u));
+	if (!has_value(column, key.u))
+		add_value(column, key.u);
+	return true;
+}
+
 void event_filter_add(struct event_filter *filter, uint32_t attr)
 {
 	uint32_t bit = bit_of(filter, attr);
+	int32_t cpu = closure_cpu(filter->closure, filter->attrs, attr);
 
-	for (uint32_t i = 0; bit != ATTR_ABSENT && i < filter->bits[bit + 1] - filter->bits[bit];
-	     i++) {
-		const struct event_filter_test *test = test_of(filter, bit, i);
-		const struct value key = key_at(filter, test, attr);
-		struct event_filter_column *column;
+	if (bit == ATTR_ABSENT)
+		return;
+	bool any = bitset_has(filter->by_losses, bit);
+	for (uint32_t i = 0; i < filter->bits[bit + 1] - filter->bits[bit]; i++)
+		any = pass_test(filter, test_of(filter, bit, i), attr, cpu) || any;
+	if (any && cpu >= 0)
+		add_cpu(filter, cpu);
+	else if (any)
+		filter->any_stream = true;
+}
 
-		if (!value_exists(&key)) {
-			pass_class(filter, test->step->class_index, EVENT_FILTER_ALL);
-			continue;
-		}
-		if (!may_write(filter, test, &key))
-			continue;
-		column = &filter->columns[test->column];
-		pass_class(filter, test->step->class_index, EVENT_FILTER_KEYED);
-		add_hash(filter, packet_filter_hash(test->key.role, key.u));
-		if (has_value(column, key.u))
-			continue;
-		add_value(column, key.u);
-	}
+/* Does all pass by which the test's line may write the attribute, of streams that are read? */
+static bool passes(const struct event_filter *filter, const struct event_filter_test *test,
+		   uint32_t attr, int32_t cpu)
+{
+	const struct value key = key_at(filter, test, attr);
+	uint8_t kind = filter->kinds[test->step->class_index];
+
+	if (value_exists(&key) && !may_write(filter, test, &key))
+		return true;
+	if (!filter->any_stream && !has_cpu(filter, cpu))
+		return false;
+	return kind == EVENT_FILTER_ALL || (kind == EVENT_FILTER_CPUS && has_cpu(filter, cpu)) ||
+	       (value_exists(&key) && has_value(&filter->columns[test->column], key.u));
 }
 
 bool event_filter_has(const struct event_filter *filter, uint32_t attr)
 {
 	uint32_t bit = bit_of(filter, attr);
+	int32_t cpu = closure_cpu(filter->closure, filter->attrs, attr);
 
-	for (uint32_t i = 0; bit != ATTR_ABSENT && i < filter->bits[bit + 1] - filter->bits[bit];
-	     i++) {
-		const struct event_filter_test *test = test_of(filter, bit, i);
-		const struct value key = key_at(filter, test, attr);
-
-		if (filter->kinds[test->step->class_index] == EVENT_FILTER_ALL)
-			continue;
-		if (!value_exists(&key))
+	if (bit == ATTR_ABSENT)
+		return true;
+	if (bitset_has(filter->by_losses, bit) && !filter->any_stream && !has_cpu(filter, cpu))
+		return false;
+	for (uint32_t i = 0; i < filter->bits[bit + 1] - filter->bits[bit]; i++)
+		if (!passes(filter, test_of(filter, bit, i), attr, cpu))
 			return false;
-		if (may_write(filter, test, &key) &&
-		    !has_value(&filter->columns[test->column], key.u))
-			return false;
-	}
 	return true;
 }
 
@@ -280,7 +348,7 @@ bool event_filter_is_empty(const struct event_filter *filter)
 bool event_filter_is_keyed(const struct event_filter *filter)
 {
 	for (size_t i = 0; i < filter->trace->nclasses; i++)
-		if (filter->kinds[i] == EVENT_FILTER_ALL)
+		if (filter->kinds[i] >= EVENT_FILTER_CPUS)
 			return false;
 	return true;
 }
@@ -288,6 +356,23 @@ bool event_filter_is_keyed(const struct event_filter *filter)
 const uint64_t *event_filter_classes(const struct event_filter *filter)
 {
 	return filter->passing;
+}
+
+const uint64_t *event_filter_streams(const struct event_filter *filter)
+{
+	return filter->streams;
+}
+
+bool event_filter_has_fewer(const struct event_filter *filter)
+{
+	for (size_t i = 0; i < filter->trace->nclasses; i++)
+		if (bitset_has(filter->passing, i) && filter->kinds[i] == EVENT_FILTER_NONE)
+			return true;
+	for (size_t i = 0; i < filter->trace->nstreams && !filter->any_stream; i++)
+		if ((!filter->streams || bitset_has(filter->streams, i)) &&
+		    !bitset_has(filter->of_cpus, i))
+			return true;
+	return false;
 }
 
 bool event_filter_chooses(const struct event_filter *filter)
@@ -327,16 +412,18 @@ uint32_t event_filter_select(void *arg, const struct run *run, uint16_t *entries
 	struct event_filter *filter = arg;
 	const uint32_t *classes = run->batch->class_index;
 	uint32_t end = run->first + run->count, n = 0;
+	bool of_cpu = run->cpu < 0 || has_cpu(filter, run->cpu);
 
 	for (uint32_t i = run->first; i < end; i++) {
 		uint8_t kind = filter->kinds[classes[i]];
 
-		filter->picked[i] = kind == EVENT_FILTER_ALL;
-		if (kind == EVENT_FILTER_KEYED)
+		filter->picked[i] =
+			kind == EVENT_FILTER_ALL || (kind == EVENT_FILTER_CPUS && of_cpu);
+		if (kind != EVENT_FILTER_NONE && !filter->picked[i] && filter->first[classes[i]])
 			filter->lists[classes[i]][filter->nlists[classes[i]]++] = (uint16_t)i;
 	}
 	for (uint32_t i = run->first; i < end; i++)
-		if (filter->kinds[classes[i]] == EVENT_FILTER_KEYED && filter->nlists[classes[i]])
+		if (filter->nlists[classes[i]])
 			pick_class(filter, run, classes[i]);
 	for (uint32_t i = run->first; i < end; i++) {
 		entries[n] = (uint16_t)i;

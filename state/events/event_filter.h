@@ -3,6 +3,7 @@
  *
  *     thread[42]/state is asked     sched_switch passes with prev_tid or next_tid 42,
  *                                   sched_waking never
+ *     cpu[3]/irq is asked           irq_handler_entry passes in streams of CPU 3
  *
  * Values are compared batch by batch, before events are merged. A range is read in windows. Packets
  * that their packet filters show to hold no such event are not opened; where a pass finds nothing
@@ -47,6 +48,10 @@ bool event_filter_is_empty(const struct event_filter *filter);
 bool event_filter_is_keyed(const struct event_filter *filter);
 /* Of the range's classes those of which some event may pass; of the range that was begun last. */
 const uint64_t *event_filter_classes(const struct event_filter *filter);
+/* The streams that can have such events, of those of the range; NULL: all may. */
+const uint64_t *event_filter_streams(const struct event_filter *filter);
+/* Has one of these classes, or streams, nothing that passes any more? */
+bool event_filter_has_fewer(const struct event_filter *filter);
 /* False: all of the classes pass. */
 bool event_filter_chooses(const struct event_filter *filter);
 /* As `select`, `lacks` and `skips` of events.h. */

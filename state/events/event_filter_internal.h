@@ -6,7 +6,13 @@
 #include "state/events/event_filter.h"
 
 enum { EVENT_FILTER_ENDS = 4096 };
-enum event_filter_kind { EVENT_FILTER_NONE, EVENT_FILTER_KEYED, EVENT_FILTER_ALL };
+/* What passes of a class: events with keys, these and all of some CPUs, all. */
+enum event_filter_kind {
+	EVENT_FILTER_NONE,
+	EVENT_FILTER_KEYED,
+	EVENT_FILTER_CPUS,
+	EVENT_FILTER_ALL
+};
 
 struct event_filter_column { /* a key field of a class, and which values pass */
 	struct run_field of;
@@ -37,7 +43,14 @@ struct event_filter {
 	uint32_t *first;       /* by class: 1 + its first column */
 	uint16_t **lists;      /* by class with columns: entries of a run */
 	uint32_t *nlists;      /* by class */
-	uint64_t *all, *keyed; /* bit per class: the same as `kinds` */
+	uint64_t *all, *keyed; /* bit per class: the same as `kinds`; all that may pass of a class
+				  with EVENT_FILTER_CPUS where the stream is of one, */
+	uint64_t *all_of_cpus; /* and this is `all` and these */
+	int32_t *cpus;         /* of attributes that one CPU's streams alone can write */
+	size_t ncpus, cpus_capacity;
+	uint64_t *of_cpus;   /* bit per stream that may be of one of these */
+	bool any_stream;     /* what may write the others is in all streams */
+	uint64_t *by_losses; /* bit per bit of the closure: items other than events may write it */
 	uint64_t *passing;     /* likewise: what a cursor over the range is to decode */
 	uint64_t values[BATCH_MAX];
 	uint16_t bad[BATCH_MAX];
@@ -51,6 +64,8 @@ struct event_filter {
 	size_t nhashes, hashes_capacity;
 	bool many; /* more values than are looked for in packet filters */
 	const struct event_source_range *range; /* being read */
+	const uint64_t *streams;                /* of it, as of events.h, */
+	uint64_t *own_streams;                  /* or these of them */
 	nstime begin, end;                      /* of it */
 	nstime at;    /* up to here windows were given; backward: down to here */
 	nstime width; /* of the next one */

@@ -59,9 +59,7 @@ static nstime width_of(struct event_filter *filter, struct table *table, nstime 
 
 static bool is_read(const struct event_filter *filter, const struct stream *stream)
 {
-	const uint64_t *streams = filter->range->streams;
-
-	return stream->has_time && (!streams || bitset_has(streams, stream->index));
+	return stream->has_time && (!filter->streams || bitset_has(filter->streams, stream->index));
 }
 
 /* Fills span and width; where nothing is known one window is all. */
@@ -76,7 +74,7 @@ static void look_at_streams(struct event_filter *filter)
 	filter->span = (struct packet_range){NSTIME_MAX, NSTIME_MIN};
 	filter->width = NSTIME_MAX;
 	if (filter->index)
-		index_expect_range(filter->index, filter->range->streams,
+		index_expect_range(filter->index, filter->streams,
 				   filter->range->backward ? NSTIME_MIN : filter->begin,
 				   filter->range->backward ? filter->end : NSTIME_MAX);
 	for (size_t i = 0; i < trace->nstreams && filter->index && looked < LOOKED_AT; i++) {
@@ -95,6 +93,21 @@ static void look_at_streams(struct event_filter *filter)
 	}
 }
 
+/*
+ * The range's streams, without those that cannot write what was added. A forward reading needs
+ * their losses, too: it asks what they may fill.
+ */
+static const uint64_t *choose_streams(struct event_filter *filter)
+{
+	const uint64_t *streams = filter->range->streams;
+
+	if (filter->any_stream || !filter->range->backward)
+		return streams;
+	for (size_t i = 0; i < filter->trace->nstreams / 64 + 1; i++)
+		filter->own_streams[i] = filter->of_cpus[i] & (streams ? streams[i] : UINT64_MAX);
+	return filter->own_streams;
+}
+
 void event_filter_begin(struct event_filter *filter, const struct event_source_range *range,
 			nstime begin, nstime end)
 {
@@ -104,8 +117,9 @@ void event_filter_begin(struct event_filter *filter, const struct event_source_r
 	filter->at = range->backward ? end : begin;
 	filter->quiet = filter->given = 0;
 	filter->makes = false;
+	filter->streams = choose_streams(filter);
 	for (size_t i = 0; i < filter->trace->nclasses / 64 + 1; i++) {
-		filter->passing[i] = filter->all[i] | filter->keyed[i];
+		filter->passing[i] = filter->all_of_cpus[i] | filter->keyed[i];
 		if (range->classes)
 			filter->passing[i] &= range->classes[i];
 	}
@@ -143,7 +157,7 @@ static void make_packet_filters(struct event_filter *filter, nstime begin, nstim
 	bool backward = filter->range->backward;
 	struct events_options range = {.begin = filter->makes || backward ? begin : filter->begin,
 				       .end = filter->makes || !backward ? end : filter->end,
-				       .streams = filter->range->streams};
+				       .streams = filter->streams};
 	struct error ignored;
 
 	filter->makes = true; /* from the first on also what was read one by one */
@@ -181,7 +195,9 @@ static enum filtered_by_packet ask_filters(struct event_filter *filter, const st
 					   struct packet_range *range)
 {
 	const struct packet_filter_of packet = packet_filter_of(stream, info);
-	const struct packet_filter_wanted wanted = {.always = filter->all,
+	bool of_cpus = bitset_has(filter->of_cpus, stream->index);
+	const struct packet_filter_wanted wanted = {.always = of_cpus ? filter->all_of_cpus
+								      : filter->all,
 						    .keyed = filter->keyed,
 						    .hashes = filter->hashes,
 						    .nhashes = filter->nhashes};

@@ -51,6 +51,7 @@ static bool cursor_open(struct event_source *source, const struct event_source_r
 		event_filter_begin(range->event_filter, &cursor->range, options.begin, options.end);
 		event_filter_window(range->event_filter, &options.begin, &options.end);
 		options.classes = event_filter_classes(range->event_filter);
+		options.streams = event_filter_streams(range->event_filter);
 		options.progress = source->progress ? event_filter_progress : NULL;
 		options.progress_arg = range->event_filter;
 		options.select =

@@ -367,12 +367,13 @@ struct closure *tracks_rest(const struct tracks *tracks)
 	struct closure *closure;
 	struct event_filter *event_filter;
 	size_t count = 0;
-	bool keyed, of_cpus = true;
+	bool keyed, of_cpus;
 
 	for (size_t i = 0; i < tracks->count; i++)
 		if (!track_is_settled(tracks, &tracks->items[i]))
 			shapes[count++] = attr_shape(state->attrs, tracks->items[i].attr);
 	closure = closure_new(state->catalog, shapes, count);
+	of_cpus = closure->by_cpu;
 	event_filter = event_filter_new(closure, state->event_source, NULL, NULL, 0);
 	event_filter_clear(event_filter);
 	for (size_t i = 0; i < tracks->count; i++) {

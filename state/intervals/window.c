@@ -406,7 +406,7 @@ static enum outcome ask_back(struct window_reader *reader, struct error *err)
 	closure = closure_new(state->catalog, shapes, count);
 	mem_free(shapes);
 	/* of single CPUs a pass may read below the floor of all */
-	may_replay = state->horizon->floor > NSTIME_MIN && !closure->cpu_depth;
+	may_replay = state->horizon->floor > NSTIME_MIN && !closure->by_cpu;
 	state->limits.visits = !may_replay            ? UINT32_MAX
 			       : state->window_visits ? state->window_visits
 						      : PASS_VISITS;

@@ -138,6 +138,7 @@ def counted(folder, size, packet):
                     expect("%s at @%d, rules '%s'" % (path, moment, name), (tid, comm), last)
 
     asked_further(trace, folder + "/rare", told, forks)
+    beside_unwritten(trace, folder)
 
 
 def asked_further(trace, rules, told, forks):
@@ -147,6 +148,31 @@ def asked_further(trace, rules, told, forks):
         names = [comm for time, comm in forks.get(tid, []) if time <= moment]
         found, _ = at(trace, "@%d" % moment, "cpu[3]/thread", rules, "--names")
         expect("--names at @%d" % moment, found[3], (tid, names[-1] if names else None))
+
+
+def beside_unwritten(trace, folder):
+    """cpu[3]/timer is written by events that the trace does not have."""
+    index = ("--index-dir", folder + "/index")
+    for _, moment in moments(trace):
+        def ask(*paths):
+            done = subprocess.run([YORE, "at", trace, "@%d" % moment, *paths, *index, "--stats", "--format", "json"], check=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            rows = [json.loads(line) for line in done.stdout.splitlines()]
+            return rows, json.loads(done.stderr.splitlines()[-1])["packets_decoded"]
+
+        alone = [ask(path) for path in ("cpu[3]/hrtimer", "cpu[3]/timer", "cpu[5]/irq")]
+        rows, packets = ask("cpu[3]/hrtimer", "cpu[3]/timer", "cpu[5]/irq")
+        expect("with others at @%d" % moment, rows, sum((own for own, _ in alone), []))
+        if packets > sum(own for _, own in alone) + 2:
+            wrong.append("with others at @%d: %d packets, alone %s" % (moment, packets, [own for _, own in alone]))
+        rows, _ = ask("cpu[3]/thread")
+        thread = "thread[%s]" % rows[0]["value"]
+        rows, packets = ask(thread + "/waker")
+        out = subprocess.run([YORE, "sql", trace, "SELECT count(*) FROM packets WHERE first <= %d AND last >= %d" %
+                              (moment, rows[0].get("since") or 0), "--format", "csv", "--no-index"], check=True, stdout=subprocess.PIPE).stdout
+        near = int(out.split()[1])
+        if packets > 4 * (near + 3 * CPUS):
+            wrong.append("%s/waker at @%d: %d packets, %d since it was woken" % (thread, moment, packets, near))
 
 
 def text(string):

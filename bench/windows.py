@@ -32,6 +32,9 @@ WINDOWS = (1, 10, 100)  # ms
 QUESTIONS = (  # the first one is what all others are compared with; {words} are replaced
     ("events", ["events", "{trace}", "--format", "csv"]),
     ("state cpu[*]/thread", ["state", "{trace}", "cpu[*]/thread", "--format", "csv"]),
+    ("state cpu[*]/syscall", ["state", "{trace}", "cpu[*]/syscall", "--format", "csv"]),
+    ("state cpu[3]/syscall", ["state", "{trace}", "cpu[3]/syscall", "--format", "csv"]),
+    ("state cpu[*]/name", ["state", "{trace}", "cpu[*]/name", "--format", "csv"]),
     ("state thread[*]/state", ["state", "{trace}", "thread[*]/state", "--format", "csv"]),
     ("longest thread[*]/state", ["longest", "{trace}", 'thread[*]/state="ready"']),
     ("timeline thread[*]/state", ["timeline", "{trace}", "thread[*]/state"]),

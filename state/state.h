@@ -214,11 +214,13 @@ MUST_CHECK bool state_intervals_all(struct state *state, nstime begin, nstime en
 				    bool (*each)(void *arg, const struct interval *interval),
 				    void *arg, struct error *err);
 /*
- * What lists over a range have. LISTS_ALL, as a state does that was just opened: each attribute that
- * has a value there. LISTS_PASS: the same, and a run that reads for it from the trace's begin goes on
- * to the trace's end and leaves checkpoints, so that the next range begins near one. LISTS_WINDOW:
- * lists over at most an eighth of a large trace (LARGE_TRACE bytes) are those of state_window(), which
- * reads `packets` of each stream on either side; 0: as many as take about a second.
+ * What lists over a range have. LISTS_ALL, as a state does that was just opened: each attribute
+ * that has a value there. LISTS_PASS: the same, and a run that reads for it from the trace's begin
+ * goes on to the trace's end and leaves checkpoints, so that the next range begins near one.
+ * LISTS_WINDOW: lists over at most an eighth of a large trace (LARGE_TRACE bytes) are those of
+ * state_window(), which reads `packets` of each stream on either side; 0: as many as take about a
+ * second. Attributes that are known by name are looked for further away there, unless that takes a
+ * run.
  */
 enum { LARGE_TRACE = 64 << 20 };
 enum lists { LISTS_ALL, LISTS_PASS, LISTS_WINDOW };

@@ -58,12 +58,13 @@ struct state {
 	size_t spool_changes;     /* see tracks_spool(); 0: as many as is usual. For tests */
 	uint64_t stretch; /* bytes of trace, see stretches.c; 0: as many as is usual. For tests */
 	uint32_t prune;   /* as PRUNE_LEAST of intervals.h; 0: that. For tests */
-	uint64_t window_visits; /* as PASS_VISITS of window.c; 0: that. For tests */
+	uint64_t window_visits; /* of reach_visits(); 0: as many as is usual. For tests */
 	struct backward_limits limits;
 	enum lists lists; /* see state_set_lists() */
 	uint64_t lists_packets;
 	bool window_noted; /* that lists leave something out */
 	const struct horizon *horizon; /* of the question about a window; NULL: of no other */
+	bool no_runs; /* likewise: it is not worth a run over the trace, and gives up before */
 	uint64_t disorder;  /* the trace's, when the last question began: see retry.h */
 	struct handover *handover; /* of the question about a trace that grows; NULL: of no other */
 	struct cells *base; /* the checkpoint that a pass read last */

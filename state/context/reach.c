@@ -9,6 +9,7 @@ enum {
 	PACKETS_MOST = 16
 };
 
+enum { PASS_VISITS = 1 << 16 };
 enum { PASS_ROUNDS = 64 /* of a backward pass, whose reading the horizon bounds already */ };
 #define PASS_BYTES ((size_t)1 << 30)
 
@@ -21,6 +22,11 @@ uint64_t reach_packets(const struct state *state, uint64_t packets)
 	if (packets)
 		return packets;
 	return each < PACKETS_LEAST ? PACKETS_LEAST : each > PACKETS_MOST ? PACKETS_MOST : each;
+}
+
+uint64_t reach_visits(const struct state *state)
+{
+	return state->window_visits ? state->window_visits : PASS_VISITS;
 }
 
 bool reach_begin(struct state *state, nstime begin, nstime end, uint64_t packets,

@@ -12,6 +12,9 @@ struct state_reach {
 /* Of each stream so many are read on either side of a window; `packets` 0: the state's usual
  * number. */
 uint64_t reach_packets(const struct state *state, uint64_t packets);
+/* Once a backward pass has gone over so many events, a replay from the horizon's floor costs less.
+ */
+uint64_t reach_visits(const struct state *state);
 /*
  * Up to reach_end() the state reads no more than `packets` of each stream before [begin, end) and
  * behind it. False: *err, and nothing is to be ended.

@@ -17,6 +17,7 @@
  * by piece, each wider than the one before, until it ends.
  */
 #include "engine/base/mem.h"
+#include "state/context/reach.h"
 #include "state/intervals/intervals.h"
 
 enum {
@@ -113,11 +114,13 @@ static enum outcome by_need(struct state *state, nstime begin, nstime end,
 /* ---- by shapes ---- */
 
 /* Fills the tracks, too. Operands with an `initial` value that turn out to be read get a name. */
-static bool by_shapes(struct tracks *tracks, struct tracks *computed, struct error *err)
+static enum outcome by_shapes(struct tracks *tracks, struct tracks *computed, struct error *err)
 {
 	enum outcome outcome;
 	size_t names;
 
+	if (tracks->state->horizon || tracks->state->no_runs)
+		return OUTCOME_GAVE_UP; /* that is a run's */
 	views_add_operands(tracks);
 	do {
 		names = tracks->names.count;
@@ -127,7 +130,7 @@ static bool by_shapes(struct tracks *tracks, struct tracks *computed, struct err
 			views_compute(tracks, computed, tracks->range.begin, tracks->range.end);
 		}
 	} while (outcome == OUTCOME_DONE && tracks->names.count > names);
-	return outcome == OUTCOME_DONE;
+	return outcome;
 }
 
 /* ---- beyond the range ---- */
@@ -143,16 +146,15 @@ static enum outcome compute_piece(struct state *state, struct computed_piece *pi
 {
 	enum outcome outcome = by_need(state, piece->begin, piece->end, &piece->computed, err);
 	struct named_tracks named;
-	bool ok;
 
-	if (outcome != OUTCOME_GAVE_UP || state->horizon)
+	if (outcome != OUTCOME_GAVE_UP)
 		return outcome;
 	named_begin(&named, state, piece->begin, piece->end);
 	for (size_t i = 0; i < piece->computed.count; i++)
 		wanted_add(&named.wanted, piece->computed.items[i].attr);
-	ok = by_shapes(&named.tracks, &piece->computed, err);
+	outcome = by_shapes(&named.tracks, &piece->computed, err);
 	named_end(&named);
-	return ok ? OUTCOME_DONE : OUTCOME_ERROR;
+	return outcome;
 }
 
 static bool is_more(const struct track *track, bool down)
@@ -322,19 +324,74 @@ bool tracks_compute_on(struct tracks *tracks, struct error *err)
 	bool ok;
 
 	tracks_forget(tracks);
-	ok = by_shapes(tracks, &computed, err);
+	ok = by_shapes(tracks, &computed, err) == OUTCOME_DONE;
 	if (ok)
 		move_all(tracks, &computed);
 	tracks_release(&computed);
 	return ok;
 }
 
-bool tracks_compute_named(struct tracks *tracks, struct error *err)
+enum outcome tracks_compute(struct tracks *tracks, const struct listed *listed, size_t nlisted,
+			    struct error *err)
+{
+	enum outcome outcome = OUTCOME_GAVE_UP;
+	struct tracks computed = {.state = tracks->state};
+
+	tracks_forget(tracks);
+	if (tracks->all_known) {
+		computed_add_named(tracks, &computed);
+		for (size_t i = 0; i < nlisted; i++)
+			if (listed[i].source != ATTR_ABSENT)
+				computed_add_source(tracks, &computed, listed[i].attr,
+						    listed[i].source, 1);
+		outcome = by_need(tracks->state, tracks->range.begin, tracks->range.end, &computed,
+				  err);
+	}
+	if (outcome == OUTCOME_DONE && tracks->names.count)
+		outcome = tracks_read(tracks, err);
+	else if (outcome == OUTCOME_GAVE_UP)
+		outcome = by_shapes(tracks, &computed, err);
+	if (outcome == OUTCOME_DONE && !tracks->range.within && !find_ends(tracks, &computed, err))
+		outcome = OUTCOME_ERROR;
+	if (outcome == OUTCOME_DONE)
+		move_all(tracks, &computed);
+	tracks_release(&computed);
+	return outcome;
+}
+
+enum outcome tracks_compute_near(struct tracks *tracks, const struct listed *listed, size_t nlisted,
+				 uint64_t packets, struct error *err)
+{
+	const struct intervals_range *range = &tracks->range;
+	struct state *state = tracks->state;
+	const uint64_t visits = state->limits.visits;
+	struct state_reach reach;
+	enum outcome outcome;
+
+	if (state->options.replay_only || state->force != FORCE_NONE)
+		return OUTCOME_GAVE_UP;
+	state->no_runs = true;
+	state->limits.visits = reach_visits(state);
+	outcome = tracks_compute(tracks, listed, nlisted, err);
+	state->limits.visits = visits;
+	if (outcome == OUTCOME_GAVE_UP) {
+		if (reach_begin(state, range->begin, range->end, packets, &reach, err)) {
+			outcome = tracks_compute(tracks, listed, nlisted, err);
+			reach_end(state, &reach);
+		} else {
+			outcome = OUTCOME_ERROR;
+		}
+	}
+	state->no_runs = false;
+	return outcome;
+}
+
+bool tracks_compute_named(struct tracks *tracks, uint64_t packets, struct error *err)
 {
 	const struct wanted *wanted = tracks->wanted;
 	struct value values[ENV_VARIABLES];
+	enum outcome outcome = OUTCOME_GAVE_UP;
 	struct named_tracks named;
-	bool ok;
 
 	if (!wanted->nattrs)
 		return true;
@@ -345,11 +402,14 @@ bool tracks_compute_named(struct tracks *tracks, struct error *err)
 		if (!program_view_of(tracks->state->program, wanted->attrs[i], values))
 			attr_list_add(&named.tracks.names, wanted->attrs[i], tracks->range.begin);
 	}
-	ok = tracks_compute(&named.tracks, NULL, 0, err);
-	for (size_t i = 0; i < named.tracks.count && ok; i++)
+	if (tracks->range.window)
+		outcome = tracks_compute_near(&named.tracks, NULL, 0, packets, err);
+	if (outcome == OUTCOME_GAVE_UP)
+		outcome = tracks_compute(&named.tracks, NULL, 0, err);
+	for (size_t i = 0; i < named.tracks.count && outcome == OUTCOME_DONE; i++)
 		track_move(tracks, &named.tracks, &named.tracks.items[i]);
 	named_end(&named);
-	return ok;
+	return outcome == OUTCOME_DONE;
 }
 
 enum outcome tracks_compute_window(struct tracks *tracks, struct error *err)
@@ -366,32 +426,4 @@ enum outcome tracks_compute_window(struct tracks *tracks, struct error *err)
 		move_all(tracks, &computed);
 	tracks_release(&computed);
 	return outcome;
-}
-
-bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t nlisted,
-		    struct error *err)
-{
-	enum outcome outcome = OUTCOME_GAVE_UP;
-	struct tracks computed = {.state = tracks->state};
-	bool ok;
-
-	tracks_forget(tracks);
-	if (tracks->all_known) {
-		computed_add_named(tracks, &computed);
-		for (size_t i = 0; i < nlisted; i++)
-			if (listed[i].source != ATTR_ABSENT)
-				computed_add_source(tracks, &computed, listed[i].attr,
-						    listed[i].source, 1);
-		outcome = by_need(tracks->state, tracks->range.begin, tracks->range.end, &computed,
-				  err);
-	}
-	if (outcome == OUTCOME_DONE && tracks->names.count)
-		outcome = tracks_read(tracks, err);
-	else if (outcome == OUTCOME_GAVE_UP)
-		outcome = by_shapes(tracks, &computed, err) ? OUTCOME_DONE : OUTCOME_ERROR;
-	ok = outcome == OUTCOME_DONE && (tracks->range.within || find_ends(tracks, &computed, err));
-	if (ok)
-		move_all(tracks, &computed);
-	tracks_release(&computed);
-	return ok;
 }

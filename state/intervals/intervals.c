@@ -217,15 +217,21 @@ static bool find_names(struct tracks *tracks, struct listed **listed, size_t *nl
 	return err->kind == ERR_NONE;
 }
 
-static bool fill_tracks(struct tracks *tracks, struct error *err)
+/* `packets`: of each stream around the range, where more would take a run; 0: all that it takes. */
+static bool fill_tracks(struct tracks *tracks, uint64_t packets, struct error *err)
 {
+	enum outcome outcome = OUTCOME_GAVE_UP;
 	struct listed *listed = NULL;
 	size_t nlisted = 0;
-	bool ok = find_names(tracks, &listed, &nlisted, err) &&
-		  tracks_compute(tracks, listed, nlisted, err);
 
+	if (!find_names(tracks, &listed, &nlisted, err))
+		outcome = OUTCOME_ERROR;
+	if (outcome == OUTCOME_GAVE_UP && packets)
+		outcome = tracks_compute_near(tracks, listed, nlisted, packets, err);
+	if (outcome == OUTCOME_GAVE_UP)
+		outcome = tracks_compute(tracks, listed, nlisted, err);
 	mem_free(listed);
-	return ok;
+	return outcome == OUTCOME_DONE;
 }
 
 /* Of a trace that grows: a run that goes on. */
@@ -249,40 +255,52 @@ struct intervals_question {
 /* A window is read where it is, or its tracks are those of a run that an event of it gave a value. */
 static bool fill_window(struct tracks *tracks, uint64_t packets, struct error *err)
 {
-	enum outcome outcome = tracks_window(tracks, reach_packets(tracks->state, packets), err);
+	enum outcome outcome = tracks_window(tracks, packets, err);
 
 	if (outcome == OUTCOME_GAVE_UP) {
 		tracks_forget(tracks);
 		attr_list_clear(&tracks->names);
-		return tracks_name_known(tracks, err) && fill_tracks(tracks, err);
+		return tracks_name_known(tracks, err) && fill_tracks(tracks, 0, err);
 	}
-	return outcome == OUTCOME_DONE && tracks_compute_named(tracks, err);
+	return outcome == OUTCOME_DONE && tracks_compute_named(tracks, packets, err);
 }
 
 /* Of a run with linux.rules, which leaves checkpoints: measured on generated traces. */
 enum { MB_A_SECOND = 128 };
 
-/* Says once what lists over a window leave out, and what it would cost to have it. */
-static void note_window(struct tracks *tracks, uint64_t packets)
+/* How many attributes are asked for whose value at the range's begin lies beyond the horizon? */
+static size_t count_beyond(const struct tracks *tracks)
 {
-	struct state *state = tracks->state;
-	uint64_t megabytes = trace_bytes(state->event_source->trace) / 1000000;
-	size_t unknown = 0;
+	size_t count = 0;
 
-	if (state->lists != LISTS_WINDOW || state->window_noted)
-		return;
-	state->window_noted = true;
 	for (size_t i = 0; i < tracks->count; i++) {
 		const struct track *track = &tracks->items[i];
 		const struct span *first = track->count ? track_spans(track) : NULL;
 
-		unknown += first && first->begin <= tracks->range.begin &&
-			   value_is_open(&first->value) && is_asked(tracks, track);
+		count += first && first->begin <= tracks->range.begin &&
+			 value_is_open(&first->value) && is_asked(tracks, track);
 	}
-	notice(&state->options.notices, NOTICE_INFO,
-	       "lists leave out what no event of the range changes: --all has it, and reads all of the "
-	       "trace, %llu MB, about %llu s; after 'yore index --timelines' it reads little",
-	       (unsigned long long)megabytes, (unsigned long long)(megabytes / MB_A_SECOND + 1));
+	return count;
+}
+
+/* Says once what is left out of a short range, and what it would cost to have it. */
+static void note_window(struct tracks *tracks, uint64_t packets)
+{
+	struct state *state = tracks->state;
+	uint64_t megabytes = trace_bytes(state->event_source->trace) / 1000000;
+	size_t unknown = count_beyond(tracks);
+
+	if (state->lists != LISTS_WINDOW || state->window_noted)
+		return;
+	state->window_noted = unknown || tracks->range.window;
+	if (tracks->range.window)
+		notice(&state->options.notices, NOTICE_INFO,
+		       "lists leave out what no event of the range changes: --all has it, and "
+		       "reads all of the trace, %llu MB, about %llu s; after 'yore index "
+		       "--timelines' "
+		       "it reads little",
+		       (unsigned long long)megabytes,
+		       (unsigned long long)(megabytes / MB_A_SECOND + 1));
 	if (unknown)
 		notice(&state->options.notices, NOTICE_INFO,
 		       "%zu attributes were set last more than %llu packets of a stream before the "
@@ -317,24 +335,43 @@ static bool may_be_window(const struct state *state, const struct intervals_rang
 	return !range->all && state->lists == LISTS_WINDOW && is_large(state);
 }
 
-/* Lists whose keys are known without reading are complete, and cost little. */
-static bool is_window(struct state *state, const struct intervals_range *range,
-		      struct wanted *wanted, bool *out, struct error *err)
+/*
+ * Of a short range of a large trace: lists whose keys are not known without reading are those of a
+ * window; all else is complete, and no run is made for it.
+ */
+enum reading { READ_WHOLE, READ_NEAR, READ_WINDOW };
+static bool choose_reading(struct state *state, const struct intervals_range *range,
+			   struct wanted *wanted, enum reading *out, struct error *err)
 {
 	bool is_short, known;
 
-	*out = wanted->lists && range->window;
-	if (*out || !wanted->lists || !may_be_window(state, range))
+	*out = wanted->lists && range->window ? READ_WINDOW : READ_WHOLE;
+	if (*out == READ_WINDOW || !may_be_window(state, range))
 		return true;
 	if (!look_at_range(state, range, wanted, &is_short, &known, err))
 		return false;
-	*out = is_short && !known;
+	if (is_short)
+		*out = known ? READ_NEAR : READ_WINDOW;
 	return true;
+}
+
+/* Of a trace that does not grow. */
+static bool fill(struct tracks *tracks, uint64_t packets, struct error *err)
+{
+	enum reading reading;
+
+	if (!choose_reading(tracks->state, &tracks->range, tracks->wanted, &reading, err))
+		return false;
+	tracks->range.window = reading == READ_WINDOW;
+	return reading == READ_WINDOW
+		       ? fill_window(tracks, packets, err)
+		       : fill_tracks(tracks, reading == READ_NEAR ? packets : 0, err);
 }
 
 static bool ask_paths(struct state *state, const struct intervals_question *question,
 		      const struct sums_sink *sink, struct error *err)
 {
+	const uint64_t packets = reach_packets(state, question->packets);
 	struct retry retry = retry_begin(state);
 	bool ok, more;
 
@@ -350,15 +387,12 @@ static bool ask_paths(struct state *state, const struct intervals_question *ques
 		wanted.settled = state->handover != NULL;
 		ok = question->range.begin >= question->range.end ||
 		     (state->handover && fill_on(&tracks, err)) ||
-		     (!state->handover &&
-		      is_window(state, &question->range, &wanted, &tracks.range.window, err) &&
-		      (tracks.range.window ? fill_window(&tracks, question->packets, err)
-					   : fill_tracks(&tracks, err)));
+		     (!state->handover && fill(&tracks, packets, err));
 		more = retry_wanted(state, &retry);
 		if (ok && !more)
 			give_all(&tracks);
-		if (ok && !more && tracks.range.window && !question->quiet)
-			note_window(&tracks, reach_packets(state, question->packets));
+		if (ok && !more && !question->quiet)
+			note_window(&tracks, packets);
 		tracks_release(&tracks);
 		wanted_release(&wanted);
 	} while (more);
@@ -543,9 +577,12 @@ bool state_lists_window(struct state *state, nstime begin, nstime end,
 	struct wanted wanted;
 	bool ok;
 
+	enum reading reading = READ_WHOLE;
+
 	wanted_init(state, queries, nqueries, &wanted);
-	ok = is_window(state, &range, &wanted, window, err);
+	ok = choose_reading(state, &range, &wanted, &reading, err);
 	wanted_release(&wanted);
+	*window = reading == READ_WINDOW;
 	return ok;
 }
 

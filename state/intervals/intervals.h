@@ -411,9 +411,18 @@ void buried_release(struct buried *buried);
 
 /* ---- computed.c ---- */
 
-/* Computes all that is computed and wanted, and fills the tracks that are. */
-MUST_CHECK bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t nlisted,
-			       struct error *err);
+/*
+ * Computes all that is computed and wanted, and fills the tracks that are. OUTCOME_GAVE_UP: that
+ * takes a run (no_runs of struct state), or what lies beyond the horizon.
+ */
+MUST_CHECK enum outcome tracks_compute(struct tracks *tracks, const struct listed *listed,
+				       size_t nlisted, struct error *err);
+/*
+ * The same without a run; where that gives up, no further than so many packets of each stream
+ * around the range: what lies beyond is unknown.
+ */
+MUST_CHECK enum outcome tracks_compute_near(struct tracks *tracks, const struct listed *listed,
+					    size_t nlisted, uint64_t packets, struct error *err);
 
 /* The same from a run that goes on, over its step: lists leave out what is computed late. */
 MUST_CHECK bool tracks_compute_on(struct tracks *tracks, struct error *err);
@@ -422,8 +431,8 @@ MUST_CHECK bool tracks_compute_on(struct tracks *tracks, struct error *err);
 MUST_CHECK enum outcome tracks_compute_window(struct tracks *tracks, struct error *err);
 /* Adds names of what lists have of any window: whose keys are known without reading. */
 MUST_CHECK bool tracks_name_known(struct tracks *tracks, struct error *err);
-/* The attributes that the window's question names, wherever they were written. */
-MUST_CHECK bool tracks_compute_named(struct tracks *tracks, struct error *err);
+/* The attributes that the window's question names; of a window as tracks_compute_near(). */
+MUST_CHECK bool tracks_compute_named(struct tracks *tracks, uint64_t packets, struct error *err);
 
 /* ---- window.c ---- */
 
@@ -432,5 +441,10 @@ MUST_CHECK bool tracks_compute_named(struct tracks *tracks, struct error *err);
  * window. OUTCOME_GAVE_UP: the rules cannot be read backward; a run can tell the same.
  */
 MUST_CHECK enum outcome tracks_window(struct tracks *tracks, uint64_t packets, struct error *err);
+/*
+ * A source under a horizon: attributes that are told before reading, by the same replay of the
+ * range. OUTCOME_GAVE_UP: of single CPUs it would read more than near.c.
+ */
+MUST_CHECK enum outcome tracks_replayed(struct tracks *tracks, struct error *err);
 
 #endif

@@ -27,7 +27,6 @@
 #include <string.h>
 
 enum { ROUNDS = 32 /* of asking for what was read */ };
-enum { PASS_VISITS = 1 << 16 /* after so many, replay from the horizon's floor costs less */ };
 
 struct window_reader {
 	struct tracks *tracks;
@@ -407,9 +406,7 @@ static enum outcome ask_back(struct window_reader *reader, struct error *err)
 	mem_free(shapes);
 	/* of single CPUs a pass may read below the floor of all */
 	may_replay = state->horizon->floor > NSTIME_MIN && !closure->by_cpu;
-	state->limits.visits = !may_replay            ? UINT32_MAX
-			       : state->window_visits ? state->window_visits
-						      : PASS_VISITS;
+	state->limits.visits = may_replay ? reach_visits(state) : UINT32_MAX;
 	if (looks_back(closure))
 		outcome = ask_places(state, closure, reader->places + first, count, false,
 				     reader->facts + first, err);
@@ -561,6 +558,27 @@ bool tracks_name_known(struct tracks *tracks, struct error *err)
 	return true;
 }
 
+/* Until nothing is missing. */
+static enum outcome read_rounds(struct window_reader *reader, struct error *err)
+{
+	enum outcome outcome = OUTCOME_DONE;
+
+	reader->again = true;
+	for (int round = 0; outcome == OUTCOME_DONE && reader->again; round++)
+		outcome = round < ROUNDS ? read_round(reader, err) : OUTCOME_GAVE_UP;
+	if (outcome == OUTCOME_DONE && !reader->tracks->range.within)
+		outcome = tracks_find_beginnings(reader->tracks, reader->closure, err);
+	return outcome;
+}
+
+static void note_names(struct window_reader *reader)
+{
+	const struct attr_list *names = &reader->tracks->names;
+
+	for (size_t i = 0; i < names->count; i++)
+		note(reader, names->items[i].attr);
+}
+
 static enum outcome read_window(struct tracks *tracks, struct error *err)
 {
 	enum outcome outcome = OUTCOME_GAVE_UP;
@@ -568,15 +586,28 @@ static enum outcome read_window(struct tracks *tracks, struct error *err)
 
 	if (reader_init(&reader, tracks))
 		outcome = tracks_name_known(tracks, err) ? OUTCOME_DONE : OUTCOME_ERROR;
-	for (size_t i = 0; i < tracks->names.count; i++)
-		note(&reader, tracks->names.items[i].attr);
-	reader.again = true;
-	for (int round = 0; outcome == OUTCOME_DONE && reader.again; round++)
-		outcome = round < ROUNDS ? read_round(&reader, err) : OUTCOME_GAVE_UP;
-	if (outcome == OUTCOME_DONE && !tracks->range.within)
-		outcome = tracks_find_beginnings(tracks, reader.closure, err);
+	note_names(&reader);
+	if (outcome == OUTCOME_DONE)
+		outcome = read_rounds(&reader, err);
 	if (outcome == OUTCOME_DONE)
 		outcome = tracks_compute_window(tracks, err);
+	reader_release(&reader);
+	return outcome;
+}
+
+enum outcome tracks_replayed(struct tracks *tracks, struct error *err)
+{
+	enum outcome outcome = OUTCOME_GAVE_UP;
+	struct window_reader reader;
+
+	if (reader_init(&reader, tracks) && !reader.closure->by_cpu && tracks->all_known) {
+		note_names(&reader);
+		outcome = ask_noted(&reader, err);
+		if (outcome == OUTCOME_DONE)
+			outcome = read_rounds(&reader, err);
+	}
+	if (outcome == OUTCOME_DONE)
+		tracks->state->evaluation = "backward";
 	reader_release(&reader);
 	return outcome;
 }

@@ -361,7 +361,7 @@ static void knows_the_cpu(void **row_of_test)
 	fake_state_open(fake_trace_new(2, classes, COUNT(classes), events, COUNT(events)),
 			row->rules, &fake);
 	closure = closure_of(&fake, paths);
-	assert_int_equal(closure->cpu_depth ? (int)closure->cpu_depth[0] : -1, row->depth);
+	assert_int_equal(closure->by_cpu ? (int)closure->cpu_depth[0] : -1, row->depth);
 	closure_free(closure);
 	fake_state_close(&fake);
 }

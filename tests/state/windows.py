@@ -24,6 +24,9 @@ STORES = {"no index": None, "a first answer": None, "an index": [], "timelines":
 # empty, since what they tell lies further away. Where bounded: bytes at most, as so many times the packets around the window.
 QUESTIONS = {
     "state": (["state", "thread[*]/state"], ("path", "value"), {"begin", "end", "dur", "comm"}, 4),
+    "calls of all CPUs": (["state", "cpu[*]/syscall"], ("path", "value"), {"begin", "end", "dur", "comm"}, 6),
+    "calls of one": (["state", "cpu[3]/syscall"], ("path", "value"), {"begin", "end", "dur", "comm"}, 6),
+    "idle threads": (["state", "idle[*]/state"], ("path", "value"), {"begin", "end", "dur", "comm"}, None),
     "longest": (["longest", "thread[*]/state", "--limit", "1000000"], ("path", "value"), {"begin", "end", "dur", "comm"}, 4),
     "latency log": (["latency", "log"], ("tid", "begin"), {"comm"}, None),
     "offcpu log": (["offcpu", "log"], ("tid", "begin"), {"comm", "syscall", "end", "dur"}, None),

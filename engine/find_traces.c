@@ -149,8 +149,11 @@ bool find_traces(const char *path, const struct find_alive *alive, struct folder
 	struct trace_walk walk = {.alive = alive, .out = out};
 	size_t len = strlen(path);
 	char *plain = mem_strdup(path);
+	struct stat st;
 
-	while (len > 1 && plain[len - 1] == '/')
+	/* It may be a URL, of which a slash at the end says that it is a folder. */
+	bool here = stat(path, &st) == 0;
+	while (here && len > 1 && plain[len - 1] == '/')
 		plain[--len] = 0;
 	bool ok = look(&walk, plain, 0, err);
 	mem_free(plain);

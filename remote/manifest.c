@@ -44,8 +44,10 @@ static bool add_file(const char *name, struct json_object *file, struct manifest
 	char *inside =
 		path_inside(json_object_get_string(path), (size_t)json_object_get_string_len(path));
 	if (!inside)
-		return error_set(err, ERR_FORMAT, "%s: the path of file %zu leads out of it", name,
-				 out->count);
+		return error_set(err, ERR_FORMAT,
+				 "%s: the path of file %zu leads out of it, is empty or too long, "
+				 "or has control characters",
+				 name, out->count);
 	listing_add(out, inside, (uint64_t)json_object_get_int64(size));
 	return true;
 }

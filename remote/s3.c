@@ -113,7 +113,8 @@ static bool take_object(struct page *page)
 		return true;
 	char *path = path_inside(key + len, page->key.len - len);
 	if (!path)
-		return fail(page, "has a key that leads out of the folder");
+		return fail(page, "has a key that leads out of the folder, is too long or has "
+				  "control characters");
 	if (page->out->count == FILES_MOST) {
 		mem_free(path);
 		return fail(page, "is too long");

@@ -197,7 +197,10 @@ static bool add_file(struct tar_reader *reading, uint64_t size, struct tar *out,
 		return damaged(reading, "more than a million files", err);
 	path = path_inside(buf_text(&reading->path), reading->path.len);
 	if (!path)
-		return damaged(reading, "the name of a file leads out of the archive", err);
+		return damaged(reading,
+			       "the name of a file leads out of the archive, has control "
+			       "characters or is too long",
+			       err);
 	*mem_push(out->files, out->count, out->capacity) =
 		(struct tar_file){path, reading->at + TAR_BLOCK, size};
 	return true;

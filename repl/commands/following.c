@@ -2,6 +2,7 @@
 #include "repl/commands/following.h"
 
 #include "engine/timetext.h"
+#include "remote/remote.h"
 
 #include <string.h>
 
@@ -153,6 +154,17 @@ static bool run_follow(struct session *session, struct follow *follow, follow_mo
 	return ok;
 }
 
+/* Nothing tells when a file behind a URL grows. */
+static bool is_here(const struct session *session, struct error *err)
+{
+	const struct words *with = &session->options->with;
+	const char *url = remote_is_url(session->path) ? session->path : NULL;
+
+	for (size_t i = 0; i < with->count && !url; i++)
+		url = remote_is_url(with->items[i]) ? with->items[i] : NULL;
+	return !url || error_set(err, ERR_QUERY, "%s: --follow takes traces of this machine", url);
+}
+
 bool follow_run(struct session *session, const struct options *options, int reader,
 		follow_more *more, void *arg, struct error *err)
 {
@@ -172,7 +184,7 @@ bool follow_run(struct session *session, const struct options *options, int read
 		return error_set(err, ERR_QUERY,
 				 "--follow is of the command line: the prompt has "
 				 "'follow COMMAND' and 'refresh'");
-	bool ok = follow_patience(options, &patience, err) &&
+	bool ok = is_here(session, err) && follow_patience(options, &patience, err) &&
 		  follow_open(&of.trace, patience, reader, &follow, err);
 	session->follows = true;
 	ok = ok && run_follow(session, follow, more, arg, err);

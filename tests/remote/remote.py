@@ -101,6 +101,24 @@ def formats(work):
     result(len(wanted) > 5, "several formats were asked", wanted)
 
 
+def catalogs(work):
+    """A URL is one trace of a catalog, by the name that it was given."""
+    served, cache = os.path.join(work, "listed"), os.path.join(work, "listed-cache")
+    os.makedirs(served)
+    generate(served + "/made", "--size", "60K", "--packet-size", "4K")
+    manifest(cache, served + "/made")
+    query = "SELECT trace, count(*) FROM events"
+    count = yore(cache, "sql", served + "/made", "SELECT count(*) FROM events")[1]
+    with Server(served) as server:
+        url = server.url("made/")
+        result(yore(cache, "sql", "--catalog", url, query, "--format", "csv")[:2] == (0, "trace,count(*)\n%s,%s" % (url, count)),
+               "a folder behind HTTP is asked as a catalog", yore(cache, "sql", "--catalog", url, query))
+        status, out, said = yore(cache, "catalog", url, "--format", "csv")
+        result(status == 0 and out.splitlines()[1].startswith(url + ",ctf,"), "and is listed as one", (status, out, said))
+        status, out, said = yore(cache, "events", url, "--follow")
+        result(status == 2 and "--follow takes traces of this machine" in said, "it is not followed", (status, said))
+
+
 def large(work):
     """A moment costs a few requests, and the second question none of the files' bytes."""
     folder, cache = work + "/large/trace", work + "/large-cache"
@@ -302,13 +320,13 @@ def archives(work):
         if status not in (0, 1, 3):
             bad.append((status, said[:200]))
     result(not bad, "archives with wrong bytes", bad[:3])
-    for name in ("../out", "/abs", "a/../../b"):
+    for name in ("../out", "/abs", "a/../../b", "a\nb"):
         info = tarfile.TarInfo(name)
         info.size = 4
         with tarfile.open(folder + "/evil.tar", "w") as out:
             out.addfile(info, io.BytesIO(b"evil"))
         status, _, said = yore(cache, "events", folder + "/evil.tar")
-        result(status == 1 and "leads out of the archive" in said, "an archive with the name " + name, said)
+        result(status == 1 and "leads out of the archive, has control characters" in said, "an archive with the name %r" % name, said)
     long_name = "d" * 90 + "/" + "e" * 90 + "/" + "f" * 90
     for form in (tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
         archive(folder + "/long.tar", long_name, folder + "/trace", form)
@@ -397,7 +415,7 @@ def s3(work):
 def main():
     with tempfile.TemporaryDirectory() as work:
         only = sys.argv[1:]
-        for part in (formats, large, faults, secrets, archives, prefixes, s3):
+        for part in (formats, catalogs, large, faults, secrets, archives, prefixes, s3):
             if not only or part.__name__ in only:
                 part(work)
     finish()

@@ -122,6 +122,19 @@ static void put_total(sqlite3_context *out, enum aggregate_kind kind,
 		sqlite3_result_int64(out, (int64_t)total->number);
 }
 
+/* SQLite tests a condition itself: on a column that groups do not have. */
+static void refuse_column(const struct fold *fold, size_t column, sqlite3_context *out)
+{
+	const char *name = fold->shape->columns[column].name;
+	char *text = sqlite3_mprintf(
+		"a condition on %s has to be tested on each event: write it by =, <, <=, >, >=, IN "
+		"or GLOB, or GROUP BY %s, too",
+		name, name);
+
+	sqlite3_result_error(out, text ? text : "out of memory", -1);
+	sqlite3_free(text);
+}
+
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 {
 	const struct fold_cursor *cursor = (struct fold_cursor *)base;
@@ -140,7 +153,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 			sql_result_state(out, &group->keys[k]);
 			return SQLITE_OK;
 		}
-	sqlite3_result_error(out, "a group has no such value", -1);
+	refuse_column(fold, at, out);
 	return SQLITE_ERROR;
 }
 

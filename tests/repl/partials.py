@@ -211,6 +211,11 @@ def refused(work):
         file = os.path.join(work, "none.part")
         status, out, error = ask(trace, question, "--chunk", "1/2", "--partial", file)
         result(status in (1, 2) and not out and error.count(b"\n") <= 3 and not os.path.exists(file), "no sum of parts: %s" % " ".join(question), (status, out, error))
+    for where, column in (("cpu <> 0", b"cpu"), ("name LIKE '%w%'", b"name"), ("cpu IS NULL", b"cpu")):
+        question = ["sql", "SELECT stream, count(*) FROM events WHERE %s GROUP BY stream" % where]
+        status, out, error = ask(trace, question, "--chunk", "1/1", "--partial", os.path.join(work, "none.part"))
+        result(status == 2 and not out and b"since a condition on %s has to be tested on each event" % column in error,
+               "the condition that is not counted is named: %s" % where, (status, out, error))
     parts = {}
     for name, where, question in (("a", trace, ["stats"]), ("cpu", trace, ["stats", "--cpu", "1"]), ("other", os.path.join(work, "lossy"), ["stats"]),
                                   ("sql", trace, ["sql", "SELECT count(*) FROM events"]), ("do", trace, ["do", "* { @ = count(); }"])):

@@ -206,9 +206,13 @@ local function smallest_text(numbers, where)
 	return not step and "no rise" or "a rise by " .. (ratio and string.format("%.3g %%", (step - 1) * 100) or shown(step))
 end
 
+-- In text; CSV and JSON have no row then, and a note says why.
 local function say_none(numbers)
 	local middle, late = smallest_text(numbers, 0.5), smallest_text(numbers, 0.9)
-	if middle == "no rise" then
+	if a.format == "csv" or a.format == "json" then
+		yore.note("first: no change was found" .. (middle == "no rise" and ", and none would have been: these are too few runs"
+			or "; " .. middle .. " in the middle of the series would have been in 95 of 100 such series"))
+	elseif middle == "no rise" then
 		a:line("no change was found, and none would have been: these are too few runs")
 	else
 		a:line("no change was found; " .. middle .. " in the middle of the series would have been in 95 of 100 such series, and")
@@ -276,6 +280,13 @@ for place, answer in ipairs(ask_all()) do
 	runs[place] = read_answer(answer, place)
 end
 local series, all, by_begin = in_order(runs)
+if #runs == 0 then
+	local why = "first: " .. a.catalog .. ": there is no trace below it"
+	if a.verb ~= "series" then
+		error(why, 0)
+	end
+	yore.note(why)
+end
 if a.verb == "series" then
 	print_series(all)
 elseif #series == 0 then

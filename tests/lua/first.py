@@ -131,7 +131,7 @@ def check_none():
     status, out, err = first(folder, "mean(unit)")
     result(status == 0 and "no change was found; a rise by " in out and err == "", "no step, none is claimed", out)
     status, out, err = first(folder, "mean(unit)", "--format", "json")
-    result(status == 0 and out == "" and err == "", "and has no rows", (out, err))
+    result(status == 0 and out == "" and "note: first: no change was found; a rise by " in err, "and has no rows, which a note tells", (out, err))
     result(first(folder, "mean(unit)", "--format", "csv")[1].count("\n") == 1, "but the head of CSV")
     make_series("few", 3, 5, 20)
     result("too few runs" in first(os.path.join(work, "few"), "mean(unit)")[1], "a few runs decide nothing, and that is told")
@@ -163,6 +163,15 @@ def check_failures():
     result("does not" not in first(own, "mean(unit)", "--order", "begin")[2], "and may be asked for")
 
 
+def check_empty():
+    folder = os.path.join(work, "no-traces")
+    os.makedirs(folder)
+    status, out, err = first(folder, "mean(unit)")
+    result(status == 1 and out == "" and "no-traces: there is no trace below it" in err, "a folder without traces is told", (status, out, err))
+    status, out, err = first(folder, "mean(unit)", "series", "--format", "json")
+    result(status == 0 and out == "" and "no-traces: there is no trace below it" in err, "its series is empty, and a note says why", (status, out, err))
+
+
 def check_words():
     folder = os.path.join(work, "none")
     for words, text in (((), "what is looked at is missing"), (("p99(unit)",), "the unit is missing"),
@@ -187,6 +196,7 @@ try:
     check_fall(with_step)
     check_none()
     check_failures()
+    check_empty()
     check_words()
 finally:
     shutil.rmtree(work, ignore_errors=True)

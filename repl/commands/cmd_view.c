@@ -242,6 +242,8 @@ static bool view_part(struct viewing *view, const struct options *options, struc
 	if (!one_file_open(&file, &server, err))
 		return error_while(err, "the page fetches from there alone");
 	bool ok = make_folder(view, err) && convert(view, options, sink, err);
+	if (ok && view->begin >= view->end) /* a note said why */
+		ok = error_set(err, ERR_RANGE, "view: no part of the trace is in the range");
 	if (ok) {
 		file.fd = view->fd;
 		file.size = view->size;

@@ -124,6 +124,13 @@ def interrupted(work):
     result(ended == 130 and not left, "Ctrl-C ends it, and nothing is left", (ended, said, left))
 
 
+def nothing(work):
+    view = View(work, DEMO, "--begin", "+1s")
+    ended, said, left = view.end()
+    result(ended == 1 and not view.line and not left and "begins after the last event" in said and "no part of the trace is in the range" in said,
+           "a range beside the trace has no link", (ended, view.line, said, left))
+
+
 def padded(work):
     """A trace whose last packet has much padding: 3 GB, of which the disk has little."""
     folder = os.path.join(work, "large")
@@ -203,6 +210,6 @@ if __name__ == "__main__":
             print("SKIP: port %d: %s" % (PORT, why))
             sys.exit(77)
     with tempfile.TemporaryDirectory() as directory:
-        for check in (fetched, examples, refused, interrupted, too_large):
+        for check in (fetched, examples, refused, interrupted, nothing, too_large):
             check(directory)
     finish()

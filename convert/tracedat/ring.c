@@ -29,6 +29,7 @@ struct ring_cpu {
 };
 
 struct ring_writer {
+	char *path; /* of the output, for messages */
 	int fd;
 	bool big_endian;
 	unsigned head; /* bytes of a page in front of its entries */
@@ -61,11 +62,13 @@ struct ring_writer *ring_new(const char *path, bool big_endian, unsigned long_by
 	int fd = open_nameless(path);
 
 	if (fd < 0) {
-		error_set(err, ERR_IO, "%s: no room for pages that wait: %s", path,
+		error_set(err, ERR_IO,
+			  "%s: no file for pages can be made beside it or in $TMPDIR: %s", path,
 			  strerror(errno));
 		return NULL;
 	}
 	struct ring_writer *ring = mem_new(sizeof *ring);
+	ring->path = mem_strdup(path);
 	ring->fd = fd;
 	ring->big_endian = big_endian;
 	ring->head = 8 + long_bytes;
@@ -81,6 +84,7 @@ void ring_free(struct ring_writer *ring)
 		mem_free(ring->cpus[i]);
 	}
 	mem_free(ring->cpus);
+	mem_free(ring->path);
 	close(ring->fd);
 	mem_free(ring);
 }
@@ -93,6 +97,14 @@ uint32_t ring_add_cpu(struct ring_writer *ring)
 
 /* ---- pages ---- */
 
+static bool fail_pages(const struct ring_writer *ring, int code, struct error *err)
+{
+	return error_set(err, ERR_IO,
+			 "%s: storing pages until all of them are there, beside it or in $TMPDIR: "
+			 "%s",
+			 ring->path, strerror(code));
+}
+
 static bool write_page(struct ring_writer *ring, const uint8_t *page, struct error *err)
 {
 	size_t done = 0;
@@ -103,7 +115,7 @@ static bool write_page(struct ring_writer *ring, const uint8_t *page, struct err
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return error_set(err, ERR_IO, "pages that wait: %s", strerror(errno));
+			return fail_pages(ring, errno, err);
 		done += (size_t)n;
 	}
 	ring->written++;
@@ -224,7 +236,7 @@ bool ring_write(const struct ring_writer *ring, uint32_t place, struct out *out,
 	for (size_t i = 0; i < cpu->npages; i++) {
 		if (pread(ring->fd, page, sizeof page, (off_t)cpu->pages[i] * RING_PAGE) !=
 		    RING_PAGE)
-			return error_set(err, ERR_IO, "pages that wait: %s", strerror(errno));
+			return fail_pages(ring, errno, err);
 		if (!out_write(out, page, sizeof page, err))
 			return false;
 	}

@@ -7,6 +7,7 @@ Without trace-cmd the rows that ask it are skipped.
 import json
 import os
 import re
+import resource
 import shutil
 import struct
 import subprocess
@@ -303,6 +304,15 @@ def check_killed(work):
                and "/sys/kernel/tracing/events" in got.stderr, "without formats, it says what is missing: " + what, got.stderr)
 
 
+def check_full(work):
+    """A disk that is full while pages wait for the others."""
+    trace, out = os.path.join(golden, "sched-ftrace", "trace.dat"), os.path.join(work, "full.dat")
+    got = subprocess.run([yore, "convert", trace, out, "--no-index"], capture_output=True, text=True, check=False,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)))
+    result(got.returncode == 1 and got.stderr.startswith("yore: %s: storing pages" % out) and not os.path.exists(out),
+           "no room for pages names the output", got.stderr)
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         scene = os.path.join(work, "scene")
@@ -321,6 +331,7 @@ def main():
         compare_pages(work, "big-endian", lossy, little=False)
         compare_pages(work, "ftrace", same)
         check_killed(work)
+        check_full(work)
         check_previous_boot(work)
         path = compare(work, "trace.dat", same)
         if path and shutil.which("trace-cmd"):

@@ -50,9 +50,9 @@ struct gathering {
 
 /* ---- in the worker ---- */
 
-/* A query of one statement. `statement` is NULL where there is none. */
-static bool prepare_one(struct sql *sql, const char *text, struct sql_statement **statement,
-			struct error *err)
+/* A query of one statement, which `option` gave. `statement` is NULL where there is none. */
+static bool prepare_one(struct sql *sql, const char *option, const char *text,
+			struct sql_statement **statement, struct error *err)
 {
 	const char *rest;
 
@@ -66,7 +66,7 @@ static bool prepare_one(struct sql *sql, const char *text, struct sql_statement 
 		return true;
 	sql_finish(*statement);
 	*statement = NULL;
-	return error_set(err, ERR_QUERY, "--catalog: want one SELECT: '%s'", text);
+	return error_set(err, ERR_QUERY, "%s: want one SELECT: '%s'", option, text);
 }
 
 static bool set_constants(struct sql *sql, const struct session *session, struct error *err)
@@ -99,12 +99,12 @@ static bool prepare_query(struct sql *sql, const char *text, struct sql_statemen
 {
 	static const char *const names[] = {"trace", "host", "clock_offset", NULL};
 
-	if (prepare_one(sql, text, out, err))
+	if (prepare_one(sql, "--catalog", text, out, err))
 		return true;
 	char *written = sql_with_calls(text, names);
 	bool ok = false;
 	if (strcmp(written, text) != 0) {
-		ok = prepare_one(sql, written, out, err);
+		ok = prepare_one(sql, "--catalog", written, out, err);
 		drop_place(err);
 	}
 	mem_free(written);
@@ -416,7 +416,7 @@ static bool print_then(const struct gathering *all, struct sink *sink, struct er
 		out.format = FORMAT_TABLE;
 	if (!all->own->then)
 		buf_printf(&text, "SELECT %s FROM rows ORDER BY rowid", buf_text(&all->shown));
-	bool ok = prepare_one(all->sql, all->own->then ? all->own->then : buf_text(&text),
+	bool ok = prepare_one(all->sql, "--then", all->own->then ? all->own->then : buf_text(&text),
 			      &statement, err);
 	if (ok) {
 		ok = sql_rows_add(&out, statement, err);

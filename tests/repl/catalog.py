@@ -357,6 +357,8 @@ def check_file(file):
     result(status == 1 and other in err, "a damaged one neither", err)
     for words, text in ((("sql", "--catalog", fleet), "wants one query"), (("sql", "--catalog", fleet, query, query), "wants one query"),
                         (("sql", expected[0], query, "--then", "SELECT 1"), "is of --catalog"),
+                        (("sql", "--catalog", fleet, query, "--then", "DROP TABLE rows"), "--then: want one SELECT: 'DROP TABLE rows'"),
+                        (("sql", "--catalog", fleet, query + "; SELECT 1"), "--catalog: want one SELECT"),
                         (("catalog", fleet, "--with", expected[0]), "--with is of one trace"),
                         (("sql", "--catalog", fleet, query, "--timeout", "soon"), "is not a span")):
         status, out, err = yore(*words)

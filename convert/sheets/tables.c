@@ -8,9 +8,10 @@
 #include "convert/sheets/tables.h"
 
 #include "convert/convert_internal.h"
-#include "engine/columns/sheet_fields.h"
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "engine/columns/json.h"
+#include "engine/columns/sheet_fields.h"
 
 #include <stdlib.h>
 
@@ -31,6 +32,7 @@ struct table_group {
 	struct class_group classes;
 	struct shape *shape; /* NULL: no event yet */
 	struct sheet *sheet;
+	uint64_t *wanted; /* columns; NULL: all of fields */
 };
 
 struct filling_table {
@@ -96,8 +98,10 @@ void tables_free(struct tables *tables)
 {
 	if (!tables)
 		return;
-	for (size_t i = 0; i < tables->ngroups; i++)
+	for (size_t i = 0; i < tables->ngroups; i++) {
 		shape_free(tables->groups[i].shape);
+		mem_free(tables->groups[i].wanted);
+	}
 	for (size_t i = 0; i < tables->count; i++) {
 		for (size_t k = 0; k < tables->items[i].count; k++)
 			sheet_free(tables->items[i].parts[k]);
@@ -218,6 +222,22 @@ static void put_text(struct sheet_values *values, size_t row, const char *text)
 	values_text(values, row, text, strlen(text));
 }
 
+/* In a table of names that differ in upper and lower case alone, a column tells which it is. */
+static uint64_t *wanted_columns(const struct table_group *group)
+{
+	const struct shape *shape = group->shape;
+	const struct class_group *classes = &group->classes;
+	bool differ = false;
+
+	for (size_t i = 0; i < classes->count; i++)
+		differ |= strcmp(classes->classes[i]->name, classes->name) != 0;
+	uint64_t *wanted = differ ? bitset_new(shape->ncolumns) : NULL;
+	for (size_t i = 0; differ && i < shape->ncolumns; i++)
+		if (!shape->columns[i].hidden || shape->columns[i].kind == COLUMN_NAME)
+			bitset_add(wanted, i);
+	return wanted;
+}
+
 static const struct table_group *table_group(struct tables *tables, uint32_t number)
 {
 	struct table_group *group = &tables->groups[number];
@@ -225,7 +245,9 @@ static const struct table_group *table_group(struct tables *tables, uint32_t num
 	if (group->shape)
 		return group;
 	group->shape = shape_new(tables->options.trace, &group->classes, false, tables->arena);
-	group->sheet = add_sheet(tables, fields_sheet(group->shape, &group->classes, NULL), number);
+	group->wanted = wanted_columns(group);
+	group->sheet = add_sheet(tables, fields_sheet(group->shape, &group->classes, group->wanted),
+				 number);
 	return group;
 }
 
@@ -234,7 +256,7 @@ static void make_puts(struct tables *tables, const struct event_class *class)
 	const struct table_group *group = table_group(tables, tables->group_of[class->index]);
 	struct class_puts *puts = &tables->classes[class->index];
 
-	fields_puts(group->shape, class, NULL, group->sheet, tables->arena, puts);
+	fields_puts(group->shape, class, group->wanted, group->sheet, tables->arena, puts);
 }
 
 static void make_events(struct tables *tables)

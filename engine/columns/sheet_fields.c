@@ -92,7 +92,8 @@ static bool is_taken(const struct shape *shape, size_t i, const uint64_t *wanted
 	const struct column *column = &shape->columns[i];
 
 	return (wanted ? bitset_has(wanted, i) : !column->hidden) &&
-	       (column->kind == COLUMN_FIELD || column->kind == COLUMN_LABEL);
+	       (column->kind == COLUMN_FIELD || column->kind == COLUMN_LABEL ||
+		column->kind == COLUMN_NAME);
 }
 
 struct sheet *placed_sheet(const char *name, size_t ncolumns)
@@ -171,14 +172,17 @@ void fields_puts(const struct shape *shape, const struct event_class *class, con
 	uint32_t at = COLUMNS_OWN;
 
 	out->sheet = sheet;
+	out->class = class;
 	out->count = 0;
 	out->items = arena_array(arena, sheet->ncolumns, sizeof *out->items);
 	for (size_t i = 0; i < shape->ncolumns; i++) {
 		const struct column *column = &shape->columns[i];
 		if (!is_taken(shape, i, wanted))
 			continue;
-		out->items[out->count++] =
-			put_of(class, &row[column->field], sheet, at, column->kind == COLUMN_LABEL);
+		out->items[out->count++] = column->kind == COLUMN_NAME
+						   ? (struct put){.op = PUT_NAME, .column = at}
+						   : put_of(class, &row[column->field], sheet, at,
+							    column->kind == COLUMN_LABEL);
 		at++;
 	}
 }
@@ -265,7 +269,7 @@ size_t fields_put(const struct class_puts *puts, const struct fields *fields, si
 		const struct put *put = &puts->items[i];
 		struct sheet_values *values = &puts->sheet->columns[put->column];
 		const struct slot *slot;
-		switch (fields ? put->op : PUT_NULL) {
+		switch (fields || put->op == PUT_NAME ? put->op : PUT_NULL) {
 		case PUT_NUMBER:
 			values_number(values, row, fields->slots[put->slot].u);
 			break;
@@ -279,6 +283,9 @@ size_t fields_put(const struct class_puts *puts, const struct fields *fields, si
 			break;
 		case PUT_LABEL:
 			put_label(values, row, put->place, fields, scratch);
+			break;
+		case PUT_NAME:
+			values_symbol(values, row, puts->class->index, puts->class->name);
 			break;
 		case PUT_NULL:
 			values_null(values, row);

@@ -14,6 +14,7 @@ enum put_op {
 	PUT_STRING, /* the slot's bytes */
 	PUT_VALUE,  /* whatever stands at the place */
 	PUT_LABEL,  /* the labels of what stands there */
+	PUT_NAME,   /* the name of the class */
 	PUT_NULL    /* this class has no such field */
 };
 
@@ -25,6 +26,7 @@ struct put {
 
 struct class_puts {
 	struct sheet *sheet; /* NULL: not made yet */
+	const struct event_class *class;
 	struct put *items;
 	size_t count;
 };
@@ -48,7 +50,8 @@ void placed_put(struct sheet *sheet, size_t row, nstime t, const struct stream *
 		int32_t cpu);
 /*
  * The table of a group of classes, its columns described. `wanted`: a bit for each column of the
- * shape that it is to have besides COLUMNS_OWN; NULL: all that are no copy of others.
+ * shape that it is to have besides COLUMNS_OWN, of fields, labels and COLUMN_NAME; NULL: all fields
+ * and labels that are no copy of others.
  */
 struct sheet *fields_sheet(const struct shape *shape, const struct class_group *group,
 			   const uint64_t *wanted);

@@ -209,6 +209,16 @@ says "attributes" 0 "" "$yore" convert "$trace" attributes --to csv --name 'none
 is "attributes: as many as state has" "$("$yore" state "$trace" 'cpu[0]/**' --format json | wc -l)" \
 	"$(($(wc -l <attributes/state.csv) - 1))"
 
+# ---- names that differ in upper and lower case alone ----
+ovni=$top/fixtures/golden/ovni-demo
+says "csv of names that SQL has as one" 0 "" "$yore" convert "$ovni" ovni --to csv
+is "they share a table" "VAs.csv VHw.csv" "$(cd ovni && echo VA[sS].csv VH[wW].csv)"
+is "a column says which it is" "$("$yore" sql "$ovni" 'SELECT ts, stream, cpu, name FROM VAs' --format csv)" "$(cat ovni/VAs.csv)"
+is "other tables have none" "ts,stream,cpu" "$(head -n 1 ovni/OHe.csv)"
+says "sqlite of such names" 0 "" "$yore" convert "$ovni" ovni.db
+is "sqlite: it says so too" "$("$yore" sql "$ovni" 'SELECT name, count(*) FROM VHw GROUP BY name' --format csv | tail -n +2)" \
+	"$(sqlite3 -csv ovni.db 'SELECT name, count(*) FROM VHw GROUP BY name' | tr -d '\r')"
+
 # ---- CTF ----
 events() # what a trace says, without what a writer of packets makes anew
 {

@@ -16,6 +16,7 @@
 #include "state/intervals/stretches.h"
 #include "state/pictures/picture.h"
 #include "state/state.h"
+#include "state/timelines/timelines.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -596,6 +597,41 @@ static bool convert_all(struct convert_work *work, struct convert_options *descr
 	return ok;
 }
 
+/* Is the range short beside the trace? */
+static bool is_short(struct session *session)
+{
+	struct error ignored;
+	nstime begin, end, first, last;
+
+	if (!session_bounds(session, &first, &last, &ignored) ||
+	    !session_range(session, &begin, &end, &ignored))
+		return false;
+	begin = begin > first ? begin : first;
+	end = end < last ? end : last;
+	return begin < end &&
+	       (uint64_t)end - (uint64_t)begin < ((uint64_t)last - (uint64_t)first) / 8;
+}
+
+/* Where a short range costs what the whole trace does: all of the state has to be found. */
+static void note_cost(struct session *session, const struct options *options,
+		      const struct convert_kind *kind)
+{
+	uint64_t bytes = trace_bytes(session->trace);
+	struct error ignored;
+
+	if (!kind->has_state || kind->paths || convert_choices(options)->no_state ||
+	    options->words.count > 1 || bytes < LARGE_TRACE || !is_short(session))
+		return;
+	struct state *state = session_state(session, &ignored);
+	if (state && !timelines_there(state))
+		session_note(
+			session,
+			"intervals of the state may begin and end far outside of the range, so all "
+			"of the trace is read, %llu MB: --no-state leaves them out, PATHs choose "
+			"some, and after 'yore index --timelines' little is read",
+			(unsigned long long)(bytes / 1000000));
+}
+
 bool convert_trace(struct session *session, const struct options *options, struct error *err)
 {
 	const struct convert_kind *kind = kind_of(options, err);
@@ -606,7 +642,10 @@ bool convert_trace(struct session *session, const struct options *options, struc
 		return false;
 	work.pool = windows_pool(options_threads(options));
 	bool ok = describe(session, kind, work.pool, &describes, err) &&
-		  filter_look_up(session, options, err) && convert_all(&work, &describes, err);
+		  filter_look_up(session, options, err);
+	if (ok)
+		note_cost(session, options, kind);
+	ok = ok && convert_all(&work, &describes, err);
 	thread_pool_free(work.pool);
 	if (ok && !work.events)
 		asked_no_events(session, options);

@@ -318,8 +318,15 @@ is "a closed pipe is no error" 0 "$( ("$yore" convert "$trace" - --to chrome; ec
 	head -c 10 >/dev/null; cat code)"
 is "nothing is left" 0 "$(left)"
 
-"$build/fixtures/yore-gen" --out large --size 60M --seed 6 --no-truth >/dev/null || exit 99
+"$build/fixtures/yore-gen" --out large --size 66M --seed 6 --no-truth >/dev/null || exit 99
 says "chrome: the state of a large trace, which comes in stretches" 0 "" "$yore" convert large large.json 'thread[*]/state' --name 'none*'
+says "events of a short range of a large trace" 0 "" "$yore" convert large short --to csv --no-state --begin +100ms --end +110ms --no-index --stats
+is "a few packets hold them" yes "$(python3 -c 'import json, sys; print("yes" if json.loads(sys.stdin.readlines()[-1])["bytes_read"] < 20e6 else "no")' <err)"
+says "its state takes all of the trace, which is told" 0 "so all of the trace is read, 6" "$yore" convert large short-state --to csv --name 'none*' --begin +100ms --end +110ms --no-index
+says "where timelines are stored it does not" 0 "" "$yore" index large --timelines --index-dir "$work/timelines"
+"$yore" convert large short-stored --to csv --name 'none*' --begin +100ms --end +110ms --index-dir "$work/timelines" 2>err
+is "and nothing is told" 0 "$(grep -c 'all of the trace' err)"
+is "the intervals are the same" "$(md5sum <short-state/state.csv)" "$(md5sum <short-stored/state.csv)"
 is "chrome: one track for each path" "$("$yore" state large 'thread[*]/state' --format csv | cut -d, -f4 | tail -n +2 | sort -u | wc -l)" \
 	"$(grep -c '"thread_name".*"thread\[' large.json)"
 for to in parquet sqlite chrome perfetto csv ctf; do

@@ -242,27 +242,29 @@ void perf_take_feature(struct perf_opening *o, uint32_t feature, const uint8_t *
 	}
 }
 
-/* The table behind the data and what it points to. False: it is not there, or not all of it. */
-static bool read_features(struct perf_opening *o, uint64_t *bad)
+/* The table behind the data and what it points to. False: not all of it is there; *why of *bad. */
+static bool read_features(struct perf_opening *o, uint64_t *bad, struct error *why)
 {
 	struct source *source = file_of(o)->source;
 	uint64_t at = o->head.data_off + o->head.data_size;
 	bool whole = true;
 
 	for (uint32_t i = 0; i < FEATURES; i++) {
-		struct error ignored;
+		struct error cause = {.kind = ERR_FORMAT};
 		struct block block;
 		uint8_t entry[16];
 		if (!bitset_has(o->head.features, i))
 			continue;
-		*bad = whole ? at : *bad;
-		if (!source_peek(source, at, entry, sizeof entry, &ignored))
+		if (!source_peek(source, at, entry, sizeof entry, &cause)) {
+			*bad = whole ? at : *bad;
+			*why = whole ? cause : *why;
 			return false;
+		}
 		at += sizeof entry;
 		uint64_t off = get64(entry, o->part->swap), size = get64(entry + 8, o->part->swap);
-		if (size > FEATURE_MOST ||
-		    !source_get(source, off, (size_t)size, &block, &ignored)) {
+		if (size > FEATURE_MOST || !source_get(source, off, (size_t)size, &block, &cause)) {
 			*bad = whole ? off : *bad;
+			*why = whole ? cause : *why;
 			whole = false;
 			continue;
 		}
@@ -357,7 +359,7 @@ static void read_end(struct perf_opening *o, bool open, bool cut)
 	const struct file_head *head = &o->head;
 	const char *lost = o->turn ? "" : names_lost(part);
 	uint64_t size = source_size(file_of(o)->source), bad = 0;
-	struct error cause;
+	struct error cause, why;
 
 	if (o->headless) {
 		error_set(
@@ -375,13 +377,16 @@ static void read_end(struct perf_opening *o, bool open, bool cut)
 			  "cut off: the data at offset %" PRIu64 " has %" PRIu64
 			  " bytes, the file ends at offset %" PRIu64 "%s",
 			  head->data_off, head->data_size, size, lost);
-	} else if (!read_features(o, &bad)) {
+	} else if (read_features(o, &bad, &why)) {
+		return;
+	} else if (why.kind == ERR_IO) {
+		error_set(&cause, ERR_IO, "the features at offset %" PRIu64 " cannot be read: %s",
+			  bad, why.text);
+	} else {
 		error_set(&cause, ERR_FORMAT,
 			  "the features at offset %" PRIu64
 			  " lie beyond the end of the file at offset %" PRIu64,
 			  bad, size);
-	} else {
-		return;
 	}
 	file_of(o)->cut_told = open || cut;
 	if (part->trace->grows && *lost)

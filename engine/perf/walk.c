@@ -43,7 +43,7 @@ static void note_damage(struct perf_walk *walk, uint64_t off, const char *fmt, .
 static void note_damage(struct perf_walk *walk, uint64_t off, const char *fmt, ...)
 {
 	const struct perf_source *from = &walk->part->sources[walk->source];
-	char text[256];
+	char text[512];
 	va_list args;
 
 	va_start(args, fmt);
@@ -547,7 +547,7 @@ static void walk_on(struct perf_walk *walk)
 		return;
 	}
 	if (!source_get(from->source, walk->off, size, &block, &err)) {
-		note_damage(walk, walk->off, "cannot be read");
+		note_damage(walk, walk->off, "cannot be read: %s", err.text);
 		next_source(walk);
 		return;
 	}

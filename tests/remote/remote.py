@@ -199,6 +199,14 @@ def faults(work):
                 server.fault = None
                 status, out, said = yore(cache, "events", server.url("trace/"))
                 result((status, out) == (0, local), "and without it all is well: " + fault, "%d %s" % (status, said[:600]))
+    shutil.copyfile(os.path.join(GOLDEN, "sched-perf", "perf.data"), work + "/faults/perf.data")
+    for fault, text in (("403", "refuses it (403)"), ("changed", "changed while it was read")):
+        hit = lambda method, path, asked, f=fault: f if asked and asked[0] >= 4096 else None
+        with Server(work + "/faults", fault=hit) as server:
+            status, out, said = yore(work + "/faults-perf" + fault, "events", server.url("perf.data"))
+            told = [line for line in said.splitlines() if "cannot be read: " in line and text in line]
+            result(status in (1, 3) and any("the features at offset" in line for line in told) and "beyond the end" not in said,
+                   "features that cannot be read are not beyond the end: " + fault, "%d %s" % (status, said[:900]))
     for fault in ("503", "cut"):
         seen = {}
 

@@ -7,6 +7,7 @@
 #include "engine/base/files.h"
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
+#include "engine/base/temporary.h"
 #include "engine/trace.h"
 #include "remote/remote.h"
 #include "repl/commands/cmds.h"
@@ -212,6 +213,7 @@ int main(int argc, char **argv)
 		if (options.stats)
 			stats_print(&session);
 		session_release(&session);
+		temporary_remove_all(); /* where files behind URLs and in archives were found */
 	}
 	options_release(&options);
 	mem_free(script);

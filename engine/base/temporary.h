@@ -1,5 +1,5 @@
 /*
- * temporary.h - files and folders that are removed when a signal ends the process
+ * temporary.h - files and folders that are removed when the process ends, also by a signal
  *
  * Code that makes a file that gets its name later notes it here until then. The list has a fixed
  * size and takes no lock, since a signal handler reads it.
@@ -16,7 +16,7 @@
 int temporary_note(const char *path, bool folder);
 void temporary_forget(int number); /* the file has its final name, or is gone; -1 does nothing */
 void temporary_forget_all(void);   /* in a child of fork(2): they are its parent's */
-void temporary_remove_all(void);   /* async-signal-safe */
+void temporary_remove_all(void);   /* all that is noted; async-signal-safe */
 
 /*
  * A new folder yore-WHAT-XXXXXX in the one that TMPDIR names, else /tmp, and noted: its path, for

@@ -78,6 +78,7 @@ static void run_worker(const struct crew *crew, struct trace_process *own, pid_t
 	if (!ok)
 		signals_explain(&cause);
 	MAY_FAIL(worker_end(&worker, ok, damaged, &cause, &ignored)); /* the parent has gone */
+	temporary_remove_all();
 	_exit(0);
 }
 

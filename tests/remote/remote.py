@@ -115,6 +115,12 @@ def catalogs(work):
                "a folder behind HTTP is asked as a catalog", yore(cache, "sql", "--catalog", url, query))
         status, out, said = yore(cache, "catalog", url, "--format", "csv")
         result(status == 0 and out.splitlines()[1].startswith(url + ",ctf,"), "and is listed as one", (status, out, said))
+        tmp = os.path.join(work, "listed-tmp")
+        os.makedirs(tmp)
+        tar = archive(work + "/listed.tar", "t", served + "/made")
+        for words in (("stats", url), ("stats", tar), ("events", tar, "--name", "nothing"), ("sql", "--catalog", url, query), ("catalog", tar)):
+            status, out, said = yore(cache, *words, "--no-index", env={"TMPDIR": tmp})
+            result(not os.listdir(tmp), "without an index nothing is left: %s" % words[0], (words, status, said, os.listdir(tmp)))
         status, out, said = yore(cache, "events", url, "--follow")
         result(status == 2 and "--follow takes traces of this machine" in said, "it is not followed", (status, said))
 

@@ -8,6 +8,7 @@
 #include "state/answer/ask.h"
 #include "engine/base/mem.h"
 #include "state/answer/backfill.h"
+#include "state/context/reach.h"
 
 struct order moment_order(const struct moment *moment)
 {
@@ -185,8 +186,13 @@ struct packet_filters *state_packet_filters(struct state *state)
 
 struct event_filter *state_event_filter(struct state *state, const struct closure *closure)
 {
-	return event_filter_new(closure, state->event_source, state->index,
-				state_packet_filters(state), state->patience);
+	struct event_filter *filter =
+		event_filter_new(closure, state->event_source, state->index,
+				 state_packet_filters(state), state->patience);
+
+	if (state->no_runs && !state->horizon)
+		event_filter_limit(filter, REACH_OPENED);
+	return filter;
 }
 
 struct backward *pass_over(struct state *state, const struct closure *closure, nstime t)

@@ -385,6 +385,9 @@ enum outcome forward_scan_run(struct forward_scan *scan, struct order from, stru
 				      scan->err))
 			scanned = read_window(scan, &range.from, width);
 		event_source_close(&scan->event_source);
+		if (scanned != SCAN_ERROR && scan->event_filter &&
+		    event_filter_is_spent(scan->event_filter))
+			return OUTCOME_GAVE_UP;
 		if (scanned < SCAN_OPEN)
 			return scanned == SCAN_OVER ? OUTCOME_DONE : OUTCOME_ERROR;
 		width *= scanned == SCAN_OPEN ? 2 : 1;

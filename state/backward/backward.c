@@ -360,6 +360,8 @@ static enum outcome read_down(struct backward *pass)
 		if (!narrow(pass))
 			return OUTCOME_ERROR;
 	}
+	if (pass->options.event_filter && event_filter_is_spent(pass->options.event_filter))
+		return OUTCOME_GAVE_UP;
 	reach_bottom(pass);
 	return pass->failed ? OUTCOME_ERROR : pass->gave_up ? OUTCOME_GAVE_UP : OUTCOME_DONE;
 }

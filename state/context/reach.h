@@ -12,6 +12,8 @@ struct state_reach {
 /* Of each stream so many are read on either side of a window; `packets` 0: the state's usual
  * number. */
 uint64_t reach_packets(const struct state *state, uint64_t packets);
+/* A question that is not worth a run is not worth reading more packets in one go, either. */
+enum { REACH_OPENED = 128 };
 /* Once a backward pass has gone over so many events, a replay from the horizon's floor costs less.
  */
 uint64_t reach_visits(const struct state *state);

@@ -26,6 +26,12 @@ struct event_filter *event_filter_new(const struct closure *closure,
 				      struct event_source *event_source, struct index *index,
 				      struct packet_filters *packet_filters, uint64_t patience);
 void event_filter_free(struct event_filter *filter); /* NULL is fine */
+/*
+ * So many packets may be opened in all, about; then no more are read, and event_filter_is_spent().
+ * 0, as at first: any number.
+ */
+void event_filter_limit(struct event_filter *filter, uint64_t packets);
+bool event_filter_is_spent(const struct event_filter *filter);
 
 /* From now on nothing passes; then all that may write the attribute. */
 void event_filter_clear(struct event_filter *filter);

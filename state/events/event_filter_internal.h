@@ -73,6 +73,8 @@ struct event_filter {
 	uint64_t quiet;           /* packets without a packet filter since an event passed, */
 	uint64_t patience;        /* and how many of them are read one by one */
 	bool makes;               /* packet filters, of each window before it is read */
+	uint64_t opened, most;    /* packets so far, and of event_filter_limit() */
+	bool spent;
 	struct packet_range span; /* first begin and last end, as packets are listed */
 };
 

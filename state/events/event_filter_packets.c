@@ -126,6 +126,16 @@ void event_filter_begin(struct event_filter *filter, const struct event_source_r
 	look_at_streams(filter);
 }
 
+void event_filter_limit(struct event_filter *filter, uint64_t packets)
+{
+	filter->most = packets;
+}
+
+bool event_filter_is_spent(const struct event_filter *filter)
+{
+	return filter->spent;
+}
+
 void event_filter_passed(struct event_filter *filter)
 {
 	filter->quiet = 0;
@@ -179,12 +189,15 @@ bool event_filter_window(struct event_filter *filter, nstime *begin, nstime *end
 		*begin = backward ? filter->begin : *begin;
 	if (*end > filter->span.greatest || *end > filter->end)
 		*end = backward ? *end : filter->end;
+	filter->spent = filter->most && filter->opened > filter->most;
+	if (filter->spent)
+		return false;
 	if (filter->given && (backward ? filter->at <= filter->begin : filter->at >= filter->end))
 		return false;
 	filter->at = backward ? *begin : *end;
 	filter->width = time_later(
 		filter->width, filter->given++ < DOUBLED ? filter->width : filter->width / 4 + 1);
-	if (filter->packet_filters && !filter->many &&
+	if (filter->packet_filters && !filter->many && !filter->most &&
 	    (filter->makes || filter->quiet > filter->patience))
 		make_packet_filters(filter, *begin, *end);
 	return true;
@@ -221,6 +234,7 @@ bool event_filter_skips(void *arg, const struct stream *stream, const struct pac
 	enum filtered_by_packet filtered = ask_filters(filter, stream, info, range);
 
 	filter->quiet += filtered == FILTERED_NOT;
+	filter->opened += filtered != FILTERED_CANNOT;
 	if (filtered == FILTERED_CANNOT)
 		atomic_fetch_add_explicit(&index_trace(filter->index)->packets_skipped, 1,
 					  memory_order_relaxed);

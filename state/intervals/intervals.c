@@ -304,7 +304,8 @@ static void note_window(struct tracks *tracks, uint64_t packets)
 	if (unknown)
 		notice(&state->options.notices, NOTICE_INFO,
 		       "%zu attributes were set last more than %llu packets of a stream before the "
-		       "range, and are unknown up to their first event: --budget N reads further back",
+		       "range, and are unknown up to their first event: --budget N reads further "
+		       "back, --all as far as it takes",
 		       unknown, (unsigned long long)packets);
 }
 

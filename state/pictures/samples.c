@@ -297,13 +297,12 @@ static void take_columns(struct sampling *sampling, uint32_t from, uint32_t to)
 static bool find_unknown(struct sampling *sampling, const struct sample_row *row, uint32_t column,
 			 struct value *out)
 {
-	struct fact fact;
+	struct stored_change later;
 
-	if (sampling->unknown++ >= UNKNOWN_MOST)
+	if (sampling->unknown++ >= UNKNOWN_MOST ||
+	    !stored_fill(sampling->stored, row->attr, middle_of(sampling->picture, column), &later))
 		return false;
-	if (!stored_fact(sampling->stored, row->attr, middle_of(sampling->picture, column), &fact))
-		return false;
-	*out = fact.value;
+	*out = later.was;
 	return value_exists(out);
 }
 

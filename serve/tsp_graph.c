@@ -109,41 +109,99 @@ static struct state_filter read_filter(const struct served_request *request)
 	return filter;
 }
 
-/* Written without buf_printf(): there may be some hundred thousand. */
-static void add_state(const struct picture *picture, const struct picture_run *run,
-		      const struct state_filter *filter, struct buf *label, struct buf *out)
+/* Where columns begin, and the last one ends, as text: all rows have the same. */
+struct edge_texts {
+	struct buf text;
+	size_t *at; /* of each, and where the last one's text ends */
+};
+
+static void write_edges(const struct picture *picture, struct edge_texts *out)
 {
-	buf_clear(label);
-	picture_label(run->value, label);
-	if (filter->leaves && !strcasestr(buf_text(label), filter->leaves))
-		return;
-	bool dimmed = filter->dims && !strcasestr(buf_text(label), filter->dims);
-	buf_add_text(out, out->data[out->len - 1] == '[' ? "{\"start\":" : ",{\"start\":");
-	buf_add_i64(out, picture_time(picture, run->first));
-	buf_add_text(out, ",\"end\":");
-	buf_add_i64(out, picture_time(picture, run->first + run->count));
-	buf_add_text(out, ",\"label\":");
-	quote_json(out, buf_text(label), label->len);
-	buf_add_text(out, ",\"tags\":");
-	buf_add_u64(out, dimmed ? TAG_DIMMED : 0);
-	buf_add_text(out, ",\"style\":{\"parentKey\":\"t");
-	buf_add_u64(out, value_tone(&run->value->value));
-	buf_add_text(out, "\",\"values\":{}}}");
+	*out = (struct edge_texts){
+		.at = mem_new_array((size_t)picture->columns + 2, sizeof *out->at)};
+	for (uint32_t column = 0; column <= picture->columns; column++) {
+		out->at[column] = out->text.len;
+		buf_add_i64(&out->text, picture_time(picture, column));
+	}
+	out->at[picture->columns + 1] = out->text.len;
 }
 
-static void add_graph_row(struct served *served, const struct picture *picture,
-			  const struct picture_row *row, const struct state_filter *filter,
-			  struct buf *out)
+static void release_edges(struct edge_texts *edges)
 {
-	struct picture_run run;
+	buf_release(&edges->text);
+	mem_free(edges->at);
+}
+
+static void add_edge(const struct edge_texts *edges, uint32_t column, struct buf *out)
+{
+	buf_add(out, edges->text.data + edges->at[column],
+		edges->at[column + 1] - edges->at[column]);
+}
+
+/* What all states of one value have behind their times. */
+struct state_text {
+	bool written, left_out;
+	size_t at, len; /* in the row's texts */
+};
+
+static void write_state(const struct picture_value *value, const struct state_filter *filter,
+			struct state_text *state, struct buf *texts)
+{
 	struct buf label = {0};
 
-	buf_printf(out, "{\"entryId\":%u,\"states\":[", served_number(served, row->asked));
-	for (uint32_t at = 0; picture_run_at(row, picture->columns, at, &run); at += run.count)
-		if (run.value)
-			add_state(picture, &run, filter, &label, out);
-	buf_add_text(out, "]}");
+	picture_label(value, &label);
+	bool dimmed = filter->dims && !strcasestr(buf_text(&label), filter->dims);
+	*state = (struct state_text){.written = true,
+				     .left_out = filter->leaves &&
+						 !strcasestr(buf_text(&label), filter->leaves),
+				     .at = texts->len};
+	buf_add_text(texts, ",\"label\":");
+	quote_json(texts, buf_text(&label), label.len);
+	buf_printf(texts, ",\"tags\":%d,\"style\":{\"parentKey\":\"t%d\",\"values\":{}}}",
+		   dimmed ? TAG_DIMMED : 0, (int)value_tone(&value->value));
+	state->len = texts->len - state->at;
 	buf_release(&label);
+}
+
+/* The state that begins with column `at`: a value, whether or not it is alone in its columns. */
+static bool state_at_column(const struct picture_row *row, uint32_t columns, uint32_t at,
+			    struct picture_run *out)
+{
+	struct picture_run more;
+
+	if (!picture_run_at(row, columns, at, out))
+		return false;
+	while (picture_run_at(row, columns, at + out->count, &more) && more.value == out->value)
+		out->count += more.count;
+	return true;
+}
+
+/* There may be some hundred thousand states of a few values: what they share is written once. */
+static void add_graph_row(struct served *served, const struct picture *picture,
+			  const struct picture_row *row, const struct edge_texts *edges,
+			  const struct state_filter *filter, struct buf *out)
+{
+	struct state_text *states = mem_new_array(row->nvalues + 1, sizeof *states);
+	struct picture_run run;
+	struct buf texts = {0};
+
+	buf_printf(out, "{\"entryId\":%u,\"states\":[", served_number(served, row->asked));
+	for (uint32_t at = 0; state_at_column(row, picture->columns, at, &run); at += run.count) {
+		struct state_text *state = run.value ? &states[run.value - row->values] : NULL;
+
+		if (state && !state->written)
+			write_state(run.value, filter, state, &texts);
+		if (!state || state->left_out)
+			continue;
+		buf_add_text(out, out->data[out->len - 1] == '[' ? "{\"start\":" : ",{\"start\":");
+		add_edge(edges, run.first, out);
+		buf_add_text(out, ",\"end\":");
+		add_edge(edges, run.first + run.count, out);
+		buf_add(out, texts.data + state->at, state->len);
+	}
+	buf_add_text(out, "]}");
+	buf_release(&texts);
+	mem_free(states);
 }
 
 /* The paths of the rows that are asked for. */
@@ -176,6 +234,7 @@ static bool states(struct served *served, struct served_request *request, struct
 				   .names = true};
 	struct buf *out = &reply->body;
 	struct picture picture;
+	struct edge_texts edges;
 	size_t count;
 
 	if (!find_class(served, request, &asked.config, reply))
@@ -183,14 +242,16 @@ static bool states(struct served *served, struct served_request *request, struct
 	const char **paths = asked_paths(served, request, &count);
 	bool good = rows_sample(served, request->worker, &asked, paths, count, &picture, err);
 	if (good) {
+		write_edges(&picture, &edges);
 		json_open(out);
 		buf_add_text(out, "{\"rows\":[");
 		for (size_t i = 0; i < picture.nrows; i++) {
 			buf_add_text(out, i ? "," : "");
-			add_graph_row(served, &picture, &picture.rows[i], &filter, out);
+			add_graph_row(served, &picture, &picture.rows[i], &edges, &filter, out);
 		}
 		buf_add_text(out, "]}");
 		json_close(out);
+		release_edges(&edges);
 	}
 	picture_release(&picture);
 	mem_free(paths);

@@ -439,6 +439,9 @@ def with_timelines(work):
                             cells += 1
                             wrong += [] if state["label"].split(" ")[0] in held else [(entries[row["entryId"]], t, state, held)]
                 result(not wrong and cells > 300, "from timelines: %d cells of %s are what `state` says" % (cells, path), wrong[:3])
+                touching = [pair for row in rows for pair in zip(row["states"], row["states"][1:])
+                            if pair[0]["end"] == pair[1]["start"] and pair[0]["label"] == pair[1]["label"]]
+                result(not touching, "from timelines: columns of one value of %s are one state" % path, touching[:2])
 
 
 if __name__ == "__main__":

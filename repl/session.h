@@ -209,6 +209,8 @@ void signals_clear(void); /* the prompt: the question has ended */
  * more, it is as if it was interrupted.
  */
 void signals_begin(uint64_t memory);
+/* So many questions are answered at once from now on: what each may keep in memory adds up. */
+void signals_at_once(unsigned questions);
 /* An error that says "interrupted" says what grew instead, where that was why. */
 void signals_explain(struct error *err);
 

@@ -29,7 +29,7 @@
 
 enum { MANY_MS = 50 };
 
-/* Anonymous memory beyond which large blocks go to files, at most. */
+/* Anonymous memory beyond which large blocks go to files, at most: of each question that runs. */
 #define IN_MEMORY ((size_t)96 << 20)
 
 static volatile sig_atomic_t interrupted;
@@ -159,11 +159,15 @@ bool signals_interrupted(void)
 
 void signals_begin(uint64_t memory)
 {
-	size_t most;
-
 	budget_begin(memory < SIZE_MAX ? (size_t)memory : SIZE_MAX);
-	most = budget_most();
-	large_limit(most / 2 < IN_MEMORY ? most / 2 + 1 : IN_MEMORY);
+	signals_at_once(1);
+}
+
+void signals_at_once(unsigned questions)
+{
+	size_t most = budget_most(), wanted = questions * IN_MEMORY;
+
+	large_limit(most / 2 < wanted ? most / 2 + 1 : wanted);
 }
 
 void signals_explain(struct error *err)

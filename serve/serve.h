@@ -13,6 +13,8 @@
 
 #include "index/index.h"
 
+enum { SERVE_WORKERS = 4 }; /* requests that are answered at once */
+
 struct rules;
 
 struct serve_trace {

@@ -25,7 +25,7 @@ struct state;
 struct event_counts;
 
 enum {
-	WORKERS = 4,
+	WORKERS = SERVE_WORKERS,
 	KEEPER = WORKERS,    /* its place among the workers */
 	ANSWER_MS = 20000,   /* a question that takes longer is given up */
 	NAMES_MS = 200,      /* names beside an answer */

@@ -216,6 +216,7 @@ static bool serve_all(struct session *session, const struct options *options,
 
 	if (choices->listen && !read_listen(choices->listen, address, &serving, err))
 		return false;
+	signals_at_once(SERVE_WORKERS);
 	if (!serve_open(&serving, &server, err))
 		return false;
 	show_url(server, options, sink);

@@ -32,6 +32,9 @@ struct convert_work {
 	uint64_t again;      /* events that come once more, and are passed over */
 	struct findings *findings; /* of all readings */
 	bool disorderly;           /* events came late, or lie where they were not looked for */
+	bool state_begun;          /* both to be released */
+	struct wanteds wanteds;
+	struct stretches stretches;
 };
 
 /* ---- events ---- */
@@ -223,41 +226,6 @@ static bool ask_names(struct convert_work *work, const struct wanteds *wanteds, 
 	return false;
 }
 
-static bool ask_stretches(struct convert_work *work, const struct wanteds *wanteds,
-			  struct error *err)
-{
-	struct state *state = session_state(work->session, err);
-	struct stretches stretches;
-	nstime begin, end;
-
-	if (!state || !session_range(work->session, &begin, &end, err))
-		return false;
-	bool ok = stretches_begin(&stretches, state, begin, end, wanteds->queries, wanteds->count,
-				  err);
-	while (ok && stretches_more(&stretches))
-		ok = stretches_next(&stretches, each_interval, work, err);
-	stretches_end(&stretches);
-	if (!ok || work->failed.kind == ERR_NONE)
-		return ok;
-	*err = work->failed;
-	return false;
-}
-
-/* `own`: the paths are the user's. */
-static bool ask_state(struct convert_work *work, const struct words *paths, bool names, bool own,
-		      struct error *err)
-{
-	struct wanteds wanteds;
-
-	if (!wanteds_parse(paths, VALUE_FORBIDDEN, &wanteds, err))
-		return false;
-	bool ok = !own || asked_paths(work->session, &wanteds, err);
-	if (ok && wanteds.count) /* none: no thread has the names */
-		ok = names ? ask_names(work, &wanteds, err) : ask_stretches(work, &wanteds, err);
-	wanteds_release(&wanteds);
-	return ok;
-}
-
 static struct words listed(const char *const *paths)
 {
 	struct words words = {.items = (const char **)(uintptr_t)paths};
@@ -267,30 +235,66 @@ static struct words listed(const char *const *paths)
 	return words;
 }
 
-/* The paths of the command's words behind OUT, else those that the format wants by itself. */
-static bool convert_state(struct convert_work *work, const struct convert_kind *kind,
-			  struct error *err)
+/*
+ * Of the paths of the command's words behind OUT, else of those that the format wants by itself.
+ * Also when it fails: to be ended.
+ */
+static bool begin_state(struct convert_work *work, struct error *err)
 {
 	static const char *const everything[] = {"**", NULL};
 	const struct options *options = work->session->options;
 	struct words paths = {options->words.items + 1, options->words.count - 1, 0};
-
 	bool own = paths.count > 0;
+	nstime begin, end;
 
 	if (!own)
-		paths = listed(kind->paths ? kind->paths : everything);
-	return ask_state(work, &paths, false, own, err);
+		paths = listed(work->kind->paths ? work->kind->paths : everything);
+	work->state_begun = wanteds_parse(&paths, VALUE_FORBIDDEN, &work->wanteds, err);
+	if (!work->state_begun || (own && !asked_paths(work->session, &work->wanteds, err)))
+		return false;
+	if (!work->wanteds.count) /* no thread has the names */
+		return true;
+	struct state *state = session_state(work->session, err);
+	return state && session_range(work->session, &begin, &end, err) &&
+	       stretches_begin(&work->stretches, state, begin, end, work->wanteds.queries,
+			       work->wanteds.count, err);
 }
 
-static bool convert_names(struct convert_work *work, const struct convert_kind *kind,
-			  struct error *err)
+static bool convert_state(struct convert_work *work, struct error *err)
+{
+	bool ok = true;
+
+	while (ok && stretches_more(&work->stretches))
+		ok = stretches_next(&work->stretches, each_interval, work, err);
+	if (!ok || work->failed.kind == ERR_NONE)
+		return ok;
+	*err = work->failed;
+	return false;
+}
+
+static void end_state(struct convert_work *work)
+{
+	if (!work->state_begun)
+		return;
+	stretches_end(&work->stretches);
+	wanteds_release(&work->wanteds);
+	work->stretches = (struct stretches){.state = NULL};
+	work->state_begun = false;
+}
+
+static bool convert_names(struct convert_work *work, struct error *err)
 {
 	struct words paths;
+	struct wanteds wanteds;
 
-	if (!kind->names)
+	if (!work->kind->names)
 		return true;
-	paths = listed(kind->names);
-	return ask_state(work, &paths, true, false, err);
+	paths = listed(work->kind->names);
+	if (!wanteds_parse(&paths, VALUE_FORBIDDEN, &wanteds, err))
+		return false;
+	bool ok = !wanteds.count || ask_names(work, &wanteds, err);
+	wanteds_release(&wanteds);
+	return ok;
 }
 
 /* ---- the state at the beginning ---- */
@@ -509,12 +513,11 @@ enum { RETRIES = 4 };
  * *again, where `may_retry`: events came late, or lie where they were not looked for, so that what
  * was written is out of order; the next reading is not.
  */
-static bool attempt(struct convert_work *work, const struct convert_kind *kind,
-		    struct convert_options *describes, bool may_retry, bool *again,
-		    struct error *err)
+static bool attempt(struct convert_work *work, struct convert_options *describes, bool may_retry,
+		    bool *again, struct error *err)
 {
 	const struct options *options = work->session->options;
-	bool state = kind->has_state && !convert_choices(options)->no_state;
+	bool state = work->kind->has_state && !convert_choices(options)->no_state;
 	uint64_t lost = work->session->lost;
 
 	work->events = work->again = 0;
@@ -522,10 +525,15 @@ static bool attempt(struct convert_work *work, const struct convert_kind *kind,
 	if (!filter_open(work->session, options, false, &work->filter, err))
 		return false;
 	describe_filter(work->filter, options, describes);
+	/* names are told by the timelines that the state may make, without another reading */
 	bool ok = convert_open(describes, &work->convert, err) &&
-		  (convert_choices(options)->no_state || convert_names(work, kind, err)) &&
+		  (!state || !work->kind->names || begin_state(work, err)) &&
+		  (convert_choices(options)->no_state || convert_names(work, err)) &&
 		  (!convert_choices(options)->with_state || carry_state(work, err)) &&
-		  convert_events(work, err) && (!state || convert_state(work, kind, err));
+		  convert_events(work, err) &&
+		  (!state || work->state_begun || begin_state(work, err)) &&
+		  (!state || convert_state(work, err));
+	end_state(work);
 	*again = ok && may_retry && work->disorderly;
 	if (*again)
 		work->session->lost = lost; /* the next reading counts them, too */
@@ -567,7 +575,7 @@ bool convert_picture(struct session *session, const struct options *options,
 	if (!kind || !describe(session, kind, NULL, &describes, err))
 		return false;
 	describes.picked = true;
-	bool ok = convert_open(&describes, &work.convert, err) && convert_names(&work, kind, err);
+	bool ok = convert_open(&describes, &work.convert, err) && convert_names(&work, err);
 	for (size_t i = 0; ok && i < picture->nrows; i++)
 		ok = convert_row(&work, picture, &picture->rows[i], err);
 	ok = ok && convert_finish(work.convert, err);
@@ -591,7 +599,7 @@ static bool convert_all(struct convert_work *work, struct convert_options *descr
 
 	work->findings = findings_new(work->session->index);
 	do
-		ok = attempt(work, work->kind, describes, retries > 0, &again, err);
+		ok = attempt(work, describes, retries > 0, &again, err);
 	while (again && retries-- > 0);
 	findings_drop(work->findings);
 	return ok;

@@ -81,4 +81,10 @@ result $? "standard output has the same bytes"
 	"$yore" convert "$golden/sched-ftrace/trace.dat" read.pftrace '**' --no-index 2>printed &&
 	cmp stored.pftrace read.pftrace >printed
 result $? "what is unknown behind an interval is the same from timelines"
+# ---- readings: for the timelines of these questions alone, and for the events; names come from the former ----
+"$build/fixtures/yore-gen" --out large --size 24M --seed 6 --no-truth >/dev/null || exit 99
+events=$("$yore" sql large 'SELECT count(*) FROM events' --format json | tr -cd '0-9\n') &&
+	"$yore" convert large large.pftrace --stats >printed 2>&1 &&
+	decoded=$(sed -n 's/.*"events_decoded":\([0-9]*\).*/\1/p' printed) && [ "$decoded" -lt $((events * 13 / 4)) ]
+result $? "the state of a large trace takes no reading for names"
 exit $status

@@ -14,7 +14,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
-import { notAsked, questions } from './duckdb_questions.mjs';
+import { notAsked, notInFiles, questions } from './duckdb_questions.mjs';
 import { compare, load, parse, plain, same, text } from './event_rows.mjs';
 
 const { DuckDBInstance } = await load('@duckdb/node-api');
@@ -219,34 +219,73 @@ async function checkPrepared(trace) {
 	}
 }
 
-// The same over the Parquet files of `yore convert`, where these have what is asked for; null: they have not.
-function overParquet(query, folder) {
-	const files = readdirSync(folder);
-	const asked = query
-		.replace(/yore_events\(\$T, '(\w+)'\)/g, (call, name) => {
-			const file = files.find((f) => f.endsWith(`.${name}.parquet`));
-			return file ? `'${join(folder, file)}'` : call;
-		})
-		.replace(/yore_state\(\$T, '(cpu\[\*\]\/\w+)'\)/g, (_, path) => `(SELECT *, make_timestamp_ns(epoch_ns(ts) + dur) AS until
-			FROM '${join(folder, 'state.parquet')}' WHERE path LIKE '${path.replace('*', '%')}')`);
-	return asked.includes('$T') ? null : asked;
+/*
+ * Tables over the Parquet files of `yore convert`, as queries: what a call of the extension gives, as far as the files have its columns.
+ * A moment is nanoseconds behind the first event, or before the last.
+ */
+async function parquetTables(folder) {
+	const file = (name) => `'${join(folder, name)}'`, state = file('state.parquet'), tables = {};
+	for (const name of readdirSync(folder).filter((f) => f !== 'state.parquet'))
+		tables[(await ask(`SELECT decode(value) AS "table" FROM parquet_kv_metadata(${file(name)}) WHERE decode(key) = 'yore.table'`))[0].table] = file(name);
+	const all = Object.entries(tables).map(([name, from]) => `SELECT ts, stream, cpu, '${name}' AS name FROM ${from}`).join(' UNION ALL ');
+	const [{ first, last }] = await ask(`SELECT epoch_ns(min(ts)) AS first, epoch_ns(max(ts)) AS last FROM (${all})`);
+	const units = { ns: 1n, us: 1000n, ms: 1000000n };
+	const moment = (words) => {
+		const [, sign, count, unit] = words.match(/^([+-])(\d+)(\w+)$/), ns = BigInt(count) * units[unit];
+		return sign === '+' ? BigInt(first) + ns : BigInt(last) - ns;
+	};
+	const named = async (name) => (await ask(`SELECT DISTINCT regexp_extract(path, '\\d+') AS tid FROM ${state}
+		WHERE path LIKE 'thread[%]/name' AND value = ${quoted(name)}`)).map(({ tid }) => tid).join('|');
+	// a path as a regular expression
+	const pattern = async (path) => {
+		const name = path.match(/\["(.*)"\]/), key = name ? await named(name[1]) : '[^]]*';
+		return path.replace(/\[.*?\]/, '\\[(KEY)\\]').replace('/**', '(/.*)?').replace('KEY', key);
+	};
+	const until = 'make_timestamp_ns(epoch_ns(ts) + dur)', end = `coalesce(epoch_ns(ts) + dur, ${2n ** 63n - 1n})`;
+	return {
+		events: (name, range) => {
+			const own = Object.keys(tables).find((table) => table === name || table.endsWith(`:${name}`));
+			return `(SELECT * FROM ${name === '*' ? `(${all})` : tables[own]} WHERE true ${range.begin ? `AND epoch_ns(ts) >= ${moment(range.begin)}` : ''}
+				${range.until ? `AND epoch_ns(ts) < ${moment(range.until)}` : ''})`;
+		},
+		state: async (path, range) => `(SELECT *, ${until} AS until FROM ${state} WHERE regexp_full_match(path, '${await pattern(path)}')
+			${range.begin ? `AND ${end} > ${moment(range.begin)}` : ''} ${range.until ? `AND epoch_ns(ts) < ${moment(range.until)}` : ''})`,
+		at: async (t, path) => `(SELECT path, value, value_int, ts AS since FROM ${state} WHERE regexp_full_match(path, '${await pattern(path)}')
+			AND epoch_ns(ts) <= ${moment(t)} AND ${end} > ${moment(t)})`,
+		threadState: () => `(SELECT *, epoch_ns("end") - epoch_ns(begin) AS dur FROM (SELECT regexp_extract(path, '\\d+')::BIGINT AS tid, value AS state,
+			ts AS begin, coalesce(${until}, make_timestamp_ns(${last})) AS "end" FROM ${state} WHERE regexp_full_match(path, 'thread\\[[^]]*\\]/state'))
+			WHERE "end" > begin)`,
+	};
+}
+
+// The same over these tables.
+async function overParquet(query, tables) {
+	const range = (words) => Object.fromEntries([...words.matchAll(/, (\w+) := '([^']*)'/g)].map(([, name, value]) => [name, value]));
+	const calls = [[/yore_events\(\$T, '([\w*]+)'((?:, \w+ := '[^']*')*)\)/, (name, words) => tables.events(name, range(words))],
+		[/yore_state\(\$T, '([^']+)'((?:, \w+ := '[^']*')*)\)/, (path, words) => tables.state(path, range(words))],
+		[/yore_at\(\$T, '([^']+)', '([^']+)'\)/, (t, path) => tables.at(t, path)], [/yore_thread_state\(\$T\)/, () => tables.threadState()]];
+	for (const [call, table] of calls)
+		for (let found; (found = query.match(call));)
+			query = query.replace(found[0], await table(...found.slice(1)));
+	return query;
 }
 
 async function checkQuestions(trace) {
 	await checkPrepared(trace);
 	const folder = mkdtempSync(join(tmpdir(), 'yore-duckdb-')), parquet = join(folder, 'out');
 	spawnSync(yore, ['convert', trace, parquet, '--to', 'parquet', '--quiet']);
+	const tables = await parquetTables(parquet);
 	let asked = 0, rows = 0, files = 0;
-	for (const [what, sql, query] of questions) {
+	for (const [what, sql, query, queryOfFiles] of questions) {
 		const run = spawnSync(yore, ['sql', trace, sql, '--format', 'json'], { encoding: 'utf8' });
 		const wanted = text(run.stdout.split('\n').filter((l) => l).map((l) => Object.values(parse(l)).map(plain)));
-		const over = overParquet(query, parquet);
+		const over = notInFiles[what] ? null : await overParquet(queryOfFiles ?? query, tables);
 		for (const [where, words] of [['the extension', query.replaceAll('$T', quoted(trace))], ['Parquet', over]].filter(([, w]) => w)) {
 			const got = (await ask(words, many)).map((r) => Object.values(r));
 			const bad = run.status ? run.stderr : wanted === text(got) ? null : `${text(got)}, yore ${wanted}`;
 			if (bad) tell(`${what} over ${where}`, bad);
 			rows += got.length;
-			files += where === 'Parquet';
+			files += where === 'Parquet' && typeof what === 'number';
 		}
 		asked += typeof what === 'number';
 	}

@@ -1,6 +1,7 @@
 // duckdb_questions.mjs - questions of docs/cookbook.md, in yore's SQL and in that of DuckDB
 //
-// $T is the trace. What yore's SQL cannot be asked stands below with the reason, so that each question is here once.
+// $T is the trace. Over the Parquet files of the trace DuckDB is asked the same, with tables that are made of the files, or what stands
+// behind it. What yore's SQL cannot be asked, and what the files do not have, stands below with the reason.
 const pids = 'prev_state IN (0, 256) AND prev_pid != 0';
 const unknown = (from, until, end) => `SELECT path, ${until} AS since, next FROM
 	(SELECT path, ts, until, lead(ts) OVER (PARTITION BY path ORDER BY ts) AS next FROM ${from}) AS runs
@@ -8,7 +9,7 @@ const unknown = (from, until, end) => `SELECT path, ${until} AS since, next FROM
 const diff = (at, value) => `SELECT a.path, a.${value}, b.${value} AS other FROM ${at('+4ms')} a JOIN ${at('+6ms')} b ON a.path = b.path
 	WHERE a.${value} IS NOT b.${value} ORDER BY 1`;
 
-export const questions = [ // number, yore's SQL, DuckDB's
+export const questions = [ // number, yore's SQL, DuckDB's, and of the Parquet files if that is another
 	[1, `SELECT CAST(value AS TEXT) AS value FROM info WHERE key IN ('format', 'begin', 'end') ORDER BY key`,
 		`SELECT value FROM yore_info($T) WHERE key IN ('format', 'begin', 'end') ORDER BY key`],
 	[2, 'SELECT what, severity, ts, until, stream, cpu, events, packets FROM losses ORDER BY ts, stream',
@@ -32,7 +33,8 @@ export const questions = [ // number, yore's SQL, DuckDB's
 		`SELECT ts, prev_comm, next_comm FROM yore_events($T, 'sched_switch') WHERE prev_comm GLOB 'demo-lock-*' ORDER BY ts`],
 	[13, 'SELECT * FROM sched_switch ORDER BY ts', `SELECT * FROM yore_events($T, 'sched_switch') ORDER BY ts`],
 	[14, `SELECT ts, json_extract(fields, '$.next_pid') AS pid FROM events WHERE name = 'sched:sched_switch' ORDER BY ts`,
-		`SELECT ts, CAST(fields::JSON->>'$.next_pid' AS BIGINT) AS pid FROM yore_events($T, '*') WHERE name = 'sched:sched_switch' ORDER BY ts`],
+		`SELECT ts, CAST(fields::JSON->>'$.next_pid' AS BIGINT) AS pid FROM yore_events($T, '*') WHERE name = 'sched:sched_switch' ORDER BY ts`,
+		`SELECT ts, next_pid AS pid FROM yore_events($T, 'sched_switch') ORDER BY ts`],
 	[15, `SELECT path, value FROM state_at('cpu[*]/thread', ts('+5ms'))`,
 		`SELECT path, value_int FROM yore_at($T, '+5ms', 'cpu[*]/thread')`],
 	[16, `SELECT path, value, since FROM state_at('thread[*]/state', ts('+5ms')) ORDER BY path`,
@@ -80,7 +82,8 @@ export const questions = [ // number, yore's SQL, DuckDB's
 	[41, `SELECT state, count(*) AS times, sum(dur) AS ns FROM thread_state WHERE state != 'running' GROUP BY 1 ORDER BY 1`,
 		`SELECT state, count(*) AS times, sum(dur) AS ns FROM yore_thread_state($T) WHERE state != 'running' GROUP BY 1 ORDER BY 1`],
 	[43, unknown(`state('cpu[*]/thread')`, 'until', `ts('-0ms')`),
-		unknown(`yore_state($T, 'cpu[*]/thread')`, 'until', `(SELECT make_timestamp_ns(value::BIGINT) FROM yore_info($T) WHERE key = 'end')`)],
+		unknown(`yore_state($T, 'cpu[*]/thread')`, 'until', `(SELECT make_timestamp_ns(value::BIGINT) FROM yore_info($T) WHERE key = 'end')`),
+		unknown(`yore_state($T, 'cpu[*]/thread')`, 'until', `(SELECT max(ts) FROM yore_events($T, '*'))`)],
 	[44, `SELECT CAST(log2(dur) AS INTEGER) AS power, count(*) AS n FROM thread_state WHERE state = 'running' GROUP BY 1 ORDER BY 1`,
 		`SELECT CAST(floor(log2(dur)) AS BIGINT) AS power, count(*) AS n FROM yore_thread_state($T) WHERE state = 'running' GROUP BY 1 ORDER BY 1`],
 	[46, 'SELECT waker_comm, waker_kind, waker, count(*) AS n FROM wakeups WHERE tid = 31520 GROUP BY 1, 2, 3 ORDER BY n DESC, 1, 2, 3',
@@ -112,6 +115,17 @@ export const questions = [ // number, yore's SQL, DuckDB's
 		`SELECT w.pid, w.ts, min(epoch_ns(s.ts)) - epoch_ns(w.ts) AS n FROM yore_events($T, 'sched_wakeup') w
 			JOIN yore_events($T, 'sched_switch') s ON s.next_pid = w.pid AND s.ts >= w.ts GROUP BY w.pid, w.ts ORDER BY 2, 1`],
 ];
+
+// What the Parquet files of `yore convert` do not have.
+export const notInFiles = {
+	1: 'what is said of a trace as a whole',
+	2: 'losses',
+	16: 'what is unknown', 50: 'what is unknown', 53: 'what is unknown',
+	17: 'when a value was said again', 20: 'when a value was said again',
+	25: 'the processor of a stretch', 47: 'the processor of a stretch',
+	46: 'wake-ups',
+	'calls, of each thread': 'pairs of an entry and its exit',
+};
 
 export const notAsked = {
 	3: 'the rules that a recording can answer are no table',

@@ -112,9 +112,11 @@ static void set_keys(struct group *group, const struct value *keys, uint32_t nke
 		group->keys[i] = keys[i];
 		if (keys[i].kind != VALUE_STRING)
 			continue;
-		group->keys[i].text = keys[i].len ? text : "";
-		if (keys[i].len)
-			memcpy(text, keys[i].text, keys[i].len);
+		group->keys[i].text = "";
+		if (!keys[i].len) /* where all are empty there is no text */
+			continue;
+		group->keys[i].text = text;
+		memcpy(text, keys[i].text, keys[i].len);
 		text += keys[i].len;
 	}
 }

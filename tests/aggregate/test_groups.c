@@ -182,11 +182,24 @@ static void limits_hold(void **state)
 	groups_clear(&others);
 }
 
+static void empty_texts_are_a_key(void **state)
+{
+	struct groups groups = {.nkeys = 2};
+	const struct value keys[] = {value_text("", 0), value_text("", 0)};
+
+	(void)state;
+	struct group *group = groups_at(&groups, keys);
+	assert_string_equal(group->keys[1].text, "");
+	assert_ptr_equal(groups_find(&groups, keys), group);
+	groups_clear(&groups);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(groups_hold_what_a_walk_finds),
 		cmocka_unit_test(limits_hold),
+		cmocka_unit_test(empty_texts_are_a_key),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

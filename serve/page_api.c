@@ -229,16 +229,22 @@ static uint32_t value_number(struct named_values *values, const struct picture_v
 static void add_runs(const struct picture *picture, const struct picture_row *row,
 		     struct named_values *values, struct buf *out)
 {
+	uint32_t *numbers = mem_new_array(row->nvalues + 1, sizeof *numbers); /* 0: not told yet */
 	struct picture_run run;
 
 	for (uint32_t at = 0; picture_run_at(row, picture->columns, at, &run); at += run.count) {
+		uint32_t *number = run.value ? &numbers[run.value - row->values] : NULL;
+
+		if (number && !*number)
+			*number = 1 + value_number(values, run.value);
 		if (at)
 			buf_add_char(out, ',');
 		buf_add_u64(out, run.count);
 		buf_add_char(out, ',');
-		buf_add_u64(out, run.value ? 1 + value_number(values, run.value) : 0);
+		buf_add_u64(out, number ? *number : 0);
 		buf_add_text(out, run.mixed ? ",1" : ",0");
 	}
+	mem_free(numbers);
 }
 
 static void add_rows(const struct picture *picture, struct named_values *values, struct buf *out)

@@ -126,7 +126,7 @@ async function measure(experiment, output) {
 	for (const part of [1n, 4n, 16n, 64n, 1024n, 65536n, 1048576n]) {
 		const start = experiment.start + span / 3n * (part > 1n ? 1n : 0n), query = QueryHelper.selectionTimeRangeQuery(start, start + span / part, 2000, items);
 		const best = [];
-		for (let i = 0; i < 3; i++) {
+		for (let i = 0; i < 10; i++) {
 			const begun = performance.now();
 			const answer = await fetch(`${base}/experiments/${experiment.UUID}/outputs/timeGraph/${output.id}/states`,
 				{ method: "POST", body: JSON.stringify(query, (_, value) => typeof value === "bigint" ? Number(value) : value) });

@@ -1,5 +1,6 @@
 # Each room's tests are listed beside them; `make check` runs all.
 EXTRA_DIST += %D%/harness.h %D%/shell.sh
+EXTRA_DIST += %D%/oracle # tests import from it, too
 dist_check_SCRIPTS += \
 	%D%/circles.py \
 	%D%/external_names.sh \

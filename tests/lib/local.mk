@@ -26,7 +26,7 @@ EXTRA_tests_lib_test_library_fields_dlopen_DEPENDENCIES = libyore.la
 %C%_test_library_state_SOURCES = %D%/test_library_state.c
 %C%_test_library_state_LDADD = libyore-state.la $(CMOCKA_LIBS)
 dist_check_SCRIPTS += %D%/library.sh %D%/python.sh
-EXTRA_DIST += %D%/describe_agree.py %D%/python_package.py tests/oracle/events_agree.py tests/oracle/clock_origins.py
+EXTRA_DIST += %D%/describe_agree.py %D%/python_package.py
 
 # The binary interface against the dumps of it.
 EXTRA_DIST += %D%/abi.sh %D%/public_abi.py %D%/libyore.abi %D%/libyore-state.abi

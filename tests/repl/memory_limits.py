@@ -115,9 +115,10 @@ def anonymous_bytes(question, environment):
 
 
 def check_attributes(many, few):
-    """What another attribute takes: a thread has five, one of which is the thread itself."""
+    """What another attribute takes: a thread has five, one of which is the thread itself. One thread reads: how far
+    another one is ahead of it, and what it has in memory, depends on what else the machine does."""
     for command in ("state", "longest"):
-        took = [anonymous_bytes([command, trace, "**", "--no-index"], dict(ENVIRONMENT, TMPDIR=NO_FILES))
+        took = [anonymous_bytes([command, trace, "**", "--no-index", "--jobs", "1"], dict(ENVIRONMENT, TMPDIR=NO_FILES))
                 for trace in (many, few)]
         each = (took[0] - took[1]) / (5.0 * (THREADS - FEW))
         if each >= ATTRIBUTE:

@@ -3,7 +3,7 @@
 
     perfetto.py YORE TRACE... [-- OPTION...]
 
-Of each trace: protoc and a decoder of the test's own read the same from the file; each event stands at its
+Of each trace: protoc, protobufjs and a decoder of the test's own read the same from the file; each event stands at its
 time with its name, its values and on its thread's track; switches and wake-ups are, with what a reader infers,
 those of the trace; states, counters, losses, names of threads and stacks are what yore says.
 """
@@ -309,6 +309,11 @@ def check(trace, options):
         print("SKIP: %s: protoc is not installed: the wire is judged by the test's decoder alone" % name)
     else:
         result(same_messages(mine, protoc), name + ": protoc reads what the test's decoder reads")
+    protobufjs = perfetto_read.by_protobufjs(out)
+    if protobufjs is None:
+        print("SKIP: %s: protobufjs is not installed: npm.sh BUILD --install" % name)
+    else:
+        result(same_messages(mine, protobufjs), name + ": protobufjs reads what the test's decoder reads")
     first, last = bounds(trace)
     base = min(first, 0)
     read = perfetto_read.Reader(out, base)

@@ -1,9 +1,10 @@
 """Reads protobuf by perfetto.proto and pprof.proto: the wire format, and what a reader makes of packets.
 
-decode() is a decoder of its own; by_protoc() has protoc decode the same bytes, and gives the same shape:
+decode() is a decoder of its own; by_protoc() and by_protobufjs() have these decode the same bytes, and give the same shape:
 a message is a dictionary of lists, of each field's values in their order.
 """
 import codecs
+import json
 import os
 import re
 import shutil
@@ -109,6 +110,27 @@ def by_protoc(path, root_kind="Trace", proto="perfetto.proto", messages=PERFETTO
         else:
             values.append(value == "true" if inner == "bool" else int(value))
     return root
+
+
+def of_texts(texts, kind):
+    """A message as perfetto_read.mjs writes it."""
+    kinds, out = {name: inner for name, inner in PERFETTO[kind].values()}, {}
+    for name, values in texts.items():
+        inner = kinds[name]
+        convert = (lambda value, inner=inner: of_texts(value, inner)) if inner in PERFETTO else {
+            "bytes": bytes.fromhex, "string": str, "double": float, "bool": bool}.get(inner, int)
+        out[name] = [convert(value) for value in values]
+    return out
+
+
+def by_protobufjs(path):
+    """None: npm's protobufjs is not in YORE_NPM (tests/oracle/npm.sh BUILD --install), or there is no node."""
+    npm = os.environ.get("YORE_NPM", os.path.expanduser("~/.cache/yore-npm"))
+    if not shutil.which("node") or not os.path.isdir(npm + "/node_modules/protobufjs"):
+        return None
+    done = subprocess.run(["node", os.path.join(FOLDER, "perfetto_read.mjs"), npm, os.path.join(FOLDER, "perfetto.proto"), path],
+                          stdout=subprocess.PIPE, check=True)
+    return of_texts(json.loads(done.stdout), "Trace")
 
 
 def packets(path):

@@ -1,8 +1,8 @@
 #!/bin/sh
 # npm.sh BUILD [--install] - what `yore convert` writes, against readers that are not ours
 #
-# DuckDB and hyparquet read Parquet, Chromium the JSON for Perfetto; s3rver serves a trace as S3 does.
-# The first two and the last come from npm: YORE_NPM names the folder in which they are (default: ~/.cache/yore-npm); --install puts
+# DuckDB and hyparquet read Parquet, protobufjs and Chromium what is for Perfetto; s3rver serves a trace as S3 does.
+# All but Chromium come from npm: YORE_NPM names the folder in which they are (default: ~/.cache/yore-npm); --install puts
 # them there. What is missing is said, and is no failure. An optimized build is expected.
 set -u
 build=$(cd "$1" && pwd)
@@ -22,7 +22,7 @@ say()
 
 if [ "${2-}" = --install ]; then
 	mkdir -p "$YORE_NPM" && npm install --no-fund --no-audit --prefix "$YORE_NPM" \
-		@duckdb/node-api hyparquet hyparquet-compressors s3rver@3.7.1 || exit 1
+		@duckdb/node-api hyparquet hyparquet-compressors s3rver@3.7.1 protobufjs || exit 1
 fi
 
 # ---- Parquet ----
@@ -112,7 +112,23 @@ stretches()
 	fi
 }
 
+# ---- Perfetto's format ----
+perfetto()
+{
+	if ! command -v node >/dev/null || ! [ -d "$YORE_NPM/node_modules/protobufjs" ]; then
+		echo "oracles: protobufjs skipped: it is not in $YORE_NPM (npm.sh BUILD --install)"
+		return
+	fi
+	set -- "$top/fixtures/golden/sched-demo" "$top/fixtures/golden/sched-perf/perf.data"
+	if [ -d "$corpus/perf-data" ]; then
+		set -- "$@" "$corpus/perf-data/cpu-clock-callchain/perf.data" "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat" \
+			"$corpus/lttng-ust/two-channels/trace"
+	fi
+	YORE_LUA_DIR=$top/lua-lib python3 -B "$top/tests/convert/perfetto.py" "$yore" "$@"
+}
+
 parquet
+say perfetto
 say chrome
 say stretches
 echo "oracles: $failed failed"

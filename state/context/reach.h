@@ -13,7 +13,7 @@ struct state_reach {
  * number. */
 uint64_t reach_packets(const struct state *state, uint64_t packets);
 /* A question that is not worth a run is not worth reading more packets in one go, either. */
-enum { REACH_OPENED = 128 };
+enum { REACH_OPENED = 64 };
 /* Once a backward pass has gone over so many events, a replay from the horizon's floor costs less.
  */
 uint64_t reach_visits(const struct state *state);

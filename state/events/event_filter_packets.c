@@ -20,9 +20,10 @@
 #include <stdatomic.h>
 
 enum {
-	LOOKED_AT = 16, /* streams at most: what they say only has to be about right */
-	PACKETS = 2,    /* of the stream that has most of them */
-	DOUBLED = 10,   /* windows; the others are a quarter longer than the one before */
+	LOOKED_AT = 16,  /* streams at most: what they say only has to be about right */
+	PACKETS = 2,     /* of the stream that has most of them */
+	DOUBLED = 10,    /* windows; the others are a quarter longer than the one before */
+	DOUBLED_FEW = 2, /* where few packets may be opened: a window is to be less than these */
 };
 
 /* The record's begin and end; those that hold from the start have none. */
@@ -195,8 +196,11 @@ bool event_filter_window(struct event_filter *filter, nstime *begin, nstime *end
 	if (filter->given && (backward ? filter->at <= filter->begin : filter->at >= filter->end))
 		return false;
 	filter->at = backward ? *begin : *end;
-	filter->width = time_later(
-		filter->width, filter->given++ < DOUBLED ? filter->width : filter->width / 4 + 1);
+	if (!filter->most || filter->given < DOUBLED_FEW)
+		filter->width =
+			time_later(filter->width,
+				   filter->given < DOUBLED ? filter->width : filter->width / 4 + 1);
+	filter->given++;
 	if (filter->packet_filters && !filter->many && !filter->most &&
 	    (filter->makes || filter->quiet > filter->patience))
 		make_packet_filters(filter, *begin, *end);

@@ -12,10 +12,9 @@ struct state_reach {
 /* Of each stream so many are read on either side of a window; `packets` 0: the state's usual
  * number. */
 uint64_t reach_packets(const struct state *state, uint64_t packets);
-/* A question that is not worth a run is not worth reading more packets in one go, either. */
+/* Packets that a question which is not worth a run opens in one go, at most. */
 enum { REACH_OPENED = 64 };
-/* Once a backward pass has gone over so many events, a replay from the horizon's floor costs less.
- */
+/* After so many events of a backward pass, a replay from the horizon's floor costs less. */
 uint64_t reach_visits(const struct state *state);
 /*
  * Up to reach_end() the state reads no more than `packets` of each stream before [begin, end) and

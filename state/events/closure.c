@@ -439,7 +439,7 @@ static uint32_t cpu_depth_of(const struct path *target)
 	return 0;
 }
 
-/* Takes a line's word for where the CPU stands in what it writes. */
+/* Where the CPU stands in the attributes that the line writes. */
 static void find_depth(const struct step_of *step, uint32_t *depths)
 {
 	uint32_t depth = cpu_depth_of(&step->line->target);

@@ -43,9 +43,9 @@ struct event_filter {
 	uint32_t *first;       /* by class: 1 + its first column */
 	uint16_t **lists;      /* by class with columns: entries of a run */
 	uint32_t *nlists;      /* by class */
-	uint64_t *all, *keyed; /* bit per class: the same as `kinds`; all that may pass of a class
-				  with EVENT_FILTER_CPUS where the stream is of one, */
-	uint64_t *all_of_cpus; /* and this is `all` and these */
+	/* bit per class: as `kinds`; of those with EVENT_FILTER_CPUS all pass in streams of these
+	 */
+	uint64_t *all, *keyed, *all_of_cpus; /* the last has EVENT_FILTER_ALL, too */
 	int32_t *cpus;         /* of attributes that one CPU's streams alone can write */
 	size_t ncpus, cpus_capacity;
 	uint64_t *of_cpus;   /* bit per stream that may be of one of these */
@@ -64,8 +64,9 @@ struct event_filter {
 	size_t nhashes, hashes_capacity;
 	bool many; /* more values than are looked for in packet filters */
 	const struct event_source_range *range; /* being read */
-	const uint64_t *streams;                /* of it, as of events.h, */
-	uint64_t *own_streams;                  /* or these of them */
+	/* streams that are read, as of events.h: those of the range, or in `own_streams` fewer */
+	const uint64_t *streams;
+	uint64_t *own_streams;
 	nstime begin, end;                      /* of it */
 	nstime at;    /* up to here windows were given; backward: down to here */
 	nstime width; /* of the next one */

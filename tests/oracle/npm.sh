@@ -53,7 +53,7 @@ parquet()
 	# shellcheck disable=SC2086
 	say node "$top/tests/oracle/parquet_agree.mjs" "$yore" $list "$corpus"/ctf/testsuite-1.8/regression \
 		"$corpus"/lttng-ust/* "$corpus"/perf-to-ctf/*/ctf* "$corpus"/perf-data/*/perf.data \
-		"$corpus"/trace-dat/*/*.dat
+		"$corpus"/trace-dat/*/*.dat "$corpus"/ovni/[j-z]*
 }
 
 # ---- a page that loads the JSON ----

@@ -26,7 +26,8 @@ for (const trace of traces) {
 		failed++;
 		continue;
 	}
-	const files = new Map(), rows = new Map(), at = new Map();
+	const rows = new Map(), at = new Map();
+	const spelled = new Map(); // names that differ in case alone have one table, and a column tells them apart
 	for (const name of made.status === 1 ? [] : readdirSync(out)) {
 		const file = join(out, name);
 		const [[class_]] = (await db.runAndReadAll(
@@ -47,6 +48,7 @@ for (const trace of traces) {
 			}
 		if (class_ === 'losses' && name.startsWith('losses')) continue;
 		rows.set(class_, list);
+		spelled.set(class_.toLowerCase(), class_);
 		at.set(class_, 0);
 	}
 	let count = 0, bad = null;
@@ -56,9 +58,15 @@ for (const trace of traces) {
 		const event = parse(data.toString('utf8', from, end));
 		from = end + 1;
 		if ('lost' in event) { count--; continue; }
-		const i = at.get(event.name) ?? 0, row = rows.get(event.name)?.[i];
-		at.set(event.name, i + 1);
-		bad = row ? compare(event, row, 'Parquet') : 'there is no row';
+		const table = rows.has(event.name) ? event.name : spelled.get(event.name.toLowerCase());
+		const i = at.get(table) ?? 0, row = rows.get(table)?.[i];
+		at.set(table, i + 1);
+		bad = row ? null : 'there is no row';
+		if (row && 'name' in row && !('name' in (event.fields ?? {}))) {
+			bad = row.name === event.name ? null : `it is of ${text(row.name)}`;
+			delete row.name;
+		}
+		bad ??= compare(event, row, 'Parquet');
 		if (bad) bad = `${event.name}, row ${i}, t ${event.t}: ${bad}`;
 	}
 	for (const [name, list] of rows)

@@ -128,8 +128,9 @@ def check_makers(work):
 
 def check_made_now(work):
     """Each thread of a shell's script was ready from its fork to its first run; before that the path is its maker's. Where perf did not record a switch
-    between the two, since the thread that leaves a CPU is not the one that came there, nobody knows."""
-    path, maker, runs, on_cpu, missing = os.path.join(work, "perf.data"), {}, {}, {}, []
+    between the two, since the thread that leaves a CPU is not the one that came there, nobody knows; nor what a maker does that ran all the
+    time, without a switch up to then."""
+    path, maker, runs, on_cpu, missing, switched = os.path.join(work, "perf.data"), {}, {}, {}, [], {}
     subprocess.run(["perf", "record", "-q", "-a", "-m", "4M", "-e", "sched:*", "-o", path, "--", "sh", "-c", "(sleep 0.01; (/bin/true; sh -c /bin/true)) & wait"],
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     if not os.path.exists(path) or not os.path.getsize(path):
@@ -148,9 +149,11 @@ def check_made_now(work):
             if on_cpu.get(cpu, before) != before:
                 missing.append(t)
             on_cpu[cpu] = after
+            switched.setdefault(before, t)
+            switched.setdefault(after, t)
             runs.setdefault(after, t)
     wrong, checked = [], 0
-    made = [tid for tid in maker if runs.get(tid, 0) > maker[tid][1]]
+    made = [tid for tid in maker if runs.get(tid, 0) > maker[tid][1] and switched.get(maker[tid][0], runs[tid] + 1) <= runs[tid]]
     for tid in [tid for tid in made if not any(maker[tid][1] <= t <= runs[tid] for t in missing)][:8]:
         rows, _ = ask(path, "log", "--tid", str(tid), "--end", "@%d" % runs[tid])
         last, before = rows[-1], rows[-2] if len(rows) > 1 else {}

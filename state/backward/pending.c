@@ -356,12 +356,13 @@ static void expect_value(struct backward *pass, struct pending_write *pending)
 }
 
 /* Not of a cycle: what such a line reads, it may wait for itself. */
-static bool may_expect(const struct backward *pass, const struct step_of *step,
+static bool may_expect(const struct backward *pass, const struct pending_write *pending,
 		       const struct verdict *verdict)
 {
+	const struct line *line = pending->step->line;
+
 	return !pass->closure->cyclic && !verdict->target_open && !verdict->when_open &&
-	       simple(pass, step) && step->line->verb != VERB_WAS &&
-	       !bitset_has(pass->failing, step->line->id);
+	       !pending->pattern && line->verb != VERB_WAS && !bitset_has(pass->failing, line->id);
 }
 
 /* A line at the event where the pass stands. */
@@ -381,7 +382,6 @@ void pending_look(struct backward *pass, const struct step_of *step)
 	bool certain = !verdict.when_open && !verdict.value_open && step->line->verb != VERB_WAS;
 	if (verdict.target_open && certain && pending_is_lost(pass, step, &key, &read_key))
 		return;
-	bool expects = may_expect(pass, step, &verdict);
 	pending = pending_new(pass, step);
 	pass->asker.pending = pending;
 	if (verdict.state == PENDING_PROVED) {
@@ -392,7 +392,7 @@ void pending_look(struct backward *pass, const struct step_of *step)
 		return;
 	capture(pass, pending);
 	ask_reads(pass, step->line, &verdict);
-	if (expects)
+	if (may_expect(pass, pending, &verdict))
 		expect_value(pass, pending);
 	if (certain)
 		pending_keys(pass, pending);

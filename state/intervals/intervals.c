@@ -288,17 +288,16 @@ static void note_window(struct tracks *tracks, uint64_t packets)
 {
 	struct state *state = tracks->state;
 	uint64_t megabytes = trace_bytes(state->event_source->trace) / 1000000;
-	size_t unknown = count_beyond(tracks);
 
 	if (state->lists != LISTS_WINDOW || state->window_noted)
 		return;
+	size_t unknown = count_beyond(tracks);
 	state->window_noted = unknown || tracks->range.window;
 	if (tracks->range.window)
 		notice(&state->options.notices, NOTICE_INFO,
 		       "lists leave out what no event of the range changes: --all has it, and "
 		       "reads all of the trace, %llu MB, about %llu s; after 'yore index "
-		       "--timelines' "
-		       "it reads little",
+		       "--timelines' it reads little",
 		       (unsigned long long)megabytes,
 		       (unsigned long long)(megabytes / MB_A_SECOND + 1));
 	if (unknown)
@@ -575,10 +574,9 @@ bool state_lists_window(struct state *state, nstime begin, nstime end,
 			struct error *err)
 {
 	const struct intervals_range range = {.begin = begin, .end = end};
+	enum reading reading = READ_WHOLE;
 	struct wanted wanted;
 	bool ok;
-
-	enum reading reading = READ_WHOLE;
 
 	wanted_init(state, queries, nqueries, &wanted);
 	ok = choose_reading(state, &range, &wanted, &reading, err);

@@ -124,12 +124,7 @@ enum interval_ends {
 	 * Those that reach over the range's end end there, and those that reach over its beginning
 	 * may have a part of the same value before what is given: nothing is read for true ends.
 	 */
-	INTERVALS_CUT,
-	/*
-	 * The same for a caller that asks nothing else near: over a whole trace only what the
-	 * question rests on is evaluated, and no checkpoints stay behind for later questions.
-	 */
-	INTERVALS_ALONE
+	INTERVALS_CUT
 };
 /*
  * Intervals that overlap [begin, end), neighbours of equal value joined; ordered by (path, begin).

@@ -533,7 +533,7 @@ static bool walk_intervals(struct bind_trace *bound, struct lua_question *questi
 {
 	const struct query *const *queries = (const struct query *const *)question->queries;
 	bool done = state_intervals(state, walk->begin, walk->end,
-				    walk->clip ? INTERVALS_ALONE : INTERVALS_WHOLE, queries,
+				    walk->clip ? INTERVALS_CUT : INTERVALS_WHOLE, queries,
 				    question->count, each_interval, walk, err);
 
 	if (done && !walk->any && !question->noted)

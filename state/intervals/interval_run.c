@@ -404,8 +404,8 @@ static bool goes_on(const struct tracks *tracks)
 {
 	struct state *state = tracks->state;
 
-	return state->lists == LISTS_PASS && tracks->wanted->lists && !tracks->range.alone &&
-	       !state->handover && !leaves_nothing(state) && !state->options.replay_only &&
+	return state->lists == LISTS_PASS && tracks->wanted->lists && !state->handover &&
+	       !leaves_nothing(state) && !state->options.replay_only &&
 	       !run_went_on(state, tracks->range.end);
 }
 

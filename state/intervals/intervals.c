@@ -433,10 +433,8 @@ static bool ask_recorded(struct state *state, const struct intervals_question *q
 
 static struct intervals_range range_of(nstime begin, nstime end, enum interval_ends ends)
 {
-	return (struct intervals_range){.begin = begin,
-					.end = end,
-					.within = ends != INTERVALS_WHOLE,
-					.alone = ends == INTERVALS_ALONE};
+	return (struct intervals_range){
+		.begin = begin, .end = end, .within = ends != INTERVALS_WHOLE};
 }
 
 bool state_intervals(struct state *state, nstime begin, nstime end, enum interval_ends ends,
@@ -642,7 +640,7 @@ bool state_totals(struct state *state, nstime begin, nstime end, const struct qu
 		  size_t nqueries, const struct sums_sink *sink, struct error *err)
 {
 	const struct intervals_question only = {
-		.range = {.begin = begin, .end = end, .within = true, .alone = true},
+		.range = {.begin = begin, .end = end, .within = true},
 		.queries = queries,
 		.nqueries = nqueries};
 

@@ -75,7 +75,6 @@ _Static_assert(sizeof(struct track) == 40, "no byte is left over");
 struct intervals_range {
 	nstime begin, end;
 	bool within;         /* what reaches over an end need not be followed beyond it */
-	bool alone;          /* a run over a whole trace needs to leave nothing behind */
 	bool window;         /* lists name what an event of the range gives a value, nothing else; */
 	bool all;            /* they never do */
 	const nstime *edges; /* of columns: sums may stand for what lies in one */

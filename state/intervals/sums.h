@@ -68,7 +68,7 @@ MUST_CHECK bool state_sums(struct state *state, const nstime *edges, size_t nedg
 			   const struct query *const *queries, size_t nqueries,
 			   const struct sums_sink *sink, struct error *err);
 /*
- * As state_intervals() with INTERVALS_ALONE, with totals of what the sink wants them of; it gets no
+ * As state_intervals() with INTERVALS_CUT, with totals of what the sink wants them of; it gets no
  * sums.
  */
 MUST_CHECK bool state_totals(struct state *state, nstime begin, nstime end,

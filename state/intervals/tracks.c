@@ -606,8 +606,7 @@ bool tracks_are_whole(const struct tracks *tracks)
 	struct error ignored;
 
 	/* Cells that are written in place cannot take back what a late event shows to be wrong. */
-	return (tracks->range.alone || leaves_nothing(tracks->state)) && tracks->wanted->nqueries &&
-	       !trace_disorder(event_source->trace) &&
+	return tracks->wanted->nqueries && !trace_disorder(event_source->trace) &&
 	       event_source->ops->span(tracks->state->event_source, &first, &last, &ignored) &&
 	       tracks->range.begin <= first && tracks->range.end > last;
 }
@@ -619,8 +618,8 @@ bool tracks_are_whole(const struct tracks *tracks)
 void tracks_spool_begin(struct tracks *tracks)
 {
 	const struct state *state = tracks->state;
-	bool may = tracks->sink && !tracks->range.window &&
-		   (tracks->range.alone || tracks_are_whole(tracks)) &&
+	bool may = tracks->sink && !tracks->range.window && !state->handover &&
+		   (tracks->range.within || tracks_are_whole(tracks)) &&
 		   !trace_disorder(state->event_source->trace);
 
 	tracks->spooling.changes = 0;

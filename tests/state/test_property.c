@@ -387,11 +387,11 @@ static void compare_cut(struct gen *gen, uint64_t seed, struct fake_trace *trace
 	struct ranges expected = {.begin = -10, .end = LAST + 10}, got;
 	struct error err;
 
-	enum interval_ends ends = INTERVALS_ALONE;
+	enum interval_ends ends = INTERVALS_CUT;
 
 	other->spool_changes = pick(gen, 4); /* 0: as many as is usual */
 	if (whole && pick(gen, 2) == 0) {    /* then there is nothing beyond to be looked for */
-		other->options.no_checkpoints = true;
+		other->options.no_checkpoints = pick(gen, 2) == 0;
 		ends = pick(gen, 2) == 0 ? INTERVALS_WHOLE : INTERVALS_CUT;
 	}
 	if (!whole) {

@@ -311,6 +311,25 @@ def once_for_all(trace, label):
         tell("%s: state --all of window %d after others (%d %%)" % (label, number, 100 * read // trace.bytes), lines)
 
 
+def size_of(folder):
+    return sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder))
+
+
+def whole(trace, label):
+    """A list over all of the trace is the same with an index as without one, and leaves no checkpoints there, which would take three times as long."""
+    folder = os.path.join(os.path.dirname(trace.path), "whole")
+    begin, end = trace.windows[1]
+    words, lines = ["state", trace.path, "cpu[*]/thread", "--format", "csv"], []
+    if run(words, "--index-dir", folder)[0] != run(words, *trace.stores["no index"])[0]:
+        lines.append("another answer than without an index")
+    before = size_of(folder)
+    run(["state", trace.path, "thread[*]/state", "--all", "--begin", "@%d" % begin, "--end", "@%d" % end], "--index-dir", folder)
+    after = size_of(folder)
+    if after < 4 * before:
+        lines.append("%d bytes are stored, and %d with the checkpoints of a window" % (before, after))
+    tell("%s: state over all of the trace stores %d bytes" % (label, before), lines)
+
+
 def main():
     if b"__asan_init" in open(yore, "rb").read():
         print("SKIP: too slow with sanitizers; tests/oracle/run.sh runs it, too")
@@ -326,6 +345,7 @@ def main():
             two_ranges(trace, label)
             reads_once(trace, label)
             once_for_all(trace, label)
+            whole(trace, label)
             prompt(trace, label, [answer for answer in answers if answer[0][0] != "sql"][:15])
     finally:
         shutil.rmtree(folder)

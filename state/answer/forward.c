@@ -32,6 +32,7 @@ struct forward {
 	struct buf *states;        /* by place, written down; NULL: they are not needed */
 	struct moment_place *places; /* rising */
 	size_t nplaces, taken;
+	struct program *subset; /* on which the question rests; NULL: all rules are evaluated */
 	struct fill *fills; /* that reach over places */
 	size_t nfills, fills_capacity;
 	bool *unknown_view; /* by place: a computed attribute read something unknown */
@@ -266,7 +267,8 @@ static bool run_forward(struct forward *forward, struct error *err)
 {
 	struct state *state = forward->state;
 	struct replay_options options = {.event_source = state->event_source,
-					 .program = state->program,
+					 .program =
+						 forward->subset ? forward->subset : state->program,
 					 .change = at_change,
 					 .moment = at_moment,
 					 .arg = forward};
@@ -410,9 +412,11 @@ static void forward_release(struct forward *forward)
 }
 
 /* Moments in one run, or in several; all have what a list has at one of them. */
-static bool answer_all(struct state *state, struct moment_place *places, size_t nplaces,
-		       struct wanted *wanted, struct records *out, struct error *err)
+static bool answer_all(const struct forward *all, struct error *err)
 {
+	struct state *state = all->state;
+	struct records *out = all->out;
+	size_t nplaces = all->nplaces;
 	struct forward *runs = mem_new_array(nplaces, sizeof *runs);
 	size_t nruns = 0, nmissing;
 	bool ok = true;
@@ -421,13 +425,13 @@ static bool answer_all(struct state *state, struct moment_place *places, size_t 
 		size_t first = i;
 		struct forward *forward = &runs[nruns++];
 
-		while (i + 1 < nplaces && !begins_apart(state, &places[i], &places[i + 1]))
+		while (i + 1 < nplaces &&
+		       !(!all->subset && begins_apart(state, &all->places[i], &all->places[i + 1])))
 			i++;
-		*forward = (struct forward){.state = state,
-					    .wanted = wanted,
-					    .out = mem_new(sizeof *forward->out),
-					    .places = places + first,
-					    .nplaces = i + 1 - first};
+		*forward = *all;
+		forward->out = mem_new(sizeof *forward->out);
+		forward->places += first;
+		forward->nplaces = i + 1 - first;
 		ok = answer(forward, err);
 		for (size_t r = 0; r < forward->out->count && ok; r++)
 			*mem_push(out->items, out->count, out->capacity) = forward->out->items[r];
@@ -446,6 +450,18 @@ static bool answer_all(struct state *state, struct moment_place *places, size_t 
 	return ok;
 }
 
+/* Of the rules. */
+static struct program *subset_of(const struct forward *forward)
+{
+	const struct moment_place *places = forward->places;
+	struct closure *closure = wanted_closure(forward->state, forward->wanted);
+	struct program *subset = run_subset(forward->state, closure, places[0].moment.t,
+					    places[forward->nplaces - 1].moment.t);
+
+	closure_free(closure);
+	return subset;
+}
+
 bool forward_at(struct state *state, const struct moment *moments, size_t nmoments,
 		struct wanted *wanted, struct records *out, struct error *err)
 {
@@ -458,12 +474,15 @@ bool forward_at(struct state *state, const struct moment *moments, size_t nmomen
 		places[i] = (struct moment_place){moments[i], (uint32_t)i};
 	qsort(places, nmoments, sizeof *places, by_place);
 	forward.places = places;
+	if (state->force == FORCE_NONE && !state->options.replay_only)
+		forward.subset = subset_of(&forward);
 	if (wanted->lists && wanted->all_moments) {
-		ok = answer_all(state, places, nmoments, wanted, out, err);
+		ok = answer_all(&forward, err);
 	} else {
 		ok = answer(&forward, err);
 		forward_release(&forward);
 	}
+	program_subset_free(forward.subset);
 	mem_free(places);
 	return ok;
 }

@@ -30,6 +30,7 @@ struct runs {
 	bool lost;     /* there were more than FILLS_MAX */
 	nstime sealed; /* no event unseen fills what is at or before it */
 	bool partial;  /* the run is of a subset of the program */
+	bool again;    /* see run_subset(): something short was asked before */
 };
 
 struct runs *runs_new(struct index *index, const uint64_t identity[2])
@@ -186,6 +187,41 @@ void run_passes(struct state *state, struct replay *replay, nstime next)
 	}
 	state->checkpoint_time = found;
 	prune(state->runs, found, next);
+}
+
+/* Measured on generated traces, linux.rules. */
+enum {
+	ALL_RULES = 3, /* evaluating all takes so many times what evaluating some takes */
+	LONG_PART = 8  /* of the trace's time is a long range, at least */
+};
+
+/* Does it pay to begin at a checkpoint, or to leave some? */
+static bool pays(struct state *state, nstime begin, nstime end)
+{
+	nstime first, last, found;
+	struct error ignored;
+	bool again = state->runs->again;
+
+	if (!state->event_source->ops->span(state->event_source, &first, &last, &ignored))
+		return false;
+	begin = begin < first ? first : begin > last ? last : begin;
+	end = end < begin ? begin : end > last ? last : end;
+	if (checkpoints_get(state->checkpoints, begin, NULL, &found) && found > first &&
+	    time_span(found, end) * ALL_RULES < time_span(first, end))
+		return true;
+	if (time_span(begin, end) * LONG_PART >= time_span(first, last))
+		return false;
+	state->runs->again = true;
+	return again;
+}
+
+struct program *run_subset(struct state *state, const struct closure *closure, nstime begin,
+			   nstime end)
+{
+	bool all = !state->options.no_checkpoints &&
+		   (closure_is_most(closure) || pays(state, begin, end));
+
+	return all ? NULL : closure_program(closure);
 }
 
 bool run_went_on(struct state *state, nstime t)

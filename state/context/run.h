@@ -3,6 +3,7 @@
 #define STATE_CONTEXT_RUN_H
 
 #include "state/context/context.h"
+#include "state/events/closure.h"
 #include "state/replay/replay.h"
 
 /* An event at `at` says what an attribute was, since cell.since. */
@@ -22,6 +23,15 @@ void runs_forget(struct runs *runs); /* what it left behind */
  */
 struct replay *run_begin(struct state *state, const struct replay_options *options, nstime t,
 			 struct order *from);
+/*
+ * The statements of the closure, which a run is to evaluate that tells [begin, end], or a moment,
+ * where both are one. To be freed with program_subset_free(). NULL: all rules, so that the run
+ * begins at a checkpoint and leaves others. That takes about three times as long, and is done where
+ * replay from a checkpoint is still less work than the statements from the trace's begin; for short
+ * ranges and moments from the second such question on; and where nearly all is asked.
+ */
+struct program *run_subset(struct state *state, const struct closure *closure, nstime begin,
+			   nstime end);
 void run_end(struct state *state, struct replay *replay); /* counts failures, frees */
 /* To be called from moment(): leaves checkpoints behind. */
 void run_passes(struct state *state, struct replay *replay, nstime next);

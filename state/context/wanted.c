@@ -2,6 +2,7 @@
 #include "state/context/wanted.h"
 #include "engine/base/mem.h"
 #include "state/context/answers.h"
+#include "state/events/closure.h"
 #include "state/program/cpus.h"
 #include "state/program/expr.h"
 #include "state/rules/reads.h"
@@ -272,6 +273,24 @@ bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed 
 	*out = NULL;
 	*count = 0;
 	return false;
+}
+
+struct closure *wanted_closure(struct state *state, const struct wanted *wanted)
+{
+	uint32_t nshapes = shape_count(state->attrs);
+	uint32_t *roots = mem_new_array(nshapes + wanted->nattrs, sizeof *roots);
+	struct closure *closure;
+	size_t count = 0;
+
+	for (size_t i = 0; i < wanted->nattrs; i++)
+		roots[count++] = attr_shape(state->attrs, wanted->attrs[i]);
+	for (uint32_t shape = 0; shape < nshapes; shape++)
+		if (wanted_lists_shape(state, wanted, shape) ||
+		    wanted_is_source(state, wanted, shape))
+			roots[count++] = shape;
+	closure = closure_new(state->catalog, roots, count);
+	mem_free(roots);
+	return closure;
 }
 
 bool wanted_is_source(struct state *state, const struct wanted *wanted, uint32_t shape)

@@ -63,6 +63,8 @@ MUST_CHECK bool wanted_enumerate(struct state *state, struct wanted *wanted, str
  */
 MUST_CHECK bool wanted_enumerate_some(struct state *state, struct wanted *wanted, uint32_t **out,
 				      size_t *count, struct error *err);
+/* All attributes that it names or lists, and what they rest on; to be freed by closure_free(). */
+struct closure *wanted_closure(struct state *state, const struct wanted *wanted);
 /* Is the shape one in which a variable of a view that its lists name is found? */
 bool wanted_is_source(struct state *state, const struct wanted *wanted, uint32_t shape);
 

@@ -552,6 +552,11 @@ uint64_t *closure_statements(const struct closure *closure)
 	return bits;
 }
 
+bool closure_is_most(const struct closure *closure)
+{
+	return closure->nsteps * 10 >= closure->catalog->nlines * 9;
+}
+
 struct program *closure_program(const struct closure *closure)
 {
 	uint64_t *statements = closure_statements(closure);

@@ -107,6 +107,8 @@ static inline bool step_writes_some(const struct step_of *step, const uint64_t *
 void closure_writers(const struct closure *closure, const uint64_t *bits, uint64_t *classes);
 /* A bit for each statement that counts, of events, losses, start and end; to be freed. */
 uint64_t *closure_statements(const struct closure *closure);
+/* Has it nine of ten lines of all rules, or more? */
+bool closure_is_most(const struct closure *closure);
 /* The program with the lines of these alone; see program_subset(). */
 struct program *closure_program(const struct closure *closure);
 /* The plans of an item, the last to be applied first; NULL steps where there is nothing to do. */

@@ -24,6 +24,7 @@ enum { TRY_AGAIN = 1 << 17 /* events */ };
 struct range_run {
 	struct tracks *tracks;
 	struct replay *replay;
+	bool asked_only; /* only statements on which the question rests are evaluated */
 	/* what lines give: heard of while it matters, since cells say what was before */
 	bool in_place; /* they do not */
 	bool hears;
@@ -205,19 +206,6 @@ static void on_absent(void *arg, uint32_t attr)
 		track_now(run, attr);
 }
 
-/*
- * The program with the statements alone on which what is told rests: most events need not be
- * decoded then. Only where the run leaves nothing behind for others.
- */
-static struct program *subset_of(const struct tracks *tracks)
-{
-	struct closure *closure = tracks_closure(tracks);
-	struct program *subset = closure_program(closure);
-
-	closure_free(closure);
-	return subset;
-}
-
 /* ---- past the range ---- */
 
 /* May a later `was` say what is unknown at the end of the range? */
@@ -385,7 +373,8 @@ static void begin_tracks(struct range_run *run, const struct order *from)
 	struct tracks *tracks = run->tracks;
 	bool whole = from->time == NSTIME_MIN;
 
-	if (leaves_nothing(tracks->state) && whole && !tracks->state->handover) {
+	if ((run->asked_only || leaves_nothing(tracks->state)) && whole &&
+	    !tracks->state->handover) {
 		replay_in_place(run->replay);
 		run->in_place = true;
 	}
@@ -407,6 +396,23 @@ static bool goes_on(const struct tracks *tracks)
 	return state->lists == LISTS_PASS && tracks->wanted->lists && !state->handover &&
 	       !leaves_nothing(state) && !state->options.replay_only &&
 	       !run_went_on(state, tracks->range.end);
+}
+
+/*
+ * The statements alone on which what is told rests: most events need not be decoded then, and the
+ * run leaves nothing behind for others. NULL: all of them.
+ */
+static struct program *subset_of(const struct tracks *tracks, bool whole)
+{
+	struct state *state = tracks->state;
+	struct closure *closure = tracks_closure(tracks);
+	struct program *subset =
+		whole || state->handover
+			? closure_program(closure)
+			: run_subset(state, closure, tracks->range.begin, tracks->range.end);
+
+	closure_free(closure);
+	return subset;
 }
 
 /* Reads ahead where the run sees all of the trace; NULL: there is one processor. */
@@ -432,10 +438,12 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 					 .arg = &run};
 	struct order from, to = order_after(NSTIME_MAX);
 	bool whole = hands && tracks_are_whole(tracks) && !state->handover;
-	bool only = whole || (hands && (leaves_nothing(state) || state->handover));
-	struct program *subset = only ? subset_of(tracks) : NULL;
 	enum outcome outcome;
 
+	run.goes_on = !whole && goes_on(tracks);
+	struct program *subset = hands && !run.goes_on ? subset_of(tracks, whole) : NULL;
+
+	run.asked_only = subset != NULL;
 	run.gives = tracks_heard(tracks, &run.has_was);
 	run.heard = bitset_new(statements);
 	run.words = statements / 64 + 1;
@@ -450,7 +458,6 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 		options.bury = on_bury;
 	run.tried = hands ? SIZE_MAX : 0;
 	run.try_again = hands ? 0 : UINT64_MAX;
-	run.goes_on = goes_on(tracks);
 	if (run.goes_on || whole)
 		options.helper = helper_of(state);
 	tracks->spooling.stay = 1; /* what was before a known value will not change */

@@ -13,7 +13,7 @@ kills=${YORE_KILLS:-8}
 # Answers on standard output; what is said counts only when the question failed.
 ask() # TRACE INDEX-DIR
 {
-	"$yore" at "$1" -1ms 'thread[*]/state' --format json --index-dir "$2" 2>"$work/said" ||
+	"$yore" at "$1" -1ms '**' --format json --index-dir "$2" 2>"$work/said" ||
 		cat "$work/said"
 	"$yore" at "$1" +3ms 'cpu[*]/thread' --format json --index-dir "$2" 2>"$work/said" ||
 		cat "$work/said"

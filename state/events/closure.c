@@ -364,6 +364,8 @@ static void add_step(struct closure *closure, struct class_steps *plan, const st
 	mark_all_written(closure, plan, line);
 	if (!closure->nmarked)
 		return;
+	for (uint32_t i = 0; i < closure->nmarked && line->verb != VERB_UNKNOWN; i++)
+		bitset_add(closure->valued, closure->marked[i]);
 	closure->steps[closure->nsteps++] = (struct step_of){
 		.line = line,
 		.slot = slot,
@@ -418,6 +420,7 @@ static void make_plans(struct closure *closure)
 
 	closure->nwords = closure->nshapes / 64 + 1;
 	closure->marked = arena_array(arena, closure->nshapes, sizeof *closure->marked);
+	closure->valued = arena_array(arena, closure->nwords, sizeof *closure->valued);
 	closure->plans = arena_array(arena, catalog->nentries, sizeof *closure->plans);
 	closure->steps = arena_array(arena, catalog->nlines, sizeof *closure->steps);
 	closure->classes =

@@ -79,6 +79,7 @@ struct closure {
 	 * line that writes it; 0: no line does; CLOSURE_ANY_CPU: one does without that key.
 	 */
 	uint32_t *cpu_depth;
+	uint64_t *valued; /* by bit: some line gives such attributes a value, or none */
 	/*
 	 * No shape has CLOSURE_ANY_CPU, no line reads state and none sets section values: then a
 	 * question concerns the streams of its CPU alone, and so does all that it rests on.

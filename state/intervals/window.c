@@ -71,6 +71,19 @@ static void note(struct window_reader *reader, uint32_t attr)
 		reader->missed = reader->stale = true;
 }
 
+/* Is it unknown at all times, since no line gives it a value? */
+static bool is_valueless(const struct window_reader *reader, uint32_t attr)
+{
+	const struct closure *closure = reader->closure;
+	uint32_t bit = closure_bit(closure, attr_shape(reader->tracks->state->attrs, attr));
+	struct value initial;
+
+	return bit != ATTR_ABSENT && !bitset_has(closure->valued, bit) &&
+	       !program_initial(reader->program, attr, &initial);
+}
+
+static const struct fact never_valued = {.value = {.kind = VALUE_UNKNOWN}, .since = NSTIME_MIN};
+
 /* What the attribute is at the begin, by the replay from the floor. */
 static void get_below(const struct window_reader *reader, uint32_t attr, struct fact *out)
 {
@@ -78,7 +91,9 @@ static void get_below(const struct window_reader *reader, uint32_t attr, struct 
 
 	cells_get(replay_cells(reader->below), attr, &cell);
 	fact_of_cell(&cell, out);
-	if (!cell.written || value_is_open(&cell.value))
+	if (is_valueless(reader, attr))
+		*out = never_valued;
+	else if (!cell.written || value_is_open(&cell.value))
 		*out = (struct fact){.since = NSTIME_MIN, .beyond = true};
 }
 
@@ -412,6 +427,9 @@ static enum outcome ask_back(struct window_reader *reader, struct error *err)
 				     reader->facts + first, err);
 	state->limits.visits = UINT32_MAX;
 	closure_free(closure);
+	for (size_t i = first; i < reader->nplaces && outcome == OUTCOME_DONE; i++)
+		if (is_valueless(reader, reader->places[i].attr))
+			reader->facts[i] = never_valued;
 	if (outcome == OUTCOME_DONE)
 		reader->nfacts = reader->nplaces;
 	else if (outcome == OUTCOME_GAVE_UP && may_replay)

@@ -290,6 +290,8 @@ static int prepare(lua_State *L)
 	script->context->notices = script->options.notices;
 	script->context->flush = script->options.flush;
 	script->context->flush_arg = script->options.write_arg;
+	script->context->set_lists = script->options.set_lists;
+	script->context->set_lists_arg = script->options.ask_arg;
 	luaL_requiref(L, "yore", luaopen_yore, 1);
 	if (sandbox) {
 		lua_pushnil(L); /* it reads any path, and options name folders to write to */

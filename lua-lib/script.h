@@ -67,6 +67,11 @@ struct script_options {
 	bool (*ask)(void *arg, const struct script_asking *asking, struct script_answers *out,
 		    struct error *err);
 	void *ask_arg;
+	/*
+	 * Says what lists have of the state of a trace that a script opened (state_set_lists()),
+	 * with ask_arg. NULL: all.
+	 */
+	void (*set_lists)(void *arg, struct state *state);
 	struct script_opening opening;
 	const char
 		*lua_dir; /* where analyses are; NULL: YORE_LUA_DIR, else as installed or near by */

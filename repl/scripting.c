@@ -115,6 +115,11 @@ static void interrupt(void *script)
 	script_interrupt(script);
 }
 
+static void set_lists(void *session, struct state *state)
+{
+	session_set_lists(session, state);
+}
+
 bool scripting_open(struct session *session, struct sink *sink, struct scripting **out,
 		    struct error *err)
 {
@@ -133,7 +138,8 @@ bool scripting_open(struct session *session, struct sink *sink, struct scripting
 					 .flush = flush_sink,
 					 .save = save,
 					 .ask = ask_traces,
-					 .ask_arg = session};
+					 .ask_arg = session,
+					 .set_lists = set_lists};
 
 	scripting->session = session;
 	scripting->sink = sink;

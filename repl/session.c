@@ -492,11 +492,8 @@ const struct rules *session_rules(struct session *session, struct error *err)
 	return use_set(session, err) ? session->rules : NULL;
 }
 
-/*
- * Commands that take --all and --budget leave out of lists what does not change in a short range;
- * so does the prompt, which may have no name.
- */
-static void set_lists(const struct session *session, struct state *state)
+/* The prompt may have no name. */
+void session_set_lists(const struct session *session, struct state *state)
 {
 	const struct options *options = session->options;
 	bool takes = !options->cmd || options->cmd->options & OPT_LISTS;
@@ -513,7 +510,7 @@ struct state *session_state(struct session *session, struct error *err)
 	if (!set)
 		return NULL;
 	if (set->state) {
-		set_lists(session, set->state);
+		session_set_lists(session, set->state);
 		return set->state;
 	}
 	struct state_options open = {.rules = set->rules,
@@ -524,7 +521,7 @@ struct state *session_state(struct session *session, struct error *err)
 	if (!state_open(index, &open, &set->state, err))
 		set->state = NULL;
 	if (set->state)
-		set_lists(session, set->state);
+		session_set_lists(session, set->state);
 	session->asked_state = set->state != NULL;
 	return session->state = set->state;
 }
@@ -591,7 +588,7 @@ struct state *session_names(struct session *session, uint64_t events, struct err
 	if (!set->names && !state_open(index, &open, &set->names, err))
 		set->names = NULL;
 	if (set->names)
-		set_lists(session, set->names);
+		session_set_lists(session, set->names);
 	return session->names = set->names;
 }
 

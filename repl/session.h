@@ -118,6 +118,11 @@ MUST_CHECK bool session_set_rules(struct session *session, const char *const *wo
 MUST_CHECK struct rules *session_new_rules(struct session *session, struct error *err);
 /* A command of the prompt begins: its --rules are read anew, files may have changed. */
 void session_begin_command(struct session *session);
+/*
+ * Says what lists of the state have: with commands that take --all and --budget, and in the prompt,
+ * what changes in a short range, or what these options say.
+ */
+void session_set_lists(const struct session *session, struct state *state);
 MUST_CHECK struct state *session_state(struct session *session, struct error *err);
 /* Of call chains, of the trace that is open; NULL with --no-symbols. */
 struct symbols *session_symbols(struct session *session);

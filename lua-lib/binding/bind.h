@@ -33,6 +33,9 @@ struct bind_context {
 	 * none. */
 	bool (*flush)(void *arg);
 	void *flush_arg;
+	/* Says what lists have of the state of a trace that a script opened. NULL: all. */
+	void (*set_lists)(void *arg, struct state *state);
+	void *set_lists_arg;
 	nstime begin, end, moment;
 	/* see bind_breaks_close() */
 	enum { BREAKS_UNTRIED, BREAKS_CLOSE, BREAKS_LEAVE_OPEN } breaks;

@@ -215,9 +215,13 @@ bool bind_get_state(struct bind_trace *bound, struct state **out, struct error *
 
 	if (bound->host.index)
 		return bound->host.state(bound->host.arg, out, err);
-	if (!bound->state && !state_open(bound->index, &options, &bound->state, err)) {
-		bound->state = NULL;
-		return false;
+	if (!bound->state) {
+		if (!state_open(bound->index, &options, &bound->state, err)) {
+			bound->state = NULL;
+			return false;
+		}
+		if (bound->context->set_lists)
+			bound->context->set_lists(bound->context->set_lists_arg, bound->state);
 	}
 	*out = bound->state;
 	return true;

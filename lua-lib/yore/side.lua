@@ -75,18 +75,12 @@ function side.new(at_once, start, stop)
 	return self
 end
 
--- One path alone leaves the checkpoints from which many paths are read later, in a tenth of the memory.
-local function leave_checkpoints(t)
-	trace:segments{ path = "thread[*]/state", optional = true, from = t, to = t + 1 }
-	collectgarbage()
-end
-
 -- Makes the middle of a large trace all there is of it.
 function methods:narrow()
 	local middle = self.windows[(#self.windows + 1) // 2]
 	self.start, self.stop, self.large, self.narrowed = middle.low, middle.high, false, true
 	self.windows = { { low = self.start, from = self.start, high = self.stop } }
-	leave_checkpoints(self.start)
+	collectgarbage()
 	self.data, self.names = causes.read(self.start, self.stop), nil
 end
 
@@ -96,7 +90,6 @@ function methods:detail(window)
 		return self.data
 	end
 	collectgarbage()
-	leave_checkpoints(window.low)
 	return causes.read(window.low, window.high)
 end
 

@@ -311,6 +311,29 @@ def once_for_all(trace, label):
         tell("%s: state --all of window %d after others (%d %%)" % (label, number, 100 * read // trace.bytes), lines)
 
 
+def wakers(trace, label):
+    """Who woke a thread in a window is known, though no event of the trace tells of cpu[*]/timer, which the rule for it reads."""
+    for begin, end in trace.windows[1::2]:
+        words = ["state", trace.path, "thread[*]/waker", "--begin", "@%d" % begin, "--end", "@%d" % end, "--format", "csv"]
+
+        def rows(*more):
+            found = [line.split(",") for line in run(words, *more)[0].splitlines()[1:]]
+            return {(row[0], row[3], row[4]) for row in found if row[0].isdigit() and begin <= int(row[0]) < end}
+        # where the window does not know that a value was the same before, it begins in the window
+        expected = rows("--all", *trace.stores["no index"])
+        lines = ["%s: %s is missing" % (at, value) for at, _, value in sorted(expected - rows(*trace.stores["no index"]))]
+        tell("%s: %d wakers over %g ms at %d" % (label, len(expected), (end - begin) / 1e6, begin), lines)
+
+
+def alike(trace, label):
+    """Both traces of a comparison are read in the same way: a trace differs in nothing from its copy."""
+    copy = trace.path + "-copy"
+    shutil.copytree(trace.path, copy)
+    text = run(["compare", trace.path, copy], *trace.stores["no index"])[0]
+    shutil.rmtree(copy)
+    tell("%s: compare with a copy" % label, [] if "\nnothing\n" in text else [text])
+
+
 def size_of(folder):
     return sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder))
 
@@ -346,6 +369,8 @@ def main():
             reads_once(trace, label)
             once_for_all(trace, label)
             whole(trace, label)
+            wakers(trace, label)
+            alike(trace, label)
             prompt(trace, label, [answer for answer in answers if answer[0][0] != "sql"][:15])
     finally:
         shutil.rmtree(folder)

@@ -68,8 +68,6 @@ libengine_a_SOURCES = \
 	%D%/clocks.c \
 	%D%/clocks.h \
 	%D%/detect.c \
-	%D%/detect_hint.c \
-	%D%/detect_hint.h \
 	%D%/find_traces.c \
 	%D%/find_traces.h \
 	%D%/event.c \

@@ -1,8 +1,8 @@
 /*
  * reader.h - what a format is: one constant table of functions
  *
- * A new format is a folder of engine/ and one line in detect.c. Nothing outside that folder knows
- * which format it works on.
+ * A new format is a folder of engine/, its table's name below and one line in detect.c. Nothing
+ * outside that folder knows which format it works on.
  *
  *     probe ── open ──┬── scan ─────── packet records, in file order, resumable
  *                     ├── packet_at ── record i, where the table can be computed
@@ -268,6 +268,10 @@ struct reader {
 	const struct reader_maps *maps;
 	const struct reader_aux *aux;
 };
+
+/* One per format, each defined in its folder. */
+extern const struct reader ctf_reader, perf_reader, ftrace_reader, ovni_reader, gdb_reader,
+	sel4_reader;
 
 /* As reader->goes_on, true where it is NULL. */
 static inline bool reader_goes_on(const struct reader *reader, const struct stream *stream,

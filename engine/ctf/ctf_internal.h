@@ -20,10 +20,10 @@
 #define ENGINE_CTF_CTF_INTERNAL_H
 
 #include "engine/columns/column.h"
-#include "engine/ctf/ctf.h"
 #include "engine/ctf/description.h"
 #include "engine/ctf/rfc.h"
 #include "engine/layout.h"
+#include "engine/reader.h"
 
 #define CTF_MAGIC UINT32_C(0xc1fc1fc1)
 

@@ -1,5 +1,4 @@
 libengine_a_SOURCES += \
-	%D%/ctf.h \
 	%D%/ctf_internal.h \
 	%D%/description.h \
 	%D%/ctf_decode.c \

@@ -20,8 +20,8 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
-#include "engine/ftrace/ftrace.h"
 #include "engine/kernel/tracing.h"
+#include "engine/reader.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -7,7 +7,6 @@ libengine_a_SOURCES += \
 	%D%/file.c \
 	%D%/file6.c \
 	%D%/file7.c \
-	%D%/ftrace.h \
 	%D%/ftrace_internal.h \
 	%D%/chunk_cache.c \
 	%D%/ftrace_maps.c \

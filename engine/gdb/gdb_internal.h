@@ -13,7 +13,7 @@
 #define ENGINE_GDB_GDB_INTERNAL_H
 
 #include "engine/base/cursor.h"
-#include "engine/gdb/gdb.h"
+#include "engine/reader.h"
 
 enum { TRACEPOINT_MAX = INT16_MAX, REGISTERS_MAX = 4096 };
 

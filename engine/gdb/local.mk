@@ -3,7 +3,6 @@ libengine_a_SOURCES += \
 	%D%/ctf.c \
 	%D%/gdb_decode.c \
 	%D%/frames.c \
-	%D%/gdb.h \
 	%D%/gdb_internal.h \
 	%D%/lines.c \
 	%D%/gdb_open.c \

@@ -6,7 +6,6 @@ libengine_a_SOURCES += \
 	%D%/find.c \
 	%D%/ovni_metadata.c \
 	%D%/ovni_open.c \
-	%D%/ovni.h \
 	%D%/ovni_internal.h \
 	%D%/ovni_scan.c \
 	%D%/ovni_text.c

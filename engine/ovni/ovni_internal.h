@@ -25,7 +25,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
-#include "engine/ovni/ovni.h"
+#include "engine/reader.h"
 
 #include <string.h>
 

@@ -10,7 +10,6 @@ libengine_a_SOURCES += \
 	%D%/copy_cache.c \
 	%D%/record_view.h \
 	%D%/perf_maps.c \
-	%D%/perf.h \
 	%D%/perf_internal.h \
 	%D%/records.c \
 	%D%/spill.c \

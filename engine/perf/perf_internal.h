@@ -25,7 +25,7 @@
 #include "engine/base/cursor.h"
 #include "engine/kernel/tracing.h"
 #include "engine/layout_fast.h"
-#include "engine/perf/perf.h"
+#include "engine/reader.h"
 
 #include <stdatomic.h>
 #include <string.h>

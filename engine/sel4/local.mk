@@ -3,5 +3,4 @@ libengine_a_SOURCES += \
 	%D%/lanes.c \
 	%D%/log.c \
 	%D%/record.c \
-	%D%/sel4.h \
 	%D%/sel4_internal.h

@@ -8,7 +8,7 @@
 #ifndef ENGINE_SEL4_SEL4_INTERNAL_H
 #define ENGINE_SEL4_SEL4_INTERNAL_H
 
-#include "engine/sel4/sel4.h"
+#include "engine/reader.h"
 
 /*
  * Entry kinds, the low four bits of a record's path byte; upstream kernels write three of them.

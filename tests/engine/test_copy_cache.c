@@ -6,7 +6,7 @@
  */
 #include "engine/base/expansion.h"
 #include "engine/base/mem.h"
-#include "engine/perf/perf.h"
+#include "engine/reader.h"
 #include "engine/trace.h"
 #include "tests/engine/cache_scene.h"
 #include "tests/engine/perf_made.h"

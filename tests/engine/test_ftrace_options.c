@@ -6,7 +6,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/event.h"
-#include "engine/ftrace/ftrace.h"
+#include "engine/reader.h"
 #include "tests/harness.h"
 
 #include <stdio.h>

@@ -48,17 +48,10 @@ static bool is_new(struct trace_walk *walk, const struct stat *st)
 	return new;
 }
 
-static const char *last_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* perf.data, perf.data.old, trace.dat: what a recorder left that was killed at once. */
 static bool is_named_as_trace(const char *path)
 {
-	const char *name = last_name(path);
+	const char *name = basename(path);
 
 	return !strncmp(name, "perf.data", 9) || text_ends(name, ".dat") ||
 	       text_ends(name, ".data");

@@ -130,9 +130,8 @@ static bool open_input(struct follow *follow, const char *path, struct error *er
 	if (fd < 0)
 		return error_set(err, ERR_IO, "%s: %s", standard ? "standard input" : path,
 				 strerror(errno));
-	const char *slash = strrchr(path, '/');
-	const char *name = standard ? "input" : slash ? slash + 1 : path;
-	return watch_input(follow->watch, fd, SOCKET_NO, name, &follow->copy, err);
+	return watch_input(follow->watch, fd, SOCKET_NO, standard ? "input" : basename(path),
+			   &follow->copy, err);
 }
 
 static bool is_input(const char *path, const struct stat *st)

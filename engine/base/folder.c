@@ -97,7 +97,7 @@ char *folder_above(const char *path)
 
 bool folder_remove_beside(const char *path, struct error *err)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = basename(path);
 	char *folder = folder_above(path);
 	struct folder_names names;
 	struct error ignored;

@@ -62,9 +62,7 @@ static bool is_collection(const char *path)
 
 static bool is_named_metadata(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-
-	return !strcmp(slash ? slash + 1 : path, "metadata");
+	return !strcmp(basename(path), "metadata");
 }
 
 static int probe(const struct probe *probe)

@@ -27,9 +27,7 @@ static size_t without_number(const char *name, size_t len, uint64_t *number)
 
 static const char *file_name(const struct stream *stream)
 {
-	const char *path = source_name(stream->sources[0]), *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
+	return basename(source_name(stream->sources[0]));
 }
 
 /* The last number is none of a CPU, the one before it is. */

@@ -220,17 +220,10 @@ struct part_symbols *symbols_parts(struct symbols *symbols)
 	return symbols->parts;
 }
 
-static const char *last_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Where the file is to be looked for: as the trace says, or where somebody has said. */
 static const char *searched_path(const struct symbols *symbols, const char *path)
 {
-	bool same = symbols->program && !strcmp(last_name(symbols->program), last_name(path));
+	bool same = symbols->program && !strcmp(basename(symbols->program), basename(path));
 
 	return same ? symbols->program : path;
 }

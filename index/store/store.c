@@ -179,7 +179,7 @@ static struct store *store_new(const char *path)
 	store->writer = writer.data;
 	store->folder = folder_above(path);
 	store->path = mem_strdup(path);
-	store->name = strrchr(path, '/') ? strrchr(store->path, '/') + 1 : store->path;
+	store->name = basename(store->path);
 	store->read_only = faccessat(AT_FDCWD, store->folder, W_OK | X_OK, AT_EACCESS) != 0;
 	store->lock = -1;
 	pthread_mutex_init(&store->write_lock, NULL);

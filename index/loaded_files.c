@@ -10,6 +10,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -157,11 +158,8 @@ static int by_process(const void *a, const void *b)
 {
 	const struct found_file *x = a, *y = b;
 
-	if (x->part != y->part)
-		return x->part < y->part ? -1 : 1;
-	if (x->file.pid != y->file.pid)
-		return x->file.pid < y->file.pid ? -1 : 1;
-	return (x->order > y->order) - (x->order < y->order);
+	return three_way(x->part, y->part) ?: three_way(x->file.pid, y->file.pid) ?:
+	       three_way(x->order, y->order);
 }
 
 static void tell_all(struct file_search *finding, struct symbols *symbols)

@@ -2,6 +2,7 @@
 #include "rows/thread_rows_internal.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "state/state.h"
 
 #include <stdlib.h>
@@ -107,9 +108,7 @@ static int by_thread_and_begin(const void *a, const void *b)
 {
 	const struct thread_segment *x = a, *y = b;
 
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->begin < y->begin ? -1 : x->begin > y->begin;
+	return three_way(x->tid, y->tid) ?: three_way(x->begin, y->begin);
 }
 
 bool thread_rows_read_calls(struct thread_rows *cursor, struct error *err)

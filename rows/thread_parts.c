@@ -47,11 +47,7 @@ static int by_thread(const void *a, const void *b)
 {
 	const struct segment_piece *x = a, *y = b;
 
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->of != y->of)
-		return x->of < y->of ? -1 : 1;
-	return x->begin < y->begin ? -1 : x->begin > y->begin;
+	return three_way(x->tid, y->tid) ?: three_way(x->of, y->of) ?: three_way(x->begin, y->begin);
 }
 
 void thread_rows_sort_parts(struct thread_rows *cursor)

@@ -1,5 +1,5 @@
 /*
- * search.h - binary search in whatever is sorted
+ * search.h - binary search in whatever is sorted, and the order of two of its keys
  *
  *     search_first(i, 0, count, items[i].time < t)
  *
@@ -22,5 +22,8 @@
 		}                                                                                  \
 		search_low;                                                                        \
 	})
+
+/* < 0, 0 or > 0: how two numbers, or pointers into one array, are ordered. */
+#define three_way(a, b) (((a) > (b)) - ((a) < (b)))
 
 #endif

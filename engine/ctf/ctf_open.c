@@ -7,6 +7,7 @@
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
+#include "engine/base/search.h"
 #include "engine/ctf/folders.h"
 
 #include <stdlib.h>
@@ -136,8 +137,7 @@ static bool check_metadata(const struct ctf_opening *opening, struct ctf_part *p
 static bool open_file(const struct ctf_opening *opening, struct ctf_part *part,
 		      const struct folder *folder, const char *path, struct file *out)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = basename(path);
 	struct error cause;
 
 	*out = (struct file){.cpu = -1};
@@ -304,20 +304,15 @@ static int by_begin(const void *a, const void *b)
 {
 	const struct file *x = *(struct file *const *)a, *y = *(struct file *const *)b;
 
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return strverscmp(x->name, y->name);
+	return three_way(x->begin, y->begin) ?: strverscmp(x->name, y->name);
 }
 
 static int by_stream(const void *a, const void *b)
 {
 	const struct file *x = *(struct file *const *)a, *y = *(struct file *const *)b;
 
-	if (x->class != y->class)
-		return x->class < y->class ? -1 : 1;
-	if (x->instance != y->instance)
-		return x->instance < y->instance ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return three_way(x->class, y->class) ?: three_way(x->instance, y->instance) ?:
+	       three_way(x, y);
 }
 
 /* yore numbers streams in their order in the trace that it converted. */
@@ -325,9 +320,7 @@ static int by_instance(const void *a, const void *b)
 {
 	const struct file *x = a, *y = b;
 
-	if (x->instance != y->instance)
-		return x->instance < y->instance ? -1 : 1;
-	return strverscmp(x->name, y->name);
+	return three_way(x->instance, y->instance) ?: strverscmp(x->name, y->name);
 }
 
 /* Files of one stream: of one stream class, where packets say the same instance of it. */

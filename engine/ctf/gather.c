@@ -17,6 +17,7 @@
  */
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
+#include "engine/base/search.h"
 #include "engine/ctf/ctf_internal.h"
 
 #include <assert.h>
@@ -510,13 +511,8 @@ static int by_stream(const void *a, const void *b)
 {
 	const struct found_packet *x = a, *y = b;
 
-	if (x->class != y->class)
-		return x->class < y->class ? -1 : 1;
-	if (x->has_instance != y->has_instance)
-		return x->has_instance < y->has_instance ? -1 : 1;
-	if (x->instance != y->instance)
-		return x->instance < y->instance ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return three_way(x->class, y->class) ?: three_way(x->has_instance, y->has_instance) ?:
+	       three_way(x->instance, y->instance) ?: three_way(x->number, y->number);
 }
 
 static bool same_stream(const struct found_packet *x, const struct found_packet *y)
@@ -529,11 +525,8 @@ static int by_group(const void *a, const void *b)
 {
 	const struct packet_group *x = a, *y = b;
 
-	if (x->class != y->class)
-		return x->class < y->class ? -1 : 1;
-	if (x->has_instance != y->has_instance)
-		return x->has_instance < y->has_instance ? -1 : 1;
-	return x->instance < y->instance ? -1 : x->instance > y->instance;
+	return three_way(x->class, y->class) ?: three_way(x->has_instance, y->has_instance) ?:
+	       three_way(x->instance, y->instance);
 }
 
 static const char *stream_name(const struct gather *gather, const struct packet_group *group,

@@ -302,27 +302,21 @@ static void count_on(const struct stream *stream, struct ctf_order *order, struc
 
 static int by_place(const struct ctf_place *x, const struct ctf_place *y)
 {
-	if (x->source != y->source)
-		return x->source < y->source ? -1 : 1;
-	return (x->off > y->off) - (x->off < y->off);
+	return three_way(x->source, y->source) ?: three_way(x->off, y->off);
 }
 
 static int by_number(const void *a, const void *b)
 {
 	const struct ctf_place *x = a, *y = b;
 
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return by_place(x, y);
+	return three_way(x->number, y->number) ?: by_place(x, y);
 }
 
 static int by_time(const void *a, const void *b)
 {
 	const struct ctf_place *x = a, *y = b;
 
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return by_number(a, b);
+	return three_way(x->begin, y->begin) ?: by_number(a, b);
 }
 
 static bool is_sorted(const struct ctf_order *order, size_t from,

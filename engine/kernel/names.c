@@ -44,9 +44,7 @@ static int by_address(const void *a, const void *b)
 {
 	const struct symbol_row *x = a, *y = b;
 
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return (x->order < y->order) - (x->order > y->order);
+	return three_way(x->address, y->address) ?: three_way(y->order, x->order);
 }
 
 static void add_symbol(struct symbol_row **rows, size_t *count, size_t *capacity, uint64_t address,

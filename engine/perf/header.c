@@ -12,6 +12,7 @@
 #include "engine/base/bitset.h"
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "engine/perf/opening.h"
 
 #include <inttypes.h>
@@ -113,9 +114,7 @@ static int by_id(const void *a, const void *b)
 {
 	const struct perf_id *x = a, *y = b;
 
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return (x->attr > y->attr) - (x->attr < y->attr);
+	return three_way(x->id, y->id) ?: three_way(x->attr, y->attr);
 }
 
 /* Sorted, each id once: with its attribute, and its CPU where ID_INDEX has it. */

@@ -148,9 +148,7 @@ static int by_end(const void *a, const void *b)
 {
 	const struct filled *x = a, *y = b;
 
-	if (x->buffer != y->buffer)
-		return x->buffer < y->buffer ? -1 : 1;
-	return (x->end > y->end) - (x->end < y->end);
+	return three_way(x->buffer, y->buffer) ?: three_way(x->end, y->end);
 }
 
 /* The first of the buffer's that ends beyond `offset`. */

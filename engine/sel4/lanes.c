@@ -25,9 +25,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct edge *x = a, *y = b;
 
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return three_way(x->time, y->time) ?: three_way(x->order, y->order);
 }
 
 struct edges {

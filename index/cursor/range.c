@@ -1,5 +1,6 @@
 /* range.c - when a trace begins and ends, and how many events it has, from as little as possible */
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "index/events.h"
 
 #include <stdlib.h>
@@ -99,9 +100,7 @@ static int by_listed(const void *a, const void *b)
 {
 	const struct unsure *x = a, *y = b;
 
-	if (x->listed != y->listed)
-		return x->listed < y->listed ? -1 : 1;
-	return x->stream->index < y->stream->index ? -1 : 1;
+	return three_way(x->listed, y->listed) ?: three_way(x->stream->index, y->stream->index);
 }
 
 /* Outermost first, so that of most streams the rest only shows that it begins further in. */

@@ -8,6 +8,7 @@
 #include "index/sweep/sweep_internal.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "index/tables/build.h"
 #include "index/tables/internal.h"
 #include "index/tables/losses.h"
@@ -183,11 +184,8 @@ static int by_place(const void *a, const void *b)
 {
 	const struct sweep_damage *p = a, *q = b;
 
-	if (p->stream != q->stream)
-		return p->stream->index < q->stream->index ? -1 : 1;
-	if (p->source != q->source)
-		return p->source < q->source ? -1 : 1;
-	return p->offset < q->offset ? -1 : p->offset > q->offset;
+	return three_way(p->stream->index, q->stream->index) ?: three_way(p->source, q->source) ?:
+	       three_way(p->offset, q->offset);
 }
 
 static void tell_damages(struct sweeper *sweeper)

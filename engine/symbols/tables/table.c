@@ -58,9 +58,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct raw_symbol *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return three_way(x->start, y->start) ?: three_way(x->order, y->order);
 }
 
 static const char *raw_name(const struct raw_symbols *raw, const struct raw_symbol *symbol)

@@ -4,46 +4,25 @@
  * They are as of when the recording ended, hence before all and without a time. A comm may hold
  * blanks; a line without a number is passed over.
  */
+#include "engine/field_make.h"
 #include "engine/ftrace/ftrace_internal.h"
 
 #include <string.h>
 
-static struct field_class *field(struct arena *arena, enum field_kind kind, uint32_t bits)
-{
-	struct field_class *class = arena_alloc(arena, sizeof *class);
-
-	class->kind = kind;
-	class->align = 8;
-	class->bits = bits;
-	class->is_signed = bits;
-	class->base = 10;
-	class->clock = -1;
-	return class;
-}
-
 static bool add_class(struct ftrace_file *file, struct event_class **out, struct error *err)
 {
 	struct arena *arena = file->trace->arena;
-	struct field_class *payload = field(arena, FIELD_STRUCT, 0);
-	struct layout_grid grid = {8, 0};
-	struct layout *layout;
-	uint32_t base;
+	struct field_class *payload = field_make_struct(arena, 2);
+	uint32_t registers;
 
-	payload->members = arena_array(arena, 2, sizeof *payload->members);
-	payload->nmembers = 2;
-	payload->members[0] =
-		(struct member){"pid", "pid", field(arena, FIELD_INT, 32), NULL, 0, false};
-	payload->members[1] =
-		(struct member){"comm", "comm", field(arena, FIELD_STRING, 0), NULL, 0, false};
+	field_make_member(payload, "pid", field_make_int(arena, 32, true));
+	field_make_member(payload, "comm", field_make(arena, FIELD_STRING));
 	*out = trace_add_class(file->trace, file->part, "saved_cmdline");
 	(*out)->id = UINT64_MAX - 1;
 	(*out)->stream_id = 1;
 	(*out)->scope[SCOPE_PAYLOAD] = payload;
-	if (!layout_compile(&payload, 1, &base, &grid, arena, &layout, err))
+	if (!field_make_layout(arena, *out, &registers, err))
 		return false;
-	(*out)->slot_base[SCOPE_PAYLOAD] = base;
-	(*out)->nslots = layout_slots(layout);
-	(*out)->layout = layout;
 	if ((*out)->nslots > file->greatest_slots)
 		file->greatest_slots = (*out)->nslots;
 	return true;

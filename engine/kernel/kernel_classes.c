@@ -5,6 +5,8 @@
  * or whose size fits nothing, is left out of the classes (texts still see it).
  */
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
+#include "engine/field_make.h"
 #include "engine/kernel/tracing_internal.h"
 
 #include <stdlib.h>
@@ -12,13 +14,9 @@
 
 static struct field_class *node(struct tracing *tracing, enum field_kind kind)
 {
-	struct field_class *class = arena_alloc(tracing->arena, sizeof *class);
+	struct field_class *class = field_make(tracing->arena, kind);
 
-	class->kind = kind;
-	class->align = 8;
 	class->big_endian = tracing->big_endian;
-	class->base = 10;
-	class->clock = -1;
 	return class;
 }
 
@@ -142,9 +140,7 @@ static int by_offset(const void *a, const void *b)
 	const struct kernel_field *x = *(const struct kernel_field *const *)a;
 	const struct kernel_field *y = *(const struct kernel_field *const *)b;
 
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return (x > y) - (x < y); /* in one array: as said */
+	return three_way(x->offset, y->offset) ?: three_way(x, y); /* in one array: as said */
 }
 
 /* Members of `fields` from *end on, which is moved behind them. */
@@ -167,37 +163,31 @@ static struct field_class *structure(struct tracing *tracing, const struct kerne
 		inner->gap = (field->offset - *end) * 8;
 		*end = field->offset + field->size;
 		rest = inner->place == PLACE_REST;
-		class->members[class->nmembers++] = (struct member){
-			.name = field->name, .written = field->name, .class = inner};
+		field_make_member(class, field->name, inner);
 	}
 	mem_free(sorted);
 	return class;
-}
-
-static struct field_class *member_class(const struct field_class *structure_class, const char *name)
-{
-	for (uint32_t i = 0; i < structure_class->nmembers; i++)
-		if (!strcmp(structure_class->members[i].name, name))
-			return structure_class->members[i].class;
-	return NULL;
 }
 
 /* ftrace's own events say addresses as longs, and fewer callers than the record has. */
 static void mend_ftrace(const struct tracing *tracing, struct tracing_format *format)
 {
 	static const char *const addresses[] = {"ip", "parent_ip", "func", "retaddr"};
+	const struct member *member;
 	struct field_class *class;
 
 	if (strcmp(format->system, "ftrace") != 0)
 		return;
 	for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
-		class = member_class(format->payload, addresses[i]);
-		if (class && class->kind == FIELD_INT && class->bits == tracing->long_bytes * 8)
-			make_address(class);
+		member = field_member(format->payload, addresses[i]);
+		if (member && member->class->kind == FIELD_INT &&
+		    member->class->bits == tracing->long_bytes * 8)
+			make_address(member->class);
 	}
-	class = member_class(format->payload, "caller");
-	if (!class || class->kind != FIELD_ARRAY || class->is_blob)
+	member = field_member(format->payload, "caller");
+	if (!member || member->class->kind != FIELD_ARRAY || member->class->is_blob)
 		return;
+	class = member->class;
 	make_address(class->element);
 	if (!strcmp(format->name, "kernel_stack") &&
 	    class == format->payload->members[format->payload->nmembers - 1].class) {

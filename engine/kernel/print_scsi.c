@@ -4,6 +4,7 @@
  * The first byte says the command; numbers are big-endian. A command that is none of these, or
  * whose bytes are not all there, is "-".
  */
+#include "engine/base/cursor.h"
 #include "engine/kernel/print.h"
 
 enum {
@@ -30,15 +31,6 @@ static const struct blocks blocks[] = {
 };
 static const struct blocks blocks32 = {{VARIABLE_LENGTH}, 32, 12, 8, 28, 4, 10};
 
-static uint64_t be_number(const uint8_t *bytes, unsigned count)
-{
-	uint64_t value = 0;
-
-	for (unsigned i = 0; i < count; i++)
-		value = value << 8 | bytes[i];
-	return value;
-}
-
 static void add_number(struct buf *out, const char *before, uint64_t value)
 {
 	buf_add_text(out, before);
@@ -47,8 +39,8 @@ static void add_number(struct buf *out, const char *before, uint64_t value)
 
 static void blocks_text(struct buf *out, const struct blocks *of, const uint8_t *cdb)
 {
-	uint64_t lba = be_number(cdb + of->lba, of->lba_bytes);
-	uint64_t count = be_number(cdb + of->count, of->count_bytes);
+	uint64_t lba = load_be(cdb + of->lba, of->lba_bytes);
+	uint64_t count = load_be(cdb + of->count, of->count_bytes);
 
 	if (!of->flags) { /* of 21 bits, and 0 blocks are 256 */
 		lba &= 0x1fffff;
@@ -74,7 +66,7 @@ static bool variable_text(struct buf *out, const uint8_t *cdb, size_t len)
 		uint16_t action;
 		const char *name;
 	} actions[] = {{9, "READ"}, {10, "VERIFY"}, {11, "WRITE"}, {13, "WRITE_SAME"}};
-	uint64_t action = len < blocks32.len ? 0 : be_number(cdb + 8, 2);
+	uint64_t action = len < blocks32.len ? 0 : load_be(cdb + 8, 2);
 
 	for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
 		if (actions[i].action != action)
@@ -82,7 +74,7 @@ static bool variable_text(struct buf *out, const uint8_t *cdb, size_t len)
 		buf_add_text(out, actions[i].name);
 		buf_add_text(out, "_32 ");
 		blocks_text(out, &blocks32, cdb);
-		add_number(out, " ei_lbrt=", be_number(cdb + 20, 4));
+		add_number(out, " ei_lbrt=", load_be(cdb + 20, 4));
 		if (action == 13)
 			add_number(out, " unmap=", cdb[10] >> 3 & 1);
 		return true;
@@ -101,8 +93,8 @@ static bool action_in_text(struct buf *out, const uint8_t *cdb, size_t len)
 		return true;
 	}
 	buf_add_text(out, action == 0x10 ? "READ_CAPACITY_16" : "GET_LBA_STATUS");
-	add_number(out, " lba=", be_number(cdb + 2, 8));
-	add_number(out, " alloc_len=", be_number(cdb + 10, 4));
+	add_number(out, " lba=", load_be(cdb + 2, 8));
+	add_number(out, " alloc_len=", load_be(cdb + 10, 4));
 	return true;
 }
 
@@ -117,7 +109,7 @@ static bool command_text(struct buf *out, const uint8_t *cdb, size_t len)
 		return true;
 	}
 	if (len >= 10 && cdb[0] == UNMAP) {
-		add_number(out, "regions=", ((uint32_t)be_number(cdb + 7, 2) - 8) / 16);
+		add_number(out, "regions=", ((uint32_t)load_be(cdb + 7, 2) - 8) / 16);
 		return true;
 	}
 	if (len && cdb[0] == SERVICE_ACTION_IN_16)

@@ -9,33 +9,7 @@
  */
 #include "engine/ovni/ovni_internal.h"
 
-#include "engine/layout.h"
-
-static struct field_class *new_field(struct arena *arena, enum field_kind kind, uint32_t bits)
-{
-	struct field_class *class = arena_alloc(arena, sizeof *class);
-
-	class->kind = kind;
-	class->align = 8;
-	class->bits = bits;
-	class->base = 10;
-	class->clock = -1;
-	return class;
-}
-
-static struct field_class *new_struct(struct arena *arena, uint32_t room)
-{
-	struct field_class *class = new_field(arena, FIELD_STRUCT, 0);
-
-	class->members = arena_array(arena, room + 1, sizeof *class->members);
-	return class;
-}
-
-static void add_member(struct field_class *structure, const char *name, struct field_class *class)
-{
-	structure->members[structure->nmembers++] =
-		(struct member){.name = name, .written = name, .class = class};
-}
+#include "engine/field_make.h"
 
 static const uint8_t least_bytes[] = {[OVNI_I32] = 4, [OVNI_U32] = 4, [OVNI_I64] = 8,
 				      [OVNI_U64] = 8, [OVNI_STR] = 1, [OVNI_I64S] = 8};
@@ -44,16 +18,15 @@ static const uint8_t least_bytes[] = {[OVNI_I32] = 4, [OVNI_U32] = 4, [OVNI_I64]
 static struct field_class *argument_class(struct arena *arena, enum ovni_type type, bool big_endian,
 					  uint32_t *least)
 {
-	struct field_class *class;
+	bool is_signed = type == OVNI_I32 || type == OVNI_I64 || type == OVNI_I64S;
 
 	*least = least_bytes[type];
 	if (type == OVNI_STR)
-		return new_field(arena, FIELD_STRING, 0);
-	class = new_field(arena, FIELD_INT, least_bytes[type] * 8u);
-	class->is_signed = type == OVNI_I32 || type == OVNI_I64 || type == OVNI_I64S;
+		return field_make(arena, FIELD_STRING);
+	struct field_class *class = field_make_int(arena, least_bytes[type] * 8u, is_signed);
 	class->big_endian = big_endian;
 	if (type == OVNI_I64S) {
-		struct field_class *array = new_field(arena, FIELD_ARRAY, 0);
+		struct field_class *array = field_make(arena, FIELD_ARRAY);
 		array->element = class;
 		array->place = PLACE_REST;
 		return array;
@@ -61,27 +34,12 @@ static struct field_class *argument_class(struct arena *arena, enum ovni_type ty
 	return class;
 }
 
-static bool compile(struct arena *arena, struct event_class *class, struct error *err)
-{
-	struct layout_grid grid = {8, 0};
-	struct layout *layout;
-	uint32_t base;
-
-	if (!layout_compile(&class->scope[SCOPE_PAYLOAD], 1, &base, &grid, arena, &layout, err))
-		return error_while(err, "%s", class->name);
-	class->slot_base[SCOPE_PAYLOAD] = base;
-	class->nslots = layout_slots(layout);
-	class->layout = layout;
-	return true;
-}
-
 /* The CPU's physical number stands nowhere in the event: its slot comes behind the others. */
 static void add_phyid(struct arena *arena, struct event_class *class)
 {
-	struct field_class *context = new_struct(arena, 1);
+	struct field_class *context = field_make_struct(arena, 1);
 
-	add_member(context, "phyid", new_field(arena, FIELD_INT, 32));
-	context->members[0].class->is_signed = true;
+	field_make_member(context, "phyid", field_make_int(arena, 32, true));
 	class->scope[SCOPE_EVENT_CONTEXT] = context;
 	class->slot_base[SCOPE_EVENT_CONTEXT] = class->nslots++;
 }
@@ -137,21 +95,22 @@ static bool add_class(struct ovni_builder *adding, const struct ovni_event *even
 	struct arena *arena = adding->trace->arena;
 	struct event_class *class = trace_add_class(adding->trace, adding->part, event->mcv);
 	struct ovni_class *own = arena_alloc(arena, sizeof *own);
-	struct field_class *payload = new_struct(arena, event->narguments);
+	struct field_class *payload = field_make_struct(arena, event->narguments);
+	uint32_t registers;
 
 	*least = 0;
 	for (uint32_t i = 0; i < event->narguments; i++) {
 		uint32_t bytes;
-		add_member(payload, event->arguments[i].name,
-			   argument_class(arena, event->arguments[i].type, adding->big_endian,
-					  &bytes));
+		field_make_member(payload, event->arguments[i].name,
+				  argument_class(arena, event->arguments[i].type,
+						 adding->big_endian, &bytes));
 		*least += bytes;
 	}
 	class->scope[SCOPE_PAYLOAD] = payload;
 	class->id = (uint64_t)(uint8_t)event->mcv[0] << 16 | (uint64_t)(uint8_t)event->mcv[1] << 8 |
 		    (uint8_t)event->mcv[2];
 	class->priv = own;
-	if (!compile(arena, class, err))
+	if (!field_make_layout(arena, class, &registers, err))
 		return false;
 	make_pieces(arena, event, own);
 	own->big_endian = adding->big_endian;
@@ -182,26 +141,27 @@ static bool add_unknown(struct ovni_builder *adding, struct error *err)
 	struct arena *arena = adding->trace->arena;
 	struct event_class *class = trace_add_class(adding->trace, adding->part, "#unknown");
 	struct ovni_class *own = arena_alloc(arena, sizeof *own);
-	struct field_class *payload = new_struct(arena, 2);
-	struct field_class *mcv = new_field(arena, FIELD_ARRAY, 0);
-	struct field_class *data = new_field(arena, FIELD_ARRAY, 0);
+	struct field_class *payload = field_make_struct(arena, 2);
+	struct field_class *mcv = field_make(arena, FIELD_ARRAY);
+	struct field_class *data = field_make(arena, FIELD_ARRAY);
+	uint32_t registers;
 
-	mcv->element = new_field(arena, FIELD_INT, 8);
+	mcv->element = field_make_int(arena, 8, false);
 	mcv->element->is_text = true;
 	mcv->length = 3;
-	add_member(payload, "mcv", mcv);
-	data->element = new_field(arena, FIELD_INT, 8);
+	field_make_member(payload, "mcv", mcv);
+	data->element = field_make_int(arena, 8, false);
 	data->element->base = 16;
 	data->place = PLACE_REST;
 	data->is_blob = true;
 	data->gap = 64; /* the clock */
-	add_member(payload, "data", data);
+	field_make_member(payload, "data", data);
 	class->scope[SCOPE_PAYLOAD] = payload;
 	class->id = UINT64_MAX;
 	own->is_unknown = true;
 	class->priv = own;
 	adding->classes->unknown = class->index;
-	if (!compile(arena, class, err))
+	if (!field_make_layout(arena, class, &registers, err))
 		return false;
 	if (class->nslots > adding->classes->most_slots)
 		adding->classes->most_slots = class->nslots;

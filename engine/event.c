@@ -124,6 +124,16 @@ void fields_at(const struct fields *fields, const struct field_path *path, struc
 	field_view(path->class, holder(fields, path->scope), inside, out);
 }
 
+int64_t fields_number(const struct fields *fields, const struct field_path *path, int64_t none)
+{
+	struct field field;
+
+	if (!path->class)
+		return none;
+	fields_at(fields, path, &field);
+	return field.slot.s;
+}
+
 /* The element whose decimal number is `text`, or the member of that name. False: none. */
 static bool step_into(struct field *field, const char *text, struct slot **scratch)
 {

@@ -106,6 +106,8 @@ struct event_thread {
  */
 struct event_thread event_thread_of(const struct event_class *class);
 void fields_at(const struct fields *fields, const struct field_path *path, struct field *out);
+/* The number that an integer field has; `none` where the path has no class. */
+int64_t fields_number(const struct fields *fields, const struct field_path *path, int64_t none);
 
 /*
  * As above per event, through variants (the chosen option is looked into) and array elements

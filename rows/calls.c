@@ -360,14 +360,6 @@ struct told_call {
 	bool known;           /* its thread */
 };
 
-static int64_t number_at(const struct fields *fields, const struct field_path *path)
-{
-	struct field field;
-
-	fields_at(fields, path, &field);
-	return field.slot.s;
-}
-
 static struct told_call read_event(struct calls *calls, const struct run *run, uint32_t i)
 {
 	const struct batch *batch = run->batch;
@@ -390,13 +382,11 @@ static struct told_call read_event(struct calls *calls, const struct run *run, u
 	    !run->reader->decoder_fields(run->decoder, run->batch, i, &fields, &ignored))
 		return told;
 	if (told.at.named) {
-		told.tid = number_at(&fields, &class->tid);
+		told.tid = fields_number(&fields, &class->tid, 0);
 		told.known = true;
 	}
-	if (class->id.class)
-		told.id = number_at(&fields, &class->id);
-	if (class->ret.class)
-		told.ret = number_at(&fields, &class->ret);
+	told.id = fields_number(&fields, &class->id, told.id);
+	told.ret = fields_number(&fields, &class->ret, told.ret);
 	return told;
 }
 

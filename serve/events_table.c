@@ -36,14 +36,11 @@ static void add_scope(const struct fields *fields, enum scope scope, struct buf 
 static void add_thread(const struct event *event, const struct fields *fields, struct buf *out)
 {
 	const struct event_thread thread = event_thread_of(event->class);
-	struct field field;
 
-	if (event->stream->tid >= 0) {
+	if (event->stream->tid >= 0)
 		buf_add_i64(out, event->stream->tid);
-	} else if (thread.tid.class && fields) {
-		fields_at(fields, &thread.tid, &field);
-		buf_add_i64(out, field.slot.s);
-	}
+	else if (thread.tid.class && fields)
+		buf_add_i64(out, fields_number(fields, &thread.tid, 0));
 }
 
 void event_cell(const struct trace *trace, const struct event *event, const struct fields *fields,

@@ -63,14 +63,12 @@ uint64_t ctf_event_cpu(struct decoder *d, const struct batch *batch, uint32_t i)
 	const struct column_input in = {d->block.data, (size_t)(d->content / 8)};
 	struct error ignored; /* the next reading of the event reports it */
 	struct fields fields;
-	struct field field;
 
 	if (place->has_column)
 		return column_value(&place->column, &in, (batch->at[i] + batch->head[i] + 7) / 8);
 	if (!ctf_decoder_fields(d, batch, i, &fields, &ignored))
 		return UINT64_MAX;
-	fields_at(&fields, &place->path, &field);
-	return field.slot.u;
+	return (uint64_t)fields_number(&fields, &place->path, 0);
 }
 
 /* What the events of a stream name. */

@@ -194,12 +194,10 @@ static struct frame *add_frame(struct symbols *symbols, size_t count, uint64_t a
 static uint64_t context_number(const struct fields *fields, const char *name)
 {
 	struct field_path path;
-	struct field field;
 
 	if (!context_member(fields->class, name, &path) || path.class->kind != FIELD_INT)
 		return 0;
-	fields_at(fields, &path, &field);
-	return field.slot.u;
+	return (uint64_t)fields_number(fields, &path, 0);
 }
 
 static bool copied_registers(const struct fields *fields, struct user_stack *out)

@@ -55,13 +55,11 @@ static uint64_t count_of(const struct run *run, uint32_t i, const struct trace *
 	struct error ignored; /* the check of all packets tells of damage */
 	struct field_path path;
 	struct fields fields;
-	struct field field;
 
 	if (!find_count(trace->classes[run->batch->class_index[i]], &path) ||
 	    !run->reader->decoder_fields(run->decoder, run->batch, i, &fields, &ignored))
 		return 0;
-	fields_at(&fields, &path, &field);
-	return field.slot.u;
+	return (uint64_t)fields_number(&fields, &path, 0);
 }
 
 bool info_losses_untold(struct session *session, uint64_t told, uint64_t *out, struct error *err)

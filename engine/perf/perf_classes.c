@@ -11,6 +11,8 @@
 #include "engine/perf/perf_internal.h"
 
 enum { MEMBERS_MOST = 64, OPS_MOST = 64, CLASS_SIDE = 0x10000, CLASS_BUILD_ID = 0x100 };
+/* Other records have these, too, behind their own items; in this order, but for an identifier. */
+#define SAMPLE_SIDE (SAMPLE_TID | SAMPLE_TIME | SAMPLE_ID | SAMPLE_STREAM_ID | SAMPLE_CPU)
 
 struct tree {
 	struct member members[MEMBERS_MOST];
@@ -187,10 +189,128 @@ static void add_registers(struct perf_builder *m, const char *name, uint64_t mas
 	add_run(m, &m->context, name, new_hex(m, false), &op->node[0], &op->node[1]);
 }
 
-static void add_task(struct perf_builder *m)
+static void add_namespaces(struct perf_builder *m, struct tree *tree, const char *name)
 {
-	add_int(m, &m->context, "pid", new_int(m, 32, true));
-	add_int(m, &m->context, "tid", new_int(m, 32, true));
+	struct perf_op *op = add_op(m, ITEM_PAIRS);
+	struct tree *pair = mem_new(sizeof *pair);
+
+	add_member(pair, "dev", new_int(m, 64, false));
+	add_member(pair, "ino", new_int(m, 64, false));
+	add_run(m, tree, name, close_tree(m, pair), &op->node[0], &op->node[1]);
+	mem_free(pair);
+}
+
+static void add_string(struct perf_builder *m, struct tree *tree, const char *name)
+{
+	struct perf_op *op = add_op(m, ITEM_STRING);
+
+	op->node[0] = field_make(m->part->trace->arena, FIELD_STRING);
+	add_member(tree, name, op->node[0]);
+}
+
+static void add_misc(struct perf_builder *m, struct tree *tree, char *name)
+{
+	size_t len = strlen(name);
+	struct perf_op *op = add_op(m, ITEM_MISC);
+
+	op->bit = (uint16_t)(10 * (name[len - 2] - '0') + name[len - 1] - '0');
+	name[len - 2] = 0;
+	op->node[0] = new_int(m, 8, false);
+	add_member(tree, name, op->node[0]);
+}
+
+static void add_poke(struct perf_builder *m, struct tree *tree)
+{
+	struct perf_op *op = add_op(m, ITEM_POKE);
+
+	add_run(m, tree, "old_bytes", byte_class(m), &op->node[0], &op->node[1]);
+	add_run(m, tree, "new_bytes", byte_class(m), &op->node[2], &op->node[3]);
+	op->node[1]->is_blob = op->node[3]->is_blob = true;
+}
+
+static void add_item(struct perf_builder *m, struct tree *tree, char letter, char *name,
+		     uint64_t read_format)
+{
+	static const char widths[] = "bhwq";
+	const char *width = strchr(widths, letter);
+
+	if (width) {
+		add_int(m, tree, name, new_int(m, 8u << (width - widths), false));
+	} else if (letter == 'd') {
+		add_int(m, tree, name, new_int(m, 32, true));
+	} else if (letter == 'a' || letter == 'x') {
+		add_int(m, tree, name, new_hex(m, letter == 'a'));
+	} else if (letter == 's') {
+		add_string(m, tree, name);
+	} else if (letter == 'm') {
+		add_misc(m, tree, name);
+	} else if (letter == 'n') {
+		add_namespaces(m, tree, name);
+	} else if (letter == 'r' && read_format & ~(uint64_t)READ_KNOWN) {
+		add_blob(m, tree, "unread", ITEM_REST);
+	} else if (letter == 'r') {
+		add_read(m, tree, read_format);
+	} else if (letter == 'c') {
+		struct perf_op *op = add_op(m, ITEM_CHAIN);
+		add_run(m, tree, name, new_hex(m, true), &op->node[0], &op->node[1]);
+	} else if (letter == '*') {
+		add_blob(m, tree, name, ITEM_REST);
+	} else if (letter == 'k') {
+		add_poke(m, tree);
+	} else if (letter == 'i') {
+		add_blob(m, tree, name, ITEM_BUILD_ID);
+	} else {
+		add_blob(m, tree, name, ITEM_BYTES)->count = 8;
+	}
+}
+
+/*
+ * A letter an item: b h w q unsigned of 1, 2, 4, 8 bytes, d signed of 4, a address, x hex, s
+ * string, n namespaces, r counters, i build id, k poked bytes, t tag of 8 bytes, c call chain, *
+ * all bytes that there are, m bit of misc (its number follows the name), _ eight bytes unused.
+ */
+static void add_items(struct perf_builder *m, struct tree *tree, const char *letters,
+		      const char *members, uint64_t read_format)
+{
+	char *names = arena_strdup(m->part->trace->arena, members);
+
+	for (; *letters; letters++)
+		if (*letters == '_')
+			add_op(m, ITEM_PASS);
+		else
+			add_item(m, tree, *letters, strsep(&names, " "), read_format);
+}
+
+/* What bits of sample_type add to records, in order; `instead`: --off-cpu has it in its raw bytes.
+ */
+static const struct sample_item {
+	uint64_t bit;
+	const char *letters, *members;
+	bool instead;
+} sampled[] = {
+	{SAMPLE_IP, "a", "ip", true},
+	{SAMPLE_TID, "dd", "pid tid", true},
+	{SAMPLE_TIME, "_", "", false},
+	{SAMPLE_ADDR, "a", "addr", false},
+	{SAMPLE_ID, "q", "id", false},
+	{SAMPLE_STREAM_ID, "q", "stream_id", false},
+	{SAMPLE_CPU, "_", "", false},
+	{SAMPLE_PERIOD, "q", "period", true},
+	{SAMPLE_DATA_SRC, "x", "data_src", false},
+	{SAMPLE_TRANSACTION, "x", "transaction", false},
+	{SAMPLE_PHYS_ADDR, "x", "phys_addr", false},
+	{SAMPLE_CGROUP, "q", "cgroup", true},
+	{SAMPLE_DATA_PAGE_SIZE, "q", "data_page_size", false},
+	{SAMPLE_CODE_PAGE_SIZE, "q", "code_page_size", false},
+};
+
+static void add_sampled(struct perf_builder *m, uint64_t bits)
+{
+	for (size_t i = 0; i < sizeof sampled / sizeof *sampled; i++)
+		if (bits & sampled[i].bit && sampled[i].instead && m->offcpu)
+			add_op(m, ITEM_PASS);
+		else if (bits & sampled[i].bit)
+			add_items(m, &m->context, sampled[i].letters, sampled[i].members, 0);
 }
 
 /*
@@ -213,8 +333,7 @@ static void add_offcpu(struct perf_builder *m)
 
 	add_op(m, ITEM_RAW_BEGIN);
 	add_member(context, "ip", ip);
-	add_task(m);
-	add_int(m, context, "period", new_int(m, 64, false));
+	add_items(m, context, "ddq", "pid tid period", 0);
 	struct perf_op *op = add_op(m, ITEM_CHAIN);
 	op->node[2] = ip;
 	add_run(m, context, "callchain", new_hex(m, true), &op->node[0], &op->node[1]);
@@ -266,22 +385,11 @@ static void add_counts(struct perf_builder *m, const struct perf_attr *attr)
 		add_weight(m);
 	else if (type & SAMPLE_WEIGHT)
 		add_int(m, context, "weight", new_int(m, 64, false));
-	if (type & SAMPLE_DATA_SRC)
-		add_int(m, context, "data_src", new_hex(m, false));
-	if (type & SAMPLE_TRANSACTION)
-		add_int(m, context, "transaction", new_hex(m, false));
+	add_sampled(m, type & (SAMPLE_DATA_SRC | SAMPLE_TRANSACTION));
 	if (type & SAMPLE_REGS_INTR)
 		add_registers(m, "regs_intr", attr->regs_intr);
-	if (type & SAMPLE_PHYS_ADDR)
-		add_int(m, context, "phys_addr", new_hex(m, false));
-	if (type & SAMPLE_CGROUP && m->offcpu)
-		add_op(m, ITEM_PASS);
-	else if (type & SAMPLE_CGROUP)
-		add_int(m, context, "cgroup", new_int(m, 64, false));
-	if (type & SAMPLE_DATA_PAGE_SIZE)
-		add_int(m, context, "data_page_size", new_int(m, 64, false));
-	if (type & SAMPLE_CODE_PAGE_SIZE)
-		add_int(m, context, "code_page_size", new_int(m, 64, false));
+	add_sampled(m, type & (SAMPLE_PHYS_ADDR | SAMPLE_CGROUP | SAMPLE_DATA_PAGE_SIZE |
+			       SAMPLE_CODE_PAGE_SIZE));
 	if (type & SAMPLE_AUX)
 		add_blob(m, context, "aux", ITEM_SIZED);
 	if (type & ~(uint64_t)SAMPLE_KNOWN)
@@ -327,34 +435,10 @@ static void add_long_items(struct perf_builder *m, const struct perf_attr *attr)
 static void add_sample_items(struct perf_builder *m, const struct perf_attr *attr)
 {
 	const uint64_t type = attr->sample_type;
-	struct tree *context = &m->context;
 
-	if (type & SAMPLE_IDENTIFIER && type & SAMPLE_ID)
-		add_op(m, ITEM_PASS);
-	else if (type & SAMPLE_IDENTIFIER)
-		add_int(m, context, "id", new_int(m, 64, false));
-	if (type & SAMPLE_IP && m->offcpu)
-		add_op(m, ITEM_PASS);
-	else if (type & SAMPLE_IP)
-		add_int(m, context, "ip", new_hex(m, true));
-	if (type & SAMPLE_TID && m->offcpu)
-		add_op(m, ITEM_PASS);
-	else if (type & SAMPLE_TID)
-		add_task(m);
-	if (type & SAMPLE_TIME)
-		add_op(m, ITEM_PASS);
-	if (type & SAMPLE_ADDR)
-		add_int(m, context, "addr", new_hex(m, true));
-	if (type & SAMPLE_ID)
-		add_int(m, context, "id", new_int(m, 64, false));
-	if (type & SAMPLE_STREAM_ID)
-		add_int(m, context, "stream_id", new_int(m, 64, false));
-	if (type & SAMPLE_CPU)
-		add_op(m, ITEM_PASS);
-	if (type & SAMPLE_PERIOD && m->offcpu)
-		add_op(m, ITEM_PASS);
-	else if (type & SAMPLE_PERIOD)
-		add_int(m, context, "period", new_int(m, 64, false));
+	if (type & SAMPLE_IDENTIFIER)
+		add_items(m, &m->context, type & SAMPLE_ID ? "_" : "q", "id", 0);
+	add_sampled(m, type & (SAMPLE_IP | SAMPLE_ADDR | SAMPLE_PERIOD | SAMPLE_SIDE));
 	add_long_items(m, attr);
 }
 
@@ -363,25 +447,12 @@ static void add_trailer(struct perf_builder *m, const struct perf_attr *attr)
 	const uint64_t type = attr->flags & ATTR_SAMPLE_ID_ALL ? attr->sample_type : 0;
 
 	add_op(m, ITEM_TRAILER);
-	if (type & SAMPLE_TID)
-		add_task(m);
-	if (type & SAMPLE_TIME)
-		add_op(m, ITEM_PASS);
-	if (type & SAMPLE_ID)
-		add_int(m, &m->context, "id", new_int(m, 64, false));
-	if (type & SAMPLE_STREAM_ID)
-		add_int(m, &m->context, "stream_id", new_int(m, 64, false));
-	if (type & SAMPLE_CPU)
-		add_op(m, ITEM_PASS);
+	add_sampled(m, type & SAMPLE_SIDE);
 	if (type & SAMPLE_IDENTIFIER && !(type & SAMPLE_ID))
-		add_int(m, &m->context, "id", new_int(m, 64, false));
+		add_items(m, &m->context, "q", "id", 0);
 }
 
-/*
- * Bodies, a letter an item: b h w q unsigned of 1, 2, 4, 8 bytes, d signed of 4, a address, x hex,
- * s string, n namespaces, r counters, i build id, k poked bytes, t tag of 8 bytes, c call chain,
- * * all bytes that there are, m bit of misc (its number follows the name), _ eight bytes unused.
- */
+/* Of each type of record: what it has, as add_items() takes it. */
 static const struct record_body {
 	const char *name, *letters, *members;
 	bool build_id; /* MMAP2 with misc bit 14 */
@@ -413,94 +484,6 @@ static const struct record_body {
 };
 static const struct record_body mmap2_build_id = {
 	"perf_mmap2", "ddaqxiwws", "pid tid addr len pgoff build_id prot flags filename", true};
-
-static void add_namespaces(struct perf_builder *m, const char *name)
-{
-	struct perf_op *op = add_op(m, ITEM_PAIRS);
-	struct tree *pair = mem_new(sizeof *pair);
-
-	add_member(pair, "dev", new_int(m, 64, false));
-	add_member(pair, "ino", new_int(m, 64, false));
-	add_run(m, &m->payload, name, close_tree(m, pair), &op->node[0], &op->node[1]);
-	mem_free(pair);
-}
-
-static void add_string(struct perf_builder *m, const char *name)
-{
-	struct perf_op *op = add_op(m, ITEM_STRING);
-
-	op->node[0] = field_make(m->part->trace->arena, FIELD_STRING);
-	add_member(&m->payload, name, op->node[0]);
-}
-
-static void add_misc(struct perf_builder *m, char *name)
-{
-	size_t len = strlen(name);
-	struct perf_op *op = add_op(m, ITEM_MISC);
-
-	op->bit = (uint16_t)(10 * (name[len - 2] - '0') + name[len - 1] - '0');
-	name[len - 2] = 0;
-	op->node[0] = new_int(m, 8, false);
-	add_member(&m->payload, name, op->node[0]);
-}
-
-static void add_poke(struct perf_builder *m)
-{
-	struct perf_op *op = add_op(m, ITEM_POKE);
-
-	add_run(m, &m->payload, "old_bytes", byte_class(m), &op->node[0], &op->node[1]);
-	add_run(m, &m->payload, "new_bytes", byte_class(m), &op->node[2], &op->node[3]);
-	op->node[1]->is_blob = op->node[3]->is_blob = true;
-}
-
-static void add_body_item(struct perf_builder *m, char letter, char *name, uint64_t read_format)
-{
-	static const char widths[] = "bhwq";
-	const char *width = strchr(widths, letter);
-
-	if (width) {
-		add_int(m, &m->payload, name, new_int(m, 8u << (width - widths), false));
-	} else if (letter == 'd') {
-		add_int(m, &m->payload, name, new_int(m, 32, true));
-	} else if (letter == 'a' || letter == 'x') {
-		add_int(m, &m->payload, name, new_hex(m, letter == 'a'));
-	} else if (letter == 's') {
-		add_string(m, name);
-	} else if (letter == 'm') {
-		add_misc(m, name);
-	} else if (letter == 'n') {
-		add_namespaces(m, name);
-	} else if (letter == 'r' && read_format & ~(uint64_t)READ_KNOWN) {
-		add_blob(m, &m->payload, "unread", ITEM_REST);
-	} else if (letter == 'r') {
-		add_read(m, &m->payload, read_format);
-	} else if (letter == 'c') {
-		struct perf_op *op = add_op(m, ITEM_CHAIN);
-		add_run(m, &m->payload, name, new_hex(m, true), &op->node[0], &op->node[1]);
-	} else if (letter == '*') {
-		add_blob(m, &m->payload, name, ITEM_REST);
-	} else if (letter == 'k') {
-		add_poke(m);
-	} else if (letter == 'i') {
-		add_blob(m, &m->payload, name, ITEM_BUILD_ID);
-	} else {
-		add_blob(m, &m->payload, name, ITEM_BYTES)->count = 8;
-	}
-}
-
-static void add_body(struct perf_builder *m, const struct record_body *side,
-		     const struct perf_attr *attr)
-{
-	char *names = arena_strdup(m->part->trace->arena, side->members);
-
-	for (const char *letter = side->letters; *letter; letter++) {
-		if (*letter == '_') {
-			add_op(m, ITEM_PASS);
-			continue;
-		}
-		add_body_item(m, *letter, strsep(&names, " "), attr->read_format);
-	}
-}
 
 static bool finish_class(struct perf_builder *m, const char *name, uint64_t id,
 			 struct perf_class **out, struct error *err)
@@ -582,7 +565,7 @@ static bool add_side_class(struct perf_part *part, struct perf_attr *attr, uint3
 	uint64_t id = CLASS_SIDE + type + (side->build_id ? CLASS_BUILD_ID : 0);
 
 	m->part = part;
-	add_body(m, side, attr);
+	add_items(m, &m->payload, side->letters, side->members, attr->read_format);
 	add_trailer(m, attr);
 	bool ok = finish_class(m, side->name, id, &class, err);
 	if (ok) {
@@ -597,8 +580,7 @@ static bool add_side_class(struct perf_part *part, struct perf_attr *attr, uint3
 
 static bool same_side_records(const struct perf_attr *a, const struct perf_attr *b)
 {
-	const uint64_t items = SAMPLE_TID | SAMPLE_TIME | SAMPLE_ID | SAMPLE_STREAM_ID |
-			       SAMPLE_CPU | SAMPLE_IDENTIFIER;
+	const uint64_t items = SAMPLE_SIDE | SAMPLE_IDENTIFIER;
 	uint64_t type_a = a->flags & ATTR_SAMPLE_ID_ALL ? a->sample_type & items : 0;
 	uint64_t type_b = b->flags & ATTR_SAMPLE_ID_ALL ? b->sample_type & items : 0;
 

@@ -25,8 +25,6 @@ libindex_a_SOURCES += \
 	%D%/tables/build.c \
 	%D%/tables/build.h \
 	%D%/tables/copies.c \
-	%D%/tables/corrections.c \
-	%D%/tables/corrections.h \
 	%D%/tables/delivery.c \
 	%D%/tables/delivery.h \
 	%D%/tables/findings.c \
@@ -78,13 +76,10 @@ libindex_a_SOURCES += \
 	%D%/packets/open_packet_internal.h \
 	%D%/packets/open_packet_sorted.c \
 	%D%/packets/packet_cache.c \
-	%D%/packets/packet_cache.h \
-	%D%/packets/packet_heads.c \
-	%D%/packets/packet_heads.h
+	%D%/packets/packet_cache.h
 libindex_a_SOURCES += \
 	%D%/cursor/events.c \
 	%D%/cursor/expect.c \
-	%D%/cursor/expect.h \
 	%D%/cursor/loser.c \
 	%D%/cursor/loser.h \
 	%D%/cursor/cuts.c \

@@ -97,11 +97,6 @@ static void add_file(void *arg, const char *path, const char *file)
 		trace->timelines += (uint64_t)st.st_size;
 }
 
-bool stored_traces_sweep(const char *folder, struct error *err)
-{
-	return store_sweep(folder, err);
-}
-
 bool stored_traces_list(const char *folder, struct stored_traces *out, struct error *err)
 {
 	*out = (struct stored_traces){0};

@@ -23,8 +23,6 @@ struct stored_traces { /* end it with stored_traces_release() */
 	size_t count, capacity;
 };
 
-/* Removes what killed processes left and no store has. */
-MUST_CHECK bool stored_traces_sweep(const char *folder, struct error *err);
 /* All of them, the one that was used last first. */
 MUST_CHECK bool stored_traces_list(const char *folder, struct stored_traces *out,
 				   struct error *err);

@@ -11,7 +11,6 @@
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "engine/timetext.h"
-#include "index/cursor/expect.h"
 #include "index/cursor/merge.h"
 #include "index/cursor/stream_cursor.h"
 

@@ -1,6 +1,10 @@
-/* expect.c - see expect.h */
-#include "index/cursor/expect.h"
-
+/*
+ * expect.c - what the streams of a group read first, fetched together where files are far away
+ *
+ * A cursor begins with one stream after the other, and each packet behind HTTP or S3 is a round
+ * trip. Here the packets in which all of them begin are asked for together. Only bytes are fetched;
+ * nothing is decided, and nothing is told.
+ */
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "index/cursor/stream_cursor_internal.h"

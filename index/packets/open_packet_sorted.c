@@ -4,9 +4,63 @@
  */
 #include "engine/base/mem.h"
 #include "index/packets/open_packet_internal.h"
-#include "index/packets/packet_heads.h"
 
 #include <stdatomic.h>
+#include <string.h>
+
+struct packet_head {
+	nstime time;
+	uint64_t at;
+	uint32_t class_index, index;
+	uint16_t size, flags;
+};
+
+/* ---- a merge sort that sees what is in order already ---- */
+
+static void reverse_heads(struct packet_head *heads, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		struct packet_head head = heads[i];
+		heads[i] = heads[n - 1 - i];
+		heads[n - 1 - i] = head;
+	}
+}
+
+static void merge_halves(struct packet_head *heads, struct packet_head *room, size_t half, size_t n)
+{
+	size_t a = 0, b = half, out = 0;
+
+	memcpy(room, heads, half * sizeof *heads);
+	while (a < half && b < n)
+		heads[out++] = heads[b].time < room[a].time ? heads[b++] : room[a++];
+	memcpy(heads + out, room + a, (half - a) * sizeof *heads);
+}
+
+/* Recursion is as deep as n has bits. */
+static void merge_sort(struct packet_head *heads, struct packet_head *room, size_t n)
+{
+	size_t half = n / 2, ordered = 1;
+
+	while (ordered < n && heads[ordered - 1].time <= heads[ordered].time)
+		ordered++;
+	if (ordered >= n)
+		return;
+	merge_sort(heads, room, half);
+	merge_sort(heads + half, room, n - half);
+	if (heads[half].time < heads[half - 1].time)
+		merge_halves(heads, room, half, n);
+}
+
+/* By time; stable. Heads that are almost in order cost one look. */
+static void sort_heads(struct packet_head *heads, size_t n)
+{
+	struct packet_head *room = mem_resize(NULL, n / 2 + 1, sizeof *room); /* no zeros */
+
+	merge_sort(heads, room, n);
+	mem_free(room);
+}
+
+/* ---- the packet ---- */
 
 void sorted_packet_add(struct open_packet *packet, const struct batch *batch)
 {
@@ -44,8 +98,8 @@ static void keep_wanted_heads(struct open_packet *packet, uint32_t first)
 void sorted_packet_end(struct open_packet *packet, uint32_t first)
 {
 	if (packet->info.rec.flags & PACKET_DESCENDING)
-		packet_heads_reverse(packet->heads, packet->nheads);
-	packet_heads_sort(packet->heads, packet->nheads);
+		reverse_heads(packet->heads, packet->nheads);
+	sort_heads(packet->heads, packet->nheads);
 	keep_wanted_heads(packet, first);
 	packet->sorted = true;
 	packet->head_pos = 0;

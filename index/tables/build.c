@@ -294,7 +294,7 @@ static bool scan_and_store(struct index *index, const struct stream *stream,
 			postpone(index, &one.step, out);
 			break;
 		}
-		good = write_steps(index, &one, again, err);
+		good = write_steps(index, &one, false, again, err);
 		step_release(&one.step);
 		first = false;
 	}

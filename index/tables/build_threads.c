@@ -96,7 +96,7 @@ static void commit_queue(struct build_pool *pool)
 	pool->records = 0;
 	pthread_cond_broadcast(&workers->changed);
 	pthread_mutex_unlock(&workers->lock);
-	if (group && !write_steps(pool->index, group, &again, &err))
+	if (group && !write_steps(pool->index, group, false, &again, &err))
 		pool_fail(pool, &err);
 	steps_free(group);
 	pool->committed = clock_ms();

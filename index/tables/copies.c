@@ -49,7 +49,7 @@ static struct buf describe(const struct index *index)
 	struct buf out = {0};
 
 	buf_add(&out, &version, sizeof version);
-	marks_take_of_copies(index->trace, &out);
+	marks_take(index->trace, true, &out);
 	return out;
 }
 

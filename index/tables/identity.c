@@ -220,14 +220,9 @@ uint64_t marks_fold(const struct trace *trace)
 	return fold;
 }
 
-void marks_take(const struct trace *trace, struct buf *out)
+void marks_take(const struct trace *trace, bool copies, struct buf *out)
 {
-	add_marks(trace, true, false, out);
-}
-
-void marks_take_of_copies(const struct trace *trace, struct buf *out)
-{
-	add_marks(trace, true, true, out);
+	add_marks(trace, true, copies, out);
 }
 
 static bool size_on_disk_reaches(const struct source *source, uint64_t size)

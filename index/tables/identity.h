@@ -38,10 +38,11 @@ uint64_t identity_stream(const struct trace *trace, const struct stream *stream)
 
 /* Of all files in one: the same where these are the very same files; 0: equals no other one. */
 uint64_t marks_fold(const struct trace *trace);
-/* The marks of all files of the trace: docs/index-format.md has their bytes. */
-void marks_take(const struct trace *trace, struct buf *out);
-/* The same of all copies of these files, as far as the digests tell. */
-void marks_take_of_copies(const struct trace *trace, struct buf *out);
+/*
+ * The marks of all files of the trace: docs/index-format.md has their bytes. `copies`: the same of
+ * all copies of these files, as far as the digests tell.
+ */
+void marks_take(const struct trace *trace, bool copies, struct buf *out);
 /*
  * Of one file of a trace that grows, of which the first `size` bytes are known: another process, or
  * a later one, that finds it longer goes on behind them.

@@ -106,7 +106,7 @@ static bool keep_steps(struct index *index, bool *more, struct error *err)
 		*more |= step.record_list.count >= index->step_records;
 	}
 	if (ok && (all || !index->described))
-		ok = write_kept(index, all, &again, err);
+		ok = write_steps(index, all, true, &again, err);
 	steps_free(all);
 	return ok;
 }

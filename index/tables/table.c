@@ -1,10 +1,10 @@
 /* table.c - see table.h */
 #include "index/tables/table.h"
 
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "index/tables/build.h"
-#include "index/tables/corrections.h"
 #include "index/tables/far.h"
 
 #include <stdatomic.h>
@@ -16,7 +16,9 @@ enum {
 	WIDE_MAX = 256,
 	NEAR = 64,
 	CPUS_LOOKED = 32,
-	EXACT = PACKET_EXACT_MIN | PACKET_EXACT_MAX
+	EXACT = PACKET_EXACT_MIN | PACKET_EXACT_MAX,
+	CORRECTIONS_EXACT = 1 << 16, /* right ones are remembered up to so many */
+	CORRECTIONS_WRONG = 64       /* more wrong ones: the table is built anew */
 };
 
 struct scratch { /* extents of the record that a thread got last */
@@ -35,6 +37,16 @@ struct seen { /* a record of a computed table that was looked at */
 struct near_records {
 	uint64_t number[NEAR]; /* 1 + i; 0: none */
 	struct packet recs[NEAR];
+};
+
+/* What decoding proved about records: number → true range. */
+struct corrections {
+	struct correction {
+		uint64_t record; /* its number */
+		nstime min, max;
+	} * items;
+	size_t count, capacity, wrong;
+	struct hash_index by_record;
 };
 
 struct table {
@@ -192,7 +204,8 @@ void table_free(struct table *table)
 		stored_release(&table->stored);
 		if (table->txn)
 			store_read_end(table->txn);
-		corrections_release(&table->corrections);
+		mem_free(table->corrections.items);
+		hash_index_release(&table->corrections.by_record);
 		while (table->nwides)
 			mem_free(table->wides[--table->nwides]);
 		mem_free(table->wides);
@@ -465,17 +478,24 @@ static void apply_correction(const struct correction *known, struct packet *rec)
 	rec->flags &= ~(uint32_t)PACKET_SUSPECT;
 }
 
+/* With the lock. HASH_INDEX_NONE: there is none. */
+static uint32_t correction_place(const struct corrections *all, uint64_t record)
+{
+	return hash_index_find(&all->by_record, hash_number(record), i,
+			       all->items[i].record == record);
+}
+
 /* What decoding proved of record i; false: it was not decoded. */
 static bool correction_get(struct table *table, uint64_t i, struct correction *out)
 {
 	if (!table->own)
 		return false;
 	pthread_mutex_lock(&table->lock);
-	const struct correction *known = corrections_find(&table->corrections, i);
-	if (known)
-		*out = *known;
+	uint32_t place = correction_place(&table->corrections, i);
+	if (place != HASH_INDEX_NONE)
+		*out = table->corrections.items[place];
 	pthread_mutex_unlock(&table->lock);
-	return known != NULL;
+	return place != HASH_INDEX_NONE;
 }
 
 bool table_get(struct table *table, uint64_t i, struct packet_info *out, struct error *err)
@@ -655,9 +675,12 @@ bool table_correct(struct table *table, uint64_t i, nstime true_min, nstime true
 	bool wide = wrong && out_of_reach(table, i, rec, true_min, true_max);
 	bool strays = wrong && may_be_missed(table, i, rec, true_min, true_max);
 	pthread_mutex_lock(&table->lock);
-	if (!corrections_find(&table->corrections, i) &&
-	    (wrong || table->corrections.count < CORRECTIONS_EXACT)) {
-		corrections_put(&table->corrections, i, true_min, true_max);
+	struct corrections *all = &table->corrections;
+	if (correction_place(all, i) == HASH_INDEX_NONE &&
+	    (wrong || all->count < CORRECTIONS_EXACT)) {
+		*mem_push(all->items, all->count, all->capacity) =
+			(struct correction){i, true_min, true_max};
+		hash_index_add(&all->by_record, hash_number(i), all->count - 1);
 		if (wrong)
 			note_wrong(table, i, wide);
 		if (strays)

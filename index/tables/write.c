@@ -130,7 +130,7 @@ static bool marks_write(const struct index *index, struct store_txn *txn, struct
 {
 	struct buf marks = {0};
 
-	marks_take(index->trace, &marks);
+	marks_take(index->trace, false, &marks);
 	bool good = store_put(txn, marks_key,
 			      (struct bytes){(const uint8_t *)marks.data, marks.len}, err);
 	buf_release(&marks);
@@ -259,8 +259,8 @@ static bool steps_work(struct store_txn *txn, void *arg, struct error *err)
 	return true;
 }
 
-static bool write_all(struct index *index, const struct steps *steps, bool grown, bool *again,
-		      struct error *err)
+bool write_steps(struct index *index, const struct steps *steps, bool grown, bool *again,
+		 struct error *err)
 {
 	struct table_writing writing = {
 		.index = index, .steps = steps, .work = steps_work, .grown = grown};
@@ -269,16 +269,6 @@ static bool write_all(struct index *index, const struct steps *steps, bool grown
 	bool good = write_described(&writing, err);
 	*again = writing.stale;
 	return good;
-}
-
-bool write_steps(struct index *index, const struct steps *steps, bool *again, struct error *err)
-{
-	return write_all(index, steps, false, again, err);
-}
-
-bool write_kept(struct index *index, const struct steps *steps, bool *again, struct error *err)
-{
-	return write_all(index, steps, true, again, err);
 }
 
 bool build_flush(struct index *index, struct error *err)
@@ -292,7 +282,7 @@ bool build_flush(struct index *index, struct error *err)
 	pthread_mutex_unlock(&index->pending_lock);
 	if (!all)
 		return true;
-	bool good = write_steps(index, all, &again, err);
+	bool good = write_steps(index, all, false, &again, err);
 	for (struct steps *one = all; one; one = one->next)
 		one->step.record_list = (struct record_list){0}; /* the table's */
 	steps_free(all);

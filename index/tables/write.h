@@ -6,9 +6,10 @@
 
 /*
  * All steps in one transaction. *again when one of them did not fit what is stored, because some
- * other builder was faster: that one was left out.
+ * other builder was faster: that one was left out. `grown`: of a trace that grows, with what its
+ * files are now; no steps are fine.
  */
-MUST_CHECK bool write_steps(struct index *index, const struct steps *steps, bool *again,
+MUST_CHECK bool write_steps(struct index *index, const struct steps *steps, bool grown, bool *again,
 			    struct error *err);
 
 /*
@@ -20,10 +21,6 @@ enum note note_judge(const struct index *index, struct store_txn *txn);
 /* Where the trace was, then what is half done; *grows: it is a trace that grows. False: no note. */
 bool note_texts(struct store_txn *txn, struct bytes *texts, bool *grows);
 extern const struct bytes note_key;
-
-/* The same of a trace that grows, with what its files are now; no steps are fine. */
-MUST_CHECK bool write_kept(struct index *index, const struct steps *steps, bool *again,
-			   struct error *err);
 
 /* store_read() and store_write() of a store that is of these files, which its note tells. */
 MUST_CHECK bool index_read(struct index *index, struct store_txn **out, struct error *err);

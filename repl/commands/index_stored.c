@@ -1,5 +1,6 @@
 /* index_stored.c - `yore index --list`, `--verify` and `--prune`: what is stored of all traces */
 #include "engine/base/mem.h"
+#include "index/store/store.h"
 #include "index/stored_traces.h"
 #include "index/tables/location.h"
 #include "repl/commands/cmds.h"
@@ -133,7 +134,7 @@ bool index_stored(struct session *session, const struct options *options, struct
 	if (!folder)
 		return error_set(err, ERR_IO, "index: there is no folder of indexes");
 	listing.folder = folder;
-	ok = (index_choices(options)->list || stored_traces_sweep(folder, err)) &&
+	ok = (index_choices(options)->list || store_sweep(folder, err)) &&
 	     stored_traces_list(folder, &traces, err);
 	if (ok && options->format != FORMAT_JSON)
 		rows_begin(&listing.rows, sink,

@@ -135,7 +135,7 @@ static void compares(void **state)
 		packets[i] = fake_packet_over(events, COUNT(events));
 	fake_write(dir, &stream, 1);
 	struct trace *trace = fake_open(dir, NULL);
-	marks_take(trace, &marks);
+	marks_take(trace, false, &marks);
 	trace_close(trace);
 	row->change(dir, path);
 	trace = fake_open(dir, NULL);

@@ -11,29 +11,41 @@
  *     State                 a track per attribute that was asked for and has no place above
  *     processes             a track per thread: its system calls; instants that tell their thread
  *
- * An event with a call chain names its innermost frame (chrome_stacks.h); all frames follow the
- * events.
+ * An event with a call chain names its innermost frame ("sf":2). All frames follow the events, each
+ * with its caller, once:
+ *
+ *     "stackFrames":{"1":{"name":"main","category":"/usr/bin/demo"},"2":{"name":"work","parent":"1",...}}
+ *
+ * A frame is a function, the object that it is in, and the frame that called it; a function without
+ * a name is its place in the object.
  *
  * Times are microseconds with three decimals, from the trace's first event on: readers keep them in
  * doubles, which hold no nanoseconds since 1970.
  */
-#include "convert/chrome_stacks.h"
+#include "aggregate/groups.h"
 #include "convert/convert_internal.h"
-#include "convert/out.h"
 #include "convert/track_names.h"
 #include "engine/base/arena.h"
 #include "engine/base/buf.h"
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
+#include "engine/base/search.h"
 #include "engine/columns/json.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Linux has at most 2^22 processes. */
-enum group { GROUP_CPUS = (1 << 22) + 1, GROUP_IRQS, GROUP_SOFTIRQS, GROUP_STREAMS, GROUP_STATE };
+enum chrome_group {
+	GROUP_CPUS = (1 << 22) + 1,
+	GROUP_IRQS,
+	GROUP_SOFTIRQS,
+	GROUP_STREAMS,
+	GROUP_STATE
+};
 enum { FLUSH_AT = 1 << 18 };
+enum { FRAME_PARENT, FRAME_NAME, FRAME_OBJECT, FRAME_KEYS };
 
 struct chrome_thread {
 	int64_t pid, tid;
@@ -47,12 +59,12 @@ struct class_thread {
 };
 
 struct chrome {
-	const struct convert_options *options;
-	struct out out;
+	struct convert of;
 	struct buf text;
 	bool some; /* entries were written */
-	struct track_names *names;
-	struct chrome_stacks *stacks;
+	struct groups frames;
+	struct buf frame_texts; /* of all of them */
+	struct buf frame_name;  /* of the one that is looked for */
 	struct class_thread *classes;
 	struct arena *arena;
 	struct chrome_thread *tracks;
@@ -80,7 +92,7 @@ static void use_track(struct chrome *chrome, int64_t pid, int64_t tid, const cha
 
 static int64_t process_of(const struct chrome *chrome, int64_t tid)
 {
-	int64_t pid = track_process(chrome->names, tid);
+	int64_t pid = track_process(chrome->of.names, tid);
 
 	return pid >= 0 ? pid : tid;
 }
@@ -92,7 +104,7 @@ static bool entry_end(struct chrome *chrome, struct error *err)
 	buf_add_char(&chrome->text, '}');
 	if (chrome->text.len < FLUSH_AT)
 		return true;
-	bool ok = out_write(&chrome->out, chrome->text.data, chrome->text.len, err);
+	bool ok = out_write(&chrome->of.out, chrome->text.data, chrome->text.len, err);
 	buf_clear(&chrome->text);
 	return ok;
 }
@@ -108,7 +120,7 @@ static void add_us(struct buf *out, uint64_t ns)
 
 static void add_ts(const struct chrome *chrome, struct buf *out, nstime t)
 {
-	nstime first = chrome->options->first;
+	nstime first = chrome->of.options.first;
 
 	buf_add_text(out, ",\"ts\":");
 	if (t < first)
@@ -149,40 +161,83 @@ static void event_track(struct chrome *chrome, const struct stream *stream, int3
 	const struct class_thread *thread = thread_of(chrome, class);
 	int64_t pid = GROUP_STREAMS, tid = stream->index;
 	const char *name = stream->name;
-	struct field field;
 
 	if (cpu >= 0) {
 		pid = GROUP_CPUS;
 		tid = cpu;
 		name = NULL;
 	}
-	if (fields && thread->of.tid.class) {
-		fields_at(fields, &thread->of.tid, &field);
-		if (field.slot.s > 0 && field.slot.s < GROUP_CPUS) {
-			tid = field.slot.s;
-			pid = process_of(chrome, tid);
-			name = NULL;
-			if (thread->of.pid.class) {
-				fields_at(fields, &thread->of.pid, &field);
-				pid = field.slot.s;
-			}
-		}
+	int64_t told = fields ? fields_number(fields, &thread->of.tid, 0) : 0;
+	if (told > 0 && told < GROUP_CPUS) {
+		tid = told;
+		pid = fields_number(fields, &thread->of.pid, process_of(chrome, tid));
+		name = NULL;
 	}
 	use_track(chrome, pid, tid, name);
 	entry_begin(chrome, "i", pid, tid);
+}
+
+static void add_frame(struct buf *out, uint64_t number, uint64_t parent, const char *name,
+		      const char *object)
+{
+	buf_printf(out, "%s\n\"%llu\":{\"name\":", number > 1 ? "," : "",
+		   (unsigned long long)number);
+	json_add_text(out, name);
+	if (*object) {
+		buf_add_text(out, ",\"category\":");
+		json_add_text(out, object);
+	}
+	if (parent)
+		buf_printf(out, ",\"parent\":\"%llu\"", (unsigned long long)parent);
+	buf_add_char(out, '}');
+}
+
+static uint64_t frame_of(struct chrome *chrome, uint64_t parent, const struct frame *frame)
+{
+	const struct symbol *symbol = &frame->symbol;
+	const char *object = symbol->object ? symbol->object : "";
+	struct buf *name = &chrome->frame_name;
+	size_t before = chrome->frames.count;
+
+	buf_clear(name);
+	if (symbol->function)
+		buf_add_text(name, symbol->function);
+	else
+		buf_printf(name, "0x%llx",
+			   (unsigned long long)(symbol->object ? symbol->file_offset
+							       : frame->address));
+	const struct value keys[FRAME_KEYS] = {[FRAME_PARENT] = value_u64(parent),
+					       [FRAME_NAME] = value_text(name->data, name->len),
+					       [FRAME_OBJECT] = value_text(object, strlen(object))};
+	uint64_t number = groups_at(&chrome->frames, keys)->number + UINT64_C(1);
+	if (chrome->frames.count > before)
+		add_frame(&chrome->frame_texts, number, parent, buf_text(name), object);
+	return number;
+}
+
+/* The number, from 1 on, of the innermost frame of a chain, the innermost first; 0: it has none. */
+static uint64_t chain_number(struct chrome *chrome, const struct frame *frames, size_t count)
+{
+	uint64_t number = 0;
+
+	while (count > 1 && !frames[count - 1].address)
+		count--; /* where unwinding ended: no function */
+	while (count)
+		number = frame_of(chrome, number, &frames[--count]);
+	return number;
 }
 
 /* The stack of the event, of which there is none in most. */
 static void add_stack(struct chrome *chrome, nstime t, const struct event_class *class,
 		      const struct fields *fields)
 {
-	struct symbols *symbols = chrome->options->symbols;
+	struct symbols *symbols = chrome->of.options.symbols;
 	const struct frame *frames;
 
 	if (!symbols || !thread_of(chrome, class)->frames)
 		return;
 	size_t count = symbols_frames(symbols, t, fields, 0, &frames);
-	uint64_t number = chrome_stacks_number(chrome->stacks, frames, count);
+	uint64_t number = chain_number(chrome, frames, count);
 	if (number) {
 		buf_add_text(&chrome->text, ",\"sf\":");
 		buf_add_u64(&chrome->text, number);
@@ -224,7 +279,7 @@ static bool chrome_event(void *self, nstime t, const struct stream *stream, int3
 static bool visible(const struct chrome *chrome, const struct interval *interval, nstime *begin,
 		    nstime *end)
 {
-	const struct convert_range range = convert_range(chrome->options);
+	const struct convert_range range = convert_range(&chrome->of.options);
 
 	*begin = interval->begin > range.first ? interval->begin : range.first;
 	*end = interval->end < range.last ? interval->end : range.last;
@@ -299,14 +354,14 @@ static bool of_cpu(struct chrome *chrome, int64_t cpu, const char *what,
 	if (strcmp(what, "thread") == 0) {
 		if (!key)
 			return true; /* idle */
-		name = track_name(chrome->names, TRACK_THREAD, key, interval->begin);
+		name = track_name(chrome->of.names, TRACK_THREAD, key, interval->begin);
 		use_track(chrome, GROUP_CPUS, cpu, NULL);
 		return slice(chrome, GROUP_CPUS, cpu, interval, name, err);
 	}
 	if (strcmp(what, "irq") == 0 || strcmp(what, "softirq") == 0) {
-		enum group group = *what == 'i' ? GROUP_IRQS : GROUP_SOFTIRQS;
+		enum chrome_group group = *what == 'i' ? GROUP_IRQS : GROUP_SOFTIRQS;
 		enum track_kind kind = *what == 'i' ? TRACK_IRQ : TRACK_SOFTIRQ;
-		name = track_name(chrome->names, kind, key, interval->begin);
+		name = track_name(chrome->of.names, kind, key, interval->begin);
 		use_track(chrome, group, cpu, NULL);
 		return slice(chrome, group, cpu, interval, name, err);
 	}
@@ -331,15 +386,6 @@ static bool chrome_interval(void *self, const struct interval *interval, struct 
 		return slice(chrome, pid, key, interval, NULL, err);
 	}
 	return other_track(chrome, interval, err);
-}
-
-static bool chrome_learn(void *self, const struct interval *interval, struct error *err)
-{
-	struct chrome *chrome = self;
-
-	(void)err;
-	track_names_learn(chrome->names, interval);
-	return true;
 }
 
 /* ---- names, and the whole ---- */
@@ -379,7 +425,7 @@ static bool name_track(struct chrome *chrome, const struct chrome_thread *track,
 	if (!name && group_name(track->pid))
 		buf_printf(&text, "CPU %lld", (long long)track->tid);
 	else if (!name)
-		name = track_name(chrome->names, TRACK_THREAD, track->tid, NSTIME_MAX - 1);
+		name = track_name(chrome->of.names, TRACK_THREAD, track->tid, NSTIME_MAX - 1);
 	if (!name && !text.len)
 		buf_printf(&text, "thread %lld", (long long)track->tid);
 	bool ok = name_entry(chrome, "thread_name", track->pid, track->tid,
@@ -394,16 +440,14 @@ static int by_process(const void *a, const void *b)
 {
 	const struct chrome_thread *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->tid > y->tid) - (x->tid < y->tid);
+	return three_way(x->pid, y->pid) ?: three_way(x->tid, y->tid);
 }
 
 static bool name_process(struct chrome *chrome, int64_t pid, struct error *err)
 {
 	const char *group = group_name(pid);
 	const char *name =
-		group ? group : track_name(chrome->names, TRACK_THREAD, pid, NSTIME_MAX - 1);
+		group ? group : track_name(chrome->of.names, TRACK_THREAD, pid, NSTIME_MAX - 1);
 	struct buf text = {0};
 
 	if (!name)
@@ -439,53 +483,41 @@ static bool chrome_finish(void *self, struct error *err)
 	if (!name_tracks(chrome, err))
 		return false;
 	buf_add_text(out, "\n],\n\"stackFrames\":{");
-	chrome_stacks_write(chrome->stacks, out);
+	buf_add(out, chrome->frame_texts.data, chrome->frame_texts.len);
 	buf_add_text(out, "},\n\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"trace\":");
-	json_add_text(out, chrome->options->trace->path);
+	json_add_text(out, chrome->of.options.trace->path);
 	buf_printf(out, ",\"writer\":\"yore %s\",\"zero_ns\":\"%lld\",\"epoch\":%s}}\n",
-		   YORE_VERSION, (long long)chrome->options->first,
-		   trace_has_epoch(chrome->options->trace) ? "true" : "false");
-	return out_write(&chrome->out, out->data, out->len, err) && out_finish(&chrome->out, err);
+		   YORE_VERSION, (long long)chrome->of.options.first,
+		   trace_has_epoch(chrome->of.options.trace) ? "true" : "false");
+	return out_write(&chrome->of.out, out->data, out->len, err) &&
+	       out_finish(&chrome->of.out, err);
 }
 
 static void chrome_close(void *self)
 {
 	struct chrome *chrome = self;
 
-	out_drop(&chrome->out);
-	track_names_free(chrome->names);
-	chrome_stacks_free(chrome->stacks);
+	groups_clear(&chrome->frames);
+	buf_release(&chrome->frame_texts);
+	buf_release(&chrome->frame_name);
 	arena_free(chrome->arena);
 	buf_release(&chrome->text);
 	mem_free(chrome->classes);
 	mem_free(chrome->tracks);
 	hash_index_release(&chrome->track_index);
 	nameset_release(&chrome->paths);
-	mem_free(chrome);
 }
 
-static void *chrome_open(const struct convert_options *options, struct error *err)
+static bool chrome_open(void *self, struct error *err)
 {
-	struct chrome *chrome = mem_new(sizeof *chrome);
+	struct chrome *chrome = self;
+	const struct convert_options *options = &chrome->of.options;
 
-	chrome->options = options;
-	if (!out_open(&chrome->out, options->path, err)) {
-		mem_free(chrome);
-		return NULL;
-	}
-	chrome->names = track_names_new();
-	chrome->stacks = chrome_stacks_new();
+	chrome->frames.nkeys = FRAME_KEYS;
 	chrome->arena = arena_new();
 	chrome->classes = mem_new_array(options->trace->nclasses + 1, sizeof *chrome->classes);
 	buf_add_text(&chrome->text, "{\"traceEvents\":[\n");
-	return chrome;
-}
-
-static bool chrome_closed(const void *self)
-{
-	const struct chrome *chrome = self;
-
-	return chrome->out.closed;
+	return out_open(&chrome->of.out, options->path, err);
 }
 
 const struct convert_format convert_chrome = {
@@ -495,11 +527,10 @@ const struct convert_format convert_chrome = {
 		 .has_state = true,
 		 .names = track_names_paths,
 		 .paths = track_paths},
+	.size = sizeof(struct chrome),
 	.open = chrome_open,
 	.event = chrome_event,
-	.learn = chrome_learn,
 	.interval = chrome_interval,
-	.closed = chrome_closed,
 	.finish = chrome_finish,
 	.close = chrome_close,
 };

@@ -1,17 +1,12 @@
 /* convert.c - the formats by name, and what they share */
 #include "convert/convert_internal.h"
 #include "convert/sheets/tables.h"
+#include "convert/track_names.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 
 #include <stdio.h>
 #include <string.h>
-
-struct convert {
-	const struct convert_format *format;
-	struct convert_options options;
-	void *self;
-};
 
 static const struct convert_format *const formats[] = {
 	&convert_csv,   &convert_sqlite,  &convert_chrome, &convert_perfetto, &convert_folded,
@@ -116,12 +111,14 @@ bool convert_open(const struct convert_options *options, struct convert **out, s
 
 	if (!format)
 		return error_set(err, ERR_QUERY, "'%s' is no format to convert to", options->to);
-	convert = mem_new(sizeof *convert);
+	convert = mem_new(format->size);
 	convert->format = format;
 	convert->options = *options;
-	convert->self = format->open(&convert->options, err);
-	if (!convert->self) {
-		mem_free(convert);
+	convert->options.to = format->kind.name;
+	if (format->kind.names)
+		convert->names = track_names_new();
+	if (!format->open(convert, err)) {
+		convert_close(convert);
 		return false;
 	}
 	*out = convert;
@@ -131,44 +128,29 @@ bool convert_open(const struct convert_options *options, struct convert **out, s
 bool convert_event(struct convert *convert, nstime t, const struct stream *stream, int32_t cpu,
 		   const struct event_class *class, const struct fields *fields, struct error *err)
 {
-	return convert->format->event(convert->self, t, stream, cpu, class, fields, err);
+	return convert->format->event(convert, t, stream, cpu, class, fields, err);
 }
 
 /* ---- events in parts: all kinds that have them are of tables ---- */
 
-static void close_beside(void *self)
-{
-	struct tables_format *format = self;
-
-	tables_free(format->tables);
-	mem_free(format);
-}
-
-static struct tables *tables_of(const struct convert *convert)
-{
-	return ((struct tables_format *)convert->self)->tables;
-}
-
 struct convert *convert_beside(const struct convert *of)
 {
-	static const struct convert_format format = {.event = tables_event, .close = close_beside};
+	static const struct convert_format format = {.event = tables_event};
 	struct convert *beside = mem_new(sizeof *beside);
-	struct tables_format *self = mem_new(sizeof *self);
 
-	self->tables = tables_beside(tables_of(of));
 	beside->format = &format;
-	beside->self = self;
+	beside->tables = tables_beside(of->tables);
 	return beside;
 }
 
 struct convert_part *convert_take(struct convert *beside, size_t *bytes)
 {
-	return tables_take(tables_of(beside), bytes);
+	return tables_take(beside->tables, bytes);
 }
 
 bool convert_give(struct convert *convert, struct convert_part *part, struct error *err)
 {
-	return tables_give(tables_of(convert), part, err);
+	return tables_give(convert->tables, part, err);
 }
 
 void convert_part_free(struct convert_part *part)
@@ -178,40 +160,45 @@ void convert_part_free(struct convert_part *part)
 
 bool convert_loss(struct convert *convert, const struct event *loss, struct error *err)
 {
-	return !convert->format->loss || convert->format->loss(convert->self, loss, err);
+	return !convert->format->loss || convert->format->loss(convert, loss, err);
 }
 
-bool convert_learn(struct convert *convert, const struct interval *interval, struct error *err)
+void convert_learn(struct convert *convert, const struct interval *interval)
 {
-	return !convert->format->learn || convert->format->learn(convert->self, interval, err);
+	track_names_learn(convert->names, interval);
 }
 
 bool convert_interval(struct convert *convert, const struct interval *interval, struct error *err)
 {
-	return convert->format->interval(convert->self, interval, err);
+	return convert->format->interval(convert, interval, err);
 }
 
 bool convert_carry(struct convert *convert, nstime t, const char *path, const struct value *value,
 		   nstime since, struct error *err)
 {
-	return convert->format->carry(convert->self, t, path, value, since, err);
+	return convert->format->carry(convert, t, path, value, since, err);
 }
 
 bool convert_closed(const struct convert *convert)
 {
-	return convert->format->closed && convert->format->closed(convert->self);
+	return convert->out.closed;
 }
 
 bool convert_finish(struct convert *convert, struct error *err)
 {
-	return convert->format->finish(convert->self, err);
+	return convert->format->finish(convert, err);
 }
 
 void convert_close(struct convert *convert)
 {
 	if (!convert)
 		return;
-	convert->format->close(convert->self);
+	if (convert->format->close)
+		convert->format->close(convert);
+	out_drop(&convert->out);
+	out_folder_drop(&convert->folder);
+	track_names_free(convert->names);
+	tables_free(convert->tables);
 	mem_free(convert);
 }
 
@@ -232,6 +219,33 @@ void convert_add_value(struct buf *out, const char *name, const struct value *va
 		buf_add(out, value->text, value->len);
 	else
 		value_add_json(value, out);
+}
+
+const char *trace_kernel_release(const struct trace *trace)
+{
+	static const char *const releases[] = {"kernel_release", "os_release", "release"};
+
+	for (size_t i = 0; i < trace->nparts; i++)
+		for (size_t n = 0; n < sizeof releases / sizeof *releases; n++) {
+			const char *release = part_env_text(trace->parts[i], releases[n]);
+			if (release)
+				return release;
+		}
+	return NULL;
+}
+
+const char *trace_counter(const struct trace *trace)
+{
+	const char *counter = NULL;
+
+	for (size_t i = 0; i < trace->nclocks; i++) {
+		const struct clock *clock = &trace->clocks[i];
+		if (!clock->counter || clock->base.offset_s || clock->base.offset_cycles ||
+		    (counter && strcmp(counter, clock->counter) != 0))
+			return NULL;
+		counter = clock->counter;
+	}
+	return counter;
 }
 
 static bool is_plain(char c)

@@ -14,7 +14,6 @@
 #include "state/model/moment.h"
 #include "state/rules/rules.h"
 
-struct state;
 struct thread_pool;
 struct convert;
 struct convert_part;
@@ -84,8 +83,7 @@ MUST_CHECK bool convert_give(struct convert *convert, struct convert_part *part,
 void convert_part_free(struct convert_part *part); /* NULL is fine */
 MUST_CHECK bool convert_loss(struct convert *convert, const struct event *loss, struct error *err);
 /* Before all else: an interval of the kind's `names`. */
-MUST_CHECK bool convert_learn(struct convert *convert, const struct interval *interval,
-			      struct error *err);
+void convert_learn(struct convert *convert, const struct interval *interval);
 /*
  * Before all events: what an attribute was at `t`, the beginning. `since`: of the last write,
  * NSTIME_MIN unknown. Only for kinds that carry state.

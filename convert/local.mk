@@ -10,15 +10,11 @@ libconvert_a_SOURCES = \
 	%D%/out.c \
 	%D%/out.h \
 	%D%/sheets/tables.c \
-	%D%/sheets/tables.h \
-	%D%/trace_facts.c \
-	%D%/trace_facts.h
+	%D%/sheets/tables.h
 
 # the others
 libconvert_a_SOURCES += \
 	%D%/chrome.c \
-	%D%/chrome_stacks.c \
-	%D%/chrome_stacks.h \
 	%D%/sheets/csv.c \
 	%D%/samples/folded.c \
 	%D%/samples/pprof.c \

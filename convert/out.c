@@ -1,7 +1,6 @@
 /* out.c - temporary names, and the renaming at the end */
 #include "convert/out.h"
 
-#include "engine/base/buf.h"
 #include "engine/base/files.h"
 #include "engine/base/folder.h"
 #include "engine/base/inputs.h"
@@ -204,6 +203,17 @@ bool out_write(struct out *out, const void *bytes, size_t count, struct error *e
 	bool ok = write_to(out, fd, bytes, count, err);
 	if (close(fd) != 0 && ok)
 		ok = error_set(err, ERR_IO, "%s: %s", out->path, strerror(errno));
+	return ok;
+}
+
+bool out_write_inside(struct out_folder *folder, const char *name, const struct buf *text,
+		      struct error *err)
+{
+	struct out out;
+	bool ok = out_open_inside(&out, folder, name, err) &&
+		  out_write(&out, text->data, text->len, err) && out_finish(&out, err);
+
+	out_drop(&out);
 	return ok;
 }
 

@@ -8,6 +8,7 @@
 #ifndef CONVERT_OUT_H
 #define CONVERT_OUT_H
 
+#include "engine/base/buf.h"
 #include "engine/base/error.h"
 
 #include <stddef.h>
@@ -52,6 +53,9 @@ MUST_CHECK bool out_open_named(struct out *out, const char *path, struct error *
 MUST_CHECK bool out_open_inside(struct out *out, struct out_folder *folder, const char *name,
 				struct error *err);
 MUST_CHECK bool out_write(struct out *out, const void *bytes, size_t count, struct error *err);
+/* A whole file in such a folder. */
+MUST_CHECK bool out_write_inside(struct out_folder *folder, const char *name,
+				 const struct buf *text, struct error *err);
 /* Writes over bytes that were written, of a file of out_open_inside(). */
 MUST_CHECK bool out_patch(struct out *out, uint64_t at, const void *bytes, size_t count,
 			  struct error *err);

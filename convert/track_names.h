@@ -9,7 +9,6 @@
 #include "state/model/moment.h"
 #include "state/rules/rules.h"
 
-struct state;
 struct track_names;
 
 /* What track_names_learn() takes; of it the names of threads. Each ended by NULL. */

@@ -94,7 +94,7 @@ static char *file_of(struct ctf_folder *folder, const struct written_stream_clas
 /* The folder that all streams of a part are named into, else the part's own name. */
 static const char *folder_of(struct ctf_writer *writer, const struct part *part)
 {
-	const struct trace *trace = writer->options.trace;
+	const struct trace *trace = writer->of.options.trace;
 	struct buf name = {0};
 	const char *kept;
 
@@ -127,7 +127,7 @@ static bool rises(const char *a, const char *b)
 
 static bool make_folders(struct ctf_writer *writer, struct error *err)
 {
-	const struct trace *trace = writer->options.trace;
+	const struct trace *trace = writer->of.options.trace;
 	bool plain = true;
 
 	bool ok = true;
@@ -148,7 +148,7 @@ static bool make_folders(struct ctf_writer *writer, struct error *err)
 		buf_release(&name);
 	}
 	for (size_t i = 0; ok && i < trace->nparts; i++)
-		ok = out_folder_make(&writer->out, writer->folders[i].path, err);
+		ok = out_folder_make(&writer->of.folder, writer->folders[i].path, err);
 	return ok;
 }
 
@@ -156,7 +156,7 @@ static bool make_folders(struct ctf_writer *writer, struct error *err)
 
 static void name_clocks(struct ctf_writer *writer)
 {
-	const struct trace *trace = writer->options.trace;
+	const struct trace *trace = writer->of.options.trace;
 	struct ctf_names names = {.arena = writer->arena, .identifiers = true};
 
 	for (size_t i = 0; i <= trace->nclocks; i++) {
@@ -180,7 +180,7 @@ static void name_clocks(struct ctf_writer *writer)
  */
 static int32_t clock_of(struct ctf_writer *writer, const struct stream *stream)
 {
-	const struct trace *trace = writer->options.trace;
+	const struct trace *trace = writer->of.options.trace;
 	bool exact = strcmp(trace->parts[stream->part]->reader->format, "ctf") == 0;
 	struct ctf_folder *folder = &writer->folders[stream->part];
 	int32_t index = stream->clock >= 0 ? stream->clock : (int32_t)trace->nclocks;
@@ -201,9 +201,9 @@ static int32_t clock_of(struct ctf_writer *writer, const struct stream *stream)
 	}
 	if (!exact && base->frequency != 1000000000)
 		*base = (struct timebase){.frequency = 1000000000};
-	if (!timebase_to_ns(base, 0, &origin, &ignored) || origin > writer->options.first) {
-		nstime second = writer->options.first / 1000000000;
-		base->offset_s = second - (writer->options.first % 1000000000 < 0);
+	if (!timebase_to_ns(base, 0, &origin, &ignored) || origin > writer->of.options.first) {
+		nstime second = writer->of.options.first / 1000000000;
+		base->offset_s = second - (writer->of.options.first % 1000000000 < 0);
 		base->offset_cycles = 0;
 	}
 	return index;
@@ -213,7 +213,7 @@ const struct written_stream *ctf_next_shown(const struct ctf_folder *folder,
 					    const struct written_stream *before)
 {
 	const struct ctf_writer *writer = folder->writer;
-	size_t count = writer->options.trace->nstreams + 1;
+	size_t count = writer->of.options.trace->nstreams + 1;
 
 	for (uint64_t i = before ? ctf_number(before) + 1 : 0; i < count; i++) {
 		const struct written_stream *stream = writer->streams[i ? i - 1 : count - 1];
@@ -225,7 +225,7 @@ const struct written_stream *ctf_next_shown(const struct ctf_folder *folder,
 
 bool *ctf_clocks_used(const struct ctf_folder *folder)
 {
-	bool *used = mem_new_array(folder->writer->options.trace->nclocks + 1, sizeof *used);
+	bool *used = mem_new_array(folder->writer->of.options.trace->nclocks + 1, sizeof *used);
 
 	for (size_t i = 0; i < folder->nclasses; i++)
 		if (folder->classes[i]->clock >= 0)
@@ -301,7 +301,7 @@ static void set_scopes(struct ctf_writer *writer, struct written_stream_class *c
 
 	class->wires = wires_new(writer->arena, &writer->language->means);
 	class->context = wires_add(class->wires, packet, &tree, &packet, 1);
-	class->own_common = from && has_one_common(writer->options.trace, from);
+	class->own_common = from && has_one_common(writer->of.options.trace, from);
 	class->common_from = class->own_common ? from->scope[common] : NULL;
 	class->common = wires_add(class->wires, common, &class->common_from, &common, 1);
 	writer->wrapped += wires_wrapped(class->wires);
@@ -339,8 +339,8 @@ static struct written_stream_class *stream_class(struct ctf_writer *writer,
 	class->numbers = numbers;
 	class->name = sections ? new_section(folder, &section) : class_name(stream);
 	buf_release(&section);
-	class->wide_ids = writer->options.trace->nclasses > UINT16_MAX;
-	set_scopes(writer, class, event ? event : any_class(writer->options.trace, stream));
+	class->wide_ids = writer->of.options.trace->nclasses > UINT16_MAX;
+	set_scopes(writer, class, event ? event : any_class(writer->of.options.trace, stream));
 	*mem_push(folder->classes, folder->nclasses, folder->capacity) = class;
 	return class;
 }
@@ -390,7 +390,7 @@ static struct written_class *find_class(struct ctf_writer *writer,
 static bool covered(struct ctf_writer *writer, const struct stream *stream, nstime *begin,
 		    nstime *end, struct error *err)
 {
-	const struct convert_options *options = &writer->options;
+	const struct convert_options *options = &writer->of.options;
 	struct recorded recorded;
 	nstime first, last;
 
@@ -436,7 +436,7 @@ static struct written_stream *stream_of(struct ctf_writer *writer, const struct 
 	stream->shown = same ? NULL : from->name;
 	stream->cpu = cpu;
 	stream->begin = before_all ? NSTIME_MIN : begin;
-	stream->first = stream->last = begin != NSTIME_MIN ? begin : writer->options.first;
+	stream->first = stream->last = begin != NSTIME_MIN ? begin : writer->of.options.first;
 	stream->end = NSTIME_MAX;
 	stream->covers = end;
 	stream->before_all = before_all;
@@ -447,7 +447,7 @@ static struct written_stream *stream_of(struct ctf_writer *writer, const struct 
 
 static bool make_uuids(struct ctf_writer *writer, struct error *err)
 {
-	const struct trace *trace = writer->options.trace;
+	const struct trace *trace = writer->of.options.trace;
 
 	for (size_t i = 0; i < trace->nparts; i++) {
 		struct ctf_folder *folder = &writer->folders[i];
@@ -455,7 +455,7 @@ static bool make_uuids(struct ctf_writer *writer, struct error *err)
 		folder->part = part;
 		folder->writer = writer;
 		folder->path = "";
-		if (writer->options.whole && part->has_uuid) {
+		if (writer->of.options.whole && part->has_uuid) {
 			memcpy(folder->uuid, part->uuid, sizeof folder->uuid);
 			continue;
 		}
@@ -470,7 +470,7 @@ static bool make_uuids(struct ctf_writer *writer, struct error *err)
 static void ctf_close(void *self)
 {
 	struct ctf_writer *writer = self;
-	const struct trace *trace = writer->options.trace;
+	const struct trace *trace = writer->of.options.trace;
 
 	for (size_t i = 0; i <= trace->nstreams; i++) {
 		if (writer->streams[i])
@@ -488,22 +488,24 @@ static void ctf_close(void *self)
 	mem_free(writer->classes);
 	mem_free(writer->clocks);
 	encoder_release(&writer->scratch);
-	out_folder_drop(&writer->out);
 	arena_free(writer->arena);
-	mem_free(writer);
 }
 
-static void *open_language(const struct ctf_language *language,
-			   const struct convert_options *options, struct error *err)
+static const struct ctf_language *language_of(const char *format)
 {
+	return !strcmp(format, "ctf") ? &ctf_tsdl : !strcmp(format, "ctf2") ? &ctf_json : &ctf_2010;
+}
+
+static bool ctf_open(void *self, struct error *err)
+{
+	struct ctf_writer *writer = self;
+	struct convert_options *options = &writer->of.options;
 	const struct trace *trace = options->trace;
-	struct ctf_writer *writer = mem_new(sizeof *writer);
 	size_t share = WAIT_ALL / (trace->nstreams + 1);
 
-	writer->language = language;
-	writer->options = *options;
+	writer->language = language_of(options->to);
 	if (options->first > options->last || options->first == NSTIME_MIN) /* none has a time */
-		writer->options.first = writer->options.last = 0;
+		options->first = options->last = 0;
 	writer->arena = arena_new();
 	writer->folders = mem_new_array(trace->nparts + 1, sizeof *writer->folders);
 	/* one behind them for the state */
@@ -513,29 +515,12 @@ static void *open_language(const struct ctf_language *language,
 	writer->clocks = mem_new_array(trace->nclocks + 1, sizeof *writer->clocks);
 	writer->flush_at = share > WAIT_MOST ? WAIT_MOST : share < WAIT_LEAST ? WAIT_LEAST : share;
 	name_clocks(writer);
-	if (out_folder_open(&writer->out, options->path, err) && make_uuids(writer, err) &&
-	    make_folders(writer, err)) {
-		if (language->packing->is_2010)
-			ctf_2010_number_files(writer);
-		return writer;
-	}
-	ctf_close(writer);
-	return NULL;
-}
-
-static void *tsdl_open(const struct convert_options *options, struct error *err)
-{
-	return open_language(&ctf_tsdl, options, err);
-}
-
-static void *json_open(const struct convert_options *options, struct error *err)
-{
-	return open_language(&ctf_json, options, err);
-}
-
-static void *open_2010(const struct convert_options *options, struct error *err)
-{
-	return open_language(&ctf_2010, options, err);
+	if (!out_folder_open(&writer->of.folder, options->path, err) || !make_uuids(writer, err) ||
+	    !make_folders(writer, err))
+		return false;
+	if (writer->language->packing->is_2010)
+		ctf_2010_number_files(writer);
+	return true;
 }
 
 static bool ctf_event(void *self, nstime t, const struct stream *from, int32_t cpu,
@@ -589,7 +574,7 @@ enum carried {
 /* A stream beside the source's. False: no stream has time. */
 static bool describe_state(struct ctf_writer *writer)
 {
-	const struct trace *trace = writer->options.trace;
+	const struct trace *trace = writer->of.options.trace;
 	struct stream *stream = &writer->state_stream;
 
 	for (size_t i = 0; i < trace->nstreams && !stream->name; i++)
@@ -670,7 +655,7 @@ static const struct event_class *state_class(struct ctf_writer *writer, const en
 					     enum carried value)
 {
 	static const char *const names[] = {"key1", "key2", "key3"};
-	const struct trace *trace = writer->options.trace;
+	const struct trace *trace = writer->of.options.trace;
 	struct field_class *fields;
 	unsigned number = value;
 
@@ -761,7 +746,7 @@ static bool ctf_carry(void *self, nstime t, const char *path, const struct value
 	slots[STATE_SINCE] = (struct slot){.s = since};
 	const struct event_class *class = fill_state(writer, query, &shape, value, slots);
 	const struct fields fields = {.class = class, .slots = slots};
-	bool ok = ctf_event(writer, t > writer->options.first ? t : writer->options.first,
+	bool ok = ctf_event(writer, t > writer->of.options.first ? t : writer->of.options.first,
 			    &writer->state_stream, -1, class, &fields, err);
 	query_free(query);
 	buf_release(&text);
@@ -772,7 +757,7 @@ static bool ctf_carry(void *self, nstime t, const char *path, const struct value
 /* Streams without events say what they cover, where their packets need nothing else. */
 static bool add_silent(struct ctf_writer *writer, struct error *err)
 {
-	const struct trace *trace = writer->options.trace;
+	const struct trace *trace = writer->of.options.trace;
 
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		struct written_stream *stream;
@@ -794,16 +779,11 @@ static bool add_silent(struct ctf_writer *writer, struct error *err)
 static bool write_metadata(struct ctf_writer *writer, struct ctf_folder *folder, struct error *err)
 {
 	struct buf text = {0}, name = {0};
-	struct out out;
 
 	buf_printf(&name, "%s%smetadata", folder->path, *folder->path ? "/" : "");
 	writer->language->metadata(folder, &text);
 	bool ok = (!writer->language->pack || writer->language->pack(folder, &text, err)) &&
-		  out_open_inside(&out, &writer->out, name.data, err);
-	if (ok) {
-		ok = out_write(&out, text.data, text.len, err) && out_finish(&out, err);
-		out_drop(&out);
-	}
+		  out_write_inside(&writer->of.folder, name.data, &text, err);
 	buf_release(&text);
 	buf_release(&name);
 	return ok;
@@ -811,7 +791,7 @@ static bool write_metadata(struct ctf_writer *writer, struct ctf_folder *folder,
 
 static void tell_wrapped(const struct ctf_writer *writer)
 {
-	const struct notices *notices = &writer->options.trace->notices;
+	const struct notices *notices = &writer->of.options.trace->notices;
 
 	if (writer->wrapped)
 		notice(notices, NOTICE_WARNING,
@@ -823,9 +803,9 @@ static void tell_wrapped(const struct ctf_writer *writer)
 static bool ctf_finish(void *self, struct error *err)
 {
 	struct ctf_writer *writer = self;
-	const struct trace *trace = writer->options.trace;
+	const struct trace *trace = writer->of.options.trace;
 
-	if (writer->options.all_streams && !add_silent(writer, err))
+	if (writer->of.options.all_streams && !add_silent(writer, err))
 		return false;
 	for (size_t i = 0; i <= trace->nstreams; i++) {
 		struct written_stream *stream = writer->streams[i];
@@ -837,7 +817,7 @@ static bool ctf_finish(void *self, struct error *err)
 		if (!write_metadata(writer, &writer->folders[i], err))
 			return false;
 	tell_wrapped(writer);
-	return out_folder_finish(&writer->out, err);
+	return out_folder_finish(&writer->of.folder, err);
 }
 
 const struct convert_format convert_ctf = {
@@ -847,7 +827,8 @@ const struct convert_format convert_ctf = {
 		 .folder = true,
 		 .all_losses = true,
 		 .carries_state = true},
-	.open = tsdl_open,
+	.size = sizeof(struct ctf_writer),
+	.open = ctf_open,
 	.event = ctf_event,
 	.loss = ctf_loss,
 	.carry = ctf_carry,
@@ -861,7 +842,8 @@ const struct convert_format convert_ctf2 = {
 		 .folder = true,
 		 .all_losses = true,
 		 .carries_state = true},
-	.open = json_open,
+	.size = sizeof(struct ctf_writer),
+	.open = ctf_open,
 	.event = ctf_event,
 	.loss = ctf_loss,
 	.carry = ctf_carry,
@@ -877,7 +859,8 @@ const struct convert_format convert_ctf2010 = {
 		 .carries_state = true,
 		 .compressions = "gzip, bzip2",
 		 .checksums = "md5, sha1"},
-	.open = open_2010,
+	.size = sizeof(struct ctf_writer),
+	.open = ctf_open,
 	.event = ctf_event,
 	.loss = ctf_loss,
 	.carry = ctf_carry,

@@ -47,7 +47,7 @@ static bool is_of_cpu(const struct stream *stream, size_t *len)
 /* Readers list files by their names: streams have to come in the same order. */
 void ctf_2010_number_files(struct ctf_writer *writer)
 {
-	const struct trace *trace = writer->options.trace;
+	const struct trace *trace = writer->of.options.trace;
 	const char **last = mem_new_array(trace->nparts + 1, sizeof *last);
 
 	for (size_t i = 0; i < trace->nstreams; i++) {
@@ -168,7 +168,7 @@ static void put_le(uint8_t **to, uint64_t value, unsigned bytes)
 static bool seal_packet(const struct ctf_folder *folder, struct buf *packet, size_t head,
 			const struct packet_2010 *says, struct error *err)
 {
-	const struct convert_options *options = &folder->writer->options;
+	const struct convert_options *options = &folder->writer->of.options;
 	uint32_t session = (uint32_t)folder->uuid[0] << 24 | (uint32_t)folder->uuid[1] << 16 |
 			   (uint32_t)folder->uuid[2] << 8 | folder->uuid[3];
 	uint8_t compression, checksum;

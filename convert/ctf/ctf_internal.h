@@ -16,7 +16,6 @@
 
 #include "convert/convert_internal.h"
 #include "convert/ctf/ctf_encode.h"
-#include "convert/out.h"
 #include "engine/base/arena.h"
 
 struct ctf_folder;
@@ -151,10 +150,9 @@ struct written_stream {
 enum { STATE_CLASSES = 6 * 6 * 6 * 6 }; /* at most */
 
 struct ctf_writer {
+	struct convert of;
 	const struct ctf_language *language;
-	struct convert_options options;
 	struct arena *arena;
-	struct out_folder out;
 	struct ctf_folder *folders; /* by part */
 	/* By source stream, and the state's behind them; NULL: nothing of it was written. */
 	struct written_stream **streams;

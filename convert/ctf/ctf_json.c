@@ -506,7 +506,7 @@ static void add_event(struct buf *out, const struct written_class *class)
 
 static void write_json(const struct ctf_folder *folder, struct buf *out)
 {
-	size_t count = folder->writer->options.trace->nclocks + 1;
+	size_t count = folder->writer->of.options.trace->nclocks + 1;
 	bool *used = ctf_clocks_used(folder);
 
 	add_preamble(out, folder);

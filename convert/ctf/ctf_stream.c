@@ -101,7 +101,7 @@ static bool open_file(struct ctf_writer *writer, struct written_stream *stream, 
 {
 	if (stream->has_file)
 		return true;
-	stream->has_file = out_open_inside(&stream->out, &writer->out, stream->file, err);
+	stream->has_file = out_open_inside(&stream->out, &writer->of.folder, stream->file, err);
 	return stream->has_file;
 }
 
@@ -136,9 +136,9 @@ static bool open_index(struct ctf_writer *writer, struct written_stream *stream,
 
 	buf_add(&path, stream->file, folder);
 	buf_add_text(&path, "index");
-	bool ok = out_folder_make(&writer->out, path.data, err);
+	bool ok = out_folder_make(&writer->of.folder, path.data, err);
 	buf_printf(&path, "/%s.idx", stream->file + folder);
-	ok = ok && out_open_inside(&stream->index, &writer->out, path.data, err);
+	ok = ok && out_open_inside(&stream->index, &writer->of.folder, path.data, err);
 	stream->has_index = ok;
 	buf_clear(&path);
 	add_be(&path, 0xc1f1dcc1, 4);
@@ -420,7 +420,8 @@ bool ctf_stream_event(struct ctf_writer *writer, struct written_stream *stream,
 	bool timed = stream->class->clock >= 0, before_all = t == NSTIME_MIN;
 
 	if (before_all || !timed) /* other readers need a time: the first that there is */
-		t = writer->options.first <= writer->options.last ? writer->options.first : 0;
+		t = writer->of.options.first <= writer->of.options.last ? writer->of.options.first
+									: 0;
 	if (!find_packet(writer, stream, t, cpu, before_all, fields, err))
 		return false;
 	uint64_t last = stream->clock;

@@ -357,7 +357,7 @@ static void add_clock(struct buf *out, const struct ctf_clock *clock)
 
 static void add_clocks(struct buf *out, const struct ctf_folder *folder)
 {
-	size_t count = folder->writer->options.trace->nclocks + 1;
+	size_t count = folder->writer->of.options.trace->nclocks + 1;
 	bool *used = ctf_clocks_used(folder);
 
 	for (size_t i = 0; i < count; i++)

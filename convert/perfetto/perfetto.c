@@ -17,7 +17,6 @@
  * below 0, so a trace that begins before is shifted to its first event.
  */
 #include "convert/perfetto/perfetto_internal.h"
-#include "convert/trace_facts.h"
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
 
@@ -61,7 +60,7 @@ static bool add_deflated(struct perfetto *perfetto, struct buf *out, struct erro
 /* A packet whose one field is the packets that wait, compressed. */
 static bool write_compressed(struct perfetto *perfetto, struct error *err)
 {
-	bool zstd = strcmp(perfetto->options->compression, "zstd") == 0;
+	bool zstd = strcmp(perfetto->of.options.compression, "zstd") == 0;
 	struct buf bytes = {0}, packet = {0}, head = {0};
 	bool ok = zstd ? add_zstd(perfetto, &bytes, err) : add_deflated(perfetto, &bytes, err);
 
@@ -69,8 +68,8 @@ static bool write_compressed(struct perfetto *perfetto, struct error *err)
 		protobuf_bytes(&packet, zstd ? TRACE_ZSTD : TRACE_DEFLATED, bytes.data, bytes.len);
 		protobuf_tag(&head, 1, PROTOBUF_BYTES);
 		buf_add_varint(&head, packet.len);
-		ok = out_write(&perfetto->out, head.data, head.len, err) &&
-		     out_write(&perfetto->out, packet.data, packet.len, err);
+		ok = out_write(&perfetto->of.out, head.data, head.len, err) &&
+		     out_write(&perfetto->of.out, packet.data, packet.len, err);
 	}
 	buf_release(&bytes);
 	buf_release(&packet);
@@ -85,8 +84,9 @@ static bool flush(struct perfetto *perfetto, struct error *err)
 
 	if (!text->len)
 		return true;
-	ok = perfetto->options->compression ? write_compressed(perfetto, err)
-					    : out_write(&perfetto->out, text->data, text->len, err);
+	ok = perfetto->of.options.compression
+		     ? write_compressed(perfetto, err)
+		     : out_write(&perfetto->of.out, text->data, text->len, err);
 	buf_clear(text);
 	return ok;
 }
@@ -259,7 +259,7 @@ static void add_clock(struct buf *out, uint32_t id, uint64_t ns, bool steps)
 /* The builtin clock that shows the times of the trace; 0: none does. */
 static uint32_t clock_of(const struct perfetto *perfetto)
 {
-	const struct trace *trace = perfetto->options->trace;
+	const struct trace *trace = perfetto->of.options.trace;
 	const char *counter = perfetto->base ? NULL : trace_counter(trace);
 
 	if (trace_has_epoch(trace) && !perfetto->base)
@@ -271,7 +271,7 @@ static uint32_t clock_of(const struct perfetto *perfetto)
 
 static bool write_clocks(struct perfetto *perfetto, struct error *err)
 {
-	uint64_t ns = perfetto_ns(perfetto, perfetto->options->first);
+	uint64_t ns = perfetto_ns(perfetto, perfetto->of.options.first);
 	uint32_t id = clock_of(perfetto);
 	struct buf *out = perfetto_packet(perfetto, &perfetto->events, NSTIME_MIN);
 	size_t snapshot = protobuf_begin(out, TRACE_CLOCK_SNAPSHOT);
@@ -288,12 +288,12 @@ static bool write_clocks(struct perfetto *perfetto, struct error *err)
 /* The release of the kernel: what a thread's state in a switch means depends on it. */
 static bool write_system(struct perfetto *perfetto, struct error *err)
 {
-	const char *release = trace_kernel_release(perfetto->options->trace);
+	const char *release = trace_kernel_release(perfetto->of.options.trace);
 	struct buf *out;
 
 	if (!release)
 		return true;
-	out = perfetto_packet(perfetto, &perfetto->states, perfetto->options->first);
+	out = perfetto_packet(perfetto, &perfetto->states, perfetto->of.options.first);
 	size_t system = protobuf_begin(out, TRACE_SYSTEM_INFO);
 	size_t utsname = protobuf_begin(out, 1);
 	protobuf_text(out, 1, "Linux");
@@ -329,19 +329,12 @@ static struct perfetto_plan *plan_of(struct perfetto *perfetto, const struct eve
 bool perfetto_thread_of(const struct perfetto *perfetto, const struct perfetto_plan *plan,
 			const struct fields *fields, int64_t *tid, int64_t *pid)
 {
-	struct field field;
-
 	if (!fields || !plan->thread.tid.class)
 		return false;
-	fields_at(fields, &plan->thread.tid, &field);
-	*tid = field.slot.s;
+	*tid = fields_number(fields, &plan->thread.tid, 0);
 	if (!is_pid(*tid))
 		return false;
-	*pid = track_process(perfetto->names, *tid);
-	if (plan->thread.pid.class) {
-		fields_at(fields, &plan->thread.pid, &field);
-		*pid = field.slot.s;
-	}
+	*pid = fields_number(fields, &plan->thread.pid, track_process(perfetto->of.names, *tid));
 	if (!is_pid(*pid))
 		*pid = *tid;
 	return true;
@@ -418,33 +411,23 @@ static bool told_interval(void *self, const struct interval *interval, struct er
 	return begin_trace(self, err) && perfetto_interval(self, interval, err);
 }
 
-static bool perfetto_learn(void *self, const struct interval *interval, struct error *err)
-{
-	struct perfetto *perfetto = self;
-
-	(void)err;
-	track_names_learn(perfetto->names, interval);
-	return true;
-}
-
 static bool perfetto_finish(void *self, struct error *err)
 {
 	struct perfetto *perfetto = self;
 
 	if (perfetto->base)
-		notice(&perfetto->options->trace->notices, NOTICE_INFO,
+		notice(&perfetto->of.options.trace->notices, NOTICE_INFO,
 		       "the trace begins before 0: in %s its first event is at 0",
-		       perfetto->options->path);
+		       perfetto->of.options.path);
 	return begin_trace(perfetto, err) && perfetto_sched_flush(perfetto, err) &&
 	       perfetto_states_end(perfetto, err) && flush(perfetto, err) &&
-	       out_finish(&perfetto->out, err);
+	       out_finish(&perfetto->of.out, err);
 }
 
 static void perfetto_close(void *self)
 {
 	struct perfetto *perfetto = self;
 
-	out_drop(&perfetto->out);
 	perfetto_sched_release(perfetto);
 	sequence_release(&perfetto->events);
 	sequence_release(&perfetto->states);
@@ -453,7 +436,6 @@ static void perfetto_close(void *self)
 		mem_free(perfetto->samples[i]);
 	}
 	mem_free(perfetto->samples);
-	track_names_free(perfetto->names);
 	arena_free(perfetto->arena);
 	buf_release(&perfetto->text);
 	buf_release(&perfetto->packet);
@@ -463,7 +445,6 @@ static void perfetto_close(void *self)
 	hash_index_release(&perfetto->track_index);
 	mem_free(perfetto->name_cache);
 	mem_free(perfetto->of_first_host);
-	mem_free(perfetto);
 }
 
 struct sequence *perfetto_samples(struct perfetto *perfetto, const char *name)
@@ -480,7 +461,7 @@ struct sequence *perfetto_samples(struct perfetto *perfetto, const char *name)
 
 static void find_hosts(struct perfetto *perfetto)
 {
-	const struct trace *trace = perfetto->options->trace;
+	const struct trace *trace = perfetto->of.options.trace;
 
 	perfetto->of_first_host = mem_new_array(trace->nparts + 1, sizeof *perfetto->of_first_host);
 	for (size_t i = 0; i < trace->nparts; i++)
@@ -488,17 +469,12 @@ static void find_hosts(struct perfetto *perfetto)
 			strcmp(part_host(trace->parts[i]), part_host(trace->parts[0])) == 0;
 }
 
-static void *perfetto_open(const struct convert_options *options, struct error *err)
+static bool perfetto_open(void *self, struct error *err)
 {
-	struct perfetto *perfetto = mem_new(sizeof *perfetto);
+	struct perfetto *perfetto = self;
+	const struct convert_options *options = &perfetto->of.options;
 
-	perfetto->options = options;
-	if (!out_open(&perfetto->out, options->path, err)) {
-		mem_free(perfetto);
-		return NULL;
-	}
 	perfetto->base = options->first < 0 ? options->first : 0;
-	perfetto->names = track_names_new();
 	perfetto->arena = arena_new();
 	perfetto->classes = mem_new_array(options->trace->nclasses + 1, sizeof *perfetto->classes);
 	perfetto->name_cache = mem_new_array(NAME_CACHE, sizeof *perfetto->name_cache);
@@ -512,14 +488,7 @@ static void *perfetto_open(const struct convert_options *options, struct error *
 		if (strcmp(event_bare_name(options->trace->classes[i]->name), "sched_waking") == 0)
 			perfetto->wakeups = false;
 	find_hosts(perfetto);
-	return perfetto;
-}
-
-static bool perfetto_closed(const void *self)
-{
-	const struct perfetto *perfetto = self;
-
-	return perfetto->out.closed;
+	return out_open(&perfetto->of.out, options->path, err);
 }
 
 const struct convert_format convert_perfetto = {
@@ -530,12 +499,11 @@ const struct convert_format convert_perfetto = {
 		 .compressions = "gzip, zstd",
 		 .names = track_names_paths,
 		 .paths = track_paths},
+	.size = sizeof(struct perfetto),
 	.open = perfetto_open,
 	.event = perfetto_event,
 	.loss = told_loss,
-	.learn = perfetto_learn,
 	.interval = told_interval,
-	.closed = perfetto_closed,
 	.finish = perfetto_finish,
 	.close = perfetto_close,
 };

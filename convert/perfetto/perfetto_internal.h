@@ -7,7 +7,6 @@
 #define CONVERT_PERFETTO_PERFETTO_INTERNAL_H
 
 #include "convert/convert_internal.h"
-#include "convert/out.h"
 #include "convert/protobuf.h"
 #include "convert/track_names.h"
 #include "engine/base/arena.h"
@@ -123,13 +122,11 @@ struct perfetto_plan { /* what is known of an event class */
 struct sched_cpu;
 
 struct perfetto {
-	const struct convert_options *options;
-	struct out out;
+	struct convert of;
 	struct buf text;   /* packets that wait to be written */
 	struct buf packet; /* the one that is being written, without its length */
 	struct sequence *open;
 	nstime base; /* that times count from: 0, or less where the trace begins before */
-	struct track_names *names;
 	struct arena *arena;
 	struct perfetto_plan *classes;
 	struct sequence events, states;

@@ -108,14 +108,6 @@ static enum sched_kind kind_of(const struct perfetto *perfetto, const struct eve
 	return SCHED_NONE;
 }
 
-static int64_t number_of(const struct fields *fields, const struct field_path *path)
-{
-	struct field field;
-
-	fields_at(fields, path, &field);
-	return field.slot.s;
-}
-
 static void comm_of(struct perfetto *perfetto, const struct fields *fields,
 		    const struct field_path *path, struct sched_comm *out)
 {
@@ -269,11 +261,11 @@ static bool take_switch(struct perfetto *perfetto, nstime t, int32_t number,
 {
 	struct sched_cpu *cpu = &perfetto->cpus[number];
 	const struct field_path *at = plan->sched_fields;
-	struct switched to = {.prev_tid = number_of(fields, &at[PREV_TID]),
-			      .prev_prio = number_of(fields, &at[PREV_PRIO]),
-			      .prev_state = number_of(fields, &at[PREV_STATE]),
-			      .next_tid = number_of(fields, &at[NEXT_TID]),
-			      .next_prio = number_of(fields, &at[NEXT_PRIO])};
+	struct switched to = {.prev_tid = fields_number(fields, &at[PREV_TID], 0),
+			      .prev_prio = fields_number(fields, &at[PREV_PRIO], 0),
+			      .prev_state = fields_number(fields, &at[PREV_STATE], 0),
+			      .next_tid = fields_number(fields, &at[NEXT_TID], 0),
+			      .next_prio = fields_number(fields, &at[NEXT_PRIO], 0)};
 
 	comm_of(perfetto, fields, &at[PREV_COMM], &to.prev);
 	comm_of(perfetto, fields, &at[NEXT_COMM], &to.next);
@@ -334,13 +326,13 @@ static bool take_waking(struct perfetto *perfetto, nstime t, int32_t number,
 {
 	struct sched_cpu *cpu = &perfetto->cpus[number];
 	int64_t numbers[WAKING_FIELDS] = {0}, waker, pid;
-	uint64_t flags = plan->flags.class ? (uint64_t)number_of(fields, &plan->flags) : 0;
+	uint64_t flags = (uint64_t)fields_number(fields, &plan->flags, 0);
 	bool told = perfetto_thread_of(perfetto, plan, fields, &waker, &pid);
 	struct sched_comm comm;
 
 	for (int i = 0; i < WAKING_FIELDS; i++)
 		if (i != WOKEN_COMM)
-			numbers[i] = number_of(fields, &plan->sched_fields[i]);
+			numbers[i] = fields_number(fields, &plan->sched_fields[i], 0);
 	comm_of(perfetto, fields, &plan->sched_fields[WOKEN_COMM], &comm);
 	if (cpu->known && (!told || waker == cpu->tid) &&
 	    (!cpu->nwakings || t >= cpu->last_waking)) {
@@ -375,7 +367,7 @@ bool perfetto_sched_event(struct perfetto *perfetto, nstime t, int32_t cpu,
 
 	if (plan->sched == SCHED_UNSEEN)
 		plan->sched = kind_of(perfetto, class, plan);
-	if (plan->sched == SCHED_NONE || cpu < 0 || cpu >= CPUS_MAX || perfetto->options->picked)
+	if (plan->sched == SCHED_NONE || cpu < 0 || cpu >= CPUS_MAX || perfetto->of.options.picked)
 		return true;
 	grow(perfetto, cpu);
 	return plan->sched == SCHED_SWITCH ? take_switch(perfetto, t, cpu, plan, fields, err)

@@ -105,8 +105,8 @@ bool perfetto_stack(struct perfetto *perfetto, nstime t, int32_t cpu,
 
 	if (!perfetto_thread_of(perfetto, plan, fields, &tid, &pid))
 		return true; /* a sample has a thread */
-	if (perfetto->options->symbols)
-		count = symbols_frames(perfetto->options->symbols, t, fields, 0, &frames);
+	if (perfetto->of.options.symbols)
+		count = symbols_frames(perfetto->of.options.symbols, t, fields, 0, &frames);
 	if (!count)
 		return true;
 	if (!plan->samples)

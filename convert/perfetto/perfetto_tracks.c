@@ -90,7 +90,7 @@ static void add_thread(struct buf *out, const struct description *what)
 static bool describe(struct perfetto *perfetto, uint64_t uuid, const struct description *what,
 		     struct error *err)
 {
-	struct buf *out = perfetto_packet(perfetto, &perfetto->states, perfetto->options->first);
+	struct buf *out = perfetto_packet(perfetto, &perfetto->states, perfetto->of.options.first);
 	size_t descriptor = protobuf_begin(out, TRACE_TRACK_DESCRIPTOR);
 
 	protobuf_uint(out, DESCRIPTOR_UUID, uuid);
@@ -158,7 +158,7 @@ bool perfetto_track_thread(struct perfetto *perfetto, int64_t tid, int64_t pid, 
 
 	if (take_track(perfetto, PLACE_THREAD, tid, NULL, uuid))
 		return true;
-	what.name = track_name(perfetto->names, TRACK_THREAD, tid, NSTIME_MAX - 1);
+	what.name = track_name(perfetto->of.names, TRACK_THREAD, tid, NSTIME_MAX - 1);
 	return describe(perfetto, *uuid, &what, err);
 }
 
@@ -220,7 +220,7 @@ static bool set_state(struct perfetto *perfetto, uint64_t uuid, const struct int
 static bool visible(const struct perfetto *perfetto, const struct interval *interval,
 		    struct interval *out)
 {
-	const struct convert_range range = convert_range(perfetto->options);
+	const struct convert_range range = convert_range(&perfetto->of.options);
 
 	*out = *interval;
 	if (out->begin < range.first)
@@ -248,7 +248,7 @@ static bool describe_path(struct perfetto *perfetto, uint64_t uuid, const char *
 		ok = perfetto_track_cpu(perfetto, key, &what.parent, err);
 	} else if (path_split(path, "thread", &key, &rest) && key && is_pid(key)) {
 		what.name = rest;
-		pid = track_process(perfetto->names, key);
+		pid = track_process(perfetto->of.names, key);
 		if (!is_pid(pid))
 			pid = key;
 		ok = perfetto_track_thread(perfetto, key, pid, &what.parent, err);
@@ -282,7 +282,7 @@ static const char *called(const struct perfetto *perfetto, const char *what,
 
 	for (int i = 0; i < 3; i++)
 		if (interval->value.kind == VALUE_INT && strcmp(what, kinds[i]) == 0)
-			return track_name(perfetto->names, (enum track_kind)i,
+			return track_name(perfetto->of.names, (enum track_kind)i,
 					  (int64_t)interval->value.u, interval->begin);
 	return NULL;
 }
@@ -361,7 +361,7 @@ bool perfetto_loss(struct perfetto *perfetto, const struct event *loss, struct e
 
 static void add_process(struct perfetto *perfetto, struct buf *out, int64_t pid)
 {
-	const char *name = track_name(perfetto->names, TRACK_THREAD, pid, NSTIME_MAX - 1);
+	const char *name = track_name(perfetto->of.names, TRACK_THREAD, pid, NSTIME_MAX - 1);
 	size_t process = protobuf_begin(out, 1);
 
 	protobuf_int(out, 1, pid);
@@ -374,7 +374,7 @@ static void add_process(struct perfetto *perfetto, struct buf *out, int64_t pid)
 
 static void add_tree_thread(struct perfetto *perfetto, struct buf *out, int64_t tid, int64_t pid)
 {
-	const char *name = track_name(perfetto->names, TRACK_THREAD, tid, NSTIME_MAX - 1);
+	const char *name = track_name(perfetto->of.names, TRACK_THREAD, tid, NSTIME_MAX - 1);
 	size_t thread = protobuf_begin(out, 2);
 
 	protobuf_int(out, 1, tid);
@@ -386,15 +386,15 @@ static void add_tree_thread(struct perfetto *perfetto, struct buf *out, int64_t 
 
 bool perfetto_threads(struct perfetto *perfetto, struct error *err)
 {
-	struct buf *out = perfetto_packet(perfetto, &perfetto->states, perfetto->options->first);
+	struct buf *out = perfetto_packet(perfetto, &perfetto->states, perfetto->of.options.first);
 	size_t tree = protobuf_begin(out, TRACE_PROCESS_TREE);
 	int64_t tid;
 
-	for (size_t at = 0; track_next_thread(perfetto->names, &at, &tid);)
-		if (is_pid(tid) && track_process(perfetto->names, tid) == tid)
+	for (size_t at = 0; track_next_thread(perfetto->of.names, &at, &tid);)
+		if (is_pid(tid) && track_process(perfetto->of.names, tid) == tid)
 			add_process(perfetto, out, tid);
-	for (size_t at = 0; track_next_thread(perfetto->names, &at, &tid);) {
-		int64_t pid = track_process(perfetto->names, tid);
+	for (size_t at = 0; track_next_thread(perfetto->of.names, &at, &tid);) {
+		int64_t pid = track_process(perfetto->of.names, tid);
 		if (is_pid(tid) && is_pid(pid))
 			add_tree_thread(perfetto, out, tid, pid);
 	}

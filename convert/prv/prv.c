@@ -12,13 +12,14 @@
  */
 #include "convert/prv/prv_internal.h"
 
+#include "engine/base/search.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
 struct prv {
-	const struct convert_options *options;
+	struct convert of;
 	struct arena *arena;
-	struct out_folder folder;
 	struct prv_rows threads, cpus;
 	struct prv_names names;
 	struct buf last; /* path of the last interval; what it is: */
@@ -39,26 +40,17 @@ struct prv_lines {
 	size_t count, capacity;
 };
 
-static void *prv_open(const struct convert_options *options, struct error *err)
+static bool prv_open(void *self, struct error *err)
 {
-	struct prv *prv = mem_new(sizeof *prv);
+	struct prv *prv = self;
 
-	prv->options = options;
 	prv->arena = arena_new();
-	prv_rows_find(options->trace, prv->arena, &prv->threads, &prv->cpus);
-	if (prv->threads.count && out_folder_open(&prv->folder, options->path, err))
-		return prv;
+	prv_rows_find(prv->of.options.trace, prv->arena, &prv->threads, &prv->cpus);
 	if (!prv->threads.count)
-		error_set(err, ERR_RANGE,
-			  "prv: the trace has no threads of ovni, whose state is "
-			  "what is written");
-	else
-		out_folder_drop(&prv->folder);
-	prv_rows_release(&prv->threads);
-	prv_rows_release(&prv->cpus);
-	arena_free(prv->arena);
-	mem_free(prv);
-	return NULL;
+		return error_set(err, ERR_RANGE,
+				 "prv: the trace has no threads of ovni, whose state is "
+				 "what is written");
+	return out_folder_open(&prv->of.folder, prv->of.options.path, err);
 }
 
 static bool prv_event(void *self, nstime t, const struct stream *stream, int32_t cpu,
@@ -341,32 +333,19 @@ static int by_time(const void *a, const void *b)
 {
 	const struct prv_line *x = a, *y = b;
 
-	if (x->time != y->time)
-		return x->time > y->time ? 1 : -1;
-	if (x->row != y->row)
-		return x->row > y->row ? 1 : -1;
-	return (x->type > y->type) - (x->type < y->type);
-}
-
-static bool write_file(struct prv *prv, const char *name, const struct buf *text, struct error *err)
-{
-	struct out out;
-	bool ok = out_open_inside(&out, &prv->folder, name, err) &&
-		  out_write(&out, buf_text(text), text->len, err) && out_finish(&out, err);
-
-	out_drop(&out);
-	return ok;
+	return three_way(x->time, y->time) ?: three_way(x->row, y->row) ?:
+	       three_way(x->type, y->type);
 }
 
 static bool write_lines(struct prv *prv, const struct prv_rows *rows, const char *name,
 			struct error *err)
 {
 	enum { FLUSH_AT = 1 << 18 };
-	nstime first = prv->options->first;
+	nstime first = prv->of.options.first;
 	struct prv_lines lines = {0};
 	struct buf text = {0};
 	struct out out;
-	bool ok = out_open_inside(&out, &prv->folder, name, err);
+	bool ok = out_open_inside(&out, &prv->of.folder, name, err);
 
 	for (size_t i = 0; i < rows->count; i++)
 		for (size_t k = 0; k < rows->items[i].count; k++)
@@ -374,7 +353,7 @@ static bool write_lines(struct prv *prv, const struct prv_rows *rows, const char
 	if (lines.count)
 		qsort(lines.items, lines.count, sizeof *lines.items, by_time);
 	buf_printf(&text, "#Paraver (19/01/38 at 03:14):%020" PRIu64 "_ns:0:1:1(%zu:1)\n",
-		   time_span(first, prv->options->last), rows->count);
+		   time_span(first, prv->of.options.last), rows->count);
 	for (size_t i = 0; ok && i < lines.count; i++) {
 		const struct prv_line *line = &lines.items[i];
 		buf_printf(&text, "2:0:1:1:%" PRIu32 ":%" PRIu64 ":%d:%" PRId64 "\n", line->row,
@@ -399,12 +378,13 @@ static bool write_all(struct prv *prv, struct prv_rows *rows, const char *name, 
 	bool ok = true;
 
 	finish_rows(rows);
-	prv_write_types(prv->options->trace, rows, &prv->cpus, &prv->names, &types);
+	prv_write_types(prv->of.options.trace, rows, &prv->cpus, &prv->names, &types);
 	prv_write_rows(rows, &names);
 	for (int i = 0; i < 3 && ok; i++) {
 		buf_clear(&file);
 		buf_printf(&file, "%s%s", name, endings[i]);
-		ok = i ? write_file(prv, buf_text(&file), i == 1 ? &types : &names, err)
+		ok = i ? out_write_inside(&prv->of.folder, buf_text(&file),
+					  i == 1 ? &types : &names, err)
 		       : write_lines(prv, rows, buf_text(&file), err);
 	}
 	buf_release(&types);
@@ -418,7 +398,7 @@ static bool prv_finish(void *self, struct error *err)
 	struct prv *prv = self;
 
 	return write_all(prv, &prv->threads, "thread", err) &&
-	       write_all(prv, &prv->cpus, "cpu", err) && out_folder_finish(&prv->folder, err);
+	       write_all(prv, &prv->cpus, "cpu", err) && out_folder_finish(&prv->of.folder, err);
 }
 
 static void prv_close(void *self)
@@ -427,11 +407,9 @@ static void prv_close(void *self)
 
 	prv_rows_release(&prv->threads);
 	prv_rows_release(&prv->cpus);
-	out_folder_drop(&prv->folder);
 	mem_free(prv->names.items);
 	buf_release(&prv->last);
 	arena_free(prv->arena);
-	mem_free(prv);
 }
 
 static const char *const paths[] = {"thread[*]/**", "loom[*]/cpu[*]/**", "host[*]/thread[*]/**",
@@ -439,6 +417,7 @@ static const char *const paths[] = {"thread[*]/**", "loom[*]/cpu[*]/**", "host[*
 
 const struct convert_format convert_prv = {
 	.kind = {.name = "prv", .endings = "", .folder = true, .has_state = true, .paths = paths},
+	.size = sizeof(struct prv),
 	.open = prv_open,
 	.event = prv_event,
 	.interval = prv_interval,

@@ -10,7 +10,6 @@
 #define CONVERT_PRV_PRV_INTERNAL_H
 
 #include "convert/convert_internal.h"
-#include "convert/out.h"
 #include "engine/base/arena.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"

@@ -6,6 +6,8 @@
  */
 #include "convert/prv/prv_internal.h"
 
+#include "engine/base/search.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,12 +81,9 @@ static int by_place(const void *a, const void *b)
 {
 	const struct prv_row *x = a, *y = b;
 
-	if (x->loom_place != y->loom_place)
-		return x->loom_place > y->loom_place ? 1 : -1;
-	if (x->pid != y->pid)
-		return x->pid > y->pid ? 1 : -1;
 	/* -1, the virtual CPU, comes last */
-	return ((uint64_t)x->key > (uint64_t)y->key) - ((uint64_t)x->key < (uint64_t)y->key);
+	return three_way(x->loom_place, y->loom_place) ?: three_way(x->pid, y->pid) ?:
+	       three_way((uint64_t)x->key, (uint64_t)y->key);
 }
 
 /* "0:4 1:5": index and physical number of each CPU, as the trace's environment has them. */

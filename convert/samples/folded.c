@@ -6,7 +6,6 @@
  */
 #include "aggregate/groups.h"
 #include "convert/convert_internal.h"
-#include "convert/out.h"
 #include "convert/samples/samples.h"
 #include "convert/track_names.h"
 #include "engine/base/buf.h"
@@ -18,9 +17,7 @@
 static const struct aggregate weights = {.kind = AGGREGATE_SUM};
 
 struct folded {
-	const struct convert_options *options;
-	struct out out;
-	struct track_names *names;
+	struct convert of;
 	struct samples *samples;
 	struct groups stacks; /* by their texts */
 	struct buf text;
@@ -52,15 +49,14 @@ static void add_function(struct buf *out, const char *name)
 
 static void add_frame(struct buf *out, const struct frame *frame)
 {
-	const char *object = frame->symbol.object, *slash;
+	const char *object = frame->symbol.object;
 
 	buf_add_char(out, ';');
 	if (frame->symbol.function) {
 		add_function(out, frame->symbol.function);
 	} else if (object) {
-		slash = strrchr(object, '/');
 		buf_add_char(out, '[');
-		buf_add_text(out, slash ? slash + 1 : object);
+		buf_add_text(out, basename(object));
 		buf_add_char(out, ']');
 	} else {
 		buf_add_text(out, "[unknown]");
@@ -69,7 +65,7 @@ static void add_frame(struct buf *out, const struct frame *frame)
 
 static void add_comm(struct folded *folded, int64_t tid, nstime t)
 {
-	const char *name = tid ? track_name_at(folded->names, TRACK_THREAD, tid, t) : "swapper";
+	const char *name = tid ? track_name_at(folded->of.names, TRACK_THREAD, tid, t) : "swapper";
 	struct buf *out = &folded->text;
 
 	if (!name)
@@ -101,15 +97,6 @@ static bool folded_event(void *self, nstime t, const struct stream *stream, int3
 	return true;
 }
 
-static bool folded_learn(void *self, const struct interval *interval, struct error *err)
-{
-	struct folded *folded = self;
-
-	(void)err;
-	track_names_learn(folded->names, interval);
-	return true;
-}
-
 /* ---- the whole ---- */
 
 static int by_text(const void *a, const void *b)
@@ -136,41 +123,33 @@ static bool folded_finish(void *self, struct error *err)
 		buf_add_u64(out, (uint64_t)stack->totals[0].number);
 		buf_add_char(out, '\n');
 	}
-	return out_write(&folded->out, out->data, out->len, err) && out_finish(&folded->out, err);
+	return out_write(&folded->of.out, out->data, out->len, err) &&
+	       out_finish(&folded->of.out, err);
 }
 
 static void folded_close(void *self)
 {
 	struct folded *folded = self;
 
-	out_drop(&folded->out);
-	track_names_free(folded->names);
 	buf_release(&folded->text);
 	samples_free(folded->samples);
 	groups_clear(&folded->stacks);
-	mem_free(folded);
 }
 
-static void *folded_open(const struct convert_options *options, struct error *err)
+static bool folded_open(void *self, struct error *err)
 {
-	struct folded *folded = mem_new(sizeof *folded);
+	struct folded *folded = self;
 
-	folded->options = options;
-	if (!out_open(&folded->out, options->path, err)) {
-		mem_free(folded);
-		return NULL;
-	}
 	folded->stacks = (struct groups){.nkeys = 1, .naggregates = 1, .aggregates = &weights};
-	folded->names = track_names_new();
-	folded->samples = samples_new(options);
-	return folded;
+	folded->samples = samples_new(&folded->of.options);
+	return out_open(&folded->of.out, folded->of.options.path, err);
 }
 
 const struct convert_format convert_folded = {
 	.kind = {.name = "folded", .endings = ".folded", .names = track_thread_names_paths},
+	.size = sizeof(struct folded),
 	.open = folded_open,
 	.event = folded_event,
-	.learn = folded_learn,
 	.finish = folded_finish,
 	.close = folded_close,
 };

@@ -8,7 +8,6 @@
  */
 #include "aggregate/groups.h"
 #include "convert/convert_internal.h"
-#include "convert/out.h"
 #include "convert/protobuf.h"
 #include "convert/samples/samples.h"
 #include "convert/track_names.h"
@@ -42,10 +41,8 @@ enum profile_table {
 static const struct aggregate weights = {.kind = AGGREGATE_SUM}; /* of stacks */
 
 struct pprof {
-	const struct convert_options *options;
-	struct out out;
+	struct convert of;
 	struct samples *samples;
-	struct track_names *names;
 	struct groups tables[TABLE_STACKS + 1];
 	struct buf text;  /* strings, mappings, functions and locations, as fields */
 	struct buf stack; /* key of a stack: its thread, then its locations */
@@ -178,7 +175,7 @@ static void drop_stacks(struct pprof *pprof)
 
 static uint64_t comm_of(struct pprof *pprof, int64_t tid, nstime t)
 {
-	const char *name = tid ? track_name_at(pprof->names, TRACK_THREAD, tid, t) : "swapper";
+	const char *name = tid ? track_name_at(pprof->of.names, TRACK_THREAD, tid, t) : "swapper";
 
 	return name ? string_of(pprof, name) : 0;
 }
@@ -215,15 +212,6 @@ static bool pprof_event(void *self, nstime t, const struct stream *stream, int32
 	struct group *stack =
 		find_entry(pprof, TABLE_STACKS, pprof->stack.data, pprof->stack.len, &fresh);
 	accumulate(&weights, stack->totals, sample.weight);
-	return true;
-}
-
-static bool pprof_learn(void *self, const struct interval *interval, struct error *err)
-{
-	struct pprof *pprof = self;
-
-	(void)err;
-	track_names_learn(pprof->names, interval);
 	return true;
 }
 
@@ -288,7 +276,7 @@ static const char *unit_of(const char *name)
 
 static void add_head(struct pprof *pprof, bool periods)
 {
-	const struct convert_options *options = pprof->options;
+	const struct convert_options *options = &pprof->of.options;
 	const struct convert_range range = convert_range(options);
 	const char *name = samples_counted(pprof->samples)->name;
 
@@ -322,7 +310,7 @@ static bool write_gzip(struct pprof *pprof, struct error *err)
 		z.avail_out = 1 << 18;
 		result = deflate(&z, most == left ? Z_FINISH : Z_NO_FLUSH);
 		left -= most - z.avail_in;
-		ok = out_write(&pprof->out, bytes.data, (1 << 18) - z.avail_out, err);
+		ok = out_write(&pprof->of.out, bytes.data, (1 << 18) - z.avail_out, err);
 	}
 	deflateEnd(&z);
 	buf_release(&bytes);
@@ -342,34 +330,25 @@ static bool pprof_finish(void *self, struct error *err)
 	for (size_t i = 0; i < stacks->count; i++)
 		if (stacks->items[i]->totals->count)
 			add_sample(pprof, stacks->items[i], periods);
-	return write_gzip(pprof, err) && out_finish(&pprof->out, err);
+	return write_gzip(pprof, err) && out_finish(&pprof->of.out, err);
 }
 
 static void pprof_close(void *self)
 {
 	struct pprof *pprof = self;
 
-	out_drop(&pprof->out);
 	samples_free(pprof->samples);
-	track_names_free(pprof->names);
 	for (size_t i = 0; i <= TABLE_STACKS; i++)
 		groups_clear(&pprof->tables[i]);
 	buf_release(&pprof->text);
 	buf_release(&pprof->stack);
-	mem_free(pprof);
 }
 
-static void *pprof_open(const struct convert_options *options, struct error *err)
+static bool pprof_open(void *self, struct error *err)
 {
-	struct pprof *pprof = mem_new(sizeof *pprof);
+	struct pprof *pprof = self;
 
-	pprof->options = options;
-	if (!out_open(&pprof->out, options->path, err)) {
-		mem_free(pprof);
-		return NULL;
-	}
-	pprof->samples = samples_new(options);
-	pprof->names = track_names_new();
+	pprof->samples = samples_new(&pprof->of.options);
 	for (size_t i = 0; i <= TABLE_STACKS; i++)
 		pprof->tables[i] = (struct groups){
 			.nkeys = 1, .naggregates = i == TABLE_STACKS, .aggregates = &weights};
@@ -377,14 +356,14 @@ static void *pprof_open(const struct convert_options *options, struct error *err
 	pprof->label_thread = string_of(pprof, "thread");
 	pprof->label_process = string_of(pprof, "process");
 	pprof->label_comm = string_of(pprof, "comm");
-	return pprof;
+	return out_open(&pprof->of.out, pprof->of.options.path, err);
 }
 
 const struct convert_format convert_pprof = {
 	.kind = {.name = "pprof", .endings = ".pprof .pb.gz", .names = track_thread_names_paths},
+	.size = sizeof(struct pprof),
 	.open = pprof_open,
 	.event = pprof_event,
-	.learn = pprof_learn,
 	.finish = pprof_finish,
 	.close = pprof_close,
 };

@@ -74,16 +74,6 @@ static bool counts(struct samples *samples, struct class_place *place,
 	return true;
 }
 
-static int64_t number_at(const struct fields *fields, const struct field_path *path, int64_t none)
-{
-	struct field field;
-
-	if (!path->class)
-		return none;
-	fields_at(fields, path, &field);
-	return field.slot.s;
-}
-
 bool samples_take(struct samples *samples, nstime t, const struct event_class *class,
 		  const struct fields *fields, struct sample *out)
 {
@@ -94,9 +84,9 @@ bool samples_take(struct samples *samples, nstime t, const struct event_class *c
 	out->count = symbols_frames(samples->options->symbols, t, fields, 0, &out->frames);
 	if (!out->count || !counts(samples, place, class, &out->first))
 		return false;
-	out->tid = number_at(fields, &place->thread.tid, 0);
-	out->pid = number_at(fields, &place->thread.pid, -1);
-	out->weight = (uint64_t)number_at(fields, &place->period, 1);
+	out->tid = fields_number(fields, &place->thread.tid, 0);
+	out->pid = fields_number(fields, &place->thread.pid, -1);
+	out->weight = (uint64_t)fields_number(fields, &place->period, 1);
 	return true;
 }
 

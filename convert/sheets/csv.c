@@ -5,7 +5,6 @@
  * nanoseconds, bytes hexadecimal, lists JSON.
  */
 #include "convert/convert_internal.h"
-#include "convert/out.h"
 #include "convert/sheets/tables.h"
 #include "convert/sheets/values_text.h"
 #include "engine/base/mem.h"
@@ -19,8 +18,7 @@ struct csv_file {
 };
 
 struct csv {
-	struct tables_format of;
-	struct out_folder folder;
+	struct convert of;
 	struct csv_file **files;
 	size_t count, capacity;
 	struct nameset names; /* of the files */
@@ -53,7 +51,7 @@ static struct csv_file *file_of(struct csv *csv, struct sheet *sheet, struct err
 		add_cell(&csv->text, name, strlen(name));
 	}
 	buf_add_char(&csv->text, '\n');
-	return out_open_inside(&file->out, &csv->folder, file->name, err) ? file : NULL;
+	return out_open_inside(&file->out, &csv->of.folder, file->name, err) ? file : NULL;
 }
 
 static void add_csv_row(struct csv *csv, const struct sheet *sheet, size_t row)
@@ -109,18 +107,14 @@ static bool write_rows(void *arg, struct sheet *sheet, struct sheet **parts, siz
 	return ok;
 }
 
-static void *csv_open(const struct convert_options *options, struct error *err)
+static bool csv_open(void *self, struct error *err)
 {
-	struct csv *csv = mem_new(sizeof *csv);
+	struct csv *csv = self;
+	const struct convert_options *options = &csv->of.options;
 	struct tables_options tables = {.trace = options->trace, .write = write_rows, .arg = csv};
 
-	if (!out_folder_open(&csv->folder, options->path, err)) {
-		out_folder_drop(&csv->folder);
-		mem_free(csv);
-		return NULL;
-	}
 	csv->of.tables = tables_new(&tables);
-	return csv;
+	return out_folder_open(&csv->of.folder, options->path, err);
 }
 
 static bool csv_finish(void *self, struct error *err)
@@ -132,7 +126,7 @@ static bool csv_finish(void *self, struct error *err)
 	for (size_t i = 0; i < csv->count; i++)
 		if (!out_finish(&csv->files[i]->out, err))
 			return false;
-	return out_folder_finish(&csv->folder, err);
+	return out_folder_finish(&csv->of.folder, err);
 }
 
 static void csv_close(void *self)
@@ -146,15 +140,13 @@ static void csv_close(void *self)
 		mem_free(csv->files[i]);
 	}
 	mem_free(csv->files);
-	tables_free(csv->of.tables);
-	out_folder_drop(&csv->folder);
 	buf_release(&csv->text);
 	buf_release(&csv->cell);
-	mem_free(csv);
 }
 
 const struct convert_format convert_csv = {
 	.kind = {.name = "csv", .endings = "", .folder = true, .has_state = true, .in_parts = true},
+	.size = sizeof(struct csv),
 	.open = csv_open,
 	.event = tables_event,
 	.loss = tables_loss,

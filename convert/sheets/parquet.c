@@ -9,7 +9,6 @@
 #include "convert/sheets/parquet_internal.h"
 
 #include "convert/convert_internal.h"
-#include "convert/out.h"
 #include "convert/sheets/partition.h"
 #include "convert/sheets/tables.h"
 #include "engine/base/mem.h"
@@ -38,9 +37,7 @@ struct parquet_file {
 };
 
 struct parquet {
-	struct tables_format of;
-	const struct convert_options *options;
-	struct out_folder folder;
+	struct convert of;
 	struct partition *partition; /* NULL: the folder is of this trace alone */
 	struct partition_losses losses;
 	struct arena *arena; /* names of a partition's columns */
@@ -185,7 +182,7 @@ static void add_host(struct parquet *parquet, struct sheet *sheet)
 
 static void put_host(const struct parquet *parquet, struct sheet *sheet)
 {
-	const char *host = trace_host(parquet->options->trace);
+	const char *host = trace_host(parquet->of.options.trace);
 	struct sheet_values *values = &sheet->columns[sheet->ncolumns - 1];
 	size_t len = strlen(host);
 
@@ -213,7 +210,7 @@ static struct parquet_file *file_of(struct parquet *parquet, struct sheet *sheet
 	file->sheet = sheet;
 	*mem_push(parquet->files, parquet->nfiles, parquet->capacity) = file;
 	sheet->file = file;
-	if (!out_open_inside(&file->out, &parquet->folder, file->name, err) ||
+	if (!out_open_inside(&file->out, &parquet->of.folder, file->name, err) ||
 	    !out_write(&file->out, "PAR1", 4, err))
 		return NULL;
 	return file;
@@ -254,8 +251,8 @@ static bool write_rows(void *arg, struct sheet *sheet, struct sheet **parts, siz
 	work->number = file->count;
 	*mem_push(file->groups, file->count, file->capacity) = (struct row_group){0};
 	pthread_mutex_unlock(&parquet->lock);
-	if (parquet->options->pool)
-		thread_pool_add(parquet->options->pool, run_work, work);
+	if (parquet->of.options.pool)
+		thread_pool_add(parquet->of.options.pool, run_work, work);
 	else
 		run_work(work);
 	return ok;
@@ -462,8 +459,8 @@ static void footer(const struct parquet *parquet, const struct parquet_file *fil
 	thrift_list(&thrift, 5, THRIFT_STRUCT, 3);
 	key_value(&thrift, "yore.table", sheet->name);
 	key_value(&thrift, "yore.epoch",
-		  trace_has_epoch(parquet->options->trace) ? "UTC" : "clock");
-	key_value(&thrift, "yore.trace", parquet->options->trace->path);
+		  trace_has_epoch(parquet->of.options.trace) ? "UTC" : "clock");
+	key_value(&thrift, "yore.trace", parquet->of.options.trace->path);
 	thrift_text(&thrift, 6, "yore version " YORE_VERSION " (build -)");
 	thrift_list(&thrift, 7, THRIFT_STRUCT, sheet->ncolumns);
 	for (size_t i = 0; i < sheet->ncolumns; i++) { /* TypeDefinedOrder */
@@ -485,7 +482,7 @@ static bool finish_folder(struct parquet *parquet, struct error *err)
 	bool ok;
 
 	if (!parquet->partition)
-		return out_folder_finish(&parquet->folder, err);
+		return out_folder_finish(&parquet->of.folder, err);
 	files = mem_new_array(parquet->nfiles + 1, sizeof *files);
 	for (size_t i = 0; i < parquet->nfiles; i++) {
 		struct parquet_file *file = parquet->files[i];
@@ -512,10 +509,10 @@ static bool finish_file(struct parquet *parquet, struct parquet_file *file, stru
 
 static bool open_folder(struct parquet *parquet, struct error *err)
 {
-	const struct convert_options *options = parquet->options;
+	const struct convert_options *options = &parquet->of.options;
 
 	if (options->partition) {
-		parquet->partition = partition_open(options, &parquet->folder, err);
+		parquet->partition = partition_open(options, &parquet->of.folder, err);
 		if (!parquet->partition)
 			return false;
 		/* an event class of such a name has another one */
@@ -523,27 +520,19 @@ static bool open_folder(struct parquet *parquet, struct error *err)
 		nameset_add(&parquet->names, "losses." PARTITION_ENDING, 2);
 		return true;
 	}
-	if (out_folder_open(&parquet->folder, options->path, err))
-		return true;
-	out_folder_drop(&parquet->folder);
-	return false;
+	return out_folder_open(&parquet->of.folder, options->path, err);
 }
 
-static void *open_parquet(const struct convert_options *options, struct error *err)
+static bool open_parquet(void *self, struct error *err)
 {
-	struct parquet *parquet = mem_new(sizeof *parquet);
+	struct parquet *parquet = self;
 	struct tables_options tables = {
-		.trace = options->trace, .write = write_rows, .arg = parquet};
+		.trace = parquet->of.options.trace, .write = write_rows, .arg = parquet};
 
-	parquet->options = options;
-	if (!open_folder(parquet, err)) {
-		mem_free(parquet);
-		return NULL;
-	}
 	parquet->arena = arena_new();
 	pthread_mutex_init(&parquet->lock, NULL);
 	parquet->of.tables = tables_new(&tables);
-	return parquet;
+	return open_folder(parquet, err);
 }
 
 static bool parquet_loss(void *self, const struct event *loss, struct error *err)
@@ -561,8 +550,8 @@ static bool parquet_finish(void *self, struct error *err)
 	struct parquet *parquet = self;
 	bool ok = tables_flush(parquet->of.tables, err);
 
-	if (parquet->options->pool)
-		thread_pool_wait(parquet->options->pool);
+	if (parquet->of.options.pool)
+		thread_pool_wait(parquet->of.options.pool);
 	if (ok && parquet->failed.kind != ERR_NONE) {
 		*err = parquet->failed;
 		return false;
@@ -576,8 +565,8 @@ static void parquet_close(void *self)
 {
 	struct parquet *parquet = self;
 
-	if (parquet->options->pool)
-		thread_pool_wait(parquet->options->pool);
+	if (parquet->of.options.pool)
+		thread_pool_wait(parquet->of.options.pool);
 	nameset_release(&parquet->names);
 	for (size_t i = 0; i < parquet->nfiles; i++) {
 		struct parquet_file *file = parquet->files[i];
@@ -589,12 +578,9 @@ static void parquet_close(void *self)
 		mem_free(file);
 	}
 	mem_free(parquet->files);
-	tables_free(parquet->of.tables);
-	out_folder_drop(&parquet->folder);
 	partition_close(parquet->partition);
 	arena_free(parquet->arena);
 	pthread_mutex_destroy(&parquet->lock);
-	mem_free(parquet);
 }
 
 const struct convert_format convert_parquet = {
@@ -604,6 +590,7 @@ const struct convert_format convert_parquet = {
 		 .partitions = true,
 		 .has_state = true,
 		 .in_parts = true},
+	.size = sizeof(struct parquet),
 	.open = open_parquet,
 	.event = tables_event,
 	.loss = parquet_loss,

@@ -74,8 +74,6 @@ struct partition *partition_open(const struct convert_options *options, struct o
 		  is_partition(path, err) && make_manifests(partition, err);
 	if (ok && out_folder_open_below(folder, path, err))
 		return partition;
-	if (ok)
-		out_folder_drop(folder);
 	partition_close(partition);
 	return NULL;
 }

@@ -6,7 +6,6 @@
  * rows of a table that come together are bound to one prepared statement.
  */
 #include "convert/convert_internal.h"
-#include "convert/out.h"
 #include "convert/sheets/tables.h"
 #include "convert/sheets/values_text.h"
 #include "engine/base/mem.h"
@@ -21,8 +20,7 @@ struct sqlite_table {
 };
 
 struct sqlite {
-	struct tables_format of;
-	struct out out; /* only for its name */
+	struct convert of; /* its `out` only for its name */
 	sqlite3 *db;
 	struct sqlite_table **targets;
 	size_t count, capacity;
@@ -33,7 +31,7 @@ struct sqlite {
 
 static bool failed(struct sqlite *sqlite, struct error *err)
 {
-	return error_set(err, ERR_IO, "%s: %s", sqlite->out.path, sqlite3_errmsg(sqlite->db));
+	return error_set(err, ERR_IO, "%s: %s", sqlite->of.out.path, sqlite3_errmsg(sqlite->db));
 }
 
 static bool run_sql(struct sqlite *sqlite, const char *sql, struct error *err)
@@ -231,36 +229,28 @@ static void sqlite_close(void *self)
 	nameset_release(&sqlite->names);
 	nameset_release(&sqlite->last_parts);
 	sqlite3_close(sqlite->db);
-	tables_free(sqlite->of.tables);
-	out_drop(&sqlite->out);
 	buf_release(&sqlite->text);
-	mem_free(sqlite);
 }
 
 /* Larger pages are fewer to fill and to write: rows only ever come behind the last. */
 static const char prepares[] = "PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; "
 			       "PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN";
 
-static void *sqlite_open(const struct convert_options *options, struct error *err)
+static bool sqlite_open(void *self, struct error *err)
 {
-	struct sqlite *sqlite = mem_new(sizeof *sqlite);
+	struct sqlite *sqlite = self;
+	const struct convert_options *options = &sqlite->of.options;
 	struct tables_options tables = {
 		.trace = options->trace, .all_events = true, .write = write_rows, .arg = sqlite};
 
-	if (!out_open_named(&sqlite->out, options->path, err)) {
-		mem_free(sqlite);
-		return NULL;
-	}
+	if (!out_open_named(&sqlite->of.out, options->path, err))
+		return false;
 	keep_own_names(sqlite);
 	sqlite->of.tables = tables_new(&tables);
-	bool ok = sqlite3_open_v2(sqlite->out.temporary, &sqlite->db,
-				  SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK ||
-		  failed(sqlite, err);
-	ok = ok && run_sql(sqlite, prepares, err);
-	if (ok)
-		return sqlite;
-	sqlite_close(sqlite);
-	return NULL;
+	return (sqlite3_open_v2(sqlite->of.out.temporary, &sqlite->db,
+				SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK ||
+		failed(sqlite, err)) &&
+	       run_sql(sqlite, prepares, err);
 }
 
 static void count_last_parts(struct sqlite *sqlite)
@@ -303,7 +293,7 @@ static bool sqlite_finish(void *self, struct error *err)
 	if (!tables_flush(sqlite->of.tables, err) || !add_views(sqlite, err) ||
 	    !run_sql(sqlite, "COMMIT", err))
 		return false;
-	return out_finish(&sqlite->out, err);
+	return out_finish(&sqlite->of.out, err);
 }
 
 const struct convert_format convert_sqlite = {
@@ -311,6 +301,7 @@ const struct convert_format convert_sqlite = {
 		 .endings = ".sqlite .sqlite3 .db",
 		 .has_state = true,
 		 .in_parts = true},
+	.size = sizeof(struct sqlite),
 	.open = sqlite_open,
 	.event = tables_event,
 	.loss = tables_loss,

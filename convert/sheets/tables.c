@@ -302,7 +302,7 @@ static bool event_of_all(struct tables *tables, nstime t, const struct stream *s
 
 static struct tables *tables_of(void *format)
 {
-	return ((struct tables_format *)format)->tables;
+	return ((struct convert *)format)->tables;
 }
 
 bool tables_event(void *format, nstime t, const struct stream *stream, int32_t cpu,

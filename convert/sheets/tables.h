@@ -13,7 +13,6 @@
 #include "state/model/moment.h"
 #include "state/rules/rules.h"
 
-struct state;
 struct tables;
 
 /* Columns of `state`: the value as text, and once more in the column of its type. */
@@ -34,10 +33,7 @@ struct tables_options {
 struct tables *tables_new(const struct tables_options *options); /* copied */
 void tables_free(struct tables *tables);                         /* NULL is fine */
 
-/* What a format of tables begins with: the functions below are its own in struct convert_format. */
-struct tables_format {
-	struct tables *tables;
-};
+/* Those of struct convert_format, of a format whose writer has tables. */
 MUST_CHECK bool tables_event(void *format, nstime t, const struct stream *stream, int32_t cpu,
 			     const struct event_class *class, const struct fields *fields,
 			     struct error *err);

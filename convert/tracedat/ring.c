@@ -107,17 +107,8 @@ static bool fail_pages(const struct ring_writer *ring, int code, struct error *e
 
 static bool write_page(struct ring_writer *ring, const uint8_t *page, struct error *err)
 {
-	size_t done = 0;
-
-	while (done < RING_PAGE) {
-		ssize_t n = pwrite(ring->fd, page + done, RING_PAGE - done,
-				   (off_t)ring->written * RING_PAGE + (off_t)done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return fail_pages(ring, errno, err);
-		done += (size_t)n;
-	}
+	if (!file_put_at(ring->fd, page, RING_PAGE, (uint64_t)ring->written * RING_PAGE))
+		return fail_pages(ring, errno, err);
 	ring->written++;
 	return true;
 }

@@ -16,8 +16,6 @@
  * trace's first event where that is before 0, which the option OFFSET tells.
  */
 #include "convert/convert_internal.h"
-#include "convert/out.h"
-#include "convert/trace_facts.h"
 #include "convert/tracedat/ring.h"
 #include "convert/tracedat/tracepoints.h"
 #include "convert/track_names.h"
@@ -42,23 +40,23 @@ struct host_cpus {
 };
 
 struct tracedat {
-	const struct convert_options *options;
-	bool is_folder;           /* of pages */
-	struct out_folder folder; /* of it */
-	struct out out;
+	struct convert of;
 	struct ring_writer *ring;
 	struct tracepoints *points;
 	struct host_cpus *hosts; /* by part: the one of the first part of that host is used */
 	uint32_t *host_of;     /* by part */
 	uint32_t *without_cpu; /* by part: place in the ring */
 	nstime base;           /* stamps are times less this */
-	struct nameset tids;   /* decimal: the place in `names` */
-	char **names;
-	size_t nnames, names_capacity;
-	struct buf record, text;
+	struct buf record;
 	uint64_t unsaid, too_long;
 	bool big_endian;
 };
+
+/* Of pages. */
+static bool is_folder(const struct tracedat *dat)
+{
+	return dat->of.format->kind.folder;
+}
 
 /* ---- events ---- */
 
@@ -115,33 +113,6 @@ static bool tracedat_loss(void *self, const struct event *loss, struct error *er
 		return true;
 	return ring_add_loss(dat->ring, cpu_place(dat, loss->stream, loss->cpu),
 			     !loss->lost_unknown && loss->lost, loss->lost, err);
-}
-
-/* The last name of each thread. */
-static bool tracedat_learn(void *self, const struct interval *interval, struct error *err)
-{
-	struct tracedat *dat = self;
-	const struct value *value = &interval->value;
-	const char *rest;
-	char key[24];
-	int64_t tid;
-	uint32_t at;
-
-	(void)err;
-	if (value->kind != VALUE_STRING || !path_split(interval->path, "thread", &tid, &rest) ||
-	    strcmp(rest, "name") != 0)
-		return true;
-	snprintf(key, sizeof key, "%lld", (long long)tid);
-	if (!nameset_find(&dat->tids, key, &at)) {
-		at = (uint32_t)dat->nnames;
-		nameset_add(&dat->tids, key, at);
-		*mem_push(dat->names, dat->nnames, dat->names_capacity) = NULL;
-	}
-	buf_clear(&dat->text);
-	buf_printf(&dat->text, "%s %.*s\n", key, (int)value->len, value->text);
-	mem_free(dat->names[at]);
-	dat->names[at] = mem_strdup(buf_text(&dat->text));
-	return true;
 }
 
 /* ---- the file ---- */
@@ -251,12 +222,17 @@ static void add_formats(const struct tracedat *dat, struct buf *out)
 	buf_release(&body);
 }
 
+/* Of each thread the last name. */
 static void make_names(const struct tracedat *dat, struct buf *symbols, struct buf *printk,
 		       struct buf *names)
 {
+	const struct track_names *all = dat->of.names;
+	int64_t tid;
+
 	tracepoints_symbols(dat->points, symbols, printk);
-	for (size_t i = 0; i < dat->nnames; i++)
-		buf_add_text(names, dat->names[i]);
+	for (size_t at = 0; track_next_thread(all, &at, &tid);)
+		buf_printf(names, "%lld %s\n", (long long)tid,
+			   track_name(all, TRACK_THREAD, tid, NSTIME_MAX - 1));
 }
 
 static void add_names(const struct tracedat *dat, struct buf *out)
@@ -280,7 +256,7 @@ static const char *clock_name(const struct tracedat *dat)
 					       {"boottime", "[boot]"},
 					       {"tai", "[tai]"},
 					       {"monotonic_raw", "[mono_raw]"}};
-	const char *counter = trace_counter(dat->options->trace);
+	const char *counter = trace_counter(dat->of.options.trace);
 
 	for (size_t i = 0; counter && !dat->base && i < sizeof known / sizeof *known; i++)
 		if (!strcmp(counter, known[i][0]))
@@ -291,7 +267,7 @@ static const char *clock_name(const struct tracedat *dat)
 /* As uname(1) says it, from what the parts tell. */
 static void add_uname(const struct tracedat *dat, struct buf *out)
 {
-	const struct trace *trace = dat->options->trace;
+	const struct trace *trace = dat->of.options.trace;
 	const char *release = trace_kernel_release(trace);
 	struct buf text = {0};
 
@@ -313,7 +289,7 @@ static void add_options(const struct tracedat *dat, uint32_t ncpus, struct buf *
 	char number[32];
 
 	buf_add(out, "options  ", 10);
-	if (trace_has_epoch(dat->options->trace))
+	if (trace_has_epoch(dat->of.options.trace))
 		add_option(dat, out, OPTION_DATE, "0x0");
 	if (clock)
 		add_option(dat, out, OPTION_CLOCK, clock);
@@ -332,7 +308,7 @@ static void add_options(const struct tracedat *dat, uint32_t ncpus, struct buf *
 /* By CPU, the place in the ring; NO_PLACE: nothing of it. Freed by the caller. */
 static uint32_t *number_cpus(const struct tracedat *dat, uint32_t *count)
 {
-	const struct trace *trace = dat->options->trace;
+	const struct trace *trace = dat->of.options.trace;
 	size_t most = 1;
 	uint32_t n = 0;
 
@@ -378,25 +354,14 @@ static bool write_file(struct tracedat *dat, const uint32_t *places, uint32_t nc
 	size_t gap = (RING_PAGE - head.len % RING_PAGE) % RING_PAGE;
 	memset(buf_room(&head, gap + 1), 0, gap);
 	head.len += gap;
-	ok = out_write(&dat->out, head.data, head.len, err);
+	ok = out_write(&dat->of.out, head.data, head.len, err);
 	for (uint32_t i = 0; i < ncpus && ok; i++)
-		ok = places[i] == NO_PLACE || ring_write(dat->ring, places[i], &dat->out, err);
+		ok = places[i] == NO_PLACE || ring_write(dat->ring, places[i], &dat->of.out, err);
 	buf_release(&head);
 	return ok;
 }
 
 /* ---- the folder ---- */
-
-static bool write_text(struct tracedat *dat, const char *name, const struct buf *text,
-		       struct error *err)
-{
-	struct out out = {.fd = -1};
-	bool ok = out_open_inside(&out, &dat->folder, name, err) &&
-		  out_write(&out, text->data, text->len, err) && out_finish(&out, err);
-
-	out_drop(&out);
-	return ok;
-}
 
 /* The name that a format's text begins with. */
 static const char *format_name(const struct buf *format, int *len)
@@ -426,9 +391,9 @@ static bool write_formats(struct tracedat *dat, struct error *err)
 				path.data[k] = '.';
 		nameset_make_free(&taken, &path, 0, "-");
 		nameset_add(&taken, path.data, 0);
-		ok = out_folder_make(&dat->folder, buf_text(&path), err);
+		ok = out_folder_make(&dat->of.folder, buf_text(&path), err);
 		buf_add_text(&path, "/format");
-		ok = ok && write_text(dat, buf_text(&path), &text, err);
+		ok = ok && out_write_inside(&dat->of.folder, buf_text(&path), &text, err);
 		buf_clear(&text);
 	}
 	nameset_release(&taken);
@@ -446,13 +411,14 @@ static bool write_texts(struct tracedat *dat, struct error *err)
 	make_names(dat, &symbols, &printk, &names);
 	if (clock_name(dat))
 		buf_printf(&clock, "%s\n", clock_name(dat));
-	bool ok = out_folder_make(&dat->folder, "events", err) &&
-		  write_text(dat, "events/header_page", &page, err) &&
-		  write_text(dat, "events/header_event", &event, err) && write_formats(dat, err) &&
-		  write_text(dat, "kallsyms", &symbols, err) &&
-		  write_text(dat, "printk_formats", &printk, err) &&
-		  write_text(dat, "saved_cmdlines", &names, err) &&
-		  (!clock.len || write_text(dat, "trace_clock", &clock, err));
+	bool ok = out_folder_make(&dat->of.folder, "events", err) &&
+		  out_write_inside(&dat->of.folder, "events/header_page", &page, err) &&
+		  out_write_inside(&dat->of.folder, "events/header_event", &event, err) &&
+		  write_formats(dat, err) &&
+		  out_write_inside(&dat->of.folder, "kallsyms", &symbols, err) &&
+		  out_write_inside(&dat->of.folder, "printk_formats", &printk, err) &&
+		  out_write_inside(&dat->of.folder, "saved_cmdlines", &names, err) &&
+		  (!clock.len || out_write_inside(&dat->of.folder, "trace_clock", &clock, err));
 	buf_release(&page);
 	buf_release(&event);
 	buf_release(&symbols);
@@ -468,9 +434,9 @@ static bool write_pages(struct tracedat *dat, uint32_t cpu, uint32_t place, stru
 	char name[64];
 
 	snprintf(name, sizeof name, "per_cpu/cpu%u", (unsigned)cpu);
-	bool ok = out_folder_make(&dat->folder, name, err);
+	bool ok = out_folder_make(&dat->of.folder, name, err);
 	snprintf(name, sizeof name, "per_cpu/cpu%u/trace_pipe_raw", (unsigned)cpu);
-	ok = ok && out_open_inside(&out, &dat->folder, name, err) &&
+	ok = ok && out_open_inside(&out, &dat->of.folder, name, err) &&
 	     (place == NO_PLACE || ring_write(dat->ring, place, &out, err)) &&
 	     out_finish(&out, err);
 	out_drop(&out);
@@ -489,10 +455,10 @@ static bool write_folder(struct tracedat *dat, const uint32_t *places, uint32_t 
 
 static void tell_left_out(const struct tracedat *dat)
 {
-	const struct notices *to = &dat->options->trace->notices;
+	const struct notices *to = &dat->of.options.trace->notices;
 
 	tracepoints_tell(dat->points);
-	if (dat->is_folder && dat->base)
+	if (is_folder(dat) && dat->base)
 		notice(to, NOTICE_WARNING,
 		       "pages have no times before 0: they count from the trace's first event, at "
 		       "%lld ns",
@@ -515,10 +481,10 @@ static bool tracedat_finish(void *self, struct error *err)
 		return false;
 	tracepoints_sort(dat->points);
 	uint32_t *places = number_cpus(dat, &ncpus);
-	bool ok = dat->is_folder
+	bool ok = is_folder(dat)
 			  ? write_folder(dat, places, ncpus, err) &&
-				    out_folder_finish(&dat->folder, err)
-			  : write_file(dat, places, ncpus, err) && out_finish(&dat->out, err);
+				    out_folder_finish(&dat->of.folder, err)
+			  : write_file(dat, places, ncpus, err) && out_finish(&dat->of.out, err);
 	mem_free(places);
 	if (ok)
 		tell_left_out(dat);
@@ -529,29 +495,19 @@ static void tracedat_close(void *self)
 {
 	struct tracedat *dat = self;
 
-	if (dat->is_folder)
-		out_folder_drop(&dat->folder);
-	else
-		out_drop(&dat->out);
 	ring_free(dat->ring);
 	tracepoints_free(dat->points);
-	for (size_t i = 0; i < dat->options->trace->nparts; i++)
+	for (size_t i = 0; i < dat->of.options.trace->nparts; i++)
 		mem_free(dat->hosts[i].places);
-	for (size_t i = 0; i < dat->nnames; i++)
-		mem_free(dat->names[i]);
-	mem_free(dat->names);
 	mem_free(dat->hosts);
 	mem_free(dat->host_of);
 	mem_free(dat->without_cpu);
-	nameset_release(&dat->tids);
 	buf_release(&dat->record);
-	buf_release(&dat->text);
-	mem_free(dat);
 }
 
 static void find_hosts(struct tracedat *dat)
 {
-	const struct trace *trace = dat->options->trace;
+	const struct trace *trace = dat->of.options.trace;
 	struct nameset hosts = {0};
 
 	dat->hosts = mem_new_array(trace->nparts + 1, sizeof *dat->hosts);
@@ -566,35 +522,19 @@ static void find_hosts(struct tracedat *dat)
 	nameset_release(&hosts);
 }
 
-static void *open_either(const struct convert_options *options, bool is_folder, struct error *err)
+static bool tracedat_open(void *self, struct error *err)
 {
-	struct tracedat *dat = mem_new(sizeof *dat);
+	struct tracedat *dat = self;
+	const struct convert_options *options = &dat->of.options;
 
-	dat->options = options;
-	dat->is_folder = is_folder;
-	dat->out.fd = -1;
 	dat->base = options->first < 0 && options->first > NSTIME_MIN ? options->first : 0;
 	find_hosts(dat);
 	dat->points = tracepoints_new(options->trace);
 	dat->big_endian = tracepoints_big_endian(dat->points);
 	dat->ring =
 		ring_new(options->path, dat->big_endian, tracepoints_long_bytes(dat->points), err);
-	if (!dat->ring || !(is_folder ? out_folder_open(&dat->folder, options->path, err)
-				      : out_open(&dat->out, options->path, err))) {
-		tracedat_close(dat);
-		return NULL;
-	}
-	return dat;
-}
-
-static void *tracedat_open(const struct convert_options *options, struct error *err)
-{
-	return open_either(options, false, err);
-}
-
-static void *pages_open(const struct convert_options *options, struct error *err)
-{
-	return open_either(options, true, err);
+	return dat->ring && (is_folder(dat) ? out_folder_open(&dat->of.folder, options->path, err)
+					    : out_open(&dat->of.out, options->path, err));
 }
 
 const struct convert_format convert_tracedat = {
@@ -602,10 +542,10 @@ const struct convert_format convert_tracedat = {
 		 .needs_times = true,
 		 .endings = ".dat",
 		 .names = track_thread_names_paths},
+	.size = sizeof(struct tracedat),
 	.open = tracedat_open,
 	.event = tracedat_event,
 	.loss = tracedat_loss,
-	.learn = tracedat_learn,
 	.finish = tracedat_finish,
 	.close = tracedat_close,
 };
@@ -616,10 +556,10 @@ const struct convert_format convert_pages = {
 		 .endings = "",
 		 .names = track_thread_names_paths,
 		 .folder = true},
-	.open = pages_open,
+	.size = sizeof(struct tracedat),
+	.open = tracedat_open,
 	.event = tracedat_event,
 	.loss = tracedat_loss,
-	.learn = tracedat_learn,
 	.finish = tracedat_finish,
 	.close = tracedat_close,
 };

@@ -369,13 +369,8 @@ static void put_at(const struct tracepoints *all, struct buf *out, size_t at, ui
 static void put_common(const struct tracepoints *all, const struct made *made,
 		       const struct stream *stream, const struct fields *fields, struct buf *out)
 {
-	int64_t tid = stream->tid;
-	struct field field;
+	int64_t tid = fields_number(fields, &made->tid, stream->tid);
 
-	if (made->tid.class) {
-		fields_at(fields, &made->tid, &field);
-		tid = field.slot.s;
-	}
 	put_at(all, out, 0, all->ids[made->class->index], 2);
 	put_at(all, out, 4, (uint64_t)tid, 4);
 }

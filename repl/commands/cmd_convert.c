@@ -208,7 +208,8 @@ static bool each_name(void *arg, const struct interval *interval)
 
 	if (signals_interrupted())
 		return error_set(&work->failed, ERR_INTERRUPTED, "interrupted");
-	return convert_learn(work->convert, interval, &work->failed);
+	convert_learn(work->convert, interval);
+	return true;
 }
 
 static bool ask_names(struct convert_work *work, const struct wanteds *wanteds, struct error *err)

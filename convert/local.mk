@@ -70,7 +70,6 @@ libconvert_a_SOURCES += \
 	%D%/ctf/ctf_names.c \
 	%D%/ctf/ctf_names.h \
 	%D%/ctf/ctf_encode.c \
-	%D%/ctf/ctf_encode.h \
 	%D%/ctf/ctf_tsdl.c \
 	%D%/ctf/ctf_json.c \
 	%D%/ctf/ctf_2010.c \
@@ -84,5 +83,4 @@ libconvert_a_SOURCES += \
 	%D%/sheets/parquet_internal.h \
 	%D%/sheets/partition.c \
 	%D%/sheets/partition.h \
-	%D%/sheets/thrift.c \
-	%D%/sheets/thrift.h
+	%D%/sheets/thrift.c

@@ -99,7 +99,6 @@ libindex_a_SOURCES += \
 	%D%/cursor/stream_forward.c
 libindex_a_SOURCES += \
 	%D%/sweep/filter_range.c \
-	%D%/sweep/filter_range.h \
 	%D%/sweep/shared.c \
 	%D%/sweep/shared.h \
 	%D%/sweep/sweep.c \

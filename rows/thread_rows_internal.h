@@ -7,7 +7,6 @@
 #ifndef ROWS_THREAD_ROWS_INTERNAL_H
 #define ROWS_THREAD_ROWS_INTERNAL_H
 
-#include "rows/call_counts.h"
 #include "rows/calls.h"
 #include "rows/thread_rows.h"
 
@@ -38,6 +37,11 @@ struct thread_segment { /* a row */
 struct open_part { /* what reaches over the cut, and the row that it is of */
 	struct thread_segment segment;
 	bool woken; /* wakeups: not running just before */
+};
+
+struct call_counts { /* of calls whose end is not known: how many there are, and why */
+	uint64_t all, without[PAIR_ENDS];
+	uint64_t nameless; /* entries of no known thread, which are no rows */
 };
 
 struct thread_rows {
@@ -111,5 +115,7 @@ MUST_CHECK bool thread_rows_begin_calls(struct thread_rows *cursor, struct error
 MUST_CHECK bool thread_rows_read_calls(struct thread_rows *cursor, struct error *err);
 /* Counts the rows of `syscalls` that are parts, and those without an end by the reason. */
 MUST_CHECK bool thread_rows_count_parts(struct thread_rows *cursor, struct error *err);
+/* Notes how many calls have no end, and why; of one thread, or (`tid` NULL) of all. */
+void call_counts_note(const struct call_counts *counts, struct row_host *host, const int64_t *tid);
 
 #endif

@@ -1,5 +1,5 @@
-/* ctf_encode.c - see ctf_encode.h */
-#include "convert/ctf/ctf_encode.h"
+/* ctf_encode.c - values of wires as bits of a packet */
+#include "convert/ctf/ctf_wire.h"
 
 #include "engine/layout.h"
 

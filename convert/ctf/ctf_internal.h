@@ -15,7 +15,7 @@
 #define CONVERT_CTF_CTF_INTERNAL_H
 
 #include "convert/convert_internal.h"
-#include "convert/ctf/ctf_encode.h"
+#include "convert/ctf/ctf_wire.h"
 #include "engine/base/arena.h"
 
 struct ctf_folder;

@@ -98,4 +98,23 @@ uint64_t wires_wrapped(const struct wires *wires);
 /* The path by which `from` names its length or selector. */
 void wire_path_of(const struct wire *from, struct wire_path *out);
 
+/* ---- values of wires as bits of a packet ---- */
+
+struct encoder {        /* it appends to a packet whose first bytes may be in its file already */
+	struct buf out; /* bytes of the packet from `gone` on */
+	uint64_t gone;  /* bytes in front that are in the file */
+	uint64_t at;    /* bits from the packet's first byte */
+	struct buf scratch; /* of texts */
+};
+
+void encoder_release(struct encoder *encoder);
+void encode_align(struct encoder *encoder, uint32_t bits);
+/* Whole bytes, behind padding to a byte. */
+void encode_bytes(struct encoder *encoder, const void *bytes, size_t count);
+void encode_number(struct encoder *encoder, uint64_t value, uint32_t bits); /* little-endian */
+/* The members of a root, behind its alignment; `fields` are those of an event. */
+void encode_root(struct encoder *encoder, const struct wire *root, const struct fields *fields);
+/* The same of a root that other members stand in front of. */
+void encode_members(struct encoder *encoder, const struct wire *root, const struct fields *fields);
+
 #endif

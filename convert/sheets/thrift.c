@@ -1,5 +1,5 @@
 /* thrift.c - the compact protocol, writing */
-#include "convert/sheets/thrift.h"
+#include "convert/sheets/parquet_internal.h"
 
 #include <assert.h>
 

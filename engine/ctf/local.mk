@@ -38,7 +38,6 @@ libengine_a_SOURCES += \
 	%D%/tsdl_build.c \
 	%D%/tsdl_check.c \
 	%D%/tsdl_lex.c \
-	%D%/tsdl_lex.h \
 	%D%/tsdl_names.c \
 	%D%/tsdl_names.h \
 	%D%/tsdl_parse.c \

@@ -1,7 +1,5 @@
 /* filter_range.c - a sweep over the packets that have no packet filter; packet filters are made on
  * the way */
-#include "index/sweep/filter_range.h"
-
 #include "index/filters/internal.h"
 #include "index/sweep/sweep.h"
 

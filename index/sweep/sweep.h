@@ -13,6 +13,7 @@
 #define INDEX_SWEEP_SWEEP_H
 
 #include "index/events.h"
+#include "index/filters/packet_filter.h"
 
 /*
  * What a worker is given: a run as a cursor gives it (events.h), but entries are in the packet's
@@ -84,5 +85,15 @@ MUST_CHECK static inline bool run_fields(const struct run *run, uint32_t i, stru
 {
 	return run->reader->decoder_fields(run->decoder, run->batch, i, out, err);
 }
+
+/*
+ * Decodes all packets of the range (events.h: begin, end, streams) that have no packet filter, on
+ * all threads, and makes theirs. Damaged packets, and the open end of a file, get none. `progress`
+ * as in sweep.h; may be NULL.
+ */
+MUST_CHECK bool packet_filters_make(struct packet_filters *packet_filters,
+				    const struct events_options *range,
+				    bool (*progress)(void *arg, uint64_t done, uint64_t all),
+				    void *arg, struct error *err);
 
 #endif

@@ -13,7 +13,7 @@
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "index/index.h"
-#include "index/sweep/filter_range.h"
+#include "index/sweep/sweep.h"
 #include "state/events/event_filter_internal.h"
 #include "state/events/event_source.h"
 

@@ -422,12 +422,10 @@ static bool add_cached(struct perf_part *part, uint32_t i, const struct copy_cac
 /* ---- a file that grows: the next trace goes on ---- */
 
 struct perf_spilled {
-	ZSTD_DStream *stream;
-	int fd;
-	uint64_t size, taken, room; /* as in struct spill */
-	uint64_t at;                /* in the file: the first record that was not looked at */
-	bool plain;                 /* see perf_spilled_plain() */
-	uint64_t *marks;            /* see perf_spilled_mark() */
+	struct spill spill; /* so far */
+	uint64_t at;        /* in the file: the first record that was not looked at */
+	bool plain;         /* see perf_spilled_plain() */
+	uint64_t *marks;    /* see perf_spilled_mark() */
 	size_t nmarks, marks_capacity;
 };
 
@@ -435,9 +433,9 @@ void perf_spilled_free(struct perf_spilled *spilled)
 {
 	if (!spilled)
 		return;
-	ZSTD_freeDStream(spilled->stream);
-	if (spilled->fd >= 0)
-		close(spilled->fd);
+	ZSTD_freeDStream(spilled->spill.stream);
+	if (spilled->spill.fd >= 0)
+		close(spilled->spill.fd);
 	mem_free(spilled->marks);
 	mem_free(spilled);
 }
@@ -476,15 +474,15 @@ static struct perf_spilled *new_spilled(const struct perf_part *part)
 {
 	struct perf_spilled *spilled = mem_new(sizeof *spilled);
 
-	spilled->stream = ZSTD_createDStream();
-	spilled->fd = -1;
+	spilled->spill = (struct spill){.stream = ZSTD_createDStream(), .fd = -1};
 	spilled->at = part->sources[0].begin;
 	return spilled;
 }
 
 /* Whole records that are new. False: one cannot be decompressed. */
-static bool decompress_new(struct spill *spill, struct perf_spilled *spilled)
+static bool decompress_new(struct perf_spilled *spilled)
 {
+	struct spill *spill = &spilled->spill;
 	const bool swap = spill->part->swap;
 	struct perf_iter iter;
 	struct perf_record rec;
@@ -520,25 +518,17 @@ static bool spill_on(struct perf_part *part, bool *done, struct error *err)
 
 	if (!spilled)
 		spilled = new_spilled(part);
-	struct spill spill = {.part = part,
-			      .stream = spilled->stream,
-			      .out = mem_new(OUT_BYTES),
-			      .fd = spilled->fd,
-			      .size = spilled->size,
-			      .taken = spilled->taken,
-			      .room = spilled->room};
-	*done = spilled->stream && decompress_new(&spill, spilled);
-	mem_free(spill.out);
-	spilled->fd = spill.fd;
-	spilled->size = spill.size;
-	spilled->taken = spill.taken;
-	spilled->room = spill.room;
-	if (!*done || !spilled->size) {
+	struct spill *spill = &spilled->spill;
+	spill->part = part;
+	spill->out = mem_new(OUT_BYTES);
+	*done = spill->stream && decompress_new(spilled);
+	mem_free(spill->out);
+	if (!*done || !spill->size) {
 		perf_spilled_free(spilled);
 		return true;
 	}
 	part->spilled = spilled;
-	return add_copy(part, 0, spilled->fd, spilled->size, true, err);
+	return add_copy(part, 0, spill->fd, spill->size, true, err);
 }
 
 bool perf_spill(struct perf_part *part, uint32_t i, struct error *err)

@@ -42,7 +42,7 @@ static void note_damage(struct perf_walk *walk, uint64_t off, const char *fmt, .
 
 static void note_damage(struct perf_walk *walk, uint64_t off, const char *fmt, ...)
 {
-	const struct perf_source *from = &walk->part->sources[walk->source];
+	const struct perf_source *from = &walk->part->sources[walk->now.source];
 	char text[512];
 	va_list args;
 
@@ -59,7 +59,7 @@ static void note_damage(struct perf_walk *walk, uint64_t off, const char *fmt, .
 static void note_unread(struct perf_walk *walk, uint32_t type, uint64_t off)
 {
 	pthread_mutex_lock(&walk->listing);
-	perf_note_unread(&walk->unread, type, walk->source, off);
+	perf_note_unread(&walk->unread, type, walk->now.source, off);
 	pthread_mutex_unlock(&walk->listing);
 }
 
@@ -102,9 +102,9 @@ static void flush(struct perf_walk *walk, struct bin *bin, bool open)
 	rec->off = bin->extents[0].off;
 	rec->len = (uint32_t)bin->extents[0].len;
 	rec->seq = PACKET_NONE;
-	rec->flags = walk->part->sources[walk->source].spill ? PACKET_SPILL : 0;
+	rec->flags = walk->part->sources[walk->now.source].spill ? PACKET_SPILL : 0;
 	rec->flags |= PACKET_FOREIGN | (open ? PACKET_OPEN : 0) | (bin->cut ? PACKET_DAMAGED : 0);
-	walk->flushed = rec->max > walk->flushed ? rec->max : walk->flushed;
+	walk->now.flushed = rec->max > walk->now.flushed ? rec->max : walk->now.flushed;
 	if (bin->timeless) {
 		rec->flags |= PACKET_BEFORE_ALL;
 		rec->min = rec->max = NSTIME_MIN;
@@ -126,13 +126,13 @@ static void flush(struct perf_walk *walk, struct bin *bin, bool open)
 
 static bool is_last_source(const struct perf_walk *walk)
 {
-	return walk->source + 1 == walk->part->nsources;
+	return walk->now.source + 1 == walk->part->nsources;
 }
 
 static void flush_all(struct perf_walk *walk)
 {
 	/* in front of its copy, a file that grows gets marks alone */
-	bool open = walk->part->sources[walk->source].grows &&
+	bool open = walk->part->sources[walk->now.source].grows &&
 		    (!walk->part->spilled || is_last_source(walk));
 
 	for (size_t i = 0; i < walk->nbins; i++)
@@ -152,14 +152,14 @@ static inline void add_record(struct perf_walk *walk, struct bin *bin, nstime ti
 	if (bin->bytes + size > walk->packet_bytes)
 		flush(walk, bin, false);
 	if (!rec->events) {
-		rec->source = walk->source;
+		rec->source = walk->now.source;
 		rec->min = rec->max = time;
 		bin->last = time;
 		add_extent(bin, off);
 	} else if (bin->next != off) {
 		if (bin->nextents == PACKET_EXTENTS_MAX) {
 			flush(walk, bin, false);
-			rec->source = walk->source;
+			rec->source = walk->now.source;
 			rec->min = rec->max = time;
 			bin->last = time;
 		}
@@ -183,21 +183,21 @@ static struct bin *change_lane(struct perf_walk *walk, nstime time)
 {
 	size_t best = SIZE_MAX;
 
-	for (size_t i = 0; i < walk->nlanes_used; i++) {
+	for (size_t i = 0; i < walk->now.nlanes_used; i++) {
 		nstime end = walk->bins[2 * i].end;
 		if (end <= time && (best == SIZE_MAX || end > walk->bins[2 * best].end))
 			best = i;
 	}
-	if (best == SIZE_MAX && walk->nlanes_used < walk->places)
-		best = walk->nlanes_used++;
+	if (best == SIZE_MAX && walk->now.nlanes_used < walk->places)
+		best = walk->now.nlanes_used++;
 	if (best != SIZE_MAX)
-		walk->lane = best;
-	return &walk->bins[2 * walk->lane];
+		walk->now.lane = best;
+	return &walk->bins[2 * walk->now.lane];
 }
 
 static struct bin *lane_of(struct perf_walk *walk, const struct record_view *view)
 {
-	struct bin *bin = &walk->bins[2 * walk->lane];
+	struct bin *bin = &walk->bins[2 * walk->now.lane];
 
 	if (view->attr->backward)
 		return &walk->bins[1];
@@ -229,7 +229,7 @@ static struct bin *bin_of(struct perf_walk *walk, const struct record_view *view
 static bool has_place(const struct perf_walk *walk, const struct record_view *view, uint32_t type)
 {
 	return type != PERF_SAMPLE && !(view->attr->flags & ATTR_SAMPLE_ID_ALL) &&
-	       walk->time != NSTIME_MIN;
+	       walk->now.time != NSTIME_MIN;
 }
 
 static inline void note_change(struct perf_walk *walk, const uint8_t *p, uint32_t type,
@@ -237,7 +237,7 @@ static inline void note_change(struct perf_walk *walk, const uint8_t *p, uint32_
 {
 	if (perf_may_change_maps(type))
 		perf_changes_note(walk->changes, walk->part, p, size, view,
-				  perf_place(walk->part, walk->source, off));
+				  perf_place(walk->part, walk->now.source, off));
 }
 
 /* What a record with a time says of a thread counts for those without one in later turns. */
@@ -271,8 +271,8 @@ static __attribute__((noinline)) void take_any(struct perf_walk *walk, const uin
 	if (lost || placed)
 		flush(walk, bin, false);
 	if (view.has_time)
-		walk->time = view.time;
-	add_record(walk, bin, view.has_time || placed ? walk->time : NSTIME_MIN, off, size);
+		walk->now.time = view.time;
+	add_record(walk, bin, view.has_time || placed ? walk->now.time : NSTIME_MIN, off, size);
 	if (lost)
 		bin->rec.lost = get64(p + 16, walk->part->swap);
 	if (placed)
@@ -325,7 +325,7 @@ static uint64_t take_followers(struct perf_walk *walk, const uint8_t *p, uint64_
 		events++;
 	}
 	bin->rose |= last > bin->last;
-	bin->last = walk->time = last;
+	bin->last = walk->now.time = last;
 	bin->rec.max = last > bin->rec.max ? last : bin->rec.max;
 	bin->rec.events += events;
 	bin->bytes += at;
@@ -357,13 +357,13 @@ static inline uint64_t take_record(struct perf_walk *walk, const uint8_t *p, uin
  */
 static void end_round(struct perf_walk *walk)
 {
-	nstime latest = walk->round;
+	nstime latest = walk->now.round;
 
 	for (size_t i = 0; i < walk->nbins; i++)
 		if (walk->bins[i].rec.events && walk->bins[i].rec.max > latest)
 			latest = walk->bins[i].rec.max;
-	walk->final = walk->round;
-	walk->round = latest > walk->flushed ? latest : walk->flushed;
+	walk->now.final = walk->now.round;
+	walk->now.round = latest > walk->now.flushed ? latest : walk->now.flushed;
 }
 
 /*
@@ -378,10 +378,10 @@ static uint64_t walk_window(struct perf_walk *walk, const uint8_t *data, uint64_
 	while (size - at >= RECORD_HEAD) {
 		const uint8_t *p = data + at;
 		uint32_t type = get32(p, swap), bytes = get16(p + 6, swap);
-		uint64_t off = walk->off + at;
+		uint64_t off = walk->now.off + at;
 		__builtin_prefetch(p + PERF_AHEAD);
 		if (__builtin_expect(type == PERF_COMPRESSED2, 0) && size - at >= 16) {
-			uint64_t left = walk->part->sources[walk->source].end - off;
+			uint64_t left = walk->part->sources[walk->now.source].end - off;
 			uint64_t wrapped = perf_wrapped_bytes(p, left, swap);
 			at += wrapped;
 			if (at > size)
@@ -403,11 +403,11 @@ static uint64_t walk_window(struct perf_walk *walk, const uint8_t *data, uint64_
 			continue;
 		}
 		uint64_t extra = bytes >= 16 ? perf_extra(p, type, bytes, swap) : 0;
-		if (extra > walk->part->sources[walk->source].end - off - bytes)
+		if (extra > walk->part->sources[walk->now.source].end - off - bytes)
 			break;
 		if (type == PERF_HEADER_BUILD_ID)
 			perf_changes_note_build_id(walk->changes, bytes,
-						   perf_place(walk->part, walk->source, off));
+						   perf_place(walk->part, walk->now.source, off));
 		if (type == PERF_FINISHED_ROUND)
 			end_round(walk);
 		if (bytes <= GAP && !extra && walk->latest && walk->latest->next == off)
@@ -422,7 +422,7 @@ static uint64_t walk_window(struct perf_walk *walk, const uint8_t *data, uint64_
 /* The next place behind `from` where records go on, or the end. */
 static uint64_t search(struct perf_walk *walk, uint64_t from)
 {
-	const struct perf_source *source = &walk->part->sources[walk->source];
+	const struct perf_source *source = &walk->part->sources[walk->now.source];
 	struct error ignored;
 
 	while (from < source->end) {
@@ -466,11 +466,11 @@ static bool take_cut(struct perf_walk *walk, uint64_t off, uint64_t room)
 /* At a record that cannot be: goes to the next good one, and notes what was passed over. */
 static void pass_damage(struct perf_walk *walk, const uint8_t *p, uint64_t room)
 {
-	struct perf_source *from = &walk->part->sources[walk->source];
+	struct perf_source *from = &walk->part->sources[walk->now.source];
 	uint32_t bytes = room >= RECORD_HEAD ? get16(p + 6, walk->part->swap) : 0;
-	uint64_t next = search(walk, walk->off + 1), at = walk->off;
+	uint64_t next = search(walk, walk->now.off + 1), at = walk->now.off;
 
-	walk->off = next;
+	walk->now.off = next;
 	if (next == from->end && (room < RECORD_HEAD || bytes >= RECORD_HEAD)) {
 		if (!from->cut_told && !(from->grows && take_cut(walk, at, room)))
 			note_damage(walk, at, "is cut off: the file ends at offset %" PRIu64,
@@ -490,15 +490,15 @@ static void next_source(struct perf_walk *walk)
 	flush_all(walk);
 	for (size_t i = 0; i < walk->nbins; i++)
 		walk->bins[i].next = UINT64_MAX;
-	if (walk->told && (is_last_source(walk) || part->sources[walk->source + 1].turn !=
-							   part->sources[walk->source].turn))
+	if (walk->told && (is_last_source(walk) || part->sources[walk->now.source + 1].turn !=
+							   part->sources[walk->now.source].turn))
 		perf_walk_end_turn(walk);
-	walk->source++;
-	if (walk->source < part->nsources)
-		walk->off = part->sources[walk->source].begin;
+	walk->now.source++;
+	if (walk->now.source < part->nsources)
+		walk->now.off = part->sources[walk->now.source].begin;
 	if (perf_may_go_on_here(walk))
 		perf_pause_begin(walk);
-	if (walk->source < part->nsources)
+	if (walk->now.source < part->nsources)
 		return;
 	pthread_mutex_lock(&walk->listing);
 	walk->ended = true;
@@ -524,18 +524,18 @@ static uint64_t end_rounds(struct perf_walk *walk)
 {
 	uint64_t mark;
 
-	while ((mark = perf_spilled_mark(walk->part, walk->mark)) <= walk->off) {
+	while ((mark = perf_spilled_mark(walk->part, walk->mark)) <= walk->now.off) {
 		end_round(walk);
 		walk->mark++;
 	}
-	return mark - walk->off;
+	return mark - walk->now.off;
 }
 
 /* One window further. */
 static void walk_on(struct perf_walk *walk)
 {
-	struct perf_source *from = &walk->part->sources[walk->source];
-	uint64_t room = from->end - walk->off;
+	struct perf_source *from = &walk->part->sources[walk->now.source];
+	uint64_t room = from->end - walk->now.off;
 	uint64_t round = from->spill ? end_rounds(walk) : UINT64_MAX;
 	uint64_t most = round < room ? round : room;
 	size_t size = most < WINDOW ? (size_t)most : WINDOW;
@@ -546,13 +546,13 @@ static void walk_on(struct perf_walk *walk)
 		next_source(walk);
 		return;
 	}
-	if (!source_get(from->source, walk->off, size, &block, &err)) {
-		note_damage(walk, walk->off, "cannot be read: %s", err.text);
+	if (!source_get(from->source, walk->now.off, size, &block, &err)) {
+		note_damage(walk, walk->now.off, "cannot be read: %s", err.text);
 		next_source(walk);
 		return;
 	}
 	uint64_t done = walk_window(walk, block.data, size);
-	walk->off += done;
+	walk->now.off += done;
 	if (done < size && size == round && round < room)
 		walk->mark += !done; /* a record lies across the mark, which then says nothing */
 	else if (done < size && size == room && walk->part->trace->grows && from->grows &&
@@ -686,12 +686,13 @@ static struct perf_walk *walk_new(struct perf_part *part, size_t places)
 	walk->bins = mem_new_array(walk->nbins, sizeof *walk->bins);
 	walk->nlists = places + 1;
 	walk->lists = mem_new_array(walk->nlists, sizeof *walk->lists);
-	walk->nlanes_used = 1;
-	walk->time = walk->round = walk->final = walk->flushed = walk->reached = NSTIME_MIN;
+	walk->now.nlanes_used = 1;
+	walk->now.time = walk->now.round = walk->now.final = walk->now.flushed = walk->now.reached =
+		NSTIME_MIN;
 	walk->told = part->nturns ? perf_told_new() : NULL;
 	walk->store = perf_store_new();
 	walk->changes = perf_changes_new(walk->store);
-	walk->off = part->sources[0].begin;
+	walk->now.off = part->sources[0].begin;
 	pthread_mutex_init(&walk->walking, NULL);
 	pthread_mutex_init(&walk->listing, NULL);
 	return walk;

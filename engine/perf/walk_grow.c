@@ -44,9 +44,9 @@ bool perf_may_go_on_here(const struct perf_walk *walk)
 	const struct perf_part *part = walk->part;
 
 	if (!part->trace->grows || !walk->told ||
-	    (walk->source < part->nsources && !part->sources[walk->source].grows))
+	    (walk->now.source < part->nsources && !part->sources[walk->now.source].grows))
 		return false;
-	for (uint32_t i = 0; i < walk->source; i++)
+	for (uint32_t i = 0; i < walk->now.source; i++)
 		if (part->sources[i].grows)
 			return false;
 	return true;
@@ -70,17 +70,8 @@ void perf_pause_begin(struct perf_walk *walk)
 {
 	struct pause *pause = &walk->pause;
 
-	*pause = (struct pause){.source = walk->source,
-				.off = walk->off,
-				.lane = walk->lane,
-				.nlanes_used = walk->nlanes_used,
-				.turn_notes = walk->turn_notes,
+	*pause = (struct pause){.now = walk->now,
 				.ndamages = walk->ndamages,
-				.time = walk->time,
-				.reached = walk->reached,
-				.round = walk->round,
-				.final = walk->final,
-				.flushed = walk->flushed,
 				.damage = walk->damage,
 				.changes = perf_changes_mark(walk->changes)};
 	copy_bins(walk, pause);
@@ -108,12 +99,12 @@ bool perf_watermark(const struct stream *stream, nstime *until)
 
 	*until = NSTIME_MAX;
 	if (part->nturns) { /* one after the other; between two of them none is being written */
-		*until = part->unfinished ? part->walk->final : NSTIME_MAX;
+		*until = part->unfinished ? part->walk->now.final : NSTIME_MAX;
 		return true;
 	}
 	for (size_t i = 0; i < part->nsources; i++)
 		if (part->sources[i].grows)
-			*until = tells_rounds(part) ? part->walk->final : NSTIME_MIN;
+			*until = tells_rounds(part) ? part->walk->now.final : NSTIME_MIN;
 	return true;
 }
 
@@ -141,8 +132,8 @@ static bool goes_on(const struct perf_part *part, const struct perf_part *old)
 		return !old->walk->told && part->nsources == old->nsources &&
 		       is_same_file(part->sources, old->sources, false) &&
 		       !(part->spilled && perf_spilled_plain(part));
-	bool same = part->nturns && old->walk->told && part->nsources >= pause->source;
-	for (uint32_t i = 0; same && i < pause->source; i++)
+	bool same = part->nturns && old->walk->told && part->nsources >= pause->now.source;
+	for (uint32_t i = 0; same && i < pause->now.source; i++)
 		same = is_same_file(&part->sources[i], &old->sources[i], true);
 	return same;
 }
@@ -178,8 +169,8 @@ const struct perf_source *perf_turn_then(const struct perf_part *part, uint32_t 
 
 void perf_walked(const struct perf_part *before, uint32_t *source, uint64_t *off)
 {
-	*source = before->walk->pause.source;
-	*off = before->walk->pause.off;
+	*source = before->walk->pause.now.source;
+	*off = before->walk->pause.now.off;
 }
 
 /* The bins as they were, and those of CPUs that were not known then. */
@@ -213,22 +204,13 @@ static void restore_place(struct perf_walk *walk, const struct pause *pause)
 {
 	const struct perf_part *part = walk->part;
 
-	walk->source = pause->source;
-	walk->off = pause->off;
-	if (walk->told && walk->source < part->nsources)
-		walk->off = part->sources[walk->source].begin;
-	walk->lane = pause->lane;
-	walk->nlanes_used = pause->nlanes_used;
-	walk->turn_notes = pause->turn_notes;
+	walk->now = pause->now;
+	if (walk->told && walk->now.source < part->nsources)
+		walk->now.off = part->sources[walk->now.source].begin;
 	walk->ndamages = pause->ndamages;
-	walk->time = pause->time;
-	walk->reached = pause->reached;
-	walk->round = pause->round;
-	walk->final = pause->final;
-	walk->flushed = pause->flushed;
 	walk->damage = pause->damage;
 	walk->unread = pause->unread;
-	walk->ended = walk->source == part->nsources;
+	walk->ended = walk->now.source == part->nsources;
 }
 
 /* Goes on where the walk of the trace before has paused, which is over then. */

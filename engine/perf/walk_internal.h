@@ -41,6 +41,18 @@ struct packet_list { /* packets of a stream */
 	size_t told; /* of the turns that were walked to their end */
 };
 
+struct walk_place { /* how far a walk is */
+	uint32_t source;
+	uint64_t off;
+	size_t lane, nlanes_used;
+	size_t turn_notes; /* in `changes` when the turn began */
+	nstime time;       /* of the last record that has one; NSTIME_MIN: none yet */
+	nstime reached;    /* the latest time of the turns before */
+	/* no record that is not there is older than `final`, nor, behind the next mark, `round` */
+	nstime round, final;
+	nstime flushed; /* the latest time in packets that are made */
+};
+
 /*
  * Of a trace that grows: the walk as it was where the file ends, or, of a recording in turns,
  * behind the last turn that has ended. The fields that it has in common with the walk are named
@@ -49,10 +61,8 @@ struct packet_list { /* packets of a stream */
 struct pause {
 	struct bin *bins; /* as many as the walk has, with copies of their extents; NULL: none */
 	size_t latest;    /* its bin; SIZE_MAX: none */
-	uint32_t source;
-	uint64_t off;
-	size_t lane, nlanes_used, turn_notes, ndamages;
-	nstime time, reached, round, final, flushed;
+	struct walk_place now;
+	size_t ndamages;
 	struct error damage;
 	struct perf_unread_list unread; /* a copy */
 	struct perf_changes_mark changes;
@@ -68,24 +78,16 @@ struct perf_walk {
 	struct bin *bins;
 	size_t nbins;
 	size_t places; /* CPUs or lanes: bins 2i (forward), 2i + 1 (backward) of place i */
-	size_t lane, nlanes_used;
 
 	pthread_mutex_t walking; /* guards what stands above and the position */
-	uint32_t source;
-	uint64_t off;
+	struct walk_place now;
 	struct bin *latest;       /* of the last record */
-	nstime time;              /* of the last record that has one; NSTIME_MIN: none yet */
 	struct perf_store *store; /* extents and changes */
 	struct perf_changes *changes;
 	struct pause pause;
 	/* Of a recording in turns, see walk_turns.c; NULL otherwise. */
 	struct perf_told *told;
-	nstime reached;    /* the latest time of the turns before */
-	size_t turn_notes; /* in `changes` when the turn began */
-	/* no record that is not there is older than `final`, nor, behind the next mark, `round` */
-	nstime round, final;
-	size_t mark;    /* the next perf_spilled_mark() */
-	nstime flushed; /* the latest time in packets that are made */
+	size_t mark; /* the next perf_spilled_mark() */
 
 	pthread_mutex_t listing; /* guards what stands below; held shortly */
 	struct packet_list *lists;

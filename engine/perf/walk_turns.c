@@ -135,7 +135,7 @@ static bool is_timed(const struct packet_extents *stored)
 /* Where the turn begins, and up to when all turns reach now; false: none has a time yet. */
 static bool find_begin(struct perf_walk *walk, nstime *begin)
 {
-	nstime first = NSTIME_MAX, last = walk->reached;
+	nstime first = NSTIME_MAX, last = walk->now.reached;
 
 	for (size_t i = 0; i < walk->nlists; i++)
 		for (size_t n = walk->lists[i].told; n < walk->lists[i].count; n++) {
@@ -145,8 +145,8 @@ static bool find_begin(struct perf_walk *walk, nstime *begin)
 			first = stored->rec.min < first ? stored->rec.min : first;
 			last = stored->rec.max > last ? stored->rec.max : last;
 		}
-	*begin = first != NSTIME_MAX && first > walk->reached ? first : walk->reached;
-	walk->reached = last;
+	*begin = first != NSTIME_MAX && first > walk->now.reached ? first : walk->now.reached;
+	walk->now.reached = last;
 	return *begin != NSTIME_MIN;
 }
 
@@ -219,7 +219,7 @@ static void open_list(struct packet_list *list)
 
 void perf_walk_end_turn(struct perf_walk *walk)
 {
-	const struct perf_source *source = &walk->part->sources[walk->source];
+	const struct perf_source *source = &walk->part->sources[walk->now.source];
 	bool first = source->turn == 0, open = source->grows && walk->part->trace->grows;
 	bool any, all = all_backward(walk->part, &any);
 	nstime begin;
@@ -227,7 +227,7 @@ void perf_walk_end_turn(struct perf_walk *walk)
 	pthread_mutex_lock(&walk->listing);
 	if (find_begin(walk, &begin) && !first) {
 		date_list(&walk->lists[walk->nlists - 1], begin);
-		perf_changes_date(walk->changes, walk->turn_notes, begin);
+		perf_changes_date(walk->changes, walk->now.turn_notes, begin);
 	}
 	for (size_t i = 0; i < walk->nlists; i++) {
 		if (!first && any && i + 1 < walk->nlists)
@@ -237,6 +237,6 @@ void perf_walk_end_turn(struct perf_walk *walk)
 		walk->lists[i].told = walk->lists[i].count;
 	}
 	pthread_mutex_unlock(&walk->listing);
-	walk->turn_notes = perf_changes_count(walk->changes);
+	walk->now.turn_notes = perf_changes_count(walk->changes);
 	walk->told->turn++;
 }

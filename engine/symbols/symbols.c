@@ -118,10 +118,7 @@ static void tell_map(struct part_symbols *part, const struct map_event *event)
 	if (anonymous && !event->data) {
 		range.object = jit_of(part, event->pid);
 	} else {
-		if (event->nbuild_id && event->nbuild_id <= BUILD_ID_MAX) {
-			id.n = event->nbuild_id;
-			memcpy(id.bytes, event->build_id, id.n);
-		}
+		build_id_take(&id, event->build_id, event->nbuild_id);
 		range.object = objects_get(part->objects, event->name, &id, 0);
 	}
 	spaces_map(part->spaces, event->t, event->pid, &range);
@@ -228,13 +225,6 @@ static const char *searched_path(const struct symbols *symbols, const char *path
 	return same ? symbols->program : path;
 }
 
-static bool is_that_file(const struct unwind_tables *elf, const struct build_id *id)
-{
-	struct build_id its;
-
-	return !id->n || (elf_build_id(elf->fd, &its) && build_id_equal(&its, id));
-}
-
 void symbols_tell_loaded(struct symbols *symbols, uint32_t part, const struct loaded_file *loaded)
 {
 	const char *file = searched_path(symbols, loaded->path);
@@ -243,14 +233,11 @@ void symbols_tell_loaded(struct symbols *symbols, uint32_t part, const struct lo
 	uint64_t first = UINT64_MAX;
 	struct part_symbols *own = &symbols_parts(symbols)[part];
 
-	if (loaded->nbuild_id && loaded->nbuild_id <= BUILD_ID_MAX) {
-		id.n = loaded->nbuild_id;
-		memcpy(id.bytes, loaded->build_id, id.n);
-	}
+	build_id_take(&id, loaded->build_id, loaded->nbuild_id);
 	for (size_t i = 0; elf && i < elf->nloads; i++)
 		if (elf->loads[i].address < first)
 			first = elf->loads[i].address;
-	if (elf && is_that_file(elf, &id))
+	if (elf && build_id_is_of(&id, elf->fd))
 		tell_segments(own, loaded->t, loaded->pid, elf,
 			      objects_get(&symbols->objects, file, &id, 0), loaded->base - first);
 	unwind_tables_free(elf);

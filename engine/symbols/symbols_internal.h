@@ -38,6 +38,13 @@ struct objects {
 	struct found_symbol *found; /* NULL until the first question */
 };
 
+/* Of `n` bytes; as many as no build id has leave it as it is. */
+void build_id_take(struct build_id *id, const uint8_t *bytes, size_t n);
+/* Has the file that build id, or is none known? */
+bool build_id_is_of(const struct build_id *id, int fd);
+/* ~/.debug/.build-id/ab/cdef.../WHAT, where perf record keeps copies. False: it has no place there.
+ */
+bool perf_kept_path(const struct build_id *id, const char *what, struct buf *out);
 void objects_release(struct objects *objects);
 /* `jit`: the process whose code without a file it is, 0 none. */
 struct object *objects_get(struct objects *objects, const char *name, const struct build_id *id,

@@ -17,6 +17,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/cursor.h"
+#include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
 
@@ -145,10 +146,7 @@ static void tell_map(struct kernel *kernel, const struct map_event *event)
 		range.end = UINT64_MAX;
 	if (!strncmp(event->name, kernel_name, prefix)) {
 		buf_add_text(&name, kernel_name);
-		if (event->nbuild_id && event->nbuild_id <= BUILD_ID_MAX) {
-			kernel->id.n = event->nbuild_id;
-			memcpy(kernel->id.bytes, event->build_id, event->nbuild_id);
-		}
+		build_id_take(&kernel->id, event->build_id, event->nbuild_id);
 		if (event->name[prefix] && !kernel->anchor) {
 			kernel->anchor = mem_strdup(event->name + prefix);
 			kernel->anchor_at = event->file_offset;
@@ -171,18 +169,9 @@ void kernel_tell(struct kernel *kernel, const struct map_event *event)
 
 /* What this machine says ---------------------------------------------------------------------- */
 
-static uint32_t host_u32(struct cursor *in)
-{
-	const uint8_t *bytes = cursor_bytes(in, 4);
-	uint32_t value = 0;
-
-	if (bytes)
-		memcpy(&value, bytes, sizeof value);
-	return value;
-}
-
 static bool running_id(struct build_id *out)
 {
+	static const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 	uint8_t bytes[4096];
 	FILE *file = fopen("/sys/kernel/notes", "re");
 	size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
@@ -193,9 +182,10 @@ static bool running_id(struct build_id *out)
 		fclose(file);
 	while (in.pos < in.size &&
 	       !out->n) { /* notes: sizes of name and bytes, type, both padded */
-		uint32_t nname = host_u32(&in), nbytes = host_u32(&in), type = host_u32(&in);
-		const uint8_t *name = cursor_bytes(&in, ((size_t)nname + 3) & ~(size_t)3);
-		const uint8_t *id = cursor_bytes(&in, ((size_t)nbytes + 3) & ~(size_t)3);
+		uint64_t nname = cursor_number(&in, 4, big), nbytes = cursor_number(&in, 4, big);
+		uint64_t type = cursor_number(&in, 4, big);
+		const uint8_t *name = cursor_bytes(&in, (nname + 3) & ~(size_t)3);
+		const uint8_t *id = cursor_bytes(&in, (nbytes + 3) & ~(size_t)3);
 		if (in.failed)
 			return false;
 		if (type == 3 && nname == 4 && !memcmp(name, "GNU", 4) && nbytes <= BUILD_ID_MAX) {
@@ -206,26 +196,13 @@ static bool running_id(struct build_id *out)
 	return out->n != 0;
 }
 
-static void add_file(struct buf *out, const char *path)
-{
-	FILE *file = fopen(path, "re");
-	size_t n = 1;
-
-	while (file && n) {
-		n = fread(buf_room(out, 4096), 1, 4096, file);
-		out->len += n;
-	}
-	if (file)
-		fclose(file);
-}
-
 /* Does this machine still run the boot of the recording? */
 static bool same_boot(const uint8_t boot[16])
 {
 	struct buf text = {0};
 	char wanted[UUID_TEXT];
 
-	add_file(&text, "/proc/sys/kernel/random/boot_id");
+	file_read("/proc/sys/kernel/random/boot_id", &text);
 	bool same = !strncmp(buf_text(&text), uuid_put(boot, wanted), UUID_TEXT - 1);
 	buf_release(&text);
 	return same;
@@ -284,16 +261,10 @@ static bool read_kallsyms(const char *path, const char *anchor, struct raw_symbo
 
 static bool kept_kallsyms(const struct kernel *kernel, struct raw_symbols *out, uint64_t *at)
 {
-	char text[2 * BUILD_ID_MAX + 1];
-	const char *home = getenv("HOME");
 	struct buf path = {0};
-	bool found;
+	bool found = perf_kept_path(&kernel->id, "kallsyms", &path) &&
+		     read_kallsyms(buf_text(&path), kernel->anchor, out, at);
 
-	if (!home || kernel->id.n < 2)
-		return false;
-	build_id_text(&kernel->id, text);
-	buf_printf(&path, "%s/.debug/.build-id/%.2s/%s/kallsyms", home, text, text + 2);
-	found = read_kallsyms(buf_text(&path), kernel->anchor, out, at);
 	buf_release(&path);
 	return found;
 }
@@ -325,8 +296,8 @@ static uint64_t running_stamp(const struct kernel *kernel)
 
 	buf_printf(&text, "%u %s %llx ", (unsigned)geteuid(), kernel->anchor ? kernel->anchor : "",
 		   (unsigned long long)kernel->anchor_at);
-	add_file(&text, "/proc/sys/kernel/random/boot_id");
-	add_file(&text, "/proc/modules");
+	file_read("/proc/sys/kernel/random/boot_id", &text);
+	file_read("/proc/modules", &text);
 	stamp = XXH3_64bits(text.data, text.len);
 	buf_release(&text);
 	return stamp | !stamp;

@@ -36,6 +36,21 @@ bool build_id_equal(const struct build_id *a, const struct build_id *b)
 	return a->n == b->n && !memcmp(a->bytes, b->bytes, a->n);
 }
 
+void build_id_take(struct build_id *id, const uint8_t *bytes, size_t n)
+{
+	if (!n || n > BUILD_ID_MAX)
+		return;
+	id->n = n;
+	memcpy(id->bytes, bytes, n);
+}
+
+bool build_id_is_of(const struct build_id *id, int fd)
+{
+	struct build_id its;
+
+	return !id->n || (elf_build_id(fd, &its) && build_id_equal(&its, id));
+}
+
 char *build_id_text(const struct build_id *id, char text[2 * BUILD_ID_MAX + 1])
 {
 	static const char digits[] = "0123456789abcdef";
@@ -114,29 +129,31 @@ static bool place_open(struct symbol_file *place, const char *path)
 /* As place_open(), when the file has that build id, or when none is known. */
 static bool place_try(struct symbol_file *place, const char *path, const struct build_id *id)
 {
-	struct build_id its;
-
 	if (!place_open(place, path))
 		return false;
-	if (!id->n || (elf_build_id(place->fd, &its) && build_id_equal(&its, id)))
+	if (build_id_is_of(id, place->fd))
 		return true;
 	place_close(place);
 	return false;
 }
 
-/* ~/.debug/.build-id/ab/cdef.../WHAT */
-static bool kept_by_perf(struct symbol_file *place, const struct build_id *id, const char *what)
+bool perf_kept_path(const struct build_id *id, const char *what, struct buf *out)
 {
 	char text[2 * BUILD_ID_MAX + 1];
 	const char *home = getenv("HOME");
-	struct buf path = {0};
-	bool found;
 
 	if (!home || id->n < 2)
 		return false;
 	build_id_text(id, text);
-	buf_printf(&path, "%s/.debug/.build-id/%.2s/%s/%s", home, text, text + 2, what);
-	found = place_try(place, buf_text(&path), id);
+	buf_printf(out, "%s/.debug/.build-id/%.2s/%s/%s", home, text, text + 2, what);
+	return true;
+}
+
+static bool kept_by_perf(struct symbol_file *place, const struct build_id *id, const char *what)
+{
+	struct buf path = {0};
+	bool found = perf_kept_path(id, what, &path) && place_try(place, buf_text(&path), id);
+
 	buf_release(&path);
 	return found;
 }

@@ -8,6 +8,7 @@
 
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 #include "engine/layout.h"
 
 #include <string.h>
@@ -314,21 +315,6 @@ static const uint8_t *wide_text(const struct field *field, struct buf *scratch, 
 	return (const uint8_t *)buf_text(scratch);
 }
 
-static void add_utf8(struct buf *out, uint32_t code)
-{
-	if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-		code = 0xfffd; /* what Unicode has for what is none */
-	if (code < 0x80) {
-		buf_add_char(out, (char)code);
-		return;
-	}
-	unsigned more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-	static const uint8_t first[] = {0, 0xc0, 0xe0, 0xf0};
-	buf_add_char(out, (char)(first[more] | code >> 6 * more));
-	while (more--)
-		buf_add_char(out, (char)(0x80 | (code >> 6 * more & 0x3f)));
-}
-
 /* UTF-16 or UTF-32 up to its first zero, as UTF-8. A part of a code unit at the end is none. */
 static void convert_text(enum text_encoding encoding, const uint8_t *bytes, size_t count,
 			 struct buf *out)
@@ -349,7 +335,8 @@ static void convert_text(enum text_encoding encoding, const uint8_t *bytes, size
 				count -= 2;
 			}
 		}
-		add_utf8(out, code);
+		bool is_none = code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff);
+		utf8_add(out, is_none ? 0xfffd : code); /* what Unicode has for what is none */
 	}
 }
 

@@ -51,14 +51,22 @@ void utf8_mend(struct buf *out, const uint8_t *at, size_t len)
 
 	while (at < end) {
 		size_t n = utf8_length(at, (size_t)(end - at));
-		if (n) {
+		if (n)
 			buf_add(out, at, n);
-		} else {
-			buf_add_char(out, (char)(0xc0 | *at >> 6));
-			buf_add_char(out, (char)(0x80 | (*at & 0x3f)));
-		}
+		else
+			utf8_add(out, *at);
 		at += n ? n : 1;
 	}
+}
+
+void utf8_add(struct buf *out, uint32_t code)
+{
+	static const uint8_t first[] = {0, 0xc0, 0xe0, 0xf0};
+	unsigned more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+
+	buf_add_char(out, (char)(first[more] | code >> 6 * more));
+	while (more--)
+		buf_add_char(out, (char)(0x80 | (code >> 6 * more & 0x3f)));
 }
 
 static const char hex[] = "0123456789abcdef";

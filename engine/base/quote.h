@@ -18,6 +18,7 @@ size_t utf8_length(const uint8_t *at, size_t left);
 bool utf8_is(const uint8_t *at, size_t len); /* all of the bytes */
 /* Adds them; bytes that are not UTF-8 become the characters U+0080 to U+00FF. */
 void utf8_mend(struct buf *out, const uint8_t *at, size_t len);
+void utf8_add(struct buf *out, uint32_t code); /* a code point */
 
 /* Between '"': control characters escaped, each byte that is not UTF-8 as \u00XX. */
 void quote_json(struct buf *out, const void *bytes, size_t len);

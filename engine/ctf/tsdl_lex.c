@@ -8,6 +8,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -119,16 +120,6 @@ static bool skip_comment(struct tsdl *t, uint32_t *at)
 	return true;
 }
 
-static void add_utf8(struct buf *out, uint32_t c)
-{
-	static const uint8_t lead[] = {0, 0xc0, 0xe0, 0xf0};
-	unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-
-	buf_add_char(out, (char)(lead[more] | c >> 6 * more));
-	while (more--)
-		buf_add_char(out, (char)(0x80 | (c >> 6 * more & 0x3f)));
-}
-
 /* \uXXXX or \UXXXXXXXX; *at is at the u */
 static bool lex_universal(struct tsdl *t, uint32_t *at, struct buf *out)
 {
@@ -144,7 +135,7 @@ static bool lex_universal(struct tsdl *t, uint32_t *at, struct buf *out)
 	}
 	if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
 		return tsdl_fail(t, start, "there is no character U+%X", c);
-	add_utf8(out, c);
+	utf8_add(out, c);
 	*at += digits + 1;
 	return true;
 }

@@ -365,31 +365,9 @@ bool out_folder_finish(struct out_folder *folder, struct error *err)
 	return true;
 }
 
-/* Folders in it are those of out_folder_make(), a few deep. */
-static void remove_folder(const char *path)
-{
-	struct folder_names names = {0};
-	struct error ignored;
-
-	if (!folder_list(path, &names, &ignored))
-		return;
-	for (size_t i = 0; i < names.count; i++) {
-		char *inner = folder_join(path, names.items[i]);
-		if (unlink(inner) != 0 && errno == EISDIR)
-			remove_folder(inner);
-		mem_free(inner);
-	}
-	folder_release(&names);
-	rmdir(path);
-}
-
 void out_folder_drop(struct out_folder *folder)
 {
-	if (folder->temporary)
-		remove_folder(folder->temporary);
-	if (folder->path)
-		temporary_forget(folder->noted);
-	mem_free(folder->temporary);
+	temporary_folder_end(folder->temporary, folder->noted);
 	mem_free(folder->path);
 	*folder = (struct out_folder){.noted = -1};
 }

@@ -157,7 +157,6 @@ static void read_thread(struct thread_rows *cursor, const struct thread_parts *t
 		end_part(cursor, thread, &open, NULL);
 }
 
-/* Parts of one thread, from the first on; returns the first one behind them. */
 size_t thread_rows_split_thread(const struct thread_rows *cursor, size_t at,
 				struct thread_parts *out)
 {

@@ -27,10 +27,22 @@ static void add_unsigned(struct buf *out, const char *key, uint64_t value)
 	buf_add_u64(out, value);
 }
 
+static void open_key(struct buf *out, const char *key, char bracket)
+{
+	json_add_key(out, key);
+	buf_add_char(out, bracket);
+}
+
 static void begin_class(struct buf *out, const char *type)
 {
 	buf_add_char(out, '{');
 	add_word(out, "type", type);
+}
+
+static void begin_structure(struct buf *out)
+{
+	begin_class(out, "structure");
+	open_key(out, "member-classes", '[');
 }
 
 /* ---- field classes ---- */
@@ -38,15 +50,9 @@ static void begin_class(struct buf *out, const char *type)
 static void add_range(struct buf *out, uint64_t low, uint64_t high, bool is_signed)
 {
 	buf_add_char(out, '[');
-	if (is_signed)
-		buf_add_i64(out, (int64_t)low);
-	else
-		buf_add_u64(out, low);
+	ctf_add_number(out, low, is_signed);
 	buf_add_char(out, ',');
-	if (is_signed)
-		buf_add_i64(out, (int64_t)high);
-	else
-		buf_add_u64(out, high);
+	ctf_add_number(out, high, is_signed);
 	buf_add_char(out, ']');
 }
 
@@ -92,15 +98,13 @@ static void add_mappings(struct buf *out, const struct field_class *from)
 		last[first] = i;
 		next[i] = 0;
 	}
-	json_add_key(out, from->form == FORM_FLAGS ? "flags" : "mappings");
-	buf_add_char(out, '{');
+	open_key(out, from->form == FORM_FLAGS ? "flags" : "mappings", '{');
 	for (uint32_t i = 0; i < from->nlabels; i++) {
 		uint32_t first = i;
 		nameset_find(&seen, from->labels[i].name, &first);
 		if (first != i)
 			continue;
-		json_add_key(out, from->labels[i].name);
-		buf_add_char(out, '[');
+		open_key(out, from->labels[i].name, '[');
 		add_label(out, from, &from->labels[i]);
 		for (uint32_t k = next[i]; k; k = next[k]) {
 			buf_add_char(out, ',');
@@ -164,12 +168,10 @@ static void add_location(struct buf *out, const char *key, const struct wire *us
 	struct wire_path path;
 
 	wire_path_of(user, &path);
-	json_add_key(out, key);
-	buf_add_char(out, '{');
+	open_key(out, key, '{');
 	if (path.absolute)
 		add_word(out, "origin", scopes[path.scope]);
-	json_add_key(out, "path");
-	buf_add_char(out, '[');
+	open_key(out, "path", '[');
 	for (unsigned i = 0; !path.absolute && i < path.up; i++)
 		buf_add_text(out, i ? ",null" : "null");
 	for (size_t i = 0; i < path.count; i++) {
@@ -192,9 +194,7 @@ static void add_member(struct buf *out, const struct wire *member)
 
 static void add_struct(struct buf *out, const struct wire *wire)
 {
-	begin_class(out, "structure");
-	json_add_key(out, "member-classes");
-	buf_add_char(out, '[');
+	begin_structure(out);
 	for (size_t i = 0; i < wire->nmembers; i++)
 		add_member(out, wire->members[i]);
 	buf_add_char(out, ']');
@@ -209,8 +209,7 @@ static void add_ranges(struct buf *out, const struct wire *wire, size_t option)
 	const struct member *member = &wire->from->members[option];
 	uint64_t own = wire->kind == WIRE_OPTIONAL ? 1 : option;
 
-	json_add_key(out, "selector-field-ranges");
-	buf_add_char(out, '[');
+	open_key(out, "selector-field-ranges", '[');
 	for (uint32_t i = 0; wire->count->from && i < member->nranges; i++) {
 		buf_add_text(out, i ? "," : "");
 		add_range(out, member->ranges[i].low, member->ranges[i].high,
@@ -238,8 +237,7 @@ static void add_variant(struct buf *out, const struct wire *wire)
 {
 	begin_class(out, "variant");
 	add_location(out, "selector-field-location", wire);
-	json_add_key(out, "options");
-	buf_add_char(out, '[');
+	open_key(out, "options", '[');
 	for (size_t i = 0; i < wire->nmembers; i++) {
 		buf_add_text(out, i ? ",{" : "{");
 		add_word(out, "name", wire->members[i]->name);
@@ -322,8 +320,7 @@ static void add_number(struct buf *out, const char *name, const char *role, uint
 	add_integer(out, &wire);
 	if (role) {
 		out->len--; /* before the class's last bracket */
-		json_add_key(out, "roles");
-		buf_add_char(out, '[');
+		open_key(out, "roles", '[');
 		json_add_text(out, role);
 		buf_add_text(out, "]}");
 	}
@@ -346,8 +343,7 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 	const struct part *part = folder->part;
 	char name[48];
 
-	json_add_key(out, "environment");
-	buf_add_char(out, '{');
+	open_key(out, "environment", '{');
 	for (size_t i = 0; i < part->nenv; i++) {
 		if (ctf_is_own_env(part->env[i].name))
 			continue;
@@ -372,9 +368,7 @@ static void add_trace(struct buf *out, const struct ctf_folder *folder)
 	begin_fragment(out, "trace-class");
 	add_env(out, folder);
 	json_add_key(out, "packet-header-field-class");
-	begin_class(out, "structure");
-	json_add_key(out, "member-classes");
-	buf_add_char(out, '[');
+	begin_structure(out);
 	add_number(out, "magic", "packet-magic-number", 32, false);
 	buf_add_text(out, ",{\"name\":\"uuid\",\"field-class\":{\"type\":\"static-length-blob\","
 			  "\"length\":16,\"roles\":[\"metadata-stream-uuid\"]}}");
@@ -434,8 +428,7 @@ static void add_clock(struct buf *out, const struct ctf_clock *clock)
 	if (from && from->epoch) {
 		add_word(out, "origin", "unix-epoch");
 	} else if (from && from->origin.name) {
-		json_add_key(out, "origin");
-		buf_add_char(out, '{');
+		open_key(out, "origin", '{');
 		add_full_name(out, &from->origin);
 		buf_add_char(out, '}');
 	}
@@ -445,9 +438,7 @@ static void add_clock(struct buf *out, const struct ctf_clock *clock)
 static void add_packet_context(struct buf *out, const struct written_stream_class *class)
 {
 	json_add_key(out, "packet-context-field-class");
-	begin_class(out, "structure");
-	json_add_key(out, "member-classes");
-	buf_add_char(out, '[');
+	begin_structure(out);
 	for (int i = 0; i < NUMBERS; i++)
 		if (class->numbers & 1u << i)
 			add_number(out, ctf_numbers[i].name, ctf_numbers[i].role,
@@ -478,9 +469,7 @@ static void add_stream(struct buf *out, const struct written_stream_class *class
 		add_word(out, "default-clock-class-id", ctf_clock_of(class)->name);
 	add_packet_context(out, class);
 	json_add_key(out, "event-record-header-field-class");
-	begin_class(out, "structure");
-	json_add_key(out, "member-classes");
-	buf_add_char(out, '[');
+	begin_structure(out);
 	add_number(out, "id", "event-record-class-id", class->wide_ids ? 32 : 16, false);
 	if (class->clock >= 0)
 		add_number(out, "timestamp", "default-clock-timestamp", 32, false);

@@ -153,17 +153,6 @@ static bool synchronize(struct intel_pt *pt, struct error *err)
 	return true;
 }
 
-static void ip_text(const struct pt_packet_ip *ip, struct pt_row *out)
-{
-	snprintf(out->text, sizeof out->text, "ipc %d ip 0x%" PRIx64, (int)ip->ipc, ip->ip);
-}
-
-static void tnt_text(const struct pt_packet_tnt *tnt, struct pt_row *out)
-{
-	snprintf(out->text, sizeof out->text, "bits %d payload 0x%" PRIx64, tnt->bit_size,
-		 tnt->payload);
-}
-
 static void mode_text(const struct pt_packet_mode *mode, struct pt_row *out)
 {
 	static const char *const widths[] = {[ptem_unknown] = "unknown",
@@ -201,11 +190,13 @@ static void payload_text(const struct pt_packet *packet, struct pt_row *out)
 	case ppt_tip:
 	case ppt_tip_pge:
 	case ppt_tip_pgd:
-		ip_text(&packet->payload.ip, out);
+		snprintf(to, n, "ipc %d ip 0x%" PRIx64, (int)packet->payload.ip.ipc,
+			 packet->payload.ip.ip);
 		break;
 	case ppt_tnt_8:
 	case ppt_tnt_64:
-		tnt_text(&packet->payload.tnt, out);
+		snprintf(to, n, "bits %d payload 0x%" PRIx64, packet->payload.tnt.bit_size,
+			 packet->payload.tnt.payload);
 		break;
 	case ppt_mode:
 		mode_text(&packet->payload.mode, out);

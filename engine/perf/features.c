@@ -141,23 +141,19 @@ static void read_build_ids(struct perf_part *part, const uint8_t *data, size_t s
 
 void perf_feature(struct perf_part *part, uint32_t feature, const uint8_t *data, size_t size)
 {
+	static const char *const texts[] = {
+		[FEATURE_HOSTNAME] = "hostname",    [FEATURE_OS_RELEASE] = "os_release",
+		[FEATURE_VERSION] = "perf_version", [FEATURE_ARCH] = "arch",
+		[FEATURE_CPU_DESC] = "cpudesc",     [FEATURE_CPUID] = "cpuid"};
 	struct feature_in in = {cursor_over(data, size), part->swap};
 
+	if (feature < sizeof texts / sizeof *texts && texts[feature])
+		add_text(part, texts[feature], &in);
 	switch ((enum perf_feature)feature) {
 	case FEATURE_BUILD_ID:
 		read_build_ids(part, data, size);
 		break;
-	case FEATURE_HOSTNAME:
-		add_text(part, "hostname", &in);
-		break;
-	case FEATURE_OS_RELEASE:
-		add_text(part, "os_release", &in);
-		break;
-	case FEATURE_VERSION:
-		add_text(part, "perf_version", &in);
-		break;
 	case FEATURE_ARCH:
-		add_text(part, "arch", &in);
 		if (part->nenv && !strcmp(part->env[part->nenv - 1].name, "arch"))
 			part->arch = part->env[part->nenv - 1].text;
 		break;
@@ -166,12 +162,6 @@ void perf_feature(struct perf_part *part, uint32_t feature, const uint8_t *data,
 		part->cpus_online = next32(&in);
 		add_number(part, "nrcpus_online", part->cpus_online);
 		add_number(part, "nrcpus_avail", part->cpus_available);
-		break;
-	case FEATURE_CPU_DESC:
-		add_text(part, "cpudesc", &in);
-		break;
-	case FEATURE_CPUID:
-		add_text(part, "cpuid", &in);
 		break;
 	case FEATURE_TOTAL_MEM:
 		add_number(part, "total_memory_kb", next64(&in));

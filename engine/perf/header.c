@@ -70,7 +70,6 @@ static uint32_t tail_of(const uint8_t *data, uint32_t size)
 	return 0;
 }
 
-/* `off`: where it is in the file. */
 bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t size, uint64_t off,
 		    uint32_t *used, struct perf_attr **out)
 {

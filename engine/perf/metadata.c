@@ -111,7 +111,6 @@ static void take_metadata(struct perf_opening *o, const struct perf_record *rec)
 	}
 }
 
-/* Records of source 0 up to the first sample or, `all`, every one: for ID_INDEX. */
 void perf_read_metadata(struct perf_opening *o, bool all)
 {
 	struct perf_iter iter;
@@ -154,7 +153,6 @@ static bool all_say_cpu(const struct perf_part *part)
 	return true;
 }
 
-/* CPUs: from every record, else by id where ID_INDEX knows them. */
 void perf_find_cpus(struct perf_opening *o)
 {
 	struct perf_part *part = o->part;
@@ -169,7 +167,6 @@ void perf_find_cpus(struct perf_opening *o)
 		part->most_cpu = (int32_t)part->cpus_available - 1;
 }
 
-/* Neither ID_INDEX nor features tell the CPUs: all records do. */
 void perf_look_for_cpus(struct perf_part *part)
 {
 	struct perf_iter iter;

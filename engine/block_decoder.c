@@ -5,13 +5,15 @@
 
 #include <inttypes.h>
 
-struct decoder *block_decoder_new(const struct stream *stream, size_t slots, size_t own_bytes)
+struct decoder *block_decoder_new(const struct stream *stream, size_t slots, size_t own_bytes,
+				  block_heads *heads)
 {
 	struct decoder *d = mem_new(sizeof *d);
 
 	d->stream = stream;
 	d->slots = mem_new_array(slots + 1, sizeof *d->slots);
 	d->own = mem_new(own_bytes + 1);
+	d->heads = heads;
 	return d;
 }
 
@@ -44,15 +46,13 @@ bool block_decoder_open(struct decoder *d, const struct packet_info *info, struc
 				      info->rec.off);
 }
 
-enum step block_decoder_next(struct decoder *d, struct batch *b,
-			     bool (*heads)(struct decoder *d, struct batch *b, struct error *err),
-			     struct error *err)
+enum step block_decoder_next(struct decoder *d, struct batch *b, struct error *err)
 {
 	b->count = 0;
 	b->first = d->index;
 	if (!d->open)
 		return STEP_END;
-	bool good = heads(d, b, err);
+	bool good = d->heads(d, b, err);
 	if (source_intact(d->stream->sources[0], err) && good)
 		return b->count ? STEP_ITEM : STEP_END;
 	d->at = d->block.size; /* the packet has ended */

@@ -11,6 +11,9 @@
 #include "engine/event.h"
 #include "engine/reader.h"
 
+/* Fills a batch from d->at on. False: damage, and *err. */
+typedef bool block_heads(struct decoder *d, struct batch *b, struct error *err);
+
 struct decoder {
 	const struct stream *stream;
 	struct packet_info info;
@@ -20,18 +23,17 @@ struct decoder {
 	uint32_t index; /* of the next event, in the packet */
 	struct slot *slots;
 	void *own; /* the format's */
+	block_heads *heads;
 };
 
 /* `slots` at most of one event; `own_bytes` zero-filled, freed with the decoder. */
-struct decoder *block_decoder_new(const struct stream *stream, size_t slots, size_t own_bytes);
+struct decoder *block_decoder_new(const struct stream *stream, size_t slots, size_t own_bytes,
+				  block_heads *heads);
 void block_decoder_free(struct decoder *d); /* NULL is fine */
 MUST_CHECK bool block_decoder_open(struct decoder *d, const struct packet_info *info,
 				   struct error *err);
 void block_decoder_leave(struct decoder *d);
-/* decoder_next() of a format whose `heads` fills a batch from d->at on. False: damage, and *err. */
-enum step block_decoder_next(struct decoder *d, struct batch *b,
-			     bool (*heads)(struct decoder *d, struct batch *b, struct error *err),
-			     struct error *err);
+enum step block_decoder_next(struct decoder *d, struct batch *b, struct error *err);
 void block_decoder_mark(const struct decoder *d, struct mark *mark);
 void block_decoder_seek(struct decoder *d, const struct mark *mark);
 

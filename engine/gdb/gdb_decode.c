@@ -149,17 +149,6 @@ struct frames {
 	uint64_t *references;
 };
 
-static struct decoder *decoder_new(const struct stream *stream)
-{
-	const struct gdb_file *file = gdb_file_of(stream);
-	struct decoder *d = block_decoder_new(stream, file->greatest_slots, sizeof(struct frames));
-	struct frames *frames = d->own;
-
-	frames->references =
-		mem_new_array(file->greatest_references + 1, sizeof *frames->references);
-	return d;
-}
-
 static void decoder_free(struct decoder *d)
 {
 	struct frames *frames = d ? d->own : NULL;
@@ -203,9 +192,16 @@ static bool heads(struct decoder *d, struct batch *b, struct error *err)
 	return true;
 }
 
-static enum step decoder_next(struct decoder *d, struct batch *b, struct error *err)
+static struct decoder *decoder_new(const struct stream *stream)
 {
-	return block_decoder_next(d, b, heads, err);
+	const struct gdb_file *file = gdb_file_of(stream);
+	struct decoder *d =
+		block_decoder_new(stream, file->greatest_slots, sizeof(struct frames), heads);
+	struct frames *frames = d->own;
+
+	frames->references =
+		mem_new_array(file->greatest_references + 1, sizeof *frames->references);
+	return d;
 }
 
 /* ---- values ---- */
@@ -448,7 +444,7 @@ const struct reader gdb_reader = {
 	.decoder_free = decoder_free,
 	.decoder_open = block_decoder_open,
 	.decoder_leave = block_decoder_leave,
-	.decoder_next = decoder_next,
+	.decoder_next = block_decoder_next,
 	.decoder_mark = block_decoder_mark,
 	.decoder_seek = block_decoder_seek,
 	.decoder_fields = decoder_fields,

@@ -25,16 +25,6 @@ static const struct ovni_stream *own_of(const struct decoder *d)
 	return ((const struct clocked *)d->own)->stream;
 }
 
-static struct decoder *decoder_new(const struct stream *stream)
-{
-	const struct ovni_stream *own = ovni_own(stream);
-	struct decoder *d =
-		block_decoder_new(stream, own->classes->most_slots, sizeof(struct clocked));
-
-	*(struct clocked *)d->own = (struct clocked){own, own->trace->clocks[stream->clock].base};
-	return d;
-}
-
 /* Does the loom have a CPU of that index? -1 is its virtual one. */
 static bool find_cpu(const struct ovni_loom *loom, int32_t index, int64_t *phyid)
 {
@@ -117,9 +107,14 @@ static bool heads(struct decoder *d, struct batch *b, struct error *err)
 	return own_of(d)->big_endian ? heads_of(d, b, true, err) : heads_of(d, b, false, err);
 }
 
-static enum step decoder_next(struct decoder *d, struct batch *b, struct error *err)
+static struct decoder *decoder_new(const struct stream *stream)
 {
-	return block_decoder_next(d, b, heads, err);
+	const struct ovni_stream *own = ovni_own(stream);
+	struct decoder *d =
+		block_decoder_new(stream, own->classes->most_slots, sizeof(struct clocked), heads);
+
+	*(struct clocked *)d->own = (struct clocked){own, own->trace->clocks[stream->clock].base};
+	return d;
 }
 
 /* Event i of the batch, framed anew. */
@@ -214,7 +209,7 @@ const struct reader ovni_reader = {
 	.decoder_free = block_decoder_free,
 	.decoder_open = block_decoder_open,
 	.decoder_leave = block_decoder_leave,
-	.decoder_next = decoder_next,
+	.decoder_next = block_decoder_next,
 	.decoder_mark = block_decoder_mark,
 	.decoder_seek = block_decoder_seek,
 	.decoder_fields = decoder_fields,

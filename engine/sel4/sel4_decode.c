@@ -177,18 +177,6 @@ struct sel4_records {
 	bool has_lanes;
 };
 
-static struct decoder *decoder_new(const struct stream *stream)
-{
-	const struct sel4_log *log = sel4_log_of(stream);
-	struct decoder *d =
-		block_decoder_new(stream, log->greatest_slots, sizeof(struct sel4_records));
-	struct sel4_records *records = d->own;
-
-	records->log = log;
-	sel4_clock_of(stream, &records->clock);
-	return d;
-}
-
 static void decoder_free(struct decoder *d)
 {
 	struct sel4_records *records = d ? d->own : NULL;
@@ -262,9 +250,16 @@ static bool heads(struct decoder *d, struct batch *b, struct error *err)
 	return true;
 }
 
-static enum step decoder_next(struct decoder *d, struct batch *b, struct error *err)
+static struct decoder *decoder_new(const struct stream *stream)
 {
-	return block_decoder_next(d, b, heads, err);
+	const struct sel4_log *log = sel4_log_of(stream);
+	struct decoder *d =
+		block_decoder_new(stream, log->greatest_slots, sizeof(struct sel4_records), heads);
+	struct sel4_records *records = d->own;
+
+	records->log = log;
+	sel4_clock_of(stream, &records->clock);
+	return d;
 }
 
 static void decoder_mark(const struct decoder *d, struct mark *mark)
@@ -412,7 +407,7 @@ const struct reader sel4_reader = {
 	.decoder_free = decoder_free,
 	.decoder_open = decoder_open,
 	.decoder_leave = block_decoder_leave,
-	.decoder_next = decoder_next,
+	.decoder_next = block_decoder_next,
 	.decoder_mark = decoder_mark,
 	.decoder_seek = decoder_seek,
 	.decoder_fields = decoder_fields,

@@ -57,19 +57,12 @@ bool range_of_real(enum comparison op, double number, bool is_signed, struct ran
 
 /* ---- sets ---- */
 
-static int by_low(const void *a, const void *b)
+static int by_low(const void *a, const void *b, void *least)
 {
+	const uint64_t *from = least;
 	uint64_t x = ((const struct range *)a)->low, y = ((const struct range *)b)->low;
 
-	return (x > y) - (x < y);
-}
-
-static int by_signed_low(const void *a, const void *b)
-{
-	int64_t x = (int64_t)((const struct range *)a)->low;
-	int64_t y = (int64_t)((const struct range *)b)->low;
-
-	return (x > y) - (x < y);
+	return three_way(x - *from, y - *from);
 }
 
 void ranges_init(struct ranges *out, struct range *items, size_t count, bool is_signed)
@@ -78,7 +71,7 @@ void ranges_init(struct ranges *out, struct range *items, size_t count, bool is_
 	uint32_t kept = 0;
 
 	if (count > 1)
-		qsort(items, count, sizeof *items, is_signed ? by_signed_low : by_low);
+		qsort_r(items, count, sizeof *items, by_low, &least);
 	for (size_t i = 0; i < count; i++) {
 		struct range *last = kept ? &items[kept - 1] : NULL;
 

@@ -254,24 +254,17 @@ static bool add_ranges(struct ctf2 *t, const struct item *array, const char *nam
 	return true;
 }
 
-static int by_low(const void *a, const void *b)
-{
-	uint64_t x = ((const struct enum_label *)a)->low, y = ((const struct enum_label *)b)->low;
-
-	return (x > y) - (x < y);
-}
-
-static int by_signed_low(const void *a, const void *b)
-{
-	int64_t x = (int64_t)((const struct enum_label *)a)->low;
-	int64_t y = (int64_t)((const struct enum_label *)b)->low;
-
-	return (x > y) - (x < y);
-}
-
 static bool above(uint64_t a, uint64_t b, bool is_signed)
 {
 	return is_signed ? (int64_t)a > (int64_t)b : a > b;
+}
+
+static int by_low(const void *a, const void *b, void *of)
+{
+	uint64_t x = ((const struct enum_label *)a)->low, y = ((const struct enum_label *)b)->low;
+	bool is_signed = *(const bool *)of;
+
+	return above(x, y, is_signed) - above(y, x, is_signed);
 }
 
 /* Ranges of one name, from `first` on: none overlaps another, so that a value has a name once. */
@@ -282,7 +275,7 @@ static void join_ranges(struct label_list *ranges, uint32_t first, bool is_signe
 	if (!count)
 		return;
 	struct enum_label *items = ranges->items + first;
-	qsort(items, count, sizeof *items, is_signed ? by_signed_low : by_low);
+	qsort_r(items, count, sizeof *items, by_low, &is_signed);
 	for (uint32_t i = 0; i < count; i++) {
 		if (!n || above(items[i].low, items[n - 1].high, is_signed))
 			items[n++] = items[i];
@@ -706,7 +699,7 @@ static bool check_overlap(struct ctf2 *t, const struct item *item, const struct 
 			all.items[all.count - 1].name = (const char *)&node->members[i];
 		}
 	if (all.count)
-		qsort(all.items, all.count, sizeof *all.items, is_signed ? by_signed_low : by_low);
+		qsort_r(all.items, all.count, sizeof *all.items, by_low, &is_signed);
 	for (uint32_t i = 1; i < all.count && done; i++)
 		if (!above(all.items[i].low, all.items[i - 1].high, is_signed) &&
 		    all.items[i].name != all.items[i - 1].name)

@@ -318,8 +318,7 @@ static bool set_map(struct rfc *r, struct rfc_type *type)
 	bool done = expect_token(&r->t, '{', "'{'");
 
 	while (done && !accept_token(&r->t, '}')) {
-		labels = mem_grow(labels, n, &capacity, sizeof *labels);
-		done = parse_label(r, &labels[n++]);
+		done = parse_label(r, mem_push(labels, n, capacity));
 		accept_token(&r->t, ',');
 	}
 	type->labels = arena_copy(r->t.scratch, labels, n, sizeof *labels);

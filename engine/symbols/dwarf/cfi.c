@@ -16,56 +16,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool find_section(Elf *elf, const char *name, uint64_t *address)
-{
-	Elf_Scn *at = NULL;
-	GElf_Shdr head;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names) != 0)
-		return false;
-	while ((at = elf_nextscn(elf, at))) {
-		const char *its_name =
-			gelf_getshdr(at, &head) ? elf_strptr(elf, names, head.sh_name) : NULL;
-		if (!its_name || strcmp(its_name, name) != 0)
-			continue;
-		*address = head.sh_addr;
-		return true;
-	}
-	return false;
-}
-
 static void read_loads(struct unwind_tables *tables)
 {
 	GElf_Phdr head;
-	size_t n = 0;
 
-	if (elf_getphdrnum(tables->elf, &n) != 0)
-		return;
-	for (size_t i = 0; i < n && gelf_getphdr(tables->elf, (int)i, &head); i++) {
-		if (head.p_type != PT_LOAD)
-			continue;
+	for (int at = 0; elf_next_load(tables->elf, &at, &head);)
 		*mem_push(tables->loads, tables->nloads, tables->capacity) = (struct unwind_load){
 			head.p_offset, head.p_filesz, head.p_vaddr, (head.p_flags & PF_W) != 0};
-	}
 }
 
 struct unwind_tables *unwind_tables_new(const char *path)
 {
 	struct unwind_tables *tables = mem_new(sizeof *tables);
+	GElf_Shdr section;
 	struct stat st;
 
 	tables->fd = symbols_open_file(path, &st);
-	if (tables->fd >= 0 && elf_version(EV_CURRENT) != EV_NONE)
-		tables->elf = elf_begin(tables->fd, ELF_C_READ_MMAP, NULL);
-	if (!tables->elf || elf_kind(tables->elf) != ELF_K_ELF) {
+	tables->elf = elf_of_file(tables->fd);
+	if (!tables->elf) {
 		unwind_tables_free(tables);
 		return NULL;
 	}
 	tables->image = (const uint8_t *)elf_rawfile(tables->elf, &tables->size);
 	read_loads(tables);
-	if (find_section(tables->elf, ".eh_frame_hdr", &tables->header))
+	if (elf_section(tables->elf, ".eh_frame_hdr", 0, &section)) {
+		tables->header = section.sh_addr;
 		tables->cfi = dwarf_getcfi_elf(tables->elf);
+	}
 	return tables;
 }
 
@@ -73,10 +50,8 @@ void unwind_tables_free(struct unwind_tables *tables)
 {
 	if (!tables)
 		return;
-	if (tables->cfi)
-		dwarf_cfi_end(tables->cfi);
-	if (tables->elf)
-		elf_end(tables->elf);
+	dwarf_cfi_end(tables->cfi);
+	elf_end(tables->elf);
 	if (tables->fd >= 0)
 		close(tables->fd);
 	mem_free(tables->loads);

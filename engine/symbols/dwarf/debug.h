@@ -8,12 +8,6 @@
 
 #include <elfutils/libdw.h>
 
-/* symbols_object.c --------------------------------------------------------------------------- */
-
-struct stat;
-/* Opens regular files alone: a trace can name anything. -1: it is none. */
-int symbols_open_file(const char *path, struct stat *st);
-
 /* lines.c: source lines by DWARF -------------------------------------------------------------- */
 
 struct line_reader;

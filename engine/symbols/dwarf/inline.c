@@ -63,9 +63,8 @@ struct inline_reader *inline_reader_new(const char *path, struct arena *arena)
 
 	reader->arena = arena;
 	reader->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (reader->fd >= 0 && elf_version(EV_CURRENT) != EV_NONE)
-		reader->elf = elf_begin(reader->fd, ELF_C_READ_MMAP, NULL);
-	if (!reader->elf || elf_kind(reader->elf) != ELF_K_ELF) {
+	reader->elf = elf_of_file(reader->fd);
+	if (!reader->elf) {
 		inline_reader_free(reader);
 		return NULL;
 	}
@@ -81,10 +80,8 @@ void inline_reader_free(struct inline_reader *reader)
 		mem_free(unit->spans);
 		mem_free(unit->functions);
 	}
-	if (reader->dwarf)
-		dwarf_end(reader->dwarf);
-	if (reader->elf)
-		elf_end(reader->elf);
+	dwarf_end(reader->dwarf);
+	elf_end(reader->elf);
 	if (reader->fd >= 0)
 		close(reader->fd);
 	mem_free(reader);

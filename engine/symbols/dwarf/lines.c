@@ -6,6 +6,7 @@
  * for, and nothing is fetched.
  */
 #include "engine/symbols/dwarf/debug.h"
+#include "engine/symbols/tables/tables.h"
 
 #include "engine/base/mem.h"
 
@@ -78,8 +79,7 @@ void line_reader_free(struct line_reader *reader)
 {
 	if (!reader)
 		return;
-	if (reader->dwfl)
-		dwfl_end(reader->dwfl);
+	dwfl_end(reader->dwfl);
 	mem_free(reader->debug);
 	mem_free(reader);
 }
@@ -90,13 +90,9 @@ static bool placed(struct line_reader *reader, uint64_t file_offset, Dwarf_Addr 
 	GElf_Addr bias;
 	Elf *elf = dwfl_module_getelf(reader->module, &bias);
 	GElf_Phdr head;
-	size_t n = 0;
 
-	if (!elf || elf_getphdrnum(elf, &n) != 0)
-		return false;
-	for (size_t i = 0; i < n && gelf_getphdr(elf, (int)i, &head); i++) {
-		if (head.p_type != PT_LOAD || file_offset < head.p_offset ||
-		    file_offset - head.p_offset >= head.p_filesz)
+	for (int at = 0; elf && elf_next_load(elf, &at, &head);) {
+		if (file_offset < head.p_offset || file_offset - head.p_offset >= head.p_filesz)
 			continue;
 		*out = file_offset - head.p_offset + head.p_vaddr + bias;
 		return true;

@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static Elf *begin_elf(int fd)
+Elf *elf_of_file(int fd)
 {
 	if (fd < 0 || elf_version(EV_CURRENT) == EV_NONE)
 		return NULL;
@@ -49,33 +49,26 @@ static bool note_of(Elf *elf, struct build_id *out)
 
 bool elf_build_id(int fd, struct build_id *out)
 {
-	Elf *elf = begin_elf(fd);
-	bool found;
+	Elf *elf = elf_of_file(fd);
 
 	*out = (struct build_id){0};
-	if (!elf)
-		return false;
-	found = note_of(elf, out);
+	bool found = elf && note_of(elf, out);
 	elf_end(elf);
 	return found;
 }
 
 char *elf_debug_link(int fd)
 {
-	Elf *elf = begin_elf(fd);
+	Elf *elf = elf_of_file(fd);
 	GElf_Word crc;
-	char *copy;
+	const char *link = elf ? dwelf_elf_gnu_debuglink(elf, &crc) : NULL;
+	char *copy = link && *link && !strchr(link, '/') ? mem_strdup(link) : NULL;
 
-	if (!elf)
-		return NULL;
-	const char *link = dwelf_elf_gnu_debuglink(elf, &crc);
-	copy = link && *link && !strchr(link, '/') ? mem_strdup(link) : NULL;
 	elf_end(elf);
 	return copy;
 }
 
-/* The first section of that type, or of that name when one is given. */
-static Elf_Scn *section(Elf *elf, const char *name, GElf_Word type, GElf_Shdr *out)
+Elf_Scn *elf_section(Elf *elf, const char *name, GElf_Word type, GElf_Shdr *out)
 {
 	Elf_Scn *at = NULL;
 	size_t names;
@@ -95,13 +88,10 @@ static Elf_Scn *section(Elf *elf, const char *name, GElf_Word type, GElf_Shdr *o
 
 bool elf_has_symtab(int fd)
 {
-	Elf *elf = begin_elf(fd);
+	Elf *elf = elf_of_file(fd);
 	GElf_Shdr head;
-	bool has;
+	bool has = elf && elf_section(elf, ".symtab", SHT_SYMTAB, &head);
 
-	if (!elf)
-		return false;
-	has = section(elf, ".symtab", SHT_SYMTAB, &head) != NULL;
 	elf_end(elf);
 	return has;
 }
@@ -117,19 +107,21 @@ struct loads {
 	size_t count, capacity;
 };
 
+bool elf_next_load(Elf *elf, int *at, GElf_Phdr *out)
+{
+	while (gelf_getphdr(elf, (*at)++, out))
+		if (out->p_type == PT_LOAD)
+			return true;
+	return false;
+}
+
 static void loads_read(Elf *elf, struct loads *loads)
 {
-	size_t n = 0;
 	GElf_Phdr head;
 
-	if (elf_getphdrnum(elf, &n) != 0)
-		return;
-	for (size_t i = 0; i < n && gelf_getphdr(elf, (int)i, &head); i++) {
-		if (head.p_type != PT_LOAD)
-			continue;
+	for (int at = 0; elf_next_load(elf, &at, &head);)
 		*mem_push(loads->items, loads->count, loads->capacity) =
 			(struct load){head.p_vaddr, head.p_memsz, head.p_offset};
-	}
 }
 
 static bool offset_of(const struct loads *loads, uint64_t vaddr, uint64_t *out)
@@ -208,7 +200,7 @@ static void take_symbol(struct elf_reader *in, const GElf_Sym *symbol, GElf_Word
 static void take_section(struct elf_reader *in, const char *name, GElf_Word type)
 {
 	GElf_Shdr head;
-	Elf_Scn *at = section(in->elf, name, type, &head);
+	Elf_Scn *at = elf_section(in->elf, name, type, &head);
 	Elf_Data *data = at ? elf_getdata(at, NULL) : NULL;
 	size_t n = data && head.sh_entsize ? data->d_size / head.sh_entsize : 0;
 	GElf_Sym symbol;
@@ -230,11 +222,11 @@ static bool plt_find(Elf *elf, GElf_Half machine, struct plt *out)
 {
 	GElf_Shdr head;
 
-	if (section(elf, ".plt.sec", SHT_PROGBITS, &head) && head.sh_entsize) {
+	if (elf_section(elf, ".plt.sec", SHT_PROGBITS, &head) && head.sh_entsize) {
 		*out = (struct plt){head.sh_offset, 0, head.sh_entsize};
 		return true;
 	}
-	if (!section(elf, ".plt", SHT_PROGBITS, &head))
+	if (!elf_section(elf, ".plt", SHT_PROGBITS, &head))
 		return false;
 	out->offset = head.sh_offset;
 	out->header = out->entry = head.sh_entsize;
@@ -266,14 +258,14 @@ static bool relocated(Elf_Data *data, GElf_Word type, size_t i, size_t *symbol)
 static void take_plt(Elf *elf, GElf_Half machine, struct raw_symbols *out)
 {
 	GElf_Shdr head, dynamic;
-	Elf_Scn *at = section(elf, ".rela.plt", SHT_RELA, &head);
-	Elf_Scn *symbols = section(elf, ".dynsym", SHT_DYNSYM, &dynamic);
+	Elf_Scn *at = elf_section(elf, ".rela.plt", SHT_RELA, &head);
+	Elf_Scn *symbols = elf_section(elf, ".dynsym", SHT_DYNSYM, &dynamic);
 	struct buf name = {0};
 	struct plt plt;
 	GElf_Sym symbol;
 
 	if (!at)
-		at = section(elf, ".rel.plt", SHT_REL, &head);
+		at = elf_section(elf, ".rel.plt", SHT_REL, &head);
 	Elf_Data *data = at ? elf_getdata(at, NULL) : NULL;
 	Elf_Data *syms = symbols ? elf_getdata(symbols, NULL) : NULL;
 	size_t n = data && head.sh_entsize ? data->d_size / head.sh_entsize : 0, number;
@@ -312,14 +304,13 @@ static void read_symbols(Elf *elf, Elf *runtime, struct raw_symbols *out)
 
 bool elf_symbols(int symbols, int runtime, struct raw_symbols *out)
 {
-	Elf *run = begin_elf(runtime), *elf = symbols == runtime ? run : begin_elf(symbols);
+	Elf *run = elf_of_file(runtime), *elf = symbols == runtime ? run : elf_of_file(symbols);
 
 	if (elf || run)
 		read_symbols(elf ? elf : run, run, out);
-	if (elf && elf != run)
+	if (elf != run)
 		elf_end(elf);
-	if (run)
-		elf_end(run);
+	elf_end(run);
 	return out->count != 0;
 }
 

@@ -6,6 +6,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/source.h"
 
+#include <gelf.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -99,6 +100,11 @@ void symbol_cache_store(const char *folder, const char *name, const struct symbo
 
 /* elf.c: the symbols of an ELF file ----------------------------------------------------------- */
 
+Elf *elf_of_file(int fd); /* NULL: it is none */
+/* The first section of that type, or of that name when one is given. */
+Elf_Scn *elf_section(Elf *elf, const char *name, GElf_Word type, GElf_Shdr *out);
+/* The next program header, from number *at on, of what is mapped; *at is behind it then. */
+bool elf_next_load(Elf *elf, int *at, GElf_Phdr *out);
 /* The note of the file; false when it has none, or is no ELF file. */
 bool elf_build_id(int fd, struct build_id *out);
 /* .gnu_debuglink: a file name, which the caller frees with mem_free(); NULL: none. */

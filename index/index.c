@@ -327,7 +327,7 @@ static bool check_stream(struct index *index, const struct stream *stream, uint6
 	struct packet_info info;
 	struct extent extents[PACKET_EXTENTS_MAX];
 	struct record_list record_list = {0};
-	uint64_t id = identity_stream(index->trace, stream), told = 0;
+	uint64_t id = identity_stream(stream), told = 0;
 
 	if (!build_rows(index, stream, &record_list, err))
 		return false;

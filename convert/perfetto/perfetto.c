@@ -106,8 +106,7 @@ static void sequence_init(struct sequence *sequence, uint32_t id)
 static void sequence_release(struct sequence *sequence)
 {
 	mem_free(sequence->entries);
-	if (sequence->arena)
-		arena_free(sequence->arena);
+	arena_free(sequence->arena);
 	hash_index_release(&sequence->index);
 	buf_release(&sequence->fresh);
 }

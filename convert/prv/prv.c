@@ -45,7 +45,7 @@ static bool prv_open(void *self, struct error *err)
 	struct prv *prv = self;
 
 	prv->arena = arena_new();
-	prv_rows_find(prv->of.options.trace, prv->arena, &prv->threads, &prv->cpus);
+	prv_rows_find(prv->of.options.trace, &prv->threads, &prv->cpus);
 	if (!prv->threads.count)
 		return error_set(err, ERR_RANGE,
 				 "prv: the trace has no threads of ovni, whose state is "

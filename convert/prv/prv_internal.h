@@ -93,8 +93,7 @@ struct prv_rows {
 };
 
 /* Rows of all ovni streams. The arena keeps texts. */
-void prv_rows_find(const struct trace *trace, struct arena *arena, struct prv_rows *threads,
-		   struct prv_rows *cpus);
+void prv_rows_find(const struct trace *trace, struct prv_rows *threads, struct prv_rows *cpus);
 void prv_rows_release(struct prv_rows *rows);
 /* `loom` NULL: of any. 0: there is none, else 1 + its place. */
 size_t prv_row_of(const struct prv_rows *rows, const char *host, size_t nhost, const char *loom,

@@ -108,12 +108,10 @@ static void add_cpus(const struct trace *trace, const struct loom *loom, size_t 
 	buf_release(&name);
 }
 
-void prv_rows_find(const struct trace *trace, struct arena *arena, struct prv_rows *threads,
-		   struct prv_rows *cpus)
+void prv_rows_find(const struct trace *trace, struct prv_rows *threads, struct prv_rows *cpus)
 {
 	struct looms looms = {0};
 
-	(void)arena;
 	*threads = (struct prv_rows){0};
 	*cpus = (struct prv_rows){.of_cpus = true};
 	find_looms(trace, &looms);

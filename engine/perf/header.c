@@ -753,7 +753,9 @@ bool perf_open(struct trace *trace, const char *path, const char *settings, enum
 		perf_tell_unknown(part);
 		describe(&o);
 		perf_find_recording(part);
-		ok = perf_add_classes(part, err) && perf_add_streams(part, err);
+		ok = perf_add_classes(part, err);
+		if (ok)
+			perf_add_streams(part);
 	}
 	perf_turns_release(&o.turns);
 	perf_spill_end(part);

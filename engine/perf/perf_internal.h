@@ -531,7 +531,7 @@ void perf_flatten(struct perf_class *perf, bool swap, struct arena *arena);
 
 /* walk.c */
 void perf_walk_free(struct perf_walk *walk);
-MUST_CHECK bool perf_add_streams(struct perf_part *part, struct error *err);
+void perf_add_streams(struct perf_part *part);
 /* As trace_watermark(): by the marks of rounds. */
 bool perf_watermark(const struct stream *stream, nstime *until);
 /*

@@ -719,7 +719,7 @@ void perf_walk_free(struct perf_walk *walk)
 	mem_free(walk);
 }
 
-bool perf_add_streams(struct perf_part *part, struct error *err)
+void perf_add_streams(struct perf_part *part)
 {
 	size_t lanes = !part->nbuffers               ? 1
 		       : part->nbuffers > LANES_MOST ? LANES_MOST
@@ -727,7 +727,6 @@ bool perf_add_streams(struct perf_part *part, struct error *err)
 	size_t places = part->by_cpu ? (size_t)(part->most_cpu + 1) : lanes;
 	struct arena *arena = part->trace->arena;
 
-	(void)err;
 	part->stream_sources = arena_array(arena, part->nsources, sizeof *part->stream_sources);
 	for (size_t i = 0; i < part->nsources; i++)
 		part->stream_sources[i] = part->sources[i].source;
@@ -745,5 +744,4 @@ bool perf_add_streams(struct perf_part *part, struct error *err)
 	side_bin(part->walk, true)->timeless = true;
 	add_part_stream(part, "side", "side", -1);
 	perf_walk_go_on(part->walk);
-	return true;
 }

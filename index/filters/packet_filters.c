@@ -138,8 +138,7 @@ static void key_of(const struct packet_filters *packet_filters, const struct reg
 		   uint8_t key[KEY])
 {
 	memcpy(key, packet_filters->prefix, sizeof packet_filters->prefix);
-	key_put_number(key + 24,
-		       identity_stream(index_trace(packet_filters->index), region->stream), 8);
+	key_put_number(key + 24, identity_stream(region->stream), 8);
 	key_put_number(key + 32, region->source, 4);
 	key_put_number(key + 36, region->number, 8);
 }

@@ -83,7 +83,7 @@ static bool inspect(struct index *index, const struct stream *stream, struct sto
 	*stored = (struct stored_table){0};
 	if (!index->store || build_in_memory(index) || !index_read(index, &txn, &ignored))
 		return false;
-	bool known = pages_load(txn, identity_stream(index->trace, stream), stored);
+	bool known = pages_load(txn, identity_stream(stream), stored);
 	store_read_end(txn);
 	return known && stored->head.complete;
 }
@@ -144,7 +144,7 @@ static bool is_done(const struct stream *stream, const struct stream *before,
 static void begin_with_stored(struct index *index, const struct stream *stream,
 			      struct scanner *scanner, struct record_list *out)
 {
-	uint64_t id = identity_stream(index->trace, stream);
+	uint64_t id = identity_stream(stream);
 	struct store_txn *txn = index->view;
 	struct stored_table stored;
 	struct error ignored;
@@ -323,8 +323,7 @@ bool build_table(struct index *index, const struct stream *stream, struct table 
 		if (!*out)
 			retell(index, stream, &stored);
 		if (whole)
-			*out = table_new_stored(index, stream,
-						identity_stream(index->trace, stream), &stored);
+			*out = table_new_stored(index, stream, identity_stream(stream), &stored);
 		if (*out) {
 			stored_release(&stored);
 			tell_table(index, stream, *out,

@@ -157,9 +157,8 @@ void identity_uuid(const struct trace *trace, nstime first, nstime last, uint8_t
 	out[8] = (uint8_t)((out[8] & 0x3f) | 0x80);
 }
 
-uint64_t identity_stream(const struct trace *trace, const struct stream *stream)
+uint64_t identity_stream(const struct stream *stream)
 {
-	(void)trace;
 	return XXH3_64bits_withSeed(stream->name, strlen(stream->name), stream->part);
 }
 
@@ -172,8 +171,8 @@ static uint64_t digest_of_files(const struct trace *trace)
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *stream = trace->streams[i];
 		const struct part *part = trace->parts[stream->part];
-		const uint64_t of[] = {identity_stream(trace, stream), stream->nsources,
-				       part->identity[0], part->identity[1]};
+		const uint64_t of[] = {identity_stream(stream), stream->nsources, part->identity[0],
+				       part->identity[1]};
 		XXH3_64bits_update(state, of, sizeof of);
 	}
 	uint64_t digest = XXH3_64bits_digest(state);
@@ -283,13 +282,12 @@ static uint64_t inode_of_source(const struct source *source)
 	return stamp.inode;
 }
 
-void grown_mark_take(const struct trace *trace, const struct stream *stream, uint32_t i,
-		     uint64_t size, struct grown_mark *out)
+void grown_mark_take(const struct stream *stream, uint32_t i, uint64_t size, struct grown_mark *out)
 {
 	struct file_mark mark = {.size = size};
 
 	digest_source(stream, i, size, &mark);
-	*out = (struct grown_mark){.stream = identity_stream(trace, stream),
+	*out = (struct grown_mark){.stream = identity_stream(stream),
 				   .file = i,
 				   .inode = inode_of_source(stream->sources[i]),
 				   .size = size,
@@ -303,14 +301,13 @@ static const struct stream *stream_with(const struct trace *trace, uint64_t id, 
 	for (size_t n = 0; n < trace->nstreams; n++) {
 		const struct stream *stream = trace->streams[(near + n) % trace->nstreams];
 
-		if (identity_stream(trace, stream) == id)
+		if (identity_stream(stream) == id)
 			return stream;
 	}
 	return NULL;
 }
 
-static enum sameness compare_grown(const struct trace *trace, const struct stream *stream,
-				   const struct grown_mark *mark)
+static enum sameness compare_grown(const struct stream *stream, const struct grown_mark *mark)
 {
 	const struct source *source;
 	struct grown_mark now;
@@ -322,7 +319,7 @@ static enum sameness compare_grown(const struct trace *trace, const struct strea
 		return SOURCES_TOUCHED;
 	if (source_size(source) < mark->size)
 		return size_on_disk_reaches(source, mark->size) ? SOURCES_AHEAD : SOURCES_CHANGED;
-	grown_mark_take(trace, stream, (uint32_t)mark->file, mark->size, &now);
+	grown_mark_take(stream, (uint32_t)mark->file, mark->size, &now);
 	return memcmp(&now, mark, sizeof now) ? SOURCES_CHANGED : SOURCES_SAME;
 }
 
@@ -335,7 +332,7 @@ enum sameness grown_marks_compare(const struct trace *trace, const uint8_t *mark
 	for (size_t at = 0; at + sizeof mark <= size; at += sizeof mark) {
 		memcpy(&mark, marks + at, sizeof mark);
 		stream = stream_with(trace, mark.stream, stream ? stream->index : 0);
-		enum sameness one = compare_grown(trace, stream, &mark);
+		enum sameness one = compare_grown(stream, &mark);
 		worst = one > worst ? one : worst;
 	}
 	return size % sizeof mark ? SOURCES_CHANGED : worst;

@@ -34,7 +34,7 @@ uint64_t identity_anywhere(const struct trace *trace);
  * have the session's UUID; a copy does not.
  */
 void identity_uuid(const struct trace *trace, nstime first, nstime last, uint8_t out[16]);
-uint64_t identity_stream(const struct trace *trace, const struct stream *stream);
+uint64_t identity_stream(const struct stream *stream);
 
 /* Of all files in one: the same where these are the very same files; 0: equals no other one. */
 uint64_t marks_fold(const struct trace *trace);
@@ -53,8 +53,8 @@ struct grown_mark {      /* stored as it is */
 	uint64_t inode, size;
 	uint64_t head, blocks; /* digests of these bytes, as marks have them */
 };
-void grown_mark_take(const struct trace *trace, const struct stream *stream, uint32_t i,
-		     uint64_t size, struct grown_mark *out);
+void grown_mark_take(const struct stream *stream, uint32_t i, uint64_t size,
+		     struct grown_mark *out);
 /*
  * SOURCES_SAME: all files of the marks are there, begin with these very bytes as far as the digests
  * tell, and may be longer.

@@ -44,7 +44,7 @@ static bool load(struct index *index, const struct stream *stream, struct stored
 
 	if (!index_read(index, &txn, err))
 		return false;
-	if (!pages_load(txn, identity_stream(index->trace, stream), out))
+	if (!pages_load(txn, identity_stream(stream), out))
 		*out = (struct stored_table){0};
 	bool sound = store_sound(txn);
 	store_read_end(txn);

@@ -268,14 +268,15 @@ bool record_list_have_other_cpu(const struct record_list *record_list, size_t fr
 	return false;
 }
 
-/* Those with these of the flags PACKET_OPEN: `open`, or none. */
-static void add_some(struct record_list *record_list, const struct record_list *from, uint32_t open)
+/* Those with these of the flags `some`. */
+static void add_some(struct record_list *record_list, const struct record_list *from, uint32_t some,
+		     uint32_t flags)
 {
 	struct extent extents[PACKET_EXTENTS_MAX];
 	struct packet_info info;
 
 	for (size_t i = 0; i < from->count; i++) {
-		if ((from->recs[i].flags & PACKET_OPEN) != open)
+		if ((from->recs[i].flags & some) != flags)
 			continue;
 		record_list_get(from, i, &info, extents);
 		record_list_add(record_list, &info);
@@ -284,19 +285,13 @@ static void add_some(struct record_list *record_list, const struct record_list *
 
 void record_list_add_all(struct record_list *record_list, const struct record_list *from)
 {
-	struct extent extents[PACKET_EXTENTS_MAX];
-	struct packet_info info;
-
-	for (size_t i = 0; i < from->count; i++) {
-		record_list_get(from, i, &info, extents);
-		record_list_add(record_list, &info);
-	}
+	add_some(record_list, from, 0, 0);
 }
 
 void record_list_add_open_last(struct record_list *record_list, const struct record_list *from)
 {
-	add_some(record_list, from, 0);
-	add_some(record_list, from, PACKET_OPEN);
+	add_some(record_list, from, PACKET_OPEN, 0);
+	add_some(record_list, from, PACKET_OPEN, PACKET_OPEN);
 }
 
 size_t record_list_drop_open(struct record_list *record_list, size_t count)

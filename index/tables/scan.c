@@ -14,7 +14,7 @@ void scanner_init(struct scanner *scanner, struct index *index, const struct str
 		.index = index,
 		.stream = stream,
 		.reader = index->trace->parts[stream->part]->reader,
-		.id = identity_stream(index->trace, stream),
+		.id = identity_stream(stream),
 	};
 	if (!stored)
 		return;

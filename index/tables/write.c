@@ -50,7 +50,7 @@ static bool scans_go_on(const struct index *index, struct store_txn *txn)
 		const struct stream *stream = trace->streams[i];
 		struct stored_table stored;
 
-		if (!pages_load(txn, identity_stream(trace, stream), &stored))
+		if (!pages_load(txn, identity_stream(stream), &stored))
 			continue;
 		go_on = reader_goes_on(trace->parts[stream->part]->reader, stream,
 				       &stored.head.scan);
@@ -138,10 +138,9 @@ static bool marks_write(const struct index *index, struct store_txn *txn, struct
 }
 
 /* Of the files of a stream, as far as its packets are stored. */
-static void add_grown_marks(const struct index *index, const struct stream *stream,
-			    struct store_txn *txn, struct buf *out)
+static void add_grown_marks(const struct stream *stream, struct store_txn *txn, struct buf *out)
 {
-	uint64_t id = identity_stream(index->trace, stream);
+	uint64_t id = identity_stream(stream);
 	struct grown_mark mark;
 	struct stored_table stored;
 
@@ -152,7 +151,7 @@ static void add_grown_marks(const struct index *index, const struct stream *stre
 		uint64_t size = source_size(stream->sources[i]);
 
 		size = i == scan->source && scan->next < size ? scan->next : size;
-		grown_mark_take(index->trace, stream, i, size, &mark);
+		grown_mark_take(stream, i, size, &mark);
 		buf_add(out, &mark, sizeof mark);
 	}
 	stored_release(&stored);
@@ -163,7 +162,7 @@ static bool grown_marks_write(const struct index *index, struct store_txn *txn, 
 	struct buf marks = {0};
 
 	for (size_t i = 0; i < index->trace->nstreams; i++)
-		add_grown_marks(index, index->trace->streams[i], txn, &marks);
+		add_grown_marks(index->trace->streams[i], txn, &marks);
 	bool good = store_put(txn, grown_key,
 			      (struct bytes){(const uint8_t *)marks.data, marks.len}, err);
 	buf_release(&marks);

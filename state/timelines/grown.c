@@ -44,7 +44,7 @@ static bool put_ties(void *arg, nstime next, struct buf *out, struct error *err)
 	buf_add(out, &count, sizeof count);
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *stream = trace->streams[i];
-		struct tie tie = {.stream = identity_stream(trace, stream)};
+		struct tie tie = {.stream = identity_stream(stream)};
 		struct table *table;
 
 		if ((stream->has_time || !some) &&

@@ -820,50 +820,18 @@ static bool ctf_finish(void *self, struct error *err)
 	return out_folder_finish(&writer->of.folder, err);
 }
 
-const struct convert_format convert_ctf = {
-	.kind = {.name = "ctf",
-		 .also = "ctf1.8",
-		 .endings = "",
-		 .folder = true,
-		 .all_losses = true,
-		 .carries_state = true},
-	.size = sizeof(struct ctf_writer),
-	.open = ctf_open,
-	.event = ctf_event,
-	.loss = ctf_loss,
-	.carry = ctf_carry,
-	.finish = ctf_finish,
-	.close = ctf_close,
-};
+#define CTF_FORMAT(...)                                                                         \
+	{                                                                                       \
+		.kind = {.endings = "",                                                         \
+			 .folder = true,                                                        \
+			 .all_losses = true,                                                    \
+			 .carries_state = true,                                                 \
+			 __VA_ARGS__},                                                          \
+		.size = sizeof(struct ctf_writer), .open = ctf_open, .event = ctf_event,        \
+		.loss = ctf_loss, .carry = ctf_carry, .finish = ctf_finish, .close = ctf_close, \
+	}
 
-const struct convert_format convert_ctf2 = {
-	.kind = {.name = "ctf2",
-		 .endings = "",
-		 .folder = true,
-		 .all_losses = true,
-		 .carries_state = true},
-	.size = sizeof(struct ctf_writer),
-	.open = ctf_open,
-	.event = ctf_event,
-	.loss = ctf_loss,
-	.carry = ctf_carry,
-	.finish = ctf_finish,
-	.close = ctf_close,
-};
-
-const struct convert_format convert_ctf2010 = {
-	.kind = {.name = "ctf2010",
-		 .endings = "",
-		 .folder = true,
-		 .all_losses = true,
-		 .carries_state = true,
-		 .compressions = "gzip, bzip2",
-		 .checksums = "md5, sha1"},
-	.size = sizeof(struct ctf_writer),
-	.open = ctf_open,
-	.event = ctf_event,
-	.loss = ctf_loss,
-	.carry = ctf_carry,
-	.finish = ctf_finish,
-	.close = ctf_close,
-};
+const struct convert_format convert_ctf = CTF_FORMAT(.name = "ctf", .also = "ctf1.8");
+const struct convert_format convert_ctf2 = CTF_FORMAT(.name = "ctf2");
+const struct convert_format convert_ctf2010 =
+	CTF_FORMAT(.name = "ctf2010", .compressions = "gzip, bzip2", .checksums = "md5, sha1");

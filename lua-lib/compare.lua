@@ -37,6 +37,7 @@
 
 local analysis = require("yore.analysis")
 local baseline = require("yore.baseline")
+local basics = require("yore.basics")
 local differ = require("yore.differ")
 local json = require("yore.json")
 local lami = require("yore.lami")
@@ -174,11 +175,7 @@ local function open_b()
 		end
 		return trace
 	end
-	local opened, why = yore.open(path_of_b, yore.opened())
-	if not opened then
-		error(why, 0)
-	end
-	return opened
+	return basics.given(yore.open(path_of_b, yore.opened()))
 end
 
 -- A side of a trace, which becomes the global one.
@@ -459,11 +456,7 @@ local function of_baselines(all)
 	for _, name in ipairs{ "a", "b" } do
 		for _, run in ipairs(all[name]) do
 			if run.summary then
-				local has = {}
-				for _, unit in ipairs(run.summary.units) do
-					has[unit.unit] = true
-				end
-				local left = {}
+				local has, left = basics.set(run.summary.units, "unit"), {}
 				for _, unit in ipairs(list or of_baseline(run.summary)) do
 					left[#left + 1] = has[unit.unit] and unit or nil
 				end
@@ -825,13 +818,10 @@ local function draw()
 	for _, cause in ipairs(found) do
 		cause.at = { a = texts_of(sides.a, cause.moments.a), b = texts_of(sides.b, cause.moments.b) }
 	end
-	local ok, why = yore.save(a.html, report.page{
+	basics.given(yore.save(a.html, report.page{
 		title = "What differs between " .. (patterns and runs_text("a") .. " and " .. runs_text("b") or sides.a.path .. " and " .. sides.b.path),
 		sides = { { name = "A", text = side_text("a") }, { name = "B", text = side_text("b") } }, units = named,
-		of_one_side = of_one_side, causes = found, limit = a.limit or 10, note = nothing_said() })
-	if not ok then
-		error(why, 0)
-	end
+		of_one_side = of_one_side, causes = found, limit = a.limit or 10, note = nothing_said() }))
 end
 
 -- Of many runs the count of one, on average.

@@ -16,6 +16,7 @@
 --   $ yore cputop fixtures/golden/sched-ftrace/trace.dat cpus --format csv
 
 local analysis = require("yore.analysis")
+local basics = require("yore.basics")
 local a = analysis.open(arg, {
 	name = "cputop", verbs = { "all", "cpus", "threads" }, tables = { all = true }, columns = { "cpu", "tid", "comm" },
 })
@@ -66,12 +67,9 @@ end
 local function threads()
 	local found, rows = {}, {}
 	for _, run in ipairs(shown) do
-		local row = found[run.tid]
-		if not row and run.tid ~= 0 then
-			row = { tid = run.tid, comm = run.comm, total = 0, switches = 0 }
-			found[run.tid], rows[#rows + 1] = row, row
-		end
-		if row then
+		if run.tid ~= 0 then
+			local row = found[run.tid]
+				or basics.add(found, run.tid, rows, { tid = run.tid, comm = run.comm, total = 0, switches = 0 })
 			row.total, row.switches = row.total + run.total, row.switches + run.begun
 			row.percent = row.total * 100 / a.length
 		end

@@ -23,6 +23,7 @@
 --   $ yore critical-path fixtures/golden/demo/trace.dat --tid demo-sleep --where 'what == "timer"'
 
 local analysis = require("yore.analysis")
+local basics = require("yore.basics")
 local causes = require("yore.causes")
 local chain = require("yore.chain")
 local threads = require("yore.threads")
@@ -117,11 +118,7 @@ local function summed(path)
 		local state = row.tid and row.state
 		local key = row.what .. "\0" .. (row.tid or "") .. (state or "")
 		local one = found[key]
-		if not one then
-			one = { what = row.what, tid = row.tid, comm = row.comm, state = state, count = 0, total = 0 }
-			found[key] = one
-			list[#list + 1] = one
-		end
+			or basics.add(found, key, list, { what = row.what, tid = row.tid, comm = row.comm, state = state, count = 0, total = 0 })
 		one.count, one.total = one.count + 1, one.total + row.dur
 		one.percent = one.total * 100 / a.length
 	end

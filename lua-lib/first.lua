@@ -23,6 +23,7 @@
 --   $ yore first --catalog fixtures/golden/sched-perf --unit 'wake-up to sleep' 'mean(unit)' series --order listed
 
 local analysis = require("yore.analysis")
+local basics = require("yore.basics")
 local change = require("yore.change")
 local side = require("yore.side")
 local threads = require("yore.threads")
@@ -105,11 +106,7 @@ local function ask_all()
 			given[#given + 1], given[#given + 2] = "--" .. name, a[name]
 		end
 	end
-	local answers, why = yore.ask_traces{ catalog = a.catalog, analysis = "first", words = given, timeout = a.timeout }
-	if not answers then
-		error(why, 0)
-	end
-	return answers
+	return basics.given(yore.ask_traces{ catalog = a.catalog, analysis = "first", words = given, timeout = a.timeout })
 end
 
 -- Reads what a trace printed: {trace =, place =, damaged =, begin =, day =, count =, number =}, or {trace =, place =, error =}.

@@ -28,9 +28,9 @@
 --   $ yore help flamegraph
 
 local analysis = require("yore.analysis")
+local basics = require("yore.basics")
 local frames = require("yore.frames")
 local shares = require("yore.shares")
-local sorted_keys = require("yore.keys")
 local threads = require("yore.threads")
 
 local own = analysis.open(arg, {
@@ -177,7 +177,7 @@ local function fold_state(path)
 		return frame and frames.name(frame) or text
 	end
 
-	for _, owner in ipairs(sorted_keys(changes)) do
+	for _, owner in ipairs(basics.keys(changes)) do
 		local own = changes[owner]
 		-- what ends does so before what begins in its place
 		table.sort(own, function(a, b)
@@ -283,17 +283,6 @@ if own.against then
 	end
 end
 
--- The keys of two tables, or of one and nil, sorted.
-local function keys_of_both(a, b)
-	local both = {}
-	for _, set in ipairs{ a, b } do
-		for key in pairs(set) do
-			both[key] = true
-		end
-	end
-	return sorted_keys(both)
-end
-
 local function weight_of(weights)
 	local weight = 0
 	for _, part in pairs(weights or {}) do
@@ -315,7 +304,7 @@ local function compare(row, count)
 	end
 end
 
-local rows, sorted = {}, keys_of_both(here.stacks, there and there.stacks)
+local rows, sorted = {}, basics.keys(here.stacks, there and there.stacks)
 for i, key in ipairs(sorted) do
 	local weight = weight_of(here.stacks[key])
 	rows[i] = { folded = key, comm = key:match("^[^;]*"), stack = key:match("^[^;]*;(.*)$"), weight = weight,
@@ -364,7 +353,7 @@ local function list_of(shown)
 	for _, row in ipairs(shown) do
 		local key = row.folded
 		local own_weights, other_weights = here.stacks[key] or {}, there and there.stacks[key] or {}
-		for _, inside in ipairs(keys_of_both(own_weights, other_weights)) do
+		for _, inside in ipairs(basics.keys(own_weights, other_weights)) do
 			local frames = {}
 			for name in key:gmatch("[^;]+") do
 				frames[#frames + 1] = name
@@ -388,7 +377,4 @@ end
 own:need_drawn(weight, "stack")
 local what = own.event or own.stack or here.counted or "thread[*]/stack"
 local title = "flame graph of " .. trace:info().path .. ": " .. what .. (there and ", against " .. own.against or "")
-local ok, why = yore.save(own.svg, require("yore.draw").flamegraph{ stacks = list_of(rows), title = title, unit = unit })
-if not ok then
-	error(why, 0)
-end
+basics.given(yore.save(own.svg, require("yore.draw").flamegraph{ stacks = list_of(rows), title = title, unit = unit }))

@@ -21,6 +21,7 @@
 --   $ yore io fixtures/golden/sched-ftrace/trace.dat latency
 
 local analysis = require("yore.analysis")
+local basics = require("yore.basics")
 local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
 	name = "io", verbs = { "top", "latency", "log", "freq", "disks" },
@@ -69,34 +70,23 @@ end
 calls = a:filter(calls, { name = { name_column, name_of }, tid = "key", dur = "dur", begin = "begin",
 	bytes = { "ret", bytes_of }, comm = { "key", function(tid) return names[tid] end } })
 
-if a:draw({ calls }, "calls that read and write") then
-	return
-end
-a:head()
-if a.verb == "latency" then
+local name_head = { { key = "name", head = "call", class = "syscall" } }
+
+local function latency()
 	local rows = calls:groups{ by = { name_column }, percentiles = { 50, 99 } }
 	for _, row in ipairs(rows) do
 		row.name = name_of(row[name_column])
 	end
 	table.sort(rows, analysis.order("-total", "name"))
-	a:table("calls that read and write", analysis.columns({ { key = "name", head = "call", class = "syscall" } }, numbers), rows)
-elseif a.verb == "freq" then
-	a:histogram("calls that read and write", calls:hist())
-elseif a.verb == "log" then
-	a:listing("calls that read and write", analysis.columns(thread, { { key = "name", head = "call", class = "syscall" },
-		{ key = "bytes", head = "bytes", kind = "count", bar = true } }), a:listed({ { segments = calls } }, function(row)
-		row.tid, row.comm, row.name, row.bytes = row.key, names[row.key], name_of(row[name_column]), bytes_of(row.ret)
-	end))
-else
+	a:table("calls that read and write", analysis.columns(name_head, numbers), rows)
+end
+
+local function top()
 	local found, list = {}, {}
 	local function add(rows, moved)
 		for _, row in ipairs(rows) do
-			local one = found[row.key]
-			if not one then
-				one = { tid = row.key, comm = names[row.key], read = 0, written = 0, count = 0, total = 0 }
-				found[row.key] = one
-				list[#list + 1] = one
-			end
+			local one = found[row.key] or basics.add(found, row.key, list,
+				{ tid = row.key, comm = names[row.key], read = 0, written = 0, count = 0, total = 0 })
 			local way = direction[name_of(row[name_column])]
 			one[way] = one[way] + (moved and row.sum_ret or 0)
 			if not moved then
@@ -117,3 +107,8 @@ else
 		{ key = "total", head = "time in them", kind = "span" },
 	}), list)
 end
+
+a:show("calls that read and write", { { segments = calls } },
+	analysis.columns(thread, name_head, { { key = "bytes", head = "bytes", kind = "count", bar = true } }), function(row)
+		row.tid, row.comm, row.name, row.bytes = row.key, names[row.key], name_of(row[name_column]), bytes_of(row.ret)
+	end, { latency = latency, top = top })

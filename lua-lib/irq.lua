@@ -59,15 +59,7 @@ local what = {
 	{ key = "name", head = "name" }, { key = "cpu", head = "CPU", kind = "count" },
 }
 
-local drawn = {}
-for i, of in ipairs(found) do
-	drawn[i] = of.segments
-end
-if a:draw(drawn, "interrupts") then
-	return
-end
-a:head()
-if a.verb == "stats" then
+a:show("interrupts", found, what, fill, { stats = function()
 	local rows = {}
 	for _, of in ipairs(found) do
 		for _, row in ipairs(of.segments:groups{ by = { "number", "key" }, percentiles = { 99 } }) do
@@ -79,10 +71,4 @@ if a.verb == "stats" then
 	local numbers = analysis.statistics("times", { "total", "min", "mean", "p99", "max", "max_begin" }, "total")
 	table.insert(numbers, 3, { key = "percent", head = "% of the CPU", kind = "percent" })
 	a:table("interrupts", analysis.columns(what, numbers), rows)
-elseif a.verb == "freq" then
-	for _, of in ipairs(found) do
-		a:histogram(of.kind, of.segments:hist())
-	end
-else
-	a:listing("interrupts", what, a:listed(found, fill))
-end
+end })

@@ -100,6 +100,7 @@ luamoredatadir = $(luadatadir)/yore
 dist_luamoredata_DATA = \
 	%D%/yore/analysis.lua \
 	%D%/yore/baseline.lua \
+	%D%/yore/basics.lua \
 	%D%/yore/causes.lua \
 	%D%/yore/chain.lua \
 	%D%/yore/change.lua \
@@ -108,7 +109,6 @@ dist_luamoredata_DATA = \
 	%D%/yore/frames.lua \
 	%D%/yore/json.lua \
 	%D%/yore/kernel.lua \
-	%D%/yore/keys.lua \
 	%D%/yore/lami.lua \
 	%D%/yore/many.lua \
 	%D%/yore/report.lua \

@@ -28,6 +28,7 @@
 --   $ yore locks fixtures/golden/demo/trace.dat holders
 
 local analysis = require("yore.analysis")
+local basics = require("yore.basics")
 local chain = require("yore.chain")
 local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
@@ -158,8 +159,7 @@ local function name_holders(rows)
 	local seen, held = {}, {}
 	for _, row in ipairs(rows) do
 		if row.holder and not seen[row.holder] then
-			seen[row.holder] = true
-			held[#held + 1] = row.holder
+			basics.add(seen, row.holder, held, row.holder)
 		end
 	end
 	local known = a:names(held)
@@ -176,11 +176,8 @@ local function rows_of_holders()
 			for _, wait in ipairs(of.segments:rows(first, first + 999)) do
 				local tid = holder_of(wait, of)
 				local key = of.kind .. " " .. tostring(wait.lock) .. " " .. tostring(tid)
-				local row = of_lock[key]
-				if not row then
-					row = { lock = wait.lock, kind = of.kind, holder = tid, count = 0, total = 0, max = -1 }
-					of_lock[key], rows[#rows + 1] = row, row
-				end
+				local row = of_lock[key] or basics.add(of_lock, key, rows,
+					{ lock = wait.lock, kind = of.kind, holder = tid, count = 0, total = 0, max = -1 })
 				row.count, row.total = row.count + 1, row.total + wait.dur
 				if wait.dur > row.max then
 					row.max, row.max_begin = wait.dur, wait.begin

@@ -30,6 +30,7 @@
 --   $ yore memtop fixtures/golden/memory-demo calls
 
 local analysis = require("yore.analysis")
+local basics = require("yore.basics")
 local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
 	name = "memtop", verbs = { "threads", "calls", "rss" },
@@ -54,12 +55,8 @@ local function threads()
 
 	local function each(events, where, add)
 		for _, group in ipairs(kernel.count_by_thread(a, events, { "order" }, where)) do
-			local row = found[group.tid or false]
-			if not row then
-				row = { tid = group.tid, allocated = 0, freed = 0, allocations = 0, frees = 0, failed = 0 }
-				found[group.tid or false] = row
-				list[#list + 1] = row
-			end
+			local row = found[group.tid or false] or basics.add(found, group.tid or false, list,
+				{ tid = group.tid, allocated = 0, freed = 0, allocations = 0, frees = 0, failed = 0 })
 			add(row, group.count, group.count << (group.order or 0))
 		end
 	end
@@ -295,13 +292,8 @@ local function calls()
 	for first = 1, #found, 1000 do
 		for _, call in ipairs(found:rows(first, first + 999)) do
 			local pid, name = process(call), name_of(call)
-			local row = of[pid]
-			if not row then
-				row = { pid = pid, tid = pid, mapped = 0, unmapped = 0, unseen = 0, maps = {}, grown = 0, shrunk = 0, unknown = 0,
-					failed = 0, calls = 0 }
-				of[pid] = row
-				list[#list + 1] = row
-			end
+			local row = of[pid] or basics.add(of, pid, list, { pid = pid, tid = pid, mapped = 0, unmapped = 0, unseen = 0,
+				maps = {}, grown = 0, shrunk = 0, unknown = 0, failed = 0, calls = 0 })
 			local failed = not call.ret or call.ret < 0 and call.ret >= -4095
 			row.calls, row.seen = row.calls + 1, call["end"]
 			if failed then
@@ -329,12 +321,8 @@ local function spaces()
 	local fields = analysis.columns(columns, { "mm_id", "curr", "member", "size" })
 	for b in trace:batch{ name = events, from = a.start, to = a.stop, fields = fields } do
 		for i = 1, b.n do
-			local row = found[b.mm_id[i]]
-			if not row then
-				row = { mm = b.mm_id[i], resident = 0, max = 0, max_begin = b.ts[i] }
-				found[b.mm_id[i]] = row
-				list[#list + 1] = row
-			end
+			local mm = b.mm_id[i]
+			local row = found[mm] or basics.add(found, mm, list, { mm = mm, resident = 0, max = 0, max_begin = b.ts[i] })
 			local curr, kind, size = b.curr[i], kinds[b.member[i]], b.size[i]
 			if curr == true or curr == 1 then
 				row.tid = kernel.thread_of(columns, function(column) return b[column][i] end) or row.tid

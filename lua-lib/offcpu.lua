@@ -27,6 +27,7 @@
 --   $ yore offcpu fixtures/golden/sched-demo --by state
 
 local analysis = require("yore.analysis")
+local basics = require("yore.basics")
 local frames = require("yore.frames")
 local left_out = require("yore.waits")
 local a = analysis.open(arg, {
@@ -134,12 +135,7 @@ local function by_stack()
 	local found, list = {}, {}
 	each_with_stack(function(row)
 		local key = row.state .. "\0" .. (row.stack or "")
-		local one = found[key]
-		if not one then
-			one = { state = row.state, stack = row.stack, count = 0, total = 0, max = -1 }
-			found[key] = one
-			list[#list + 1] = one
-		end
+		local one = found[key] or basics.add(found, key, list, { state = row.state, stack = row.stack, count = 0, total = 0, max = -1 })
 		one.count, one.total = one.count + 1, one.total + row.dur
 		if row.dur > one.max or row.dur == one.max and row.key < one.thread then
 			one.max, one.max_begin, one.thread = row.dur, row.begin, row.key
@@ -168,11 +164,8 @@ local function draw_stacks()
 		one.weight = one.weight + row.dur
 	end)
 	a:need_drawn(#list, "stretches off the CPU")
-	local ok, why = yore.save(a.svg, require("yore.draw").flamegraph{ stacks = list, unit = "ns",
-		title = "time off the CPU of " .. trace:info().path })
-	if not ok then
-		error(why, 0)
-	end
+	basics.given(yore.save(a.svg, require("yore.draw").flamegraph{ stacks = list, unit = "ns",
+		title = "time off the CPU of " .. trace:info().path }))
 end
 
 local numbers = analysis.statistics("times", { "total", "mean", "max", "max_begin" }, "total")

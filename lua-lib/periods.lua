@@ -86,11 +86,7 @@ for i = 4, #columns do
 	captured[#captured + 1] = { key = columns[i], head = columns[i], kind = "text" }
 end
 
-if a:draw({ periods }, "periods") then
-	return
-end
-a:head()
-if a.verb == "stats" then
+a:show("periods", { { segments = periods } }, analysis.columns({ { key = "key", head = "key", kind = "text" } }, captured), nil, { stats = function()
 	local by, shown = a.by or { "key" }, {}
 	for i, name in ipairs(by) do
 		shown[i] = { key = name, head = name, kind = "text" }
@@ -99,9 +95,4 @@ if a.verb == "stats" then
 	table.sort(rows, analysis.order("-total", "max_begin"))
 	a:table("periods", analysis.columns(shown, analysis.statistics("periods",
 		{ "total", "min", "mean", "p50", "p99", "max", "max_begin" }, "total")), rows)
-elseif a.verb == "freq" then
-	a:histogram("periods", periods:hist())
-else
-	a:listing("periods", analysis.columns({ { key = "key", head = "key", kind = "text" } }, captured),
-		a:listed({ { segments = periods } }))
-end
+end })

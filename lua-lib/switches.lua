@@ -11,6 +11,7 @@
 --   $ yore switches fixtures/golden/sched-perf/perf.data threads --limit 5
 
 local analysis = require("yore.analysis")
+local basics = require("yore.basics")
 local a = analysis.open(arg, {
 	name = "switches", verbs = { "all", "cpus", "threads" }, tables = { all = true }, columns = { "cpu", "tid", "comm" },
 })
@@ -29,13 +30,8 @@ local function by(column)
 	local found, list, total = {}, {}, 0
 	for _, row in ipairs(counts) do
 		local key = row[column]
-		local one = key ~= nil and found[key]
-		if key ~= nil and not one then
-			one = { [column] = key, count = 0 }
-			found[key] = one
-			list[#list + 1] = one
-		end
-		if one then
+		if key ~= nil then
+			local one = found[key] or basics.add(found, key, list, { [column] = key, count = 0 })
 			one.count, one.comm = one.count + row.count, row.comm
 			total = total + row.count
 		end

@@ -69,17 +69,7 @@ numbers[#numbers + 1] = { key = "spread", head = "+-%", kind = "percent" }
 
 local name_head, thread = { { key = "name", head = "call", class = "syscall" } }, analysis.thread_columns()
 
-if a:draw({ calls }, "system calls") then
-	return
-end
-a:head()
-if a.verb == "stats" then
-	a:table("system calls", analysis.columns(name_head, numbers), grouped{ name_column })
-elseif a.verb == "threads" then
-	a:table("system calls of each thread", analysis.columns(thread, name_head, numbers), grouped{ "key", name_column })
-elseif a.verb == "freq" then
-	a:histogram("system calls", calls:hist())
-elseif a.verb == "errors" then
+local function errors()
 	local rows = calls:select{ ret = negative }:groups{ by = { name_column, "ret" } }
 	for _, row in ipairs(rows) do
 		fill(row)
@@ -89,7 +79,15 @@ elseif a.verb == "errors" then
 	a:table("calls that failed", analysis.columns(name_head, { { key = "error", head = "error" },
 		{ key = "ret", head = "returned", kind = "count" },
 		{ key = "count", head = "calls", kind = "count", bar = true } }), rows)
-else
-	a:listing("system calls", analysis.columns(thread, name_head, { { key = "ret", head = "returned", kind = "count" } }),
-		a:listed({ { segments = calls } }, fill))
 end
+
+a:show("system calls", { { segments = calls } },
+	analysis.columns(thread, name_head, { { key = "ret", head = "returned", kind = "count" } }), fill, {
+	stats = function()
+		a:table("system calls", analysis.columns(name_head, numbers), grouped{ name_column })
+	end,
+	threads = function()
+		a:table("system calls of each thread", analysis.columns(thread, name_head, numbers), grouped{ "key", name_column })
+	end,
+	errors = errors,
+})

@@ -27,7 +27,7 @@
 --   $ yore help top
 
 local analysis = require("yore.analysis")
-local sorted_keys = require("yore.keys")
+local basics = require("yore.basics")
 local shares = require("yore.shares")
 local stacks = require("yore.frames")
 local threads = require("yore.threads")
@@ -64,10 +64,8 @@ local sides = { [""] = shares.new(), against_ = shares.new() }
 local function entry_in(parts, key, make)
 	local one = parts[key]
 	if not one then
-		one = make()
+		one = basics.add(parts, key, list, make())
 		one.self, one.total, one.against_self, one.against_total, one.seen = 0, 0, 0, 0, 0
-		parts[key] = one
-		list[#list + 1] = one
 	end
 	return one
 end
@@ -203,7 +201,7 @@ if a.against then
 end
 
 if relative and not functions[a.of] then
-	a:lack("no call chain of this range has the function " .. a.of .. ": " .. analysis.hint(a.of, sorted_keys(functions))
+	a:lack("no call chain of this range has the function " .. a.of .. ": " .. analysis.hint(a.of, basics.keys(functions))
 		.. "'yore top TRACE functions' lists functions")
 elseif relative and #list == 0 then
 	yore.note("top: " .. a.of .. (a.verb == "callers" and " is the outermost function of all call chains that have it"
@@ -262,10 +260,7 @@ end
 
 -- The rows of the tree in its order.
 local function in_tree_order(rows, columns, order)
-	local shown, ordered = {}, {}
-	for _, one in ipairs(rows) do
-		shown[one] = true
-	end
+	local shown, ordered = basics.set(rows), {}
 	local function add_kids(kids)
 		local own = {}
 		for _, kid in pairs(kids) do

@@ -17,8 +17,8 @@
 --
 -- Times and lengths are nanoseconds in csv and json.
 
+local basics = require("yore.basics")
 local json = require("yore.json")
-local sorted_keys = require("yore.keys")
 local lami = require("yore.lami")
 local threads = require("yore.threads")
 local where = require("yore.where")
@@ -66,7 +66,7 @@ local function read_option(self, spec, words, i)
 	name = name or words[i]:sub(3)
 	local kind = spec.options and spec.options[name] or common[name]
 	if not kind then
-		local known = sorted_keys(common, spec.options or {})
+		local known = basics.keys(common, spec.options or {})
 		for k, option in ipairs(known) do
 			known[k] = "--" .. option
 		end
@@ -102,14 +102,6 @@ local function number_option(self, name)
 	return number
 end
 
-local function moment(text)
-	local t, why = trace:time(text)
-	if not t then
-		error(why, 0)
-	end
-	return t
-end
-
 -- The range [start, stop) of the global trace from `from` to `till`, texts or times, else all of it; the moment after its
 -- last event then ends it. Also its first and last time. nil and why: the trace has nothing there. A text that is no time is an error.
 function analysis.range_of(from, till)
@@ -119,8 +111,8 @@ function analysis.range_of(from, till)
 	elseif first > last then
 		return nil, "this trace has no event with a time"
 	end
-	local start = from and (math.type(from) and from or moment(from)) or first
-	local stop = till and (math.type(till) and till or moment(till)) or last + 1
+	local start = from and (math.type(from) and from or basics.given(trace:time(from))) or first
+	local stop = till and (math.type(till) and till or basics.given(trace:time(till))) or last + 1
 	if from and till and start >= stop then
 		error("the range from " .. trace:text(start) .. " to " .. trace:text(stop)
 			.. " is empty: it must end after it begins", 0)
@@ -137,11 +129,7 @@ end
 
 -- The same, where having nothing is an error, too.
 function analysis.range(from, till)
-	local start, stop, first, last = analysis.range_of(from, till)
-	if not start then
-		error(stop, 0)
-	end
-	return start, stop, first, last
+	return basics.given(analysis.range_of(from, till))
 end
 
 -- The range that --begin and --end name, else the session's, else all of the trace.
@@ -219,7 +207,7 @@ local function check_effects(self, spec, given)
 	for name, verbs in pairs(spec.verbs_of or {}) do
 		if self[name] and not verbs[self.verb] then
 			error("--" .. name .. ": it is of '" .. spec.name .. " "
-				.. table.concat(sorted_keys(verbs), "' and '" .. spec.name .. " ") .. "'", 0)
+				.. table.concat(basics.keys(verbs), "' and '" .. spec.name .. " ") .. "'", 0)
 		end
 	end
 	for _, name in ipairs{ "limit", "sort", "format" } do
@@ -236,11 +224,8 @@ end
 local function check_terms(self, spec)
 	local columns = spec.columns_of and spec.columns_of[self.verb]
 	for _, term in ipairs(columns and self.terms or {}) do
-		local known = {}
-		for _, name in ipairs(columns) do
-			known[name] = true
-		end
-		for _, name in ipairs(sorted_keys(term.names)) do
+		local known = basics.set(columns)
+		for _, name in ipairs(basics.keys(term.names)) do
 			if not known[name] then
 				error("--" .. (term.option or "where") .. ": '" .. name .. "' has no meaning for '" .. self.verb .. "': there are "
 					.. table.concat(columns, ", "), 0)
@@ -252,11 +237,7 @@ end
 -- Calls use() while the trace at `path` is the global one.
 function analysis.with_trace(path, use)
 	local before = trace
-	local opened, why = yore.open(path, yore.opened())
-	if not opened then
-		error(why, 0)
-	end
-	trace = opened
+	trace = basics.given(yore.open(path, yore.opened()))
 	use()
 	trace = before
 end
@@ -285,10 +266,7 @@ function analysis.open(words, spec)
 		if words[i]:sub(1, 2) == "--" then
 			i = read_option(self, spec, words, i)
 		else
-			local known = {}
-			for _, verb in ipairs(spec.verbs or {}) do
-				known[verb] = true
-			end
+			local known = basics.set(spec.verbs or {})
 			if self.verb or not known[words[i]] then
 				error(spec.name .. ": '" .. words[i] .. "' is too much"
 					.. (next(known) and ": " .. analysis.hint(words[i], spec.verbs) .. "one of "
@@ -305,15 +283,12 @@ function analysis.open(words, spec)
 	self.limit = number_option(self, "limit")
 	self.format = self.format or spec.format or "table"
 	if not formats[self.format] and self.format ~= spec.format then
-		local list = sorted_keys(formats, spec.format and { [spec.format] = true } or {})
+		local list = basics.keys(formats, spec.format and { [spec.format] = true } or {})
 		local meant = yore.nearest(self.format, list)
 		error("--format: '" .. self.format .. "' is none of " .. table.concat(list, ", ")
 			.. (meant and ": " .. meant or ""), 0)
 	end
-	local known = {}
-	for _, name in ipairs(spec.columns or {}) do
-		known[name] = true
-	end
+	local known = basics.set(spec.columns or {})
 	if self.where and not next(known) then
 		error(spec.name .. ": --where has no meaning here", 0)
 	end
@@ -575,10 +550,7 @@ function methods:names(threads)
 	if self.told then
 		return self:names_told(last)
 	end
-	local names, told = trace:comm(tids, self.stop)
-	if not names then
-		error(told, 0)
-	end
+	local names, told = basics.given(trace:comm(tids, self.stop))
 	for tid, since in pairs(told) do
 		if since > last[tid] then
 			names[tid] = trace:comm(tid, last[tid]) or names[tid]
@@ -980,7 +952,7 @@ local function find_sort(self, columns)
 		for _, column in ipairs(columns) do
 			list[#list + 1] = column.key
 		end
-		list = self.tables and sorted_keys(self.sort_keys) or list
+		list = self.tables and basics.keys(self.sort_keys) or list
 		error("--sort: there is no column '" .. name .. "': " .. analysis.hint(name, list) .. "there are "
 			.. table.concat(list, ", "), 0)
 	end
@@ -1190,11 +1162,29 @@ function methods:draw(collections, what)
 				each(function(row) add(row.begin, row.dur) end)
 			end }
 	end
-	local ok, why = yore.save(self.svg, text)
-	if not ok then
-		error(why, 0)
+	return basics.given(yore.save(self.svg, text))
+end
+
+-- Draws or prints collections as listed() takes them; `what` they are, in the plural. by_verb: functions, for verbs that are neither
+-- a listing, of the columns and with fill() as listed() calls it, nor `freq`, whose histograms bear the name of the collection's `kind`.
+function methods:show(what, collections, columns, fill, by_verb)
+	local drawn = {}
+	for i, of in ipairs(collections) do
+		drawn[i] = of.segments
 	end
-	return true
+	if self:draw(drawn, what) then
+		return
+	end
+	self:head()
+	if by_verb[self.verb] then
+		by_verb[self.verb]()
+	elseif self.verb == "freq" then
+		for _, of in ipairs(collections) do
+			self:histogram(of.kind or what, of.segments:hist())
+		end
+	else
+		self:listing(what, columns, self:listed(collections, fill))
+	end
 end
 
 -- Why pairs are left out, in the order in which a note tells it, and what is said of so many of them.

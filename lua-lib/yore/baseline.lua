@@ -14,7 +14,7 @@
 --
 -- A word that is empty has no value.
 
-local sorted_keys = require("yore.keys")
+local basics = require("yore.basics")
 
 local baseline = {}
 
@@ -42,11 +42,11 @@ end
 
 local function put_piece(put, piece)
 	put("piece", piece.i, piece.begin, piece["end"], piece.cycles, piece.clocked, piece.moves, piece.moved)
-	for _, key in ipairs(sorted_keys(piece.parts)) do
+	for _, key in ipairs(basics.keys(piece.parts)) do
 		local part = piece.parts[key]
 		put("part", part.cause, part.who, part.time, part.longest, part.at)
 	end
-	for _, label in ipairs(sorted_keys(piece.clocks)) do
+	for _, label in ipairs(basics.keys(piece.clocks)) do
 		put("clock", label, piece.clocks[label])
 	end
 end
@@ -63,7 +63,7 @@ function baseline.write(path, one)
 	end
 	put("yore-compare", version)
 	put("trace", one.path, one.start, one.stop)
-	put("tells", table.unpack(sorted_keys(one.told)))
+	put("tells", table.unpack(basics.keys(one.told)))
 	for _, own in ipairs(one.units) do
 		put("unit", own.unit, own.proposed or false, own.count, own.unknown, own.mean, own.p50, own.p99)
 		for _, group in ipairs(own.groups) do
@@ -74,10 +74,7 @@ function baseline.write(path, one)
 		end
 	end
 	local text = table.concat(lines, "\n") .. "\n"
-	local ok, why = yore.save(path, text .. string.format("end\t%d\t%016x\n", #lines, checksum(text)))
-	if not ok then
-		error(why, 0)
-	end
+	basics.given(yore.save(path, text .. string.format("end\t%d\t%016x\n", #lines, checksum(text))))
 end
 
 -- ---- reading ----
@@ -175,15 +172,10 @@ end
 
 -- What a file has: {path =, start =, stop =, told =, units =}.
 function baseline.read(path)
-	local file, why = io.open(path, "rb")
-	if not file then
-		error(why, 0)
-	end
+	local file = basics.given(io.open(path, "rb"))
 	local text = file:read("a")
 	file:close()
-	if not text then
-		error(path .. ": cannot be read", 0)
-	end
+	basics.given(text, path .. ": cannot be read")
 	local to, n = { units = {}, told = {} }, 0
 	for line in checked(path, text):gmatch("([^\n]*)\n") do
 		n = n + 1

@@ -13,6 +13,7 @@
 -- time that was asked for.
 
 local analysis = require("yore.analysis")
+local basics = require("yore.basics")
 local chain = require("yore.chain")
 local kernel = require("yore.kernel")
 
@@ -269,12 +270,7 @@ function causes.device(requests, row, t)
 	if not requests or row.value ~= "blocked" then
 		return
 	end
-	local low, high = 1, #requests.ends + 1
-	while low < high do
-		local middle = (low + high) // 2
-		if requests.ends[middle] <= t then low = middle + 1 else high = middle end
-	end
-	local i = low - 1
+	local i = basics.first(#requests.ends, function(k) return requests.ends[k] > t end) - 1
 	if i > 0 and requests.ends[i] > row.begin and requests.ends[i] >= t - wait_after_io then
 		return requests.devs[i]
 	end

@@ -13,6 +13,7 @@
 --
 -- Where all numbers are above 0 their logarithms are compared, and a change is a ratio.
 
+local basics = require("yore.basics")
 local differ = require("yore.differ")
 
 local median = differ.median
@@ -95,12 +96,8 @@ end
 -- The chance that a series of n numbers without a change goes as far.
 local function chance(n, off)
 	local list = maxima(n)
-	local low, high = 1, #list + 1
-	while low < high do
-		local middle = (low + high) // 2
-		if list[middle] >= off then high = middle else low = middle + 1 end
-	end
-	return (#list - low + 2) / (#list + 1)
+	local at = basics.first(#list, function(i) return list[i] >= off end)
+	return (#list - at + 2) / (#list + 1)
 end
 
 -- ---- where ----

@@ -4,6 +4,7 @@
 -- of work; what is left by name without its numbers. The units of two threads are matched in their order.
 
 local analysis = require("yore.analysis")
+local basics = require("yore.basics")
 local causes = require("yore.causes")
 
 local differ = {}
@@ -73,12 +74,7 @@ end
 -- The first i of 1 to `count` whose unit begins (`edge` is 1) or ends (2) at t or later; count + 1: none does. Units are in order of
 -- their begin, so nearly in that of their end.
 local function first_from(group, count, edge, t)
-	local low, high = 1, count + 1
-	while low < high do
-		local middle = (low + high) // 2
-		if select(edge, group.times(middle)) >= t then high = middle else low = middle + 1 end
-	end
-	return low
+	return basics.first(count, function(i) return select(edge, group.times(i)) >= t end)
 end
 
 -- The numbers of the group's units, up to `count`, that are whole in one of the windows, as stretches {first, last, window}; of

@@ -6,6 +6,8 @@
 --
 -- yore.save(path, text) writes a file that replaces what is there when it is whole.
 
+local basics = require("yore.basics")
+
 local draw = {}
 
 local text = yore.drawing.text
@@ -57,13 +59,7 @@ end
 -- The kid of that name; a kernel's frame is another than a user's of the same name.
 local function kid_of(node, name, kind)
 	local key = kind .. ":" .. name
-	local kid = node.kids[key]
-	if not kid then
-		kid = new_node(name, kind)
-		node.kids[key] = kid
-		node.order[#node.order + 1] = kid
-	end
-	return kid
+	return node.kids[key] or basics.add(node.kids, key, node.order, new_node(name, kind))
 end
 
 local function kind_of(stack, level)

@@ -1,5 +1,7 @@
 -- frames: how the frames of call chains are called, as stackcollapse-perf calls them
 
+local basics = require("yore.basics")
+
 local frames = {}
 
 -- A function's name without arguments and quotes; Go's methods, "x.(*T).f", stay whole.
@@ -73,10 +75,7 @@ end
 -- Calls each(event, chain, thread) with the events of these names (nil: all) in the range that ftrace has written a stack for.
 -- Of the event there is its t, name, cpu, and the fields prev_pid and prev_tid; the thread is the one that it was recorded in.
 function frames.each_stacked(stacks, names, from, to, each)
-	local wanted, last = {}, {}
-	for _, name in ipairs(names or {}) do
-		wanted[name] = true
-	end
+	local wanted, last = basics.set(names or {}), {}
 	for ev in trace:events{ from = from, to = to } do
 		local cpu, name, fields = ev.cpu or -1, ev.name, ev.fields
 		local before = last[cpu]

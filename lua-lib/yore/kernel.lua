@@ -1,6 +1,7 @@
 -- kernel: what the same thing is called in traces of LTTng, perf and ftrace
 
 local analysis = require("yore.analysis")
+local basics = require("yore.basics")
 
 local kernel = {}
 
@@ -109,11 +110,7 @@ local syscall_kinds = {
 
 -- Of the events of these names those that occur in the range, as a set: a trace may describe more than it has.
 function kernel.recorded(a, names)
-	local found = {}
-	for _, row in ipairs(trace:count_by{ name = names, from = a.start, to = a.stop, by = { "name" }, optional = true }) do
-		found[row.name] = true
-	end
-	return found
+	return basics.set(trace:count_by{ name = names, from = a.start, to = a.stop, by = { "name" }, optional = true }, "name")
 end
 
 -- The events that tell the system calls of the range, {kind = of the table above, enter = names, leave = names}; nil: the trace describes

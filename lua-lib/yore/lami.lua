@@ -5,6 +5,7 @@
 -- the metadata are the tables that the analysis makes of an empty trace, to which all events are known. The test of a
 -- trace is a run over its event classes without an event.
 
+local basics = require("yore.basics")
 local json = require("yore.json")
 
 local lami = {}
@@ -141,10 +142,7 @@ local names = { tid = "comm", waker = "waker_comm", sleeper = "sleeper_comm", in
 
 -- Columns of a table as those of the interface, {title, class, cell}; columns that are part of another one's objects are left out.
 local function layout_of(columns)
-	local has, part, layout = {}, {}, {}
-	for _, column in ipairs(columns) do
-		has[column.key] = true
-	end
+	local has, part, layout = basics.set(columns, "key"), {}, {}
 	for _, column in ipairs(columns) do
 		local name = names[column.key]
 		if name and has[name] then

@@ -3,6 +3,7 @@
 -- {path =, start =, stop =, told = {[kind] = true}, units = {{unit =, proposed =, count =, unknown =, mean =, p50 =, p99 =,
 -- groups = {{name =, parent =, tid =, total =, count =, pieces = {units whose time is split}}}}}}. baseline.read() gives the same.
 
+local basics = require("yore.basics")
 local differ = require("yore.differ")
 local units = require("yore.units")
 
@@ -52,10 +53,7 @@ end
 
 -- Of a baseline the named units, all where none is named, and of the units whose time is split up to `most` of all kinds, evenly chosen.
 function summary.keep(one, named, most)
-	local wanted, left = {}, {}
-	for _, unit in ipairs(named) do
-		wanted[unit.unit] = true
-	end
+	local wanted, left = basics.set(named, "unit"), {}
 	for _, own in ipairs(one.units) do
 		left[#left + 1] = (#named == 0 or wanted[own.unit]) and own or nil
 	end

@@ -4,7 +4,7 @@
 -- of these threads pass. --comm asks for the name that stands in the row, or that the thread has at the event's time. A row is of
 -- the CPU that its column tells, else of the one that its thread was on when it began.
 
-local sorted_keys = require("yore.keys")
+local basics = require("yore.basics")
 local lami = require("yore.lami")
 local where = require("yore.where")
 
@@ -63,19 +63,12 @@ end
 -- A table that has each thread of which the attribute has a value in the range that `meant` holds for.
 local function of_attribute(self, name, meant)
 	local told = trace:segments{ path = "thread[*]/" .. name, optional = true, from = self.start, to = self.stop }
-	local found = {}
-	for _, tid in ipairs(told:select{ value = meant }:distinct("key")) do
-		found[tid] = true
-	end
-	return found, told
+	return basics.set(told:select{ value = meant }:distinct("key")), told
 end
 
 -- The threads that are called so; a name that none has is told.
 local function called(self, words)
-	local wanted, met = {}, {}
-	for _, word in ipairs(words) do
-		wanted[word] = true
-	end
+	local wanted, met = basics.set(words), {}
 	local found, told = of_attribute(self, "name", function(name)
 		met[name] = true
 		return wanted[name] == true
@@ -162,7 +155,7 @@ end
 
 -- The threads that are called so in the range of an analysis, rising.
 function threads.named(self, name)
-	return sorted_keys((called(self, { name })))
+	return basics.keys((called(self, { name })))
 end
 
 -- What --cpu asks of a row that tells no CPU itself.

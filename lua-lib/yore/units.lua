@@ -9,6 +9,7 @@
 -- A unit belongs to the thread of its last event.
 
 local analysis = require("yore.analysis")
+local basics = require("yore.basics")
 local chain = require("yore.chain")
 local kernel = require("yore.kernel")
 local where = require("yore.where")
@@ -223,11 +224,7 @@ local function group_by_column(found)
 	for first = 1, #found, chunk do
 		for _, row in ipairs(found:rows(first, first + chunk - 1)) do
 			local tid = math.type(row.tid) == "integer" and row.tid or nil
-			local group = by_tid[tid or false]
-			if not group then
-				group = new_group(tid)
-				by_tid[tid or false], groups[#groups + 1] = group, group
-			end
+			local group = by_tid[tid or false] or basics.add(by_tid, tid or false, groups, new_group(tid))
 			group.count, group.total = group.count + 1, group.total + row.dur
 			group[group.count] = { begin = row.begin, dur = row.dur }
 		end
@@ -309,10 +306,7 @@ end
 
 -- Pairs of event names that stand for begin and end, {from =, spec =}.
 local function nesting_events()
-	local names, found = {}, {}
-	for _, class in ipairs(trace:info().classes) do
-		names[class.name] = true
-	end
+	local names, found = basics.set(trace:info().classes, "name"), {}
 	for name in pairs(names) do
 		for _, nest in ipairs(nests) do
 			local stem = name:match("^(.*)" .. nest[1] .. "$")

@@ -5,7 +5,7 @@
 -- apart from these.
 
 local analysis = require("yore.analysis")
-local sorted_keys = require("yore.keys")
+local basics = require("yore.basics")
 
 local waits = {}
 
@@ -45,12 +45,8 @@ end
 
 -- Does one of the places touch [from, till]?
 local function touches(places, from, till)
-	local low, high = 1, #places + 1
-	while low < high do
-		local middle = (low + high) // 2
-		if places[middle].t <= till then low = middle + 1 else high = middle end
-	end
-	return low > 1 and places[low - 1].till >= from
+	local behind = basics.first(#places, function(i) return places[i].t > till end)
+	return behind > 1 and places[behind - 1].till >= from
 end
 
 -- Why nothing is known in [from, till]; from: nil where nothing was known before in the range.
@@ -69,7 +65,7 @@ local windows = 200 -- at most so many parts of the range are read for single sw
 -- Calls visit(cpu, tid, t) with each sched_switch at one of the times, {[t] = true}, by which a thread comes to the CPU. Where a switch before or
 -- after it is missing, the state does not know who ran, and the event alone tells it.
 function waits.each_switch(a, times, visit)
-	local names, list = analysis.present{ "sched_switch" }, sorted_keys(times)
+	local names, list = analysis.present{ "sched_switch" }, basics.keys(times)
 	local first, apart = 1, a.length // windows
 	for i = 1, #names > 0 and #list or 0 do
 		if not list[i + 1] or list[i + 1] - list[i] > apart then

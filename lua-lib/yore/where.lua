@@ -5,7 +5,7 @@
 -- A comparison with a column that has no value is unknown, which is not true. A condition is a list of terms that
 -- must all hold; a term names its columns.
 
-local sorted_keys = require("yore.keys")
+local basics = require("yore.basics")
 
 local where = {}
 
@@ -20,7 +20,7 @@ end
 -- Parses the text; `known` has the names of columns. Returns {test = function(row), names = {...}}
 -- for each part that && joins.
 function where.parse(text, known)
-	local good, terms = pcall(yore.condition, text, sorted_keys(known))
+	local good, terms = pcall(yore.condition, text, basics.keys(known))
 	if not good then
 		error("--where: " .. tostring(terms):match("^[^\n]*"):gsub("^condition: ", ""), 0)
 	end

@@ -14,7 +14,6 @@
 #include "index/sweep/sweep.h"
 #include "oneliner/oneliner.h"
 #include "state/changes.h"
-#include "state/interval_window.h"
 #include "state/program/lookup.h"
 #include "state/state.h"
 
@@ -24,10 +23,6 @@ struct bind_filter {
 	struct events_options options;
 	uint64_t *classes, *streams;
 	int32_t *cpus;
-	struct where *where;
-	struct where_pass *pass; /* what needs no state; NULL: nothing is left to be looked at */
-	struct where_reads reads;
-	struct where_pass *by_state;
 };
 
 static void filter_free(struct bind_filter *filter)
@@ -37,9 +32,6 @@ static void filter_free(struct bind_filter *filter)
 	mem_free(filter->classes);
 	mem_free(filter->streams);
 	mem_free(filter->cpus);
-	where_pass_free(filter->pass);
-	where_pass_free(filter->by_state);
-	where_free(filter->where);
 	mem_free(filter);
 }
 
@@ -59,10 +51,7 @@ void bind_cursor_end(struct bind_cursor *cursor)
 	cursor->filter = NULL;
 	bind_exprs_free(cursor->exprs);
 	cursor->exprs = NULL;
-	interval_window_free(cursor->window);
-	cursor->window = NULL;
-	program_free(cursor->program);
-	cursor->program = NULL;
+	condition_release(&cursor->condition);
 }
 
 static int cursor_close(lua_State *L)
@@ -206,74 +195,72 @@ static bool is_text(lua_State *L, int i, const char *name, const char *text)
 }
 
 /* Classes of which no event can pass the condition are not read at all. */
-static void drop_classes(struct bind_filter *filter, const struct trace *trace)
+static void drop_classes(struct bind_cursor *cursor, const struct trace *trace)
 {
-	uint64_t *bits = filter->classes;
+	struct bind_filter *filter = cursor->filter;
 
-	if (!bits) {
-		bits = bitset_new(trace->nclasses);
-		memset(bits, 0xff, (trace->nclasses / 64 + 1) * sizeof *bits);
-		filter->classes = bits;
-		filter->options.classes = bits;
+	if (!filter->classes) {
+		filter->options.classes = filter->classes = bitset_new(trace->nclasses);
+		memset(filter->classes, 0xff, (trace->nclasses / 64 + 1) * sizeof *filter->classes);
 	}
-	for (size_t i = 0; i < trace->nclasses; i++)
-		if (!where_class(filter->where, trace->classes[i]))
-			bitset_remove(bits, i);
+	condition_classes(&cursor->condition, trace, filter->classes);
+}
+
+static void limit_window(struct bind_cursor *cursor)
+{
+	interval_window_within(cursor->condition.window, cursor->filter->options.begin,
+			       cursor->filter->options.end);
 }
 
 bool bind_cursor_window(struct bind_cursor *cursor, struct rules **rules, struct error *err)
 {
 	struct trace *trace = cursor->bound->trace;
+	struct condition *condition = &cursor->condition;
 	struct state *state;
 
 	if (!bind_get_state(cursor->bound, &state, err))
 		return false;
 	*rules = state_rules(state);
-	if (cursor->window)
+	if (condition->window)
 		return true;
-	if (!program_compile(*rules, trace, &trace->notices, &cursor->program, err)) {
-		cursor->program = NULL;
+	if (!condition->program &&
+	    !program_compile(*rules, trace, &trace->notices, &condition->program, err)) {
+		condition->program = NULL;
 		return false;
 	}
-	cursor->window = interval_window_new(state, cursor->program, cursor->backward);
-	interval_window_within(cursor->window, cursor->filter->options.begin,
-			       cursor->filter->options.end);
+	condition->window = interval_window_new(state, condition->program, cursor->backward);
+	limit_window(cursor);
 	return true;
 }
 
-/* What reads the state needs its rules, and attributes of a program of its own. */
-static bool open_state(struct bind_cursor *cursor, struct rules **rules, struct error *err)
+static bool get_state(void *bound, struct state **out, struct error *err)
 {
-	if (!where_reads_state(cursor->filter->where))
-		return true;
-	if (!bind_cursor_window(cursor, rules, err))
-		return false;
-	cursor->filter->reads = interval_window_reads(cursor->window);
-	return true;
+	return bind_get_state(bound, out, err);
 }
 
 static bool use_where(struct bind_cursor *cursor, const char *text, struct error *err)
 {
 	struct bind_trace *bound = cursor->bound;
-	struct bind_filter *filter = cursor->filter;
-	struct trace *trace = bound->trace;
-	struct rules *rules = bound->rules;
+	struct condition *condition = &cursor->condition;
+	struct condition_of of = {.rules = bound->rules,
+				  .trace = bound->trace,
+				  .notices = &bound->trace->notices,
+				  .backward = cursor->backward,
+				  .state = get_state,
+				  .arg = bound};
 
 	if (bound->host.index && bound->host.rules &&
-	    !bound->host.rules(bound->host.arg, &rules, err))
+	    !bound->host.rules(bound->host.arg, &of.rules, err))
 		return false;
-	if (!where_parse(text, &filter->where, err) || !open_state(cursor, &rules, err) ||
-	    !where_compile(filter->where, rules, trace, cursor->program, err) ||
-	    !where_lookup(filter->where, err) || !where_condition(filter->where, err))
+	if (!condition_add(condition, text, err) || !condition_compile(condition, &of, err))
 		return false;
-	drop_classes(filter, trace);
-	if (where_selects(filter->where)) {
-		filter->pass = where_pass_new(filter->where, NULL);
-		filter->options.select = where_select;
-		filter->options.select_arg = filter->pass;
+	drop_classes(cursor, bound->trace);
+	if (condition->pass) {
+		cursor->filter->options.select = where_select;
+		cursor->filter->options.select_arg = condition->pass;
 	}
-	if (where_selects_by_state(filter->where))
-		filter->by_state = where_pass_new(filter->where, &filter->reads);
+	if (condition->window)
+		limit_window(cursor);
 	return true;
 }
 
@@ -392,24 +379,24 @@ nstime bind_cursor_begin(const struct bind_cursor *cursor)
 
 static bool passes(lua_State *L, struct bind_cursor *cursor)
 {
-	struct bind_filter *filter = cursor->filter;
+	const struct condition *condition = &cursor->condition;
 	uint16_t entry;
 	struct error err;
 	struct run run;
 	bool pass;
 
-	if (!filter->where)
+	if (!condition->where)
 		return true;
 	if (!bind_cursor_current(cursor, &run))
 		return false; /* a loss */
-	if (!filter->by_state)
+	if (!condition->by_state)
 		return true;
 	if (cursor->bound->busy)
 		luaL_error(L, "where: the state is being asked something already");
 	cursor->bound->busy = true;
-	pass = where_select_by_state(filter->by_state, &run, &entry);
+	pass = where_select_by_state(condition->by_state, &run, &entry);
 	cursor->bound->busy = false;
-	if (interval_window_failed(cursor->window, &err)) {
+	if (interval_window_failed(condition->window, &err)) {
 		bind_cursor_end(cursor);
 		bind_raise(L, &err);
 	}
@@ -418,9 +405,9 @@ static bool passes(lua_State *L, struct bind_cursor *cursor)
 
 static struct where_pass *new_pass(void *arg)
 {
-	const struct bind_filter *filter = ((const struct bind_cursor *)arg)->filter;
+	const struct condition *condition = &((const struct bind_cursor *)arg)->condition;
 
-	return filter->pass ? where_pass_new(filter->where, NULL) : NULL;
+	return condition->pass ? where_pass_new(condition->where, NULL) : NULL;
 }
 
 static bool passes_oneliner(void *arg, struct events *events, bool *pass, struct error *err)
@@ -430,15 +417,15 @@ static bool passes_oneliner(void *arg, struct events *events, bool *pass, struct
 	struct run run;
 
 	*pass = events_current(events, &run) &&
-		where_select_by_state(cursor->filter->by_state, &run, &entry);
-	return !interval_window_failed(cursor->window, err);
+		where_select_by_state(cursor->condition.by_state, &run, &entry);
+	return !interval_window_failed(cursor->condition.window, err);
 }
 
 void bind_cursor_fill(struct bind_cursor *cursor, struct oneliner_work *out)
 {
 	out->events = cursor->filter->options;
 	out->pass_new = new_pass;
-	out->passes = cursor->filter->by_state ? passes_oneliner : NULL;
+	out->passes = cursor->condition.by_state ? passes_oneliner : NULL;
 	out->filter = cursor;
 }
 
@@ -516,7 +503,7 @@ bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor)
 
 bool bind_cursor_reads_state(const struct bind_cursor *cursor)
 {
-	return cursor->filter && cursor->filter->by_state;
+	return cursor->condition.by_state;
 }
 
 bool bind_cursor_take(lua_State *L, struct bind_cursor *cursor, uint32_t most, struct run *run)
@@ -527,7 +514,7 @@ bool bind_cursor_take(lua_State *L, struct bind_cursor *cursor, uint32_t most, s
 		enum step step = events_take(cursor->events, most, run, &err);
 
 		cursor->serial++;
-		if (step == STEP_ITEM && !run->count && cursor->filter->where)
+		if (step == STEP_ITEM && !run->count && cursor->condition.where)
 			continue; /* a loss */
 		if (step == STEP_ITEM) {
 			if (!run->count)

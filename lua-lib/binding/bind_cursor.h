@@ -4,6 +4,7 @@
 
 #include "index/filters/run_column.h"
 #include "lua-lib/binding/bind.h"
+#include "state/condition.h"
 
 /* Where fields of one name are in one class; found once. */
 struct bind_name {
@@ -27,8 +28,6 @@ struct bind_sought {
 enum { BIND_SOUGHT = 64 };
 
 struct bind_exprs;
-struct interval_window;
-struct program;
 struct bind_filter;
 
 /*
@@ -43,8 +42,7 @@ struct bind_cursor {
 	bool backward;
 	const char *where;              /* the condition, in the arena; NULL: none */
 	bool any;                       /* a loop had an event */
-	struct program *program;        /* where the state is read; NULL: it is not yet */
-	struct interval_window *window; /* likewise: the state beside the events */
+	struct condition condition;     /* compiled; its program and window are of `exprs`, too */
 	struct bind_exprs *exprs;       /* bind_expr.h; NULL: none yet */
 	struct run run;     /* its events are given one by one; count 0: a loss, or none */
 	uint32_t given;     /* of run.count */
@@ -138,7 +136,7 @@ bool bind_cursor_integer(lua_State *L, struct bind_cursor *cursor, const struct 
 /* The event's values, decoded at the first call for it. */
 const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor);
 
-/* Makes `program` and `known`, unless they are there; *rules are those of the state. */
+/* Makes the condition's program and window, unless they are there; *rules are the state's. */
 MUST_CHECK bool bind_cursor_window(struct bind_cursor *cursor, struct rules **rules,
 				   struct error *err);
 

@@ -47,10 +47,11 @@ static bool compile(struct bind_cursor *cursor, struct bind_expr *expr, struct e
 		return false;
 	}
 	if (!bind_cursor_window(cursor, &rules, err) ||
-	    !where_compile(expr->where, rules, cursor->bound->trace, cursor->program, err) ||
+	    !where_compile(expr->where, rules, cursor->bound->trace, cursor->condition.program,
+			   err) ||
 	    !where_lookup(expr->where, err))
 		return false;
-	expr->reading = reading_new(expr->where, cursor->window);
+	expr->reading = reading_new(expr->where, cursor->condition.window);
 	return true;
 }
 
@@ -96,6 +97,6 @@ void bind_expr_value(lua_State *L, struct bind_cursor *cursor, struct bind_expr 
 	cursor->bound->busy = true;
 	reading_value(expr->reading, &run, run.first, out);
 	cursor->bound->busy = false;
-	if (interval_window_failed(cursor->window, &err))
+	if (interval_window_failed(cursor->condition.window, &err))
 		bind_raise(L, &err);
 }

@@ -33,7 +33,7 @@ static int found_gc(lua_State *L)
 }
 
 /* yore.files(pattern): a list of paths, empty where there are none */
-static int yore_files(lua_State *L)
+int script_files(lua_State *L)
 {
 	const char *pattern = luaL_checkstring(L, 1);
 	glob_t *found = bind_new_owned(L, sizeof *found, FOUND_TYPE, found_gc);
@@ -61,7 +61,7 @@ static const char *kind_of(mode_t mode)
  * yore.stat(path): "file", "folder" or "other" (a pipe, a device, a socket), and a text that is the
  * same for all paths of one file, device and inode; nil and why where there is none
  */
-static int yore_stat(lua_State *L)
+int script_stat(lua_State *L)
 {
 	const char *path = luaL_checkstring(L, 1);
 	char identity[48];
@@ -79,10 +79,4 @@ static int yore_stat(lua_State *L)
 	lua_pushstring(L, kind_of(st.st_mode));
 	lua_pushstring(L, identity);
 	return 2;
-}
-
-void script_files_register(lua_State *L)
-{
-	bind_set_function(L, "stat", yore_stat);
-	bind_set_function(L, "files", yore_files);
 }

@@ -53,7 +53,7 @@ static const char **push_words(lua_State *L, size_t *count)
 	return words;
 }
 
-static int ask_traces(lua_State *L)
+int script_ask_traces(lua_State *L)
 {
 	static const char *const known[] = {"catalog", "analysis", "words", "timeout", NULL};
 	const struct script *script = script_of(L);
@@ -81,9 +81,4 @@ static int ask_traces(lua_State *L)
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
 	return 1;
-}
-
-void script_traces_register(lua_State *L)
-{
-	bind_set_function(L, "ask_traces", ask_traces);
 }

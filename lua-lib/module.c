@@ -10,11 +10,10 @@ int luaopen_yore(lua_State *L)
 	lua_newtable(L);
 	bind_field_register(L);
 	bind_event_register(L);
+	bind_follow_register(L);
 	bind_segments_register(L);
 	bind_trace_register(L);
 	bind_drawing_register(L);
-	bind_rows_register(L);
-	bind_resample_register(L);
 	bind_set_text(L, "version", YORE_VERSION);
 	return 1;
 }

@@ -275,6 +275,9 @@ static int opened(lua_State *L)
 
 static int prepare(lua_State *L)
 {
+	static const luaL_Reg trusted[] = {{"at_end", script_at_end}, {"command", script_command},
+					   {"files", script_files},   {"opened", opened},
+					   {"stat", script_stat},     {NULL, NULL}};
 	struct script *script = lua_touserdata(L, 1);
 	bool sandbox = script->options.sandbox;
 
@@ -299,16 +302,11 @@ static int prepare(lua_State *L)
 		lua_pushnil(L);
 		lua_setfield(L, -2, "follow");
 	} else {
-		script_command_register(L);
-		script_run_register(L);
-		script_files_register(L);
-		bind_set_function(L, "opened", opened);
-		if (script->options.save) {
+		luaL_setfuncs(L, trusted, 0);
+		if (script->options.save)
 			bind_set_function(L, "save", save);
-		}
-		if (script->options.ask) {
-			script_traces_register(L);
-		}
+		if (script->options.ask)
+			bind_set_function(L, "ask_traces", script_ask_traces);
 		place_files(L, script);
 	}
 	if (script->options.write) {

@@ -44,7 +44,7 @@ static const char *text_of(lua_State *L, const char *key)
 	return type == LUA_TNIL ? "" : lua_tostring(L, -1);
 }
 
-static int yore_command(lua_State *L)
+int script_command(lua_State *L)
 {
 	static const char *const known[] = {"name", "args", "help", "run", NULL};
 	struct script *script = script_of(L);
@@ -75,11 +75,6 @@ static int yore_command(lua_State *L)
 	command->args = arena_strdup(script->names, args);
 	command->help = arena_strdup(script->names, help);
 	return 0;
-}
-
-void script_command_register(lua_State *L)
-{
-	bind_set_function(L, "command", yore_command);
 }
 
 size_t script_commands(const struct script *script, const struct script_command **out)

@@ -38,9 +38,11 @@ bool script_take_status(struct script *script, bool done, int *status);
 MUST_CHECK bool script_protect(struct script *script, lua_CFunction function, void *arg,
 			       struct error *err);
 
-void script_command_register(lua_State *L); /* `command` into the table on top */
-void script_run_register(lua_State *L);     /* `at_end` */
-void script_files_register(lua_State *L);   /* `files`, `stat` */
-void script_traces_register(lua_State *L);  /* `ask_traces` */
+/* Functions of `yore` for scripts that are trusted. */
+int script_ask_traces(lua_State *L);
+int script_at_end(lua_State *L);
+int script_command(lua_State *L);
+int script_files(lua_State *L);
+int script_stat(lua_State *L);
 
 #endif

@@ -182,17 +182,12 @@ static int load_file(lua_State *L)
 static const char end_key;
 
 /* yore.at_end(f): f(message) when the script has ended; the message of its error, else nil. */
-static int yore_at_end(lua_State *L)
+int script_at_end(lua_State *L)
 {
 	luaL_checktype(L, 1, LUA_TFUNCTION);
 	lua_settop(L, 1);
 	lua_rawsetp(L, LUA_REGISTRYINDEX, &end_key);
 	return 0;
-}
-
-void script_run_register(lua_State *L)
-{
-	bind_set_function(L, "at_end", yore_at_end);
 }
 
 /* An error of the function counts when the script had none. */

@@ -66,21 +66,31 @@ struct bind_trace {
 
 void bind_trace_register(lua_State *L);
 void bind_event_register(lua_State *L);
-void bind_drawing_register(lua_State *L); /* into the table on top: `yore`, */
-void bind_rows_register(lua_State *L);    /* as this */
+void bind_follow_register(lua_State *L);
 void bind_segments_register(lua_State *L);
-void bind_resample_register(lua_State *L); /* into the table on top: `yore` */
-void bind_state_methods(lua_State *L);     /* into the table on top: the trace's methods */
-void bind_event_methods(lua_State *L);
-void bind_batch_methods(lua_State *L);
-void bind_segments_methods(lua_State *L);
-void bind_calls_methods(lua_State *L);
-void bind_count_methods(lua_State *L);
-void bind_oneliner_methods(lua_State *L);
-void bind_follow_methods(lua_State *L);
-void bind_follow_functions(lua_State *L); /* into the table on top: `yore` */
-void bind_time_methods(lua_State *L);
-void bind_time_functions(lua_State *L); /* into the table on top: `yore` */
+void bind_drawing_register(lua_State *L); /* into the table on top: `yore` */
+void bind_time_functions(lua_State *L);   /* likewise */
+void bind_segments_methods(lua_State *L); /* into the table on top: the trace's methods */
+/* Methods of a trace, and functions of `yore`, of the files that have few. */
+int bind_trace_at(lua_State *L);
+int bind_trace_batch(lua_State *L);
+int bind_trace_call_events(lua_State *L);
+int bind_trace_comm(lua_State *L);
+int bind_trace_count_by(lua_State *L);
+int bind_trace_events(lua_State *L);
+int bind_trace_follow(lua_State *L);
+int bind_trace_intervals(lua_State *L);
+int bind_trace_oneliner(lua_State *L);
+int bind_trace_symbol(lua_State *L);
+int bind_trace_text(lua_State *L);
+int bind_trace_time(lua_State *L);
+int bind_trace_timelines(lua_State *L);
+int bind_yore_condition(lua_State *L);
+int bind_yore_follow(lua_State *L);
+int bind_yore_path(lua_State *L);
+int bind_yore_rank_maxima(lua_State *L);
+int bind_yore_resample(lua_State *L);
+int bind_yore_resample_runs(lua_State *L);
 
 /*
  * Pushes a userdata of `size` zeroed bytes whose metatable `type` has `gc` alone: it frees what the

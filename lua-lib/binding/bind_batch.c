@@ -496,7 +496,7 @@ static int batch_step(lua_State *L)
 	return 1;
 }
 
-static int trace_batch(lua_State *L)
+int bind_trace_batch(lua_State *L)
 {
 	static const char *const known[] = {"from",   "to",     "name",   "cpu",
 					    "where",  "stream", "losses", "reverse",
@@ -515,9 +515,4 @@ static int trace_batch(lua_State *L)
 	lua_pushnil(L);
 	lua_pushcclosure(L, batch_step, LAST);
 	return bind_push_loop(L);
-}
-
-void bind_batch_methods(lua_State *L)
-{
-	bind_set_function(L, "batch", trace_batch);
 }

@@ -57,7 +57,7 @@ static int push_told(lua_State *L, const struct trace *trace, const enum call_ki
 }
 
 /* trace:call_events{from=, to=, exits=}: a list of {kind=, enter=, leave=} */
-static int trace_call_events(lua_State *L)
+int bind_trace_call_events(lua_State *L)
 {
 	static const char *const known[] = {"from", "to", "exits", NULL};
 	struct bind_trace *bound = bind_check_trace(L, 1);
@@ -79,9 +79,4 @@ static int trace_call_events(lua_State *L)
 	memcpy(own, told, size);
 	mem_free(told);
 	return push_told(L, bound->trace, own);
-}
-
-void bind_calls_methods(lua_State *L)
-{
-	bind_set_function(L, "call_events", trace_call_events);
 }

@@ -642,7 +642,7 @@ static void push_metas(lua_State *L)
 	lua_pop(L, 1);
 }
 
-static int trace_events(lua_State *L)
+int bind_trace_events(lua_State *L)
 {
 	struct bind_trace *bound = bind_check_trace(L, 1);
 	struct bind_cursor *cursor;
@@ -661,7 +661,7 @@ static int trace_events(lua_State *L)
  * trace:symbol(pid, t, address): what is at an address of a process, as a frame; nil: nothing is
  * known. Only parts that tell of the process have an answer.
  */
-static int trace_symbol(lua_State *L)
+int bind_trace_symbol(lua_State *L)
 {
 	struct bind_trace *bound = bind_check_trace(L, 1);
 	lua_Integer pid = luaL_checkinteger(L, 2);
@@ -677,14 +677,6 @@ static int trace_symbol(lua_State *L)
 	else
 		lua_pushnil(L);
 	return 1;
-}
-
-void bind_event_methods(lua_State *L)
-{
-	static const luaL_Reg methods[] = {
-		{"events", trace_events}, {"symbol", trace_symbol}, {NULL, NULL}};
-
-	luaL_setfuncs(L, methods, 0);
 }
 
 void bind_event_register(lua_State *L)

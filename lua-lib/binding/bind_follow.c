@@ -418,7 +418,7 @@ static void want_options(lua_State *L, bool input)
 	bind_check_options(L, 2, known + !input);
 }
 
-static int trace_follow(lua_State *L)
+int bind_trace_follow(lua_State *L)
 {
 	struct bind_trace *bound = bind_check_trace(L, 1);
 
@@ -426,7 +426,7 @@ static int trace_follow(lua_State *L)
 	return follow(L, bound->trace->path);
 }
 
-static int yore_follow(lua_State *L)
+int bind_yore_follow(lua_State *L)
 {
 	const char *path = luaL_checkstring(L, 1);
 
@@ -434,7 +434,7 @@ static int yore_follow(lua_State *L)
 	return follow(L, path);
 }
 
-void bind_follow_methods(lua_State *L)
+void bind_follow_register(lua_State *L)
 {
 	static const luaL_Reg meta[] = {
 		{"__gc", follower_gc}, {"__close", follower_close}, {NULL, NULL}};
@@ -442,10 +442,4 @@ void bind_follow_methods(lua_State *L)
 	luaL_newmetatable(L, FOLLOWER_TYPE);
 	luaL_setfuncs(L, meta, 0);
 	lua_pop(L, 1);
-	bind_set_function(L, "follow", trace_follow);
-}
-
-void bind_follow_functions(lua_State *L)
-{
-	bind_set_function(L, "follow", yore_follow);
 }

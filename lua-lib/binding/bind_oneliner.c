@@ -221,7 +221,7 @@ static void note_unknown(lua_State *L, const struct oneliner_result *result)
 }
 
 /* trace:oneliner{program=, from=, to=, name=, cpu=, stream=, where=, rows=}: maps, printed text */
-static int trace_oneliner(lua_State *L)
+int bind_trace_oneliner(lua_State *L)
 {
 	static const char *const known[] = {"program", "from",  "to",   "name", "cpu",
 					    "stream",  "where", "rows", NULL};
@@ -262,9 +262,4 @@ static int trace_oneliner(lua_State *L)
 	}
 	lua_pushlstring(L, buf_text(&answer->printed), answer->printed.len);
 	return 2;
-}
-
-void bind_oneliner_methods(lua_State *L)
-{
-	bind_set_function(L, "oneliner", trace_oneliner);
 }

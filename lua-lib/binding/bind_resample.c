@@ -121,7 +121,7 @@ static int push_bounds(lua_State *L, double mean, double *means,
 }
 
 /* yore.resample(numbers, left_out, rounds, seed): mean, low, high, deviation */
-static int resample(lua_State *L)
+int bind_yore_resample(lua_State *L)
 {
 	struct resample_options request = read_request(L, 2);
 	size_t count;
@@ -183,7 +183,7 @@ static double drawn_mean_of_runs(const struct number_lists *runs, uint64_t *stat
 }
 
 /* yore.resample_runs(a, b, left_out, rounds, seed): difference of b and a, low, high, deviation */
-static int resample_runs(lua_State *L)
+int bind_yore_resample_runs(lua_State *L)
 {
 	struct resample_options request = read_request(L, 3);
 	struct number_lists a = push_runs(L, 1), b = push_runs(L, 2);
@@ -216,7 +216,7 @@ static double random_maximum(double *numbers, const double *scale, size_t count,
 }
 
 /* yore.rank_maxima(count, rounds, seed): see above */
-static int rank_maxima(lua_State *L)
+int bind_yore_rank_maxima(lua_State *L)
 {
 	lua_Integer count = luaL_checkinteger(L, 1), rounds = luaL_checkinteger(L, 2);
 	uint64_t state = (uint64_t)luaL_checkinteger(L, 3);
@@ -240,11 +240,4 @@ static int rank_maxima(lua_State *L)
 		lua_rawseti(L, -2, k + 1);
 	}
 	return 1;
-}
-
-void bind_resample_register(lua_State *L)
-{
-	bind_set_function(L, "resample_runs", resample_runs);
-	bind_set_function(L, "resample", resample);
-	bind_set_function(L, "rank_maxima", rank_maxima);
 }

@@ -272,7 +272,7 @@ static int push_each(lua_State *L, const struct answers *answers, enum shape sha
 }
 
 /* trace:at(t or list of t, path or list of paths... [, {before=, rows=, why=}]) */
-static int trace_at(lua_State *L)
+int bind_trace_at(lua_State *L)
 {
 	struct bind_trace *bound = bind_check_trace(L, 1);
 	struct at_options options = {0};
@@ -371,7 +371,7 @@ static int push_names(lua_State *L, const struct comm *comms, size_t count)
  * trace:comm(tid, t [, {before=}]): the name that the thread had then, or had last before, and
  * since when; nil where none is known. A list of tids gives two tables by tid.
  */
-static int trace_comm(lua_State *L)
+int bind_trace_comm(lua_State *L)
 {
 	struct bind_trace *bound = bind_check_trace(L, 1);
 	struct moment moment = {.t = bind_check_time(L, bound, 3), .before = check_before(L, 4)};
@@ -548,7 +548,7 @@ static bool walk_intervals(struct bind_trace *bound, struct lua_question *questi
  * begin, end and value; with a function, calls it with them instead and keeps nothing. False from
  * it ends.
  */
-static int trace_intervals(lua_State *L)
+int bind_trace_intervals(lua_State *L)
 {
 	struct bind_trace *bound = bind_check_trace(L, 1);
 	struct interval_rows walk = {.L = L, .rows = 6};
@@ -591,7 +591,7 @@ static int trace_intervals(lua_State *L)
 }
 
 /* trace:timelines(): do stored timelines answer questions about the state? */
-static int trace_timelines(lua_State *L)
+int bind_trace_timelines(lua_State *L)
 {
 	struct bind_trace *bound = bind_check_trace(L, 1);
 	struct state *state;
@@ -601,15 +601,4 @@ static int trace_timelines(lua_State *L)
 		return bind_raise(L, &err);
 	lua_pushboolean(L, timelines_there(state));
 	return 1;
-}
-
-void bind_state_methods(lua_State *L)
-{
-	static const luaL_Reg methods[] = {{"at", trace_at},
-					   {"comm", trace_comm},
-					   {"intervals", trace_intervals},
-					   {"timelines", trace_timelines},
-					   {NULL, NULL}};
-
-	luaL_setfuncs(L, methods, 0);
 }

@@ -123,12 +123,12 @@ static int write_time(lua_State *L, const struct bind_trace *bound, int i)
 	return 1;
 }
 
-static int trace_time(lua_State *L)
+int bind_trace_time(lua_State *L)
 {
 	return read_time(L, bind_check_trace(L, 1), 2);
 }
 
-static int trace_text(lua_State *L)
+int bind_trace_text(lua_State *L)
 {
 	return write_time(L, bind_check_trace(L, 1), 2);
 }
@@ -194,14 +194,6 @@ static int yore_moment(lua_State *L)
 {
 	bind_push_time(L, bind_context(L)->moment);
 	return 1;
-}
-
-void bind_time_methods(lua_State *L)
-{
-	static const luaL_Reg methods[] = {
-		{"time", trace_time}, {"text", trace_text}, {NULL, NULL}};
-
-	luaL_setfuncs(L, methods, 0);
 }
 
 void bind_time_functions(lua_State *L)

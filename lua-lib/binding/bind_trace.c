@@ -461,26 +461,38 @@ void bind_trace_register(lua_State *L)
 					   {"recorded", trace_recorded},
 					   {"losses", trace_losses},
 					   {"losses_around", trace_losses_around},
+					   {"at", bind_trace_at},
+					   {"batch", bind_trace_batch},
+					   {"call_events", bind_trace_call_events},
+					   {"comm", bind_trace_comm},
+					   {"count_by", bind_trace_count_by},
+					   {"events", bind_trace_events},
+					   {"follow", bind_trace_follow},
+					   {"intervals", bind_trace_intervals},
+					   {"oneliner", bind_trace_oneliner},
+					   {"symbol", bind_trace_symbol},
+					   {"text", bind_trace_text},
+					   {"time", bind_trace_time},
+					   {"timelines", bind_trace_timelines},
 					   {NULL, NULL}};
-	static const luaL_Reg functions[] = {
-		{"open", yore_open}, {"note", yore_note}, {"nearest", yore_nearest}, {NULL, NULL}};
+	static const luaL_Reg functions[] = {{"open", yore_open},
+					     {"note", yore_note},
+					     {"nearest", yore_nearest},
+					     {"condition", bind_yore_condition},
+					     {"follow", bind_yore_follow},
+					     {"path", bind_yore_path},
+					     {"rank_maxima", bind_yore_rank_maxima},
+					     {"resample", bind_yore_resample},
+					     {"resample_runs", bind_yore_resample_runs},
+					     {NULL, NULL}};
 
 	luaL_newmetatable(L, TRACE_TYPE);
 	luaL_setfuncs(L, meta, 0);
 	lua_newtable(L);
 	luaL_setfuncs(L, methods, 0);
-	bind_event_methods(L);
-	bind_batch_methods(L);
-	bind_state_methods(L);
 	bind_segments_methods(L);
-	bind_calls_methods(L);
-	bind_count_methods(L);
-	bind_oneliner_methods(L);
-	bind_follow_methods(L);
-	bind_time_methods(L);
 	lua_setfield(L, -2, "__index");
 	lua_pop(L, 1);
 	luaL_setfuncs(L, functions, 0);
-	bind_follow_functions(L);
 	bind_time_functions(L);
 }

@@ -76,7 +76,7 @@ static int push_rows(lua_State *L, const struct counts *counts)
 }
 
 /* trace:count_by{by=, from=, to=, name=, cpu=, stream=, where=}: rows {COLUMN=, ..., count=} */
-static int trace_count_by(lua_State *L)
+int bind_trace_count_by(lua_State *L)
 {
 	static const char *const known[] = {"from",   "to", "name",     "cpu", "where",
 					    "stream", "by", "optional", NULL};
@@ -100,9 +100,4 @@ static int trace_count_by(lua_State *L)
 		groups_at(&counts->groups, keys)->totals[0].count++;
 	}
 	return push_rows(L, counts);
-}
-
-void bind_count_methods(lua_State *L)
-{
-	bind_set_function(L, "count_by", trace_count_by);
 }

@@ -72,7 +72,7 @@ static void push_term(lua_State *L, const struct row_condition *condition, size_
 	lua_setfield(L, -2, "test");
 }
 
-static int yore_condition(lua_State *L)
+int bind_yore_condition(lua_State *L)
 {
 	const char *text = luaL_checkstring(L, 1);
 	struct row_condition *condition;
@@ -100,7 +100,7 @@ static int yore_condition(lua_State *L)
 }
 
 /* yore.path("thread[*]/state = blocked"): the path, and the value behind `=`, or nil. */
-static int yore_path(lua_State *L)
+int bind_yore_path(lua_State *L)
 {
 	const char *text = luaL_checkstring(L, 1);
 	struct query *query;
@@ -117,10 +117,4 @@ static int yore_path(lua_State *L)
 		lua_pushnil(L);
 	query_free(query);
 	return 2;
-}
-
-void bind_rows_register(lua_State *L)
-{
-	bind_set_function(L, "condition", yore_condition);
-	bind_set_function(L, "path", yore_path);
 }

@@ -19,16 +19,16 @@ void partial_release(struct partial *partial)
 	*partial = (struct partial){0};
 }
 
-static void add_u32(struct buf *out, uint32_t number)
+void partial_add_u32(struct buf *body, uint32_t number)
 {
 	for (unsigned i = 0; i < 4; i++)
-		buf_add_char(out, (char)(number >> 8 * i & 0xff));
+		buf_add_char(body, (char)(number >> 8 * i & 0xff));
 }
 
 void partial_add_u64(struct buf *body, uint64_t number)
 {
-	add_u32(body, (uint32_t)number);
-	add_u32(body, (uint32_t)(number >> 32));
+	partial_add_u32(body, (uint32_t)number);
+	partial_add_u32(body, (uint32_t)(number >> 32));
 }
 
 void partial_add_text(struct buf *body, const char *text, size_t len)
@@ -53,11 +53,11 @@ static void add_head(struct buf *out, const struct partial *partial)
 				    partial->body.len};
 
 	buf_add(out, magic, sizeof magic);
-	add_u32(out, PARTIAL_VERSION);
-	add_u32(out, partial->kind);
+	partial_add_u32(out, PARTIAL_VERSION);
+	partial_add_u32(out, partial->kind);
 	partial_add_u64(out, LEAST + partial->question.len + partial->body.len);
-	add_u32(out, partial->i);
-	add_u32(out, partial->n);
+	partial_add_u32(out, partial->i);
+	partial_add_u32(out, partial->n);
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		partial_add_u64(out, numbers[i]);
 }

@@ -55,6 +55,7 @@ MUST_CHECK bool partial_parse(const char *name, const void *bytes, size_t size, 
 			      struct error *err);
 
 /* The body: numbers, texts and groups, read in the order in which they were added. */
+void partial_add_u32(struct buf *body, uint32_t number);
 void partial_add_u64(struct buf *body, uint64_t number);
 void partial_add_text(struct buf *body, const char *text, size_t len);
 void partial_add_groups(struct buf *body, const struct groups *groups);

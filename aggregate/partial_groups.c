@@ -13,6 +13,8 @@
 
 #include "engine/base/mem.h"
 
+#include <string.h>
+
 static void add_value(struct buf *out, const struct value *value)
 {
 	buf_add_char(out, (char)value->kind);
@@ -47,14 +49,6 @@ static bool take_value(struct cursor *in, struct value *out)
 	return !in->failed;
 }
 
-static void add_u32(struct buf *out, uint32_t number)
-{
-	uint8_t bytes[] = {(uint8_t)number, (uint8_t)(number >> 8), (uint8_t)(number >> 16),
-			   (uint8_t)(number >> 24)};
-
-	buf_add(out, bytes, sizeof bytes);
-}
-
 static void add_buckets(struct buf *out, const uint64_t *buckets, uint32_t count)
 {
 	uint64_t used = 0;
@@ -65,7 +59,7 @@ static void add_buckets(struct buf *out, const uint64_t *buckets, uint32_t count
 	for (uint32_t i = 0; i < count; i++) {
 		if (!buckets[i])
 			continue;
-		add_u32(out, i);
+		partial_add_u32(out, i);
 		partial_add_u64(out, buckets[i]);
 	}
 }
@@ -136,20 +130,25 @@ static bool take_total(struct cursor *in, const struct aggregate *of, struct acc
 	return !in->failed;
 }
 
+static void add_kinds(struct buf *out, const struct groups *groups)
+{
+	partial_add_u32(out, groups->nkeys);
+	partial_add_u32(out, groups->naggregates);
+	for (uint32_t i = 0; i < groups->naggregates; i++) {
+		const struct aggregate *of = &groups->aggregates[i];
+		partial_add_u32(out, of->kind);
+		partial_add_u32(out, of->bits);
+		partial_add_u64(out, (uint64_t)of->low);
+		partial_add_u64(out, (uint64_t)of->high);
+		partial_add_u64(out, (uint64_t)of->step);
+	}
+}
+
 void partial_add_groups(struct buf *body, const struct groups *groups)
 {
 	const struct group *group;
 
-	add_u32(body, groups->nkeys);
-	add_u32(body, groups->naggregates);
-	for (uint32_t i = 0; i < groups->naggregates; i++) {
-		const struct aggregate *of = &groups->aggregates[i];
-		add_u32(body, of->kind);
-		add_u32(body, of->bits);
-		partial_add_u64(body, (uint64_t)of->low);
-		partial_add_u64(body, (uint64_t)of->high);
-		partial_add_u64(body, (uint64_t)of->step);
-	}
+	add_kinds(body, groups);
 	partial_add_u64(body, groups->count);
 	for (size_t i = 0; (group = groups_next(groups, &i));) {
 		for (uint32_t k = 0; k < groups->nkeys; k++)
@@ -161,18 +160,13 @@ void partial_add_groups(struct buf *body, const struct groups *groups)
 
 static bool is_same_kind(struct cursor *in, const struct groups *to)
 {
-	bool same = cursor_u32le(in) == to->nkeys;
+	struct buf kinds = {0};
 
-	same = cursor_u32le(in) == to->naggregates && same;
-	for (uint32_t i = 0; same && i < to->naggregates; i++) {
-		const struct aggregate *of = &to->aggregates[i];
-		same = cursor_u32le(in) == of->kind;
-		same = cursor_u32le(in) == of->bits && same;
-		same = cursor_u64le(in) == (uint64_t)of->low && same;
-		same = cursor_u64le(in) == (uint64_t)of->high && same;
-		same = cursor_u64le(in) == (uint64_t)of->step && same;
-	}
-	return same && !in->failed;
+	add_kinds(&kinds, to);
+	const uint8_t *bytes = cursor_bytes(in, kinds.len);
+	bool same = bytes && !memcmp(bytes, kinds.data, kinds.len);
+	buf_release(&kinds);
+	return same;
 }
 
 /* `one` and `keys` have room for a group. */

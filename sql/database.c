@@ -67,39 +67,25 @@ static int is_dead(void *arg)
 }
 
 /* A database at a path or ("") in a file of SQLite's own, with what the room adds. */
-static bool open_at(struct sql *sql, const char *path, int flags, struct error *err)
+static bool open_with(const struct sql_options *options, const char *path, int flags,
+		      struct sql **out, struct error *err)
 {
-	const struct sql_options *options = &sql->options;
-	char *message = NULL;
+	struct sql *sql = *out = mem_new(sizeof *sql);
 
+	sql->options = *options;
 	sqlite3_auto_extension((void (*)(void))sql_extension_take);
 	int code = sqlite3_open_v2(path, &sql->db, flags, NULL);
 	sqlite3_cancel_auto_extension((void (*)(void))sql_extension_take);
 	if (code == SQLITE_OK)
-		code = options->index
-			       ? sql_extension_trace(sql->db, options, &sql->context, &message)
-			       : sql_extension_plain(sql->db, &sql->context);
-	if (code != SQLITE_OK)
-		error_set(err, ERR_QUERY, "SQLite: %s",
-			  message ? message : sqlite3_errmsg(sql->db));
-	else if (options->alive)
-		sqlite3_progress_handler(sql->db, 20000, is_dead, sql);
-	sqlite3_free(message);
-	return code == SQLITE_OK;
-}
-
-static bool open_with(const struct sql_options *options, const char *path, int flags,
-		      struct sql **out, struct error *err)
-{
-	struct sql *sql = mem_new(sizeof *sql);
-
-	sql->options = *options;
-	if (!open_at(sql, path, flags, err)) {
-		sql_close(sql);
-		return false;
+		code = sql_extension_open(sql->db, &sql->options, &sql->context);
+	if (code == SQLITE_OK) {
+		if (sql->options.alive)
+			sqlite3_progress_handler(sql->db, 20000, is_dead, sql);
+		return true;
 	}
-	*out = sql;
-	return true;
+	error_set(err, ERR_QUERY, "SQLite: %s", sqlite3_errmsg(sql->db));
+	sql_close(sql);
+	return false;
 }
 
 bool sql_open(const struct sql_options *options, struct sql **out, struct error *err)

@@ -37,46 +37,22 @@ static int register_all(sqlite3 *db, struct sql_context *context)
 	return code == SQLITE_OK ? sql_register_aggregates(db) : code;
 }
 
-static struct sql_context *context_new(void)
+int sql_extension_open(sqlite3 *db, const struct sql_options *options, struct sql_context **out)
 {
-	struct sql_context *context = mem_new(sizeof *context);
+	struct sql_context *context = *out = mem_new(sizeof *context);
+	struct sql_host *host = options->index ? mem_new(sizeof *host) : NULL;
 
 	context->references = 1;
-	return context;
-}
-
-int sql_extension_trace(sqlite3 *db, const struct sql_options *options, struct sql_context **out,
-			char **message)
-{
-	struct sql_context *context = context_new();
-	struct sql_host *host = mem_new(sizeof *host);
-
-	(void)message;
-	host->trace = index_trace(options->index);
-	host->index = options->index;
-	host->path = mem_strdup(host->trace->path);
-	host->get_state = options->state;
-	host->get_times = options->times;
-	host->get_symbols = options->symbols;
-	host->progress = options->progress;
-	host->range = options->range;
-	host->follows = options->follows;
-	host->arg = options->arg;
-	sql_context_add(context, host);
+	if (host) {
+		host->options = *options;
+		host->index = options->index;
+		host->trace = index_trace(options->index);
+		host->path = mem_strdup(host->trace->path);
+		sql_context_add(context, host);
+	}
 	int code = register_all(db, context);
-	if (code == SQLITE_OK)
+	if (code == SQLITE_OK && host)
 		code = sql_register_tables(db, context, host, true);
-	*out = context;
-	sql_context_drop(context);
-	return code;
-}
-
-int sql_extension_plain(sqlite3 *db, struct sql_context **out)
-{
-	struct sql_context *context = context_new();
-	int code = register_all(db, context);
-
-	*out = context;
 	sql_context_drop(context);
 	return code;
 }
@@ -152,16 +128,16 @@ const char *sql_extension_table(const struct sql_context *context, size_t i)
 
 static int load(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {
+	const struct sql_options options = {0};
+	struct sql_context *context;
+
 	SQLITE_EXTENSION_INIT2(api);
 	if (sqlite3_libversion_number() < VERSION_NEEDED) {
 		*message =
 			sqlite3_mprintf("yore needs SQLite 3.38, this is %s", sqlite3_libversion());
 		return SQLITE_ERROR;
 	}
-	struct sql_context *context = context_new();
-	int code = register_all(db, context);
-	sql_context_drop(context);
-	return code;
+	return sql_extension_open(db, &options, &context);
 }
 
 __attribute__((visibility("default"))) int sqlite3_modyore_init(sqlite3 *db, char **message,

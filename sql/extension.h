@@ -18,11 +18,12 @@ struct sql_context;
 
 /* An entry point for sqlite3_auto_extension(): only takes SQLite's functions. */
 int sql_extension_take(struct sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
-/* The tables and functions of one trace; borrowed *out lives as long as the connection. */
-int sql_extension_trace(struct sqlite3 *db, const struct sql_options *options,
-			struct sql_context **out, char **message);
-/* The functions and the tables that are told paths, without a trace. */
-int sql_extension_plain(struct sqlite3 *db, struct sql_context **out);
+/*
+ * The functions and the tables that are told paths, and with options->index the tables of that
+ * trace; borrowed *out lives as long as the connection.
+ */
+int sql_extension_open(struct sqlite3 *db, const struct sql_options *options,
+		       struct sql_context **out);
 /*
  * Before a statement is prepared: of a trace with many event classes the tables that it names are
  * registered. An SQLite code.

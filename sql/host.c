@@ -73,8 +73,8 @@ void sql_context_add(struct sql_context *context, struct sql_host *host)
 				       .get_state = get_state,
 				       .say = say_of_rows,
 				       .arg = host,
-				       .progress = host->progress,
-				       .progress_arg = host->arg};
+				       .progress = host->options.progress,
+				       .progress_arg = host->options.arg};
 }
 
 /* Damage has no place in a row; SQLite's log is where its users look for such. */
@@ -150,8 +150,8 @@ static bool open_state(struct sql_host *host, struct error *err)
 
 bool sql_host_state(struct sql_host *host, struct state **out, struct error *err)
 {
-	if (host->get_state)
-		return host->get_state(host->arg, out, err);
+	if (host->options.state)
+		return host->options.state(host->options.arg, out, err);
 	if (!host->state && !open_state(host, err))
 		return false;
 	*out = host->state;
@@ -161,7 +161,7 @@ bool sql_host_state(struct sql_host *host, struct state **out, struct error *err
 struct symbols *sql_host_symbols(struct sql_host *host)
 {
 	if (!host->owned)
-		return host->get_symbols ? host->get_symbols(host->arg) : NULL;
+		return host->options.symbols ? host->options.symbols(host->options.arg) : NULL;
 	if (!host->symbols)
 		host->symbols = symbols_new_beside(host->trace, index_path(host->index));
 	return host->symbols;
@@ -180,8 +180,8 @@ static bool find_untimed(struct sql_host *host, struct error *err)
 {
 	struct events_options options = {.begin = NSTIME_MIN,
 					 .end = NSTIME_MIN + 1,
-					 .progress = host->progress,
-					 .progress_arg = host->arg};
+					 .progress = host->options.progress,
+					 .progress_arg = host->options.arg};
 	struct events *events;
 	struct event event;
 	enum step step;
@@ -193,11 +193,6 @@ static bool find_untimed(struct sql_host *host, struct error *err)
 			bitset_add(host->untimed, event.class->index);
 	events_close(events);
 	return step == STEP_END;
-}
-
-static bool is_untimed(const struct sql_host *host, size_t class)
-{
-	return bitset_has(host->untimed, class);
 }
 
 bool sql_host_all_timed(struct sql_host *host, const struct class_group *group)
@@ -214,16 +209,24 @@ bool sql_host_all_timed(struct sql_host *host, const struct class_group *group)
 			       (host->trace->nclasses / 64 + 1) * sizeof(uint64_t));
 	}
 	for (size_t i = 0; timed && i < (group ? group->count : host->trace->nclasses); i++)
-		timed = !is_untimed(host, group ? group->classes[i]->index : i);
+		timed = !bitset_has(host->untimed, group ? group->classes[i]->index : i);
 	return timed;
+}
+
+bool sql_host_progress(void *arg, uint64_t done, uint64_t all)
+{
+	const struct sql_options *options = &((struct sql_host *)arg)->options;
+
+	return !options->progress ||
+	       options->progress(options->arg, (nstime)done, 0, all ? (nstime)all : 1);
 }
 
 void sql_host_range(const struct sql_host *host, nstime *begin, nstime *end)
 {
 	*begin = NSTIME_MIN;
 	*end = NSTIME_MAX;
-	if (host->range)
-		host->range(host->arg, begin, end);
+	if (host->options.range)
+		host->options.range(host->options.arg, begin, end);
 }
 
 bool sql_host_is_final(const struct sql_host *host, nstime t, struct error *err)
@@ -231,7 +234,7 @@ bool sql_host_is_final(const struct sql_host *host, nstime t, struct error *err)
 	nstime begin, end;
 
 	sql_host_range(host, &begin, &end);
-	return !host->follows || t < end ||
+	return !host->options.follows || t < end ||
 	       error_set(err, ERR_QUERY,
 			 "--follow: a moment behind the row's own was asked for, which may not be "
 			 "recorded yet");
@@ -269,9 +272,9 @@ static bool only_first(struct sql_host *host, nstime *first, struct error *err)
 /* Are times read and written in UTC? */
 static bool get_utc(struct sql_host *host, bool *utc, struct error *err)
 {
-	struct times times = {.utc = host->utc};
+	struct times times = {0};
 
-	if (host->get_times && !host->get_times(host->arg, &times, err))
+	if (host->options.times && !host->options.times(host->options.arg, &times, err))
 		return false;
 	*utc = times.utc;
 	return true;
@@ -300,7 +303,7 @@ bool sql_host_time(struct sql_host *host, const char *text, nstime *out, struct 
 
 	if (!time_parse(text, &word, err))
 		return false;
-	if (word.from == FROM_END && host->follows)
+	if (word.from == FROM_END && host->options.follows)
 		return error_set(err, ERR_QUERY,
 				 "time '%s': it counts from the end of the recording, which is not "
 				 "known yet",

@@ -20,6 +20,7 @@
 #include "index/events.h"
 #include "index/index.h"
 #include "rows/row_host.h"
+#include "sql/sql.h"
 #include "state/model/moment.h"
 #include "state/rules/rules.h"
 
@@ -38,21 +39,14 @@ struct sql_host {
 	char *path;            /* as it was given */
 	struct trace *trace;
 	struct index *index;
+	struct sql_options options; /* of yore; of a host that is owned, zero */
 	bool owned; /* trace, index, rules, state are ended here */
-	bool follows; /* as in struct sql_options; */
-	bool planned; /* then: since it was cleared, a scan of events was planned */
+	bool planned; /* options.follows: since it was cleared, a scan of events was planned */
 	bool pushdown;
 	bool in_parts; /* statements that are prepared are swept in parts: sql_in_parts() */
 	struct rules *rules;
 	struct state *state;
-	bool (*get_state)(void *arg, struct state **out, struct error *err);
-	bool (*get_times)(void *arg, struct times *out, struct error *err); /* NULL: plain ones */
-	struct symbols *(*get_symbols)(void *arg); /* NULL: of a host that is owned, `symbols` */
-	struct symbols *symbols;                   /* NULL: not opened */
-	bool (*progress)(void *arg, nstime at, nstime first, nstime last); /* may be NULL */
-	void (*range)(void *arg, nstime *begin, nstime *end);              /* may be NULL */
-	void *arg;
-	bool utc;
+	struct symbols *symbols;        /* of a host that is owned; NULL: not opened */
 	bool bounds_known, start_known; /* of `first` and `last`; of `first` */
 	bool noted_process, noted_mapped, noted_kernel; /* why symbol() is NULL: said once */
 	nstime first, last;
@@ -83,6 +77,8 @@ struct symbols *sql_host_symbols(struct sql_host *host); /* NULL: there are none
 bool sql_host_timed(const struct sql_host *host); /* every stream has times */
 /* Every event of these classes has a time; NULL: of all. Reads what is before all times, once. */
 bool sql_host_all_timed(struct sql_host *host, const struct class_group *group);
+/* For a sweep: is it to go on? `host` is the struct sql_host. */
+bool sql_host_progress(void *host, uint64_t done, uint64_t all);
 /* [*begin, *end) to which rows are limited now. */
 void sql_host_range(const struct sql_host *host, nstime *begin, nstime *end);
 /* Where the host follows: is all up to this moment final? Else an error. */

@@ -317,9 +317,7 @@ static void look_at(struct joined *joined)
 
 static bool show_progress(void *arg, uint64_t done, uint64_t all)
 {
-	const struct sql_host *host = ((struct joined *)arg)->fold->host;
-
-	return !host->progress || host->progress(host->arg, (nstime)done, 0, all ? (nstime)all : 1);
+	return sql_host_progress(((const struct joined *)arg)->fold->host, done, all);
 }
 
 bool fold_all_fit(const struct fold *fold, const struct groups *groups, struct error *err)

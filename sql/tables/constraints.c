@@ -373,7 +373,7 @@ static void narrow_to_range(struct constraints *constraints, const struct sql_ho
 	sql_host_range(host, &begin, &end);
 	constraints->begin = begin > constraints->begin ? begin : constraints->begin;
 	constraints->end = end < constraints->end ? end : constraints->end;
-	if (host->follows && begin == NSTIME_MIN)
+	if (host->options.follows && begin == NSTIME_MIN)
 		return;
 	if (begin != NSTIME_MIN || end != NSTIME_MAX) {
 		constraints->begin =

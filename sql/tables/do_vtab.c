@@ -62,27 +62,20 @@ static bool keep_printed(void *arg, const char *bytes, size_t len)
 	return true;
 }
 
-static bool progress(void *arg, uint64_t done, uint64_t all)
-{
-	const struct sql_host *host = arg;
-
-	return !host->progress || host->progress(host->arg, (nstime)done, 0, all ? (nstime)all : 1);
-}
-
 static bool run(struct asked *asked, struct error *err)
 {
 	struct sql_host *host = asked->host;
 	struct oneliner_question *question = &asked->question;
 	struct oneliner_work work = {.question = question,
 				     .index = host->index,
-				     .progress = progress,
+				     .progress = sql_host_progress,
 				     .progress_arg = host,
 				     .outlet = &asked->outlet,
 				     .keeps = true};
 	struct state *state;
 
-	work.events.progress = host->progress;
-	work.events.progress_arg = host->arg;
+	work.events.progress = host->options.progress;
+	work.events.progress_arg = host->options.arg;
 	if (oneliner_reads_state(question) &&
 	    (!sql_host_state(host, &state, err) || !oneliner_set_state(question, state, err)))
 		return false;

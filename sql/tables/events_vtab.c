@@ -311,8 +311,8 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 					 .select = selects(cursor) ? select_rows : NULL,
 					 .select_arg = cursor,
 					 .findings = cursor->findings,
-					 .progress = cursor->host->progress,
-					 .progress_arg = cursor->host->arg};
+					 .progress = cursor->host->options.progress,
+					 .progress_arg = cursor->host->options.arg};
 	if (events_open(cursor->host->index, &options, &cursor->events, err))
 		return true;
 	cursor->events = NULL;
@@ -716,7 +716,7 @@ static bool may_follow(const struct events_cursor *cursor, struct error *err)
 	const struct sql_host *host = cursor->host;
 	const struct plan *plan = cursor->plan;
 
-	if (!host->follows)
+	if (!host->options.follows)
 		return true;
 	if (plan->backward)
 		return error_set(err, ERR_QUERY,

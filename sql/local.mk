@@ -21,7 +21,6 @@ libsqltables_a_SOURCES = \
 	%D%/fold/fold_words.c \
 	%D%/follows.c \
 	%D%/fold/fold_words.h \
-	%D%/fold/weighted.c \
 	%D%/functions.c \
 	%D%/host.c \
 	%D%/tables/key_index.c \
@@ -30,7 +29,6 @@ libsqltables_a_SOURCES = \
 	%D%/tables/lookup.h \
 	%D%/tables/modules.c \
 	%D%/tables/notes.c \
-	%D%/tables/notes_vtab.c \
 	%D%/tables/notes.h \
 	%D%/tables/packets_vtab.c \
 	%D%/tables/plan.c \

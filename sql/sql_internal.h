@@ -195,7 +195,6 @@ extern const struct sql_module_name sql_modules[]; /* ended by NULL names */
 void sql_row_condition(sqlite3_context *out, int argc, sqlite3_value **argv);
 int sql_register_functions(sqlite3 *db, struct sql_context *context);
 int sql_register_aggregates(sqlite3 *db);
-int sql_register_weighted(sqlite3 *db);
 /* Tables that are told a path: yore_events(PATH) and so on. */
 int sql_register_free_tables(sqlite3 *db, struct sql_context *context);
 /*

@@ -6,6 +6,10 @@
  *     median(x)          percentile(x, 50)
  *     histogram(x)       JSON: [{"from":1024,"below":2048,"count":5}, ...], bounds powers of two
  *
+ *     yore_percentile(x, n, P)   percentile(x, P) where each integer x is there n times
+ *     yore_histogram(x, n)       likewise
+ *
+ * Statements that are swept in parts are rewritten to the latter (fold_text.c): x is a key there.
  * NULLs are left out. Values are kept, 8 bytes each, until the group ends; a histogram keeps
  * counts.
  */
@@ -16,11 +20,19 @@
 #include "engine/base/mem.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+struct weighted {
+	int64_t number;
+	uint64_t count;
+};
 
 struct number_list {
 	int64_t *items;
 	size_t count, capacity;
 	bool real; /* some value was: all are, as real_to_ordered() gives them */
+	struct weighted *weighted; /* in place of items */
+	size_t nweighted, weighted_capacity;
 	double percent;
 	bool wrong; /* percent is no number from 0 to 100 */
 };
@@ -45,16 +57,48 @@ static void add_value(struct number_list *values, sqlite3_value *value)
 			     : sqlite3_value_int64(value);
 }
 
+static void add_weighted(struct number_list *values, sqlite3_value *value, int64_t count)
+{
+	if (sqlite3_value_type(value) == SQLITE_INTEGER && count > 0)
+		*mem_push(values->weighted, values->nweighted, values->weighted_capacity) =
+			(struct weighted){sqlite3_value_int64(value), (uint64_t)count};
+}
+
 static void percentile_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	struct number_list *values = sqlite3_aggregate_context(out, sizeof *values);
+	sqlite3_value *percent = argc > 1 ? argv[argc - 1] : NULL;
 
 	if (!values)
 		return;
-	values->percent = argc > 1 ? sqlite3_value_double(argv[1]) : 50;
-	values->wrong |= argc > 1 && (sqlite3_value_numeric_type(argv[1]) == SQLITE_NULL ||
-				      !(values->percent >= 0 && values->percent <= 100));
-	add_value(values, argv[0]);
+	values->percent = percent ? sqlite3_value_double(percent) : 50;
+	values->wrong |= percent && (sqlite3_value_numeric_type(percent) == SQLITE_NULL ||
+				     !(values->percent >= 0 && values->percent <= 100));
+	if (argc > 2)
+		add_weighted(values, argv[0], sqlite3_value_int64(argv[1]));
+	else
+		add_value(values, argv[0]);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct weighted *p = a, *q = b;
+
+	return (p->number > q->number) - (p->number < q->number);
+}
+
+static int64_t weighted_percentile(struct number_list *values)
+{
+	struct weighted *item = values->weighted;
+	uint64_t all = 0;
+
+	qsort(item, values->nweighted, sizeof *item, by_number);
+	for (size_t i = 0; i < values->nweighted; i++)
+		all += item[i].count;
+	uint64_t rank = percentile_rank(all, values->percent);
+	for (; rank >= item->count; item++)
+		rank -= item->count;
+	return item->number;
 }
 
 static void percentile_final(sqlite3_context *out)
@@ -71,9 +115,13 @@ static void percentile_final(sqlite3_context *out)
 			sqlite3_result_double(out, real_from_ordered(found));
 		else
 			sqlite3_result_int64(out, found);
+	} else if (values->nweighted) {
+		sqlite3_result_int64(out, weighted_percentile(values));
 	}
 	mem_free(values->items);
+	mem_free(values->weighted);
 	values->items = NULL;
+	values->weighted = NULL;
 }
 
 /* ---- histogram ---- */
@@ -167,8 +215,9 @@ int sql_register_aggregates(sqlite3 *db)
 	} aggregates[] = {
 		{"percentile", 2, percentile_step, percentile_final},
 		{"median", 1, percentile_step, percentile_final},
+		{"yore_percentile", 3, percentile_step, percentile_final},
 		{"histogram", 1, histogram_step, histogram_final},
-		{"yore_histogram", 2, histogram_step, histogram_final}, /* weighted.c */
+		{"yore_histogram", 2, histogram_step, histogram_final},
 	};
 	int code = SQLITE_OK;
 
@@ -177,5 +226,5 @@ int sql_register_aggregates(sqlite3 *db)
 			db, aggregates[i].name, aggregates[i].nargs,
 			SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL, NULL,
 			aggregates[i].step, aggregates[i].final, NULL);
-	return code == SQLITE_OK ? sql_register_weighted(db) : code;
+	return code;
 }

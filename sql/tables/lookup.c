@@ -31,11 +31,6 @@ struct lookups {
 	uint64_t calls;
 };
 
-struct lookups *lookups_new(void)
-{
-	return mem_new(sizeof(struct lookups));
-}
-
 static void window_release(struct lookup_window *window)
 {
 	mem_free(window->path);
@@ -184,16 +179,14 @@ static bool ask_alone(struct sql_host *host, struct lookup_window *window, nstim
 static bool look_up(struct sql_host *host, const char *path, nstime t, bool whole,
 		    const struct interval **out, struct error *err)
 {
-	if (!host->lookups)
-		host->lookups = lookups_new();
 	struct state *state;
 
 	*out = NULL;
 	if (!sql_host_state(host, &state, err))
 		return false;
-	if (host->lookups->state != state) { /* other rules: other values */
+	if (!host->lookups || host->lookups->state != state) { /* other rules: other values */
 		lookups_free(host->lookups);
-		host->lookups = lookups_new();
+		host->lookups = mem_new(sizeof *host->lookups);
 		host->lookups->state = state;
 	}
 	struct lookup_window *window = window_of(host, path, err);

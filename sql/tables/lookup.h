@@ -12,7 +12,6 @@
 
 struct lookups;
 
-struct lookups *lookups_new(void);
 void lookups_free(struct lookups *lookups); /* NULL is fine */
 /*
  * The interval of `path` (without wildcards) that holds `t`; *out is NULL where there is none or

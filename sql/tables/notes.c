@@ -1,5 +1,6 @@
-/* notes.c - see notes.h */
+/* notes.c - see notes.h; and the table: notes(note; hidden: trace) */
 #include "sql/tables/notes.h"
+#include "sql/tables/rows.h"
 
 #include "engine/base/mem.h"
 
@@ -46,7 +47,13 @@ void sql_notes_free(struct sql_notes *notes)
 	mem_free(notes);
 }
 
-const char *sql_note_at(const struct sql_host *host, size_t i)
+static bool fill(struct sql_host *host, struct row_list *list, struct error *err)
 {
-	return host->notes && i < host->notes->count ? host->notes->texts[i] : NULL;
+	(void)err;
+	for (size_t i = 0; host->notes && i < host->notes->count; i++)
+		cell_text(&row_list_add(list)[0], host->notes->texts[i]);
+	return true;
 }
+
+const struct rows_kind rows_notes = {
+	.declaration = "CREATE TABLE x(note TEXT, trace TEXT HIDDEN)", .ncolumns = 2, .fill = fill};

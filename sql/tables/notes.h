@@ -8,14 +8,8 @@
 
 #include "sql/sql_internal.h"
 
-#include <stdarg.h>
-
-struct sql_notes;
-
 /* Says the text, and keeps it for the table; what was said before is not said again. */
 void sql_note(struct sql_host *host, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* What was said as number i, from 0 on; borrowed. NULL: so many were not. */
-const char *sql_note_at(const struct sql_host *host, size_t i);
 void sql_notes_free(struct sql_notes *notes); /* NULL is fine */
 
 #endif

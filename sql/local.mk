@@ -5,7 +5,6 @@ libsqltables_a_CFLAGS = $(AM_CFLAGS) $(SHARED_CFLAGS)
 libsqltables_a_SOURCES = \
 	%D%/fold/aggregates.c \
 	%D%/api.c \
-	%D%/tables/bound.c \
 	%D%/tables/events_internal.h \
 	%D%/tables/events_values.c \
 	%D%/tables/events_vtab.c \

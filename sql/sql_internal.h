@@ -151,28 +151,52 @@ void sql_note_texts(struct sql_table *table, sqlite3_index_info *info, const cha
 /* Columns as CREATE TABLE has them, separated by commas. */
 void sql_declare_columns(struct buf *out, const struct row_column *columns, size_t count);
 void sql_note_text(const struct trace *trace, const char *column, bool time, const char *text);
-/* An operator that scans take: its letter in plans, and as it is written. */
+/* An operator that scans take, as it is written. */
 struct sql_op {
 	unsigned char op; /* SQLITE_INDEX_CONSTRAINT_... */
-	char letter;
 	const char *text;
 	bool compares; /* by order: */
 	enum comparison by;
 };
-const struct sql_op *sql_op_of(unsigned char op);   /* NULL: it is none of them */
-const struct sql_op *sql_op_of_letter(char letter); /* likewise */
+const struct sql_op *sql_op_of(unsigned char op); /* NULL: it is none of them */
 static inline bool sql_compares(unsigned char op)
 {
 	return sql_op_of(op) && sql_op_of(op)->compares;
 }
+/*
+ * Narrows low..high by `column OP value`, which sql_compares(), as SQL compares an INTEGER column.
+ * False: nothing is left.
+ */
+bool sql_narrow(int64_t *low, int64_t *high, unsigned char op, sqlite3_value *value);
 /* An argument of CREATE VIRTUAL TABLE without its quotes; the caller frees it with mem_free(). */
 char *sql_unquoted(const char *argument);
 /* The plan's text, for xFilter and for EXPLAIN QUERY PLAN. */
 void sql_set_plan(sqlite3_index_info *info, const char *text);
 /* Takes a constraint for the next argument of xFilter. */
 void sql_take(sqlite3_index_info *info, int i, int *nargs, bool omit);
-/* Copies text to memory that SQLite frees. */
-char *sql_copy(const char *text);
+/*
+ * Tables whose plan is a letter per argument, a blank, and the plan in words: what they take, a
+ * list that a letter of 0 ends.
+ */
+struct sql_term {
+	char letter;
+	int column;
+	unsigned char op;
+	const char *words; /* NULL: the plan does not say it */
+	bool inexact;      /* SQLite tests it again */
+	bool always;       /* also where nothing is to be pushed down */
+};
+/* NULL: the column and operator, or letter, are none of them. */
+const struct sql_term *sql_term_of(const struct sql_term *terms, int column, unsigned char op);
+const struct sql_term *sql_term_lettered(const struct sql_term *terms, char letter);
+struct sql_taken {
+	struct buf letters, words;
+	int nargs;
+};
+void sql_take_term(sqlite3_index_info *info, int i, const struct sql_term *term,
+		   struct sql_taken *taken);
+/* Sets the plan, with `all` in place of no words, and ends *taken. */
+void sql_taken_end(sqlite3_index_info *info, struct sql_taken *taken, const char *all);
 
 int sql_error_code(const struct error *err);
 void sql_result_error(sqlite3_context *context, const struct error *err);

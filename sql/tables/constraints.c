@@ -142,7 +142,7 @@ static int64_t *integers(struct arena *arena, sqlite3_value *list, size_t *count
 	for (int code = sqlite3_vtab_in_first(list, &value); code == SQLITE_OK && value;
 	     code = sqlite3_vtab_in_next(list, &value)) {
 		int64_t low = INT64_MIN, high = INT64_MAX;
-		if (bound_narrow(&low, &high, EQ, value))
+		if (sql_narrow(&low, &high, EQ, value))
 			add_integer(set, count, low);
 	}
 	return set;
@@ -156,7 +156,7 @@ static void read_time(struct constraints *constraints, const struct term *term,
 	int64_t low = constraints->begin, high = constraints->end;
 
 	high = high == NSTIME_MAX ? high : high - 1;
-	constraints->nothing |= !bound_narrow(&low, &high, term->op, value);
+	constraints->nothing |= !sql_narrow(&low, &high, term->op, value);
 	/* an event's time is never NSTIME_MIN nor NSTIME_MAX */
 	constraints->begin = low > NSTIME_MIN ? low : NSTIME_MIN + 1;
 	constraints->end = high < NSTIME_MAX ? high + 1 : NSTIME_MAX;
@@ -166,8 +166,8 @@ static void read_cpu(struct constraints *constraints, const struct term *term, s
 {
 	constraints->any_cpu = false;
 	if (!term->in) {
-		constraints->nothing |= !bound_narrow(&constraints->cpu_low, &constraints->cpu_high,
-						      term->op, value);
+		constraints->nothing |=
+			!sql_narrow(&constraints->cpu_low, &constraints->cpu_high, term->op, value);
 		return;
 	}
 	size_t count, kept = 0;
@@ -237,7 +237,7 @@ static void read_field(struct constraints *constraints, const struct term *term,
 			read_list(constraints, filter, value);
 		else
 			constraints->nothing |=
-				!bound_narrow(&filter->low, &filter->high, term->op, value);
+				!sql_narrow(&filter->low, &filter->high, term->op, value);
 		return;
 	}
 	if (sqlite3_value_type(value) == SQLITE_NULL)

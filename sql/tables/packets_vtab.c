@@ -15,7 +15,6 @@
  * Records are read in place; no packet is.
  */
 #include "sql/sql_internal.h"
-#include "sql/tables/plan.h"
 
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
@@ -47,7 +46,7 @@ struct packets_cursor {
 	sqlite3_vtab_cursor base;
 	struct sql_host *host;
 	uint64_t *streams; /* bits */
-	size_t nbits;      /* streams that there are bits for */
+	size_t next;       /* stream that is looked at */
 	int64_t first_low, first_high, last_low;
 	size_t stream; /* that is being read */
 	struct table *table;
@@ -69,68 +68,43 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return sqlite3_declare_vtab(db, declaration);
 }
 
-/* ---- planning: idxStr is a letter per argument, a blank, and the plan in words ---- */
+/* ---- planning ---- */
 
-static bool wanted_op(int column, unsigned char op)
-{
-	bool greater = op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE;
-
-	if (column == AT_STREAM)
-		return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_GLOB ||
-		       op == SQLITE_INDEX_CONSTRAINT_LIKE;
-	if (column == AT_FIRST)
-		return sql_compares(op);
-	return column == AT_LAST && greater;
-}
-
-static char letter(int column, unsigned char op)
-{
-	if (column == AT_LAST)
-		return op == SQLITE_INDEX_CONSTRAINT_GT ? ')' : ']';
-	if (op == SQLITE_INDEX_CONSTRAINT_EQ && column != AT_FIRST)
-		return column == AT_TRACE ? 't' : 's';
-	return sql_op_of(op)->letter;
-}
-
-static void add_words(struct buf *words, int column, unsigned char op)
-{
-	static const char *const names[] = {
-		[AT_STREAM] = "stream", [AT_FIRST] = "first", [AT_LAST] = "last"};
-
-	if (column == AT_TRACE)
-		return;
-	buf_printf(words, "%s%s%s?", words->len ? " AND " : "", names[column], sql_op_of(op)->text);
-}
+static const struct sql_term terms[] = {
+	{'t', AT_TRACE, SQLITE_INDEX_CONSTRAINT_EQ, NULL, .always = true},
+	{'s', AT_STREAM, SQLITE_INDEX_CONSTRAINT_EQ, "stream=?", .inexact = true},
+	{'g', AT_STREAM, SQLITE_INDEX_CONSTRAINT_GLOB, "stream GLOB ?", .inexact = true},
+	{'l', AT_STREAM, SQLITE_INDEX_CONSTRAINT_LIKE, "stream LIKE ?", .inexact = true},
+	{'=', AT_FIRST, SQLITE_INDEX_CONSTRAINT_EQ, .words = "first=?"},
+	{'<', AT_FIRST, SQLITE_INDEX_CONSTRAINT_LT, .words = "first<?"},
+	{'{', AT_FIRST, SQLITE_INDEX_CONSTRAINT_LE, .words = "first<=?"},
+	{'>', AT_FIRST, SQLITE_INDEX_CONSTRAINT_GT, .words = "first>?"},
+	{'}', AT_FIRST, SQLITE_INDEX_CONSTRAINT_GE, .words = "first>=?"},
+	{')', AT_LAST, SQLITE_INDEX_CONSTRAINT_GT, "last>?", .inexact = true},
+	{']', AT_LAST, SQLITE_INDEX_CONSTRAINT_GE, "last>=?", .inexact = true},
+	{.letter = 0}};
 
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	struct sql_table *table = (struct sql_table *)base;
 	bool path = table->host, pushdown = !path || table->host->pushdown;
-	struct buf letters = {0}, words = {0};
-	int nargs = 0;
+	struct sql_taken taken = {0};
 
 	sql_note_texts(table, info, declaration);
 	info->estimatedCost = 1e6;
 	for (int i = 0; i < info->nConstraint; i++) {
-		int column = info->aConstraint[i].iColumn;
-		unsigned char op = info->aConstraint[i].op;
-		bool told = column == AT_TRACE && op == SQLITE_INDEX_CONSTRAINT_EQ;
-		if (!info->aConstraint[i].usable || (!told && !(pushdown && wanted_op(column, op))))
+		const struct sql_term *term =
+			sql_term_of(terms, info->aConstraint[i].iColumn, info->aConstraint[i].op);
+		if (!term || !info->aConstraint[i].usable || !(term->always || pushdown))
 			continue;
-		if (column == AT_STREAM && op == SQLITE_INDEX_CONSTRAINT_EQ &&
-		    strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
+		if (term->letter == 's' && strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
 			continue;
-		sql_take(info, i, &nargs, column == AT_FIRST || told);
-		buf_add_char(&letters, letter(column, op));
-		add_words(&words, column, op);
-		path |= told;
+		sql_take_term(info, i, term, &taken);
+		path |= term->letter == 't';
 		info->estimatedCost /= 10;
 	}
-	buf_printf(&letters, " %s", words.len ? buf_text(&words) : "all packets");
 	info->estimatedRows = (sqlite3_int64)info->estimatedCost;
-	sql_set_plan(info, buf_text(&letters));
-	buf_release(&letters);
-	buf_release(&words);
+	sql_taken_end(info, &taken, "all packets");
 	return path ? SQLITE_OK : sql_table_untold(table, info, AT_TRACE, SQL_NEEDS_PATH);
 }
 
@@ -156,11 +130,6 @@ static int fail(struct packets_cursor *cursor, const struct error *err)
 {
 	cursor->done = true;
 	return sql_table_fail((struct sql_table *)cursor->base.pVtab, err);
-}
-
-static bool is_wanted(const struct packets_cursor *cursor, size_t stream)
-{
-	return bitset_has(cursor->streams, stream);
 }
 
 /* The first record of the stream that may be wanted. */
@@ -192,7 +161,7 @@ static int find_wanted(struct packets_cursor *cursor)
 	const struct trace *trace = cursor->host->trace;
 	struct error err;
 
-	while (cursor->stream < trace->nstreams) {
+	for (;;) {
 		for (; cursor->table && cursor->at < cursor->count; cursor->at++) {
 			if (!table_get(cursor->table, cursor->at, &cursor->info, &err))
 				return fail(cursor, &err);
@@ -202,14 +171,15 @@ static int find_wanted(struct packets_cursor *cursor)
 				return SQLITE_OK;
 		}
 		cursor->table = NULL;
-		do
-			cursor->stream++;
-		while (cursor->stream < trace->nstreams && !is_wanted(cursor, cursor->stream));
-		if (cursor->stream < trace->nstreams && !begin_stream(cursor, &err))
+		cursor->done =
+			!bitset_next(cursor->streams, trace->nstreams / 64 + 1, &cursor->next) ||
+			cursor->next >= trace->nstreams;
+		if (cursor->done)
+			return SQLITE_OK;
+		cursor->stream = cursor->next++;
+		if (!begin_stream(cursor, &err))
 			return fail(cursor, &err);
 	}
-	cursor->done = true;
-	return SQLITE_OK;
 }
 
 static void keep_streams(struct packets_cursor *cursor, char how, sqlite3_value *value)
@@ -241,14 +211,13 @@ static bool read_terms(struct packets_cursor *cursor, const char *letters, sqlit
 			keep_streams(cursor, letters[i], argv[i]);
 			continue;
 		}
-		bool last = strchr(")]", letters[i]);
-		char by = letters[i] == ')' ? '>' : letters[i] == ']' ? '}' : letters[i];
+		const struct sql_term *term = sql_term_lettered(terms, letters[i]);
+		bool last = term->column == AT_LAST;
 		/* records without a time have NULL there */
 		if (!last && cursor->first_low == INT64_MIN)
 			cursor->first_low++;
-		if (!bound_narrow(last ? &cursor->last_low : &cursor->first_low,
-				  last ? &none : &cursor->first_high, sql_op_of_letter(by)->op,
-				  argv[i]))
+		if (!sql_narrow(last ? &cursor->last_low : &cursor->first_low,
+				last ? &none : &cursor->first_high, term->op, argv[i]))
 			return false;
 	}
 	return true;
@@ -274,17 +243,9 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *letters, in
 	cursor->first_low = cursor->last_low = INT64_MIN;
 	cursor->first_high = INT64_MAX;
 	cursor->table = NULL;
-	cursor->stream = SIZE_MAX;
+	cursor->next = 0;
 	cursor->done = !read_terms(cursor, letters, argv);
-	if (cursor->done)
-		return SQLITE_OK;
-	const struct trace *trace = cursor->host->trace;
-	do
-		cursor->stream++;
-	while (cursor->stream < trace->nstreams && !is_wanted(cursor, cursor->stream));
-	if (cursor->stream < trace->nstreams && !begin_stream(cursor, &err))
-		return fail(cursor, &err);
-	return find_wanted(cursor);
+	return cursor->done ? SQLITE_OK : find_wanted(cursor);
 }
 
 static int next(sqlite3_vtab_cursor *base)

@@ -94,10 +94,4 @@ void events_declare(const struct shape *shape, bool timed, struct buf *out);
 /* The key is what OR over several scans tells rows by. */
 #define EVENTS_KEY "PRIMARY KEY(stream, at_file, at_offset, at_index)) WITHOUT ROWID"
 
-/*
- * Narrows low..high by `column OP value`, which sql_compares(), as SQL compares an INTEGER column.
- * False: nothing is left.
- */
-bool bound_narrow(int64_t *low, int64_t *high, unsigned char op, sqlite3_value *value);
-
 #endif

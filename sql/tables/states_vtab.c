@@ -19,7 +19,6 @@
  */
 #include "rows/comms.h"
 #include "sql/tables/lookup.h"
-#include "sql/tables/plan.h"
 #include "sql/tables/rows.h"
 
 #include "engine/base/hash_index.h"
@@ -29,13 +28,13 @@
 
 #include <string.h>
 
-enum { AT_PATH, AT_TS, AT_DUR, AT_VALUE, AT_HIDDEN };
+/* A table of one trace has no column AT_TRACE: see number_of(). */
+enum { AT_PATH, AT_TS, AT_DUR, AT_VALUE, AT_TRACE, AT_PATTERN, AT_UNTIL, AT_COMM, AT_MOMENT };
 enum { MOMENT_PATH, MOMENT_VALUE, MOMENT_SINCE, MOMENT_KNOWN };
 
 struct states_table {
 	struct sql_table table;
-	bool moment;                        /* state_at */
-	int path, pattern, until, at, comm; /* columns; -1: it has none */
+	bool moment; /* state_at */
 };
 
 struct state_row {
@@ -63,100 +62,76 @@ struct states_cursor {
 
 /* ---- the tables ---- */
 
+static const char *columns_of(bool moment)
+{
+	return moment ? "path TEXT, value, since INTEGER, known INTEGER"
+		      : "path TEXT, ts INTEGER, dur INTEGER, value";
+}
+
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
 		   char **message)
 {
-	bool moment = ((const struct sql_source *)aux)->name->moment;
 	int rest, code;
 	struct states_table *states =
 		sql_table_begin(db, aux, argc, argv, sizeof *states, &rest, &code, message);
 
 	if (!states)
 		return code;
-	bool told = !states->table.host;
-	states->moment = moment;
-	states->path = told ? AT_HIDDEN : -1;
-	states->pattern = told ? AT_HIDDEN + 1 : AT_HIDDEN;
-	states->until = moment ? -1 : states->pattern + 1;
-	states->at = moment ? states->pattern + 1 : -1;
-	states->comm = states->pattern + 2;
+	states->moment = ((const struct sql_source *)aux)->name->moment;
 	*out = &states->table.base;
-	if (moment)
-		return sqlite3_declare_vtab(
-			db, told ? "CREATE TABLE x(path TEXT, value, since INTEGER, known INTEGER, "
-				   "trace TEXT HIDDEN, pattern TEXT HIDDEN, at INTEGER HIDDEN, "
-				   "comm TEXT HIDDEN)"
-				 : "CREATE TABLE x(path TEXT, value, since INTEGER, known INTEGER, "
-				   "pattern TEXT HIDDEN, at INTEGER HIDDEN, comm TEXT HIDDEN)");
-	return sqlite3_declare_vtab(
-		db, told ? "CREATE TABLE x(path TEXT, ts INTEGER, dur INTEGER, value, trace TEXT "
-			   "HIDDEN, pattern TEXT HIDDEN, until INTEGER HIDDEN, comm TEXT HIDDEN)"
-			 : "CREATE TABLE x(path TEXT, ts INTEGER, dur INTEGER, value, pattern TEXT "
-			   "HIDDEN, until INTEGER HIDDEN, comm TEXT HIDDEN)");
+	char *text = sqlite3_mprintf("CREATE TABLE x(%s, %spattern TEXT HIDDEN, %s INTEGER HIDDEN, "
+				     "comm TEXT HIDDEN)",
+				     columns_of(states->moment),
+				     states->table.host ? "" : "trace TEXT HIDDEN, ",
+				     states->moment ? "at" : "until");
+	code = sqlite3_declare_vtab(db, text);
+	sqlite3_free(text);
+	return code;
+}
+
+/* Column `at` of state_at stands where `until` of state does. */
+static int number_of(const struct states_table *states, int column)
+{
+	column += column >= AT_TRACE && states->table.host;
+	return column == AT_UNTIL && states->moment ? AT_MOMENT : column;
 }
 
 /* ---- planning ---- */
 
-/* 0: the scan has no use for it. */
-static char letter_of(const struct states_table *states, int column, unsigned char op)
+enum { EQ = SQLITE_INDEX_CONSTRAINT_EQ };
+
+/* Paths are compared again: `=` on texts knows more than the scan. */
+static const struct sql_term terms[] = {
+	{'t', AT_TRACE, EQ, NULL, .always = true},
+	{'a', AT_PATTERN, EQ, "PATH of the argument", .always = true},
+	{'x', AT_MOMENT, EQ, "at=?", .always = true},
+	{'m', AT_PATH, SQLITE_INDEX_CONSTRAINT_MATCH, "path MATCH ?", .always = true},
+	{'p', AT_PATH, EQ, "path=?", .inexact = true},
+	{'g', AT_PATH, SQLITE_INDEX_CONSTRAINT_GLOB, .words = "path GLOB ?"},
+	{'l', AT_PATH, SQLITE_INDEX_CONSTRAINT_LIKE, .words = "path LIKE ?"},
+	{'=', AT_TS, EQ, .words = "ts=?"},
+	{'<', AT_TS, SQLITE_INDEX_CONSTRAINT_LT, .words = "ts<?"},
+	{'{', AT_TS, SQLITE_INDEX_CONSTRAINT_LE, .words = "ts<=?"},
+	{'>', AT_TS, SQLITE_INDEX_CONSTRAINT_GT, .words = "ts>?"},
+	{'}', AT_TS, SQLITE_INDEX_CONSTRAINT_GE, .words = "ts>=?"},
+	{')', AT_UNTIL, SQLITE_INDEX_CONSTRAINT_GT, .words = "until>?"},
+	{']', AT_UNTIL, SQLITE_INDEX_CONSTRAINT_GE, .words = "until>=?"},
+	{.letter = 0}};
+
+/* NULL: the scan has no use for it. */
+static const struct sql_term *term_of(const struct states_table *states, int column,
+				      unsigned char op)
 {
-	bool equal = op == SQLITE_INDEX_CONSTRAINT_EQ;
+	const struct sql_term *term = sql_term_of(terms, number_of(states, column), op);
 	bool pushdown = !states->table.host || states->table.host->pushdown;
 
-	if (column < 0)
-		return 0;
-	if (column == states->path)
-		return equal ? 't' : 0;
-	if (column == states->pattern)
-		return equal ? 'a' : 0;
-	if (column == states->at)
-		return equal ? 'x' : 0;
-	if (column == AT_PATH && op == SQLITE_INDEX_CONSTRAINT_MATCH)
-		return 'm';
-	if (!pushdown || states->moment)
-		return pushdown && column == MOMENT_PATH && equal ? 'p' : 0;
-	const struct sql_op *known = sql_op_of(op);
-	if (column == AT_PATH && known && (equal || !known->compares))
-		return equal ? 'p' : known->letter;
-	if (column == AT_TS && sql_compares(op))
-		return known->letter;
-	if (column == states->until && op == SQLITE_INDEX_CONSTRAINT_GT)
-		return ')';
-	return column == states->until && op == SQLITE_INDEX_CONSTRAINT_GE ? ']' : 0;
+	if (!term || !(term->always || pushdown) ||
+	    (states->moment && !term->always && term->letter != 'p'))
+		return NULL;
+	return term;
 }
 
-static const char *words_of(char letter)
-{
-	static const struct {
-		char letter;
-		const char *words;
-	} all[] = {{'a', "PATH of the argument"},
-		   {'p', "path=?"},
-		   {'m', "path MATCH ?"},
-		   {'g', "path GLOB ?"},
-		   {'l', "path LIKE ?"},
-		   {'=', "ts=?"},
-		   {'<', "ts<?"},
-		   {'{', "ts<=?"},
-		   {'>', "ts>?"},
-		   {'}', "ts>=?"},
-		   {')', "until>?"},
-		   {']', "until>=?"},
-		   {'x', "at=?"}};
-
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		if (all[i].letter == letter)
-			return all[i].words;
-	return NULL;
-}
-
-/* What SQLite need not test again: paths it does, as `=` on texts knows more than the scan. */
-static bool is_exact(char letter)
-{
-	return letter != 'p';
-}
-
-static void take_limit(sqlite3_index_info *info, struct buf *letters, struct buf *words, int *nargs)
+static void take_limit(sqlite3_index_info *info, struct sql_taken *taken)
 {
 	for (int i = 0; i < info->nConstraint; i++) {
 		unsigned char op = info->aConstraint[i].op;
@@ -164,10 +139,10 @@ static void take_limit(sqlite3_index_info *info, struct buf *letters, struct buf
 		if (!info->aConstraint[i].usable ||
 		    (!limit && op != SQLITE_INDEX_CONSTRAINT_OFFSET))
 			continue;
-		sql_take(info, i, nargs, false);
-		buf_add_char(letters, limit ? 'n' : 'o');
+		sql_take(info, i, &taken->nargs, false);
+		buf_add_char(&taken->letters, limit ? 'n' : 'o');
 		if (limit)
-			buf_add_text(words, words->len ? " LIMIT ?" : "LIMIT ?");
+			buf_add_text(&taken->words, taken->words.len ? " LIMIT ?" : "LIMIT ?");
 	}
 }
 
@@ -222,42 +197,33 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	struct states_table *states = (struct states_table *)base;
 	bool path = states->table.host, at = !states->moment, whole = true;
-	struct buf letters = {0}, words = {0};
-	int nargs = 0;
+	struct sql_taken taken = {0};
 
-	sql_note_texts(&states->table, info,
-		       states->moment ? "path TEXT, value, since INTEGER, known INTEGER"
-				      : "path TEXT, ts INTEGER, dur INTEGER, value");
+	sql_note_texts(&states->table, info, columns_of(states->moment));
 	note_patterns(states, info);
 	for (int i = 0; i < info->nConstraint; i++) {
 		unsigned char op = info->aConstraint[i].op;
 		if (op == SQLITE_INDEX_CONSTRAINT_LIMIT || op == SQLITE_INDEX_CONSTRAINT_OFFSET)
 			continue;
-		char letter = letter_of(states, info->aConstraint[i].iColumn, op);
-		whole &= letter && is_exact(letter) && info->aConstraint[i].usable;
-		if (!letter || !info->aConstraint[i].usable)
+		const struct sql_term *term = term_of(states, info->aConstraint[i].iColumn, op);
+		whole &= term && !term->inexact && info->aConstraint[i].usable;
+		if (!term || !info->aConstraint[i].usable)
 			continue;
-		sql_take(info, i, &nargs, is_exact(letter));
-		buf_add_char(&letters, letter);
-		path |= letter == 't';
-		at |= letter == 'x';
-		if (words_of(letter))
-			buf_printf(&words, "%s%s", words.len ? " AND " : "", words_of(letter));
+		sql_take_term(info, i, term, &taken);
+		path |= term->letter == 't';
+		at |= term->letter == 'x';
 	}
-	info->orderByConsumed = !states->moment && takes_order(&letters, info);
+	info->orderByConsumed = !states->moment && takes_order(&taken.letters, info);
 	if (whole && !states->moment && (info->orderByConsumed || !info->nOrderBy) &&
 	    (!states->table.host || states->table.host->pushdown))
-		take_limit(info, &letters, &words, &nargs);
-	info->estimatedCost = cost_of(&letters);
+		take_limit(info, &taken);
+	info->estimatedCost = cost_of(&taken.letters);
 	info->estimatedRows = (sqlite3_int64)info->estimatedCost;
-	buf_printf(&letters, " %s", words.len ? buf_text(&words) : "all attributes");
-	sql_set_plan(info, buf_text(&letters));
-	buf_release(&letters);
-	buf_release(&words);
+	sql_taken_end(info, &taken, "all attributes");
 	if (!path)
-		return sql_table_untold(&states->table, info, states->path, SQL_NEEDS_PATH);
+		return sql_table_untold(&states->table, info, AT_TRACE, SQL_NEEDS_PATH);
 	return at ? SQLITE_OK
-		  : sql_table_untold(&states->table, info, states->at,
+		  : sql_table_untold(&states->table, info, AT_UNTIL - (states->table.host != NULL),
 				     "the moment, as in state_at('PATH', TS),");
 }
 
@@ -340,7 +306,7 @@ static void read_term(struct states_cursor *cursor, struct states_arguments *ask
 {
 	const char *text = strchr("pmagl", letter) ? (const char *)sqlite3_value_text(value) : NULL;
 	int64_t none = INT64_MAX;
-	const struct sql_op *op = sql_op_of_letter(letter);
+	const struct sql_term *term = sql_term_lettered(terms, letter);
 
 	if (strchr("pmagl", letter) && !text) {
 		asked->nothing = true;
@@ -353,15 +319,12 @@ static void read_term(struct states_cursor *cursor, struct states_arguments *ask
 	} else if (letter == 'g' || letter == 'l') {
 		cursor->pattern = arena_strdup(cursor->asked, text);
 		cursor->like = letter == 'l';
-	} else if (op) {
+	} else if (term && term->column == AT_TS) {
 		cursor->by_ts = true;
-		asked->nothing |= !bound_narrow(&cursor->ts_low, &cursor->ts_high, op->op, value);
-	} else if (letter == ')' || letter == ']') {
+		asked->nothing |= !sql_narrow(&cursor->ts_low, &cursor->ts_high, term->op, value);
+	} else if (term && term->column == AT_UNTIL) {
 		cursor->by_until = true;
-		asked->nothing |= !bound_narrow(&cursor->until_low, &none,
-						letter == ')' ? SQLITE_INDEX_CONSTRAINT_GT
-							      : SQLITE_INDEX_CONSTRAINT_GE,
-						value);
+		asked->nothing |= !sql_narrow(&cursor->until_low, &none, term->op, value);
 	} else if (letter == 'x') {
 		asked->nothing |= sqlite3_value_type(value) == SQLITE_NULL;
 		asked->at = value;
@@ -536,8 +499,7 @@ static void put_time(sqlite3_context *out, nstime t)
 		sqlite3_result_int64(out, t);
 }
 
-static void put_interval(const struct states_table *states, const struct state_row *row,
-			 sqlite3_context *out, int i)
+static void put_interval(const struct state_row *row, sqlite3_context *out, int i)
 {
 	nstime dur;
 
@@ -548,7 +510,7 @@ static void put_interval(const struct states_table *states, const struct state_r
 		sqlite3_result_int64(out, dur);
 	else if (i == AT_VALUE)
 		sql_result_state(out, &row->value);
-	else if (i == states->until)
+	else if (i == AT_UNTIL)
 		put_time(out, row->end);
 }
 
@@ -579,12 +541,13 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	const struct states_table *states = (struct states_table *)base->pVtab;
 	const struct state_row *row = &cursor->rows[cursor->scan.at];
 
-	if (i == states->comm)
+	i = number_of(states, i);
+	if (i == AT_COMM)
 		return put_comm(cursor, row, states->moment, out);
 	if (i == AT_PATH)
 		sqlite3_result_text(out, row->path, -1, SQLITE_TRANSIENT);
 	else if (!states->moment)
-		put_interval(states, row, out, i);
+		put_interval(row, out, i);
 	else if (i == MOMENT_VALUE)
 		sql_result_state(out, &row->value);
 	else if (i == MOMENT_SINCE)

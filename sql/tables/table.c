@@ -43,7 +43,7 @@ void *sql_table_begin(sqlite3 *db, void *aux, int argc, const char *const *argv,
 		mem_free(path);
 		*rest = 4;
 		if (!host) {
-			*message = sql_copy(err.text);
+			*message = sqlite3_mprintf("%s", err.text);
 			*code = sql_error_code(&err);
 			return NULL;
 		}
@@ -87,15 +87,10 @@ int sql_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 	return SQLITE_OK;
 }
 
-char *sql_copy(const char *text)
-{
-	return sqlite3_mprintf("%s", text);
-}
-
 int sql_table_fail(struct sql_table *table, const struct error *err)
 {
 	sqlite3_free(table->base.zErrMsg);
-	table->base.zErrMsg = sql_copy(err->text);
+	table->base.zErrMsg = sqlite3_mprintf("%s", err->text);
 	return sql_error_code(err);
 }
 
@@ -169,14 +164,13 @@ static bool is_time(const char *column)
 	return false;
 }
 
-static const struct sql_op ops[] = {
-	{SQLITE_INDEX_CONSTRAINT_EQ, '=', "=", true, COMPARE_EQ},
-	{SQLITE_INDEX_CONSTRAINT_LT, '<', "<", true, COMPARE_LT},
-	{SQLITE_INDEX_CONSTRAINT_LE, '{', "<=", true, COMPARE_LE},
-	{SQLITE_INDEX_CONSTRAINT_GT, '>', ">", true, COMPARE_GT},
-	{SQLITE_INDEX_CONSTRAINT_GE, '}', ">=", true, COMPARE_GE},
-	{.op = SQLITE_INDEX_CONSTRAINT_GLOB, .letter = 'g', .text = " GLOB "},
-	{.op = SQLITE_INDEX_CONSTRAINT_LIKE, .letter = 'l', .text = " LIKE "}};
+static const struct sql_op ops[] = {{SQLITE_INDEX_CONSTRAINT_EQ, "=", true, COMPARE_EQ},
+				    {SQLITE_INDEX_CONSTRAINT_LT, "<", true, COMPARE_LT},
+				    {SQLITE_INDEX_CONSTRAINT_LE, "<=", true, COMPARE_LE},
+				    {SQLITE_INDEX_CONSTRAINT_GT, ">", true, COMPARE_GT},
+				    {SQLITE_INDEX_CONSTRAINT_GE, ">=", true, COMPARE_GE},
+				    {.op = SQLITE_INDEX_CONSTRAINT_GLOB, .text = " GLOB "},
+				    {.op = SQLITE_INDEX_CONSTRAINT_LIKE, .text = " LIKE "}};
 
 const struct sql_op *sql_op_of(unsigned char op)
 {
@@ -186,12 +180,42 @@ const struct sql_op *sql_op_of(unsigned char op)
 	return NULL;
 }
 
-const struct sql_op *sql_op_of_letter(char letter)
+/*
+ * The integers that a comparison with an integer column is of, exactly as SQL compares: the other
+ * side may be a real number (ts >= 1.5), a text that looks like a number, a text that does not
+ * (greater than any number), or NULL (nothing compares with it). False: none.
+ */
+static bool range_of(unsigned char op, sqlite3_value *value, struct range *out)
 {
-	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-		if (ops[i].letter == letter)
-			return &ops[i];
-	return NULL;
+	enum comparison by = sql_op_of(op)->by;
+	int64_t number;
+
+	switch (sqlite3_value_numeric_type(value)) {
+	case SQLITE_INTEGER:
+		number = sqlite3_value_int64(value);
+		return range_of_integer(by, (uint64_t)number, number < 0, true, out);
+	case SQLITE_FLOAT:
+		return range_of_real(by, sqlite3_value_double(value), true, out);
+	case SQLITE_NULL:
+		return false;
+	default: /* a text or blob is greater than every number */
+		*out = (struct range){(uint64_t)INT64_MIN, UINT64_MAX};
+		return by == COMPARE_LT || by == COMPARE_LE;
+	}
+}
+
+bool sql_narrow(int64_t *low, int64_t *high, unsigned char op, sqlite3_value *value)
+{
+	struct range range;
+	int64_t least, most;
+
+	if (!range_of(op, value, &range))
+		return false;
+	least = (int64_t)range.low;
+	most = (int64_t)(range.low + range.span);
+	*low = least > *low ? least : *low;
+	*high = most < *high ? most : *high;
+	return *low <= *high;
 }
 
 void sql_note_texts(struct sql_table *table, sqlite3_index_info *info, const char *declaration)
@@ -227,7 +251,7 @@ void sql_declare_columns(struct buf *out, const struct row_column *columns, size
 
 void sql_set_plan(sqlite3_index_info *info, const char *text)
 {
-	info->idxStr = sql_copy(text);
+	info->idxStr = sqlite3_mprintf("%s", text);
 	info->needToFreeIdxStr = 1;
 }
 
@@ -235,4 +259,35 @@ void sql_take(sqlite3_index_info *info, int i, int *nargs, bool omit)
 {
 	info->aConstraintUsage[i].argvIndex = ++*nargs;
 	info->aConstraintUsage[i].omit = omit;
+}
+
+const struct sql_term *sql_term_of(const struct sql_term *terms, int column, unsigned char op)
+{
+	while (terms->letter && (terms->column != column || terms->op != op))
+		terms++;
+	return terms->letter ? terms : NULL;
+}
+
+const struct sql_term *sql_term_lettered(const struct sql_term *terms, char letter)
+{
+	while (terms->letter && terms->letter != letter)
+		terms++;
+	return terms->letter ? terms : NULL;
+}
+
+void sql_take_term(sqlite3_index_info *info, int i, const struct sql_term *term,
+		   struct sql_taken *taken)
+{
+	sql_take(info, i, &taken->nargs, !term->inexact);
+	buf_add_char(&taken->letters, term->letter);
+	if (term->words)
+		buf_printf(&taken->words, "%s%s", taken->words.len ? " AND " : "", term->words);
+}
+
+void sql_taken_end(sqlite3_index_info *info, struct sql_taken *taken, const char *all)
+{
+	buf_printf(&taken->letters, " %s", taken->words.len ? buf_text(&taken->words) : all);
+	sql_set_plan(info, buf_text(&taken->letters));
+	buf_release(&taken->letters);
+	buf_release(&taken->words);
 }

@@ -569,7 +569,7 @@ local function compare_many()
 	note_what_is_missing(told)
 	for i, unit in ipairs(named) do
 		named[i] = many.unit(unit.unit, summaries)
-		decided = decided + select(2, many.causes(named[i]))
+		decided = decided + select(2, differ.causes_of(named[i].sides))
 		if named[i].left_out > 0 then
 			yore.note(string.format("compare: of %d units '%s' it is not known what the threads did: causes are without them",
 				named[i].left_out, unit.unit))

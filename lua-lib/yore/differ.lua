@@ -438,18 +438,23 @@ function differ.totals(list)
 	return totals
 end
 
--- How many causes there are to decide about, of a list of pairs.
-function differ.causes(list)
+-- The causes of split units of both sides, {[key] = {key =, cause =, who =}}, and how many.
+function differ.causes_of(sides)
 	local found, count = {}, 0
-	for _, pair in ipairs(list) do
-		for _, unit in ipairs{ pair.a, pair.b } do
-			for key in pairs(unit.parts) do
+	for _, list in pairs(sides) do
+		for _, unit in ipairs(list) do
+			for key, part in pairs(unit.parts) do
 				count = count + (found[key] and 0 or 1)
-				found[key] = true
+				found[key] = { key = key, cause = part.cause, who = part.who }
 			end
 		end
 	end
-	return count
+	return found, count
+end
+
+-- How many causes there are to decide about, of a list of pairs.
+function differ.causes(list)
+	return select(2, differ.causes_of(sides_of(list)))
 end
 
 -- The mean of blocks with the bounds that leave out a part of the chances: the wider of the bootstrap's percentiles and of

@@ -27,23 +27,13 @@ function segments.look() return nil end
 local function empty_trace(real)
 	local empty = {}
 	function empty:info() return real and real:info() or { classes = {} } end
-	function empty:bounds()
-		if real then
-			return real:bounds()
+	for _, name in ipairs{ "bounds", "recorded", "time" } do
+		empty[name] = function(_, ...)
+			if real then
+				return real[name](real, ...)
+			end
+			return 0, 0
 		end
-		return 0, 0
-	end
-	function empty:recorded()
-		if real then
-			return real:recorded()
-		end
-		return 0, 0
-	end
-	function empty:time(text)
-		if real then
-			return real:time(text)
-		end
-		return 0
 	end
 	function empty:text(t) return tostring(t) end
 	function empty:timelines() return true end

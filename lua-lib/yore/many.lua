@@ -207,20 +207,6 @@ end
 
 -- ---- differences ----
 
--- The causes of a unit, {[key] = {cause =, who =}}, and how many.
-function many.causes(unit)
-	local found, count = {}, 0
-	for _, list in pairs(unit.sides) do
-		for _, piece in ipairs(list) do
-			for key, part in pairs(piece.parts) do
-				count = count + (found[key] and 0 or 1)
-				found[key] = { key = key, cause = part.cause, who = part.who }
-			end
-		end
-	end
-	return found, count
-end
-
 -- A run's mean time of some causes per unit, as blocks whose mean it is; and whether the first of them occurs.
 local function blocks_of(run, keys)
 	local pieces, blocks, occurs = run.pieces, {}, false
@@ -323,7 +309,7 @@ function many.differences(unit, left_out, floor)
 	if #unit.sides.a < differ.fewest or #unit.sides.b < differ.fewest then
 		return found
 	end
-	for key, one in pairs(many.causes(unit)) do
+	for key, one in pairs(differ.causes_of(unit.sides)) do
 		local a, b = side_of(runs.a, { key }), side_of(runs.b, { key })
 		local difference = b.mean - a.mean
 		if math.abs(difference) >= floor then

@@ -12,6 +12,7 @@ local threads = {}
 
 threads.options = { cpu = "list", tid = "list", pid = "list", comm = "list" }
 local order = { "cpu", "tid", "pid", "comm" }
+local columns = { cpu = "cpu", tid = "tid", pid = "tid", comm = "comm" } -- of rows that options ask
 
 -- The words of an option, which commas part outside of brackets.
 local function words_of(values)
@@ -107,9 +108,27 @@ local function glob(text)
 	return out .. "$"
 end
 
--- Says of a number whether the option's words mean it: of --cpu a CPU, of all others a thread.
+-- A function of a name that says whether some word matches it.
+local function name_test(words)
+	local patterns = {}
+	for i, word in ipairs(words) do
+		patterns[i] = glob(word)
+	end
+	return function(name)
+		for _, pattern in ipairs(patterns) do
+			if type(name) == "string" and name:find(pattern) then
+				return true
+			end
+		end
+		return false
+	end
+end
+
+-- Says of a value whether the option's words mean it: of --cpu a CPU, of --comm a name, of the others a thread.
 local function test_of(self, option, words)
-	if option == "pid" then
+	if option == "comm" then
+		return name_test(words)
+	elseif option == "pid" then
 		local ranges = ranges_of(option, words)
 		local found, told = of_attribute(self, "process", function(pid)
 			return math.type(pid) == "integer" and inside(ranges, pid)
@@ -124,22 +143,6 @@ local function test_of(self, option, words)
 	local found = #names > 0 and called(self, names) or {}
 	return function(number)
 		return math.type(number) == "integer" and (found[number] == true or inside(ranges, number))
-	end
-end
-
--- A function of a name that says whether some word matches it.
-local function name_test(words)
-	local patterns = {}
-	for i, word in ipairs(words) do
-		patterns[i] = glob(word)
-	end
-	return function(name)
-		for _, pattern in ipairs(patterns) do
-			if type(name) == "string" and name:find(pattern) then
-				return true
-			end
-		end
-		return false
 	end
 end
 
@@ -184,8 +187,7 @@ function threads.of_samples(self)
 	for _, option in ipairs(order) do
 		if self[option] then
 			given = true
-			local words = words_of(self[option])
-			tests[option] = option == "comm" and name_test(words) or test_of(self, option, words)
+			tests[option] = test_of(self, option, words_of(self[option]))
 		end
 	end
 	if not given then
@@ -208,21 +210,14 @@ function threads.add_terms(self, known)
 		local words = self[option] and type(self[option]) == "table" and words_of(self[option])
 		if words then
 			given[#given + 1] = "--" .. option .. " " .. table.concat(words, ",")
-			local meant
-			if option == "cpu" and known.cpu then
-				meant = test_of(self, option, words)
-				table.insert(self.terms, { names = { cpu = true }, option = option, test = function(row) return meant(row.cpu) end })
-			elseif option == "cpu" and known.tid and known.begin then
-				table.insert(self.terms, by_place(self, test_of(self, option, words)))
-			elseif option == "comm" and known.comm then
-				meant = name_test(words)
-				table.insert(self.terms, { names = { comm = true }, option = option, test = function(row) return meant(row.comm) end })
-			elseif (option == "tid" or option == "pid") and known.tid then
-				meant = test_of(self, option, words)
-				table.insert(self.terms, { names = { tid = true }, option = option, test = function(row) return meant(row.tid) end })
-			else
+			local column = columns[option]
+			local by_thread = option == "cpu" and not known.cpu and known.tid and known.begin
+			if not known[column] and not by_thread then
 				no_meaning(self, option)
 			end
+			local meant = test_of(self, option, words)
+			table.insert(self.terms, by_thread and by_place(self, meant)
+				or { names = { [column] = true }, option = option, test = function(row) return meant(row[column]) end })
 		end
 	end
 	return given[1] and table.concat(given, " ")

@@ -42,8 +42,7 @@ static int push_told(lua_State *L, const struct trace *trace, const enum call_ki
 	lua_newtable(L);
 	for (enum call_kind kind = 0; kind < CALL_KINDS; kind++) {
 		lua_createtable(L, 0, 3);
-		lua_pushstring(L, kinds[kind]);
-		lua_setfield(L, -2, "kind");
+		bind_set_text(L, "kind", kinds[kind]);
 		push_names(L, trace, told, kind, false);
 		lua_setfield(L, -2, "leave");
 		bool any = push_names(L, trace, told, kind, true);

@@ -427,10 +427,8 @@ static void push_loss(void *arg, const struct loss *loss)
 	lua_State *L = arg;
 
 	lua_createtable(L, 0, 2);
-	lua_pushinteger(L, loss->time);
-	lua_setfield(L, -2, "ts");
-	lua_pushinteger(L, loss->until);
-	lua_setfield(L, -2, "till");
+	bind_set_integer(L, "ts", loss->time);
+	bind_set_integer(L, "till", loss->until);
 	lua_rawseti(L, -2, luaL_len(L, -2) + 1);
 }
 

@@ -328,14 +328,6 @@ size_t segments_find_before(struct segments *segments, uint32_t key, nstime t)
 	return at == range.first ? SIZE_MAX : at - 1;
 }
 
-void segments_of_key(struct segments *segments, uint32_t key, size_t *first, size_t *last)
-{
-	const struct segment_range *of = &stretches_by_key(segments)[key];
-
-	*first = of->first;
-	*last = of->last;
-}
-
 void segments_join(struct segments *segments, struct segments *other,
 		   const struct segment_join *joins, size_t njoins, bool at_end,
 		   enum join_match match)

@@ -134,12 +134,6 @@ void segments_join(struct segments *segments, struct segments *other,
  */
 size_t segments_find_before(struct segments *segments, uint32_t key, nstime t);
 
-/*
- * The segments [*first, *last) of the key, when they are in order of (key, begin); none: both are
- * 0.
- */
-void segments_of_key(struct segments *segments, uint32_t key, size_t *first, size_t *last);
-
 /* Copies all to *out with key and value exchanged, in order of (key, begin). */
 void segments_rekey(const struct segments *segments, struct segments *out);
 

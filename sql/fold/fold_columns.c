@@ -16,15 +16,11 @@
 
 enum { LOADS_MAX = FOLD_KEYS_MAX + FOLD_VALUES_MAX, LATELY_BITS = 9 };
 
-/* What a column's values are in one class. */
-enum origin { ORIGIN_FIELD, ORIGIN_NAME, ORIGIN_STREAM, ORIGIN_CPU, ORIGIN_TIME };
-
 struct fold_columns {
 	struct arena *arena;
 	const struct fold *fold;
 	const struct constraints *constraints;
 	uint32_t loads[LOADS_MAX]; /* columns, each once */
-	enum origin origins[LOADS_MAX];
 	unsigned nloads;
 	uint8_t of_key[FOLD_KEYS_MAX], of_value[FOLD_VALUES_MAX];
 	bool *rows;             /* by the shape's row: all loads can be had */
@@ -50,20 +46,9 @@ struct fold_batch {
 
 /* ---- the plan ---- */
 
-static enum origin origin_of(const struct column *column)
+static const struct column *loaded(const struct fold_columns *columns, unsigned i)
 {
-	switch (column->kind) {
-	case COLUMN_NAME:
-		return ORIGIN_NAME;
-	case COLUMN_STREAM:
-		return ORIGIN_STREAM;
-	case COLUMN_CPU:
-		return ORIGIN_CPU;
-	case COLUMN_TS:
-		return ORIGIN_TIME;
-	default:
-		return ORIGIN_FIELD;
-	}
+	return &columns->fold->shape->columns[columns->loads[i]];
 }
 
 static uint8_t load_of(struct fold_columns *columns, uint32_t column)
@@ -73,7 +58,6 @@ static uint8_t load_of(struct fold_columns *columns, uint32_t column)
 	while (i < columns->nloads && columns->loads[i] != column)
 		i++;
 	columns->loads[i] = column;
-	columns->origins[i] = origin_of(&columns->fold->shape->columns[column]);
 	columns->nloads += i == columns->nloads;
 	return (uint8_t)i;
 }
@@ -86,7 +70,7 @@ static void make_sources(struct fold_columns *columns)
 	unsigned n = columns->nloads;
 
 	for (unsigned i = 0; i < n; i++)
-		fields[i] = shape->columns[columns->loads[i]].field;
+		fields[i] = loaded(columns, i)->field;
 	columns->sources = sources_make(columns->arena, shape, trace, fields, n);
 	columns->filters = sources_of_filters(columns->arena, shape, trace, columns->constraints);
 	columns->rows = arena_array(columns->arena, trace->nclasses + 1, sizeof *columns->rows);
@@ -96,7 +80,7 @@ static void make_sources(struct fold_columns *columns)
 		bool *all = &columns->rows[shape_row(shape, (uint32_t)i) - 1];
 		*all = true;
 		for (unsigned k = 0; k < n; k++)
-			*all &= columns->origins[k] != ORIGIN_FIELD ||
+			*all &= loaded(columns, k)->kind != COLUMN_FIELD ||
 				columns->sources[(shape_row(shape, (uint32_t)i) - 1) * n + k]
 						.kind != SOURCE_NOT_SO;
 	}
@@ -174,23 +158,23 @@ static bool load_column(struct fold_batch *batch, unsigned i, const struct run *
 	const char *name;
 
 	batch->constant[i] = false;
-	switch (columns->origins[i]) {
-	case ORIGIN_NAME:
+	switch (loaded(columns, i)->kind) {
+	case COLUMN_NAME:
 		name = columns->fold->host->trace->classes[class]->name;
 		set_constant(batch, i, value_text(name, strlen(name)));
 		return true;
-	case ORIGIN_STREAM:
+	case COLUMN_STREAM:
 		set_constant(batch, i, value_text(run->stream->name, strlen(run->stream->name)));
 		return true;
-	case ORIGIN_CPU:
+	case COLUMN_CPU:
 		set_constant(batch, i, run->cpu < 0 ? null : value_s64(run->cpu));
 		return true;
-	case ORIGIN_TIME:
+	case COLUMN_TS:
 		if (!untimed)
 			return load_times(run, entries, count, batch->numbers[i]);
 		set_constant(batch, i, null);
 		return true;
-	case ORIGIN_FIELD:
+	default: /* a field */
 		break;
 	}
 	if (source->kind == SOURCE_LOADED)

@@ -12,21 +12,16 @@ enum { EQ = SQLITE_INDEX_CONSTRAINT_EQ, GLOB = SQLITE_INDEX_CONSTRAINT_GLOB };
 
 /* ---- names ---- */
 
-struct object_names {
-	const char *(*name)(const struct trace *trace, size_t i);
+struct object_names { /* of streams, else of event classes */
+	const struct trace *trace;
+	bool streams;
 	size_t count;
 	uint64_t *bits;
-	const char *what;
 };
 
-static const char *class_name(const struct trace *trace, size_t i)
+static const char *name_at(const struct object_names *names, size_t i)
 {
-	return trace->classes[i]->name;
-}
-
-static const char *stream_name(const struct trace *trace, size_t i)
-{
-	return trace->streams[i]->name;
+	return names->streams ? names->trace->streams[i]->name : names->trace->classes[i]->name;
 }
 
 static bool name_is(const char *name, const struct term *term, sqlite3_value *value)
@@ -59,26 +54,26 @@ static bool name_in(const char *name, sqlite3_value *list)
 }
 
 /* SQL compares whole names, and says nothing of one that no row has: that is a note. */
-static void note_name(const struct object_names *names, const struct trace *trace,
-		      const char *wanted)
+static void note_name(const struct object_names *names, const char *wanted)
 {
+	const struct trace *trace = names->trace;
 	struct nearest nearest;
 	char near[NEAREST_WORDS_MAX];
 
 	for (size_t i = 0; i < names->count; i++)
-		if (!strcmp(names->name(trace, i), wanted))
+		if (!strcmp(name_at(names, i), wanted))
 			return;
 	nearest_begin(&nearest, wanted);
 	for (size_t i = 0; i < names->count; i++)
-		nearest_offer(&nearest, names->name(trace, i));
+		nearest_offer(&nearest, name_at(names, i));
 	nearest_hint(&nearest, near, sizeof near);
 	notice(&trace->notices, NOTICE_INFO, "no %s is named '%s': %s'yore info %s' lists all",
-	       names->what, wanted, near, trace->path);
+	       names->streams ? "stream" : "event class", wanted, near, trace->path);
 }
 
 /* Names that a query says itself; of a list that may be any other's rows, a few. */
-static void note_names(const struct object_names *names, const struct trace *trace,
-		       const struct term *term, sqlite3_value *value)
+static void note_names(const struct object_names *names, const struct term *term,
+		       sqlite3_value *value)
 {
 	sqlite3_value *item;
 	size_t count = 0;
@@ -87,26 +82,29 @@ static void note_names(const struct object_names *names, const struct trace *tra
 		return;
 	if (!term->in) {
 		if (term->constant && sqlite3_value_type(value) == SQLITE_TEXT)
-			note_name(names, trace, (const char *)sqlite3_value_text(value));
+			note_name(names, (const char *)sqlite3_value_text(value));
 		return;
 	}
 	for (int code = sqlite3_vtab_in_first(value, &item);
 	     code == SQLITE_OK && item && count++ < LIST_FEW;
 	     code = sqlite3_vtab_in_next(value, &item))
 		if (sqlite3_value_type(item) == SQLITE_TEXT)
-			note_name(names, trace, (const char *)sqlite3_value_text(item));
+			note_name(names, (const char *)sqlite3_value_text(item));
 }
 
-static void keep_names(const struct object_names *names, const struct trace *trace,
+static void keep_names(const struct constraints *constraints, const struct trace *trace,
 		       const struct term *term, sqlite3_value *value)
 {
+	const struct object_names streams = {trace, true, trace->nstreams, constraints->streams},
+				  classes = {trace, false, trace->nclasses, constraints->classes},
+				  *names = term->on == COLUMN_STREAM ? &streams : &classes;
 	int type = term->in ? SQLITE_TEXT : sqlite3_value_type(value);
 
 	if (type != SQLITE_TEXT && type != SQLITE_NULL && term->op == EQ)
 		return; /* left to SQLite, which tests again */
-	note_names(names, trace, term, value);
+	note_names(names, term, value);
 	for (size_t i = 0; i < names->count; i++) {
-		const char *name = names->name(trace, i);
+		const char *name = name_at(names, i);
 		bool keep = term->in ? name_in(name, value) : name_is(name, term, value);
 		if (!keep)
 			bitset_remove(names->bits, i);
@@ -405,14 +403,8 @@ void constraints_read(struct constraints *constraints, const struct plan *plan,
 			read_time(constraints, term, argv[i]);
 		else if (term->on == COLUMN_CPU)
 			read_cpu(constraints, term, argv[i]);
-		else if (term->on == COLUMN_NAME)
-			keep_names(&(struct object_names){class_name, trace->nclasses,
-							  constraints->classes, "event class"},
-				   trace, term, argv[i]);
-		else if (term->on == COLUMN_STREAM)
-			keep_names(&(struct object_names){stream_name, trace->nstreams,
-							  constraints->streams, "stream"},
-				   trace, term, argv[i]);
+		else if (term->on == COLUMN_NAME || term->on == COLUMN_STREAM)
+			keep_names(constraints, trace, term, argv[i]);
 		else if (term->on == COLUMN_FIELD)
 			read_field(constraints, term, &shape->columns[term->column], argv[i]);
 	}

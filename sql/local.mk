@@ -34,7 +34,6 @@ libsqltables_a_SOURCES = \
 	%D%/tables/plan.h \
 	%D%/tables/row_condition.c \
 	%D%/tables/rows.c \
-	%D%/tables/rows.h \
 	%D%/tables/sources.c \
 	%D%/tables/sources.h \
 	%D%/sql_internal.h \

@@ -32,6 +32,7 @@ extern const sqlite3_api_routines *sqlite3_api;
 struct lookups;
 struct symbols;
 struct sql_notes;
+struct row_table;
 struct thread_rows_kind;
 
 struct sql_host {
@@ -204,13 +205,27 @@ void sql_result_error(sqlite3_context *context, const struct error *err);
 extern const sqlite3_module sql_events_module, sql_packets_module, sql_rows_module,
 	sql_states_module, sql_thread_rows_module;
 
+/*
+ * Of a table that must be told a text: what it is, for the error that it is missing, its hidden
+ * column, and how all are declared. `trace` follows that column, and needs not be told where the
+ * connection has a trace.
+ */
+struct sql_told {
+	const char *what;
+	size_t column;
+	const char *declaration;
+};
+extern const struct sql_told told_do;
+extern const struct row_table row_do, row_notes; /* made of what only SQL has: host->arg */
+
 /* A module that bears `name` with the host's trace, or told one. */
 struct sql_module_name {
 	const char *name;      /* beside a trace */
 	const char *free_name; /* told a path */
 	const sqlite3_module *module;
-	const struct rows_kind *rows;         /* of sql_rows_module: which table it is */
-	const struct thread_rows_kind *thread_rows; /* of sql_thread_rows_module, likewise */
+	const struct row_table *rows;               /* of sql_rows_module: which table it is */
+	const struct sql_told *told;                /* likewise; NULL: it must be told nothing */
+	const struct thread_rows_kind *thread_rows; /* of sql_thread_rows_module: which it is */
 	bool moment;                          /* of sql_states_module: state_at, else state */
 };
 extern const struct sql_module_name sql_modules[]; /* ended by NULL names */

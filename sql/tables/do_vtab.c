@@ -16,8 +16,8 @@
 #include "engine/base/mem.h"
 #include "oneliner/format.h"
 #include "oneliner/oneliner.h"
+#include "rows/row_list.h"
 #include "sql/tables/notes.h"
-#include "sql/tables/rows.h"
 
 #include <string.h>
 
@@ -191,8 +191,9 @@ static void add_maps(struct asked *asked)
 	}
 }
 
-static bool fill(struct sql_host *host, struct row_list *list, struct error *err)
+static bool fill(struct row_host *row_host, struct row_list *list, struct error *err)
 {
+	struct sql_host *host = row_host->arg;
 	struct asked asked = {.host = host, .list = list};
 	struct buf note = {0};
 	struct times times;
@@ -224,13 +225,12 @@ static bool fill(struct sql_host *host, struct row_list *list, struct error *err
 	return good;
 }
 
-const struct rows_kind rows_do = {
+const struct sql_told told_do = {
+	.what = "the program, as in yore_do('sched_switch { @ = count(); }'),",
+	.column = AT_PROGRAM,
 	.declaration =
 		"CREATE TABLE x(map TEXT, keys, value, low INTEGER, high INTEGER, count INTEGER, "
 		"program TEXT HIDDEN, trace TEXT HIDDEN, total INTEGER HIDDEN, key1 HIDDEN, key2 "
 		"HIDDEN, "
-		"key3 HIDDEN, key4 HIDDEN, key5 HIDDEN, key6 HIDDEN, key7 HIDDEN, key8 HIDDEN)",
-	.ncolumns = AT_KEY + PROBE_KEYS_MAX,
-	.fill = fill,
-	.told_what = "the program, as in yore_do('sched_switch { @ = count(); }'),",
-	.told = AT_PROGRAM};
+		"key3 HIDDEN, key4 HIDDEN, key5 HIDDEN, key6 HIDDEN, key7 HIDDEN, key8 HIDDEN)"};
+const struct row_table row_do = {NULL, AT_KEY + PROBE_KEYS_MAX, fill};

@@ -1,32 +1,27 @@
 /* modules.c - all tables by name, and their registration with a connection of SQLite */
+#include "rows/row_list.h"
 #include "rows/thread_rows.h"
-#include "sql/tables/rows.h"
+#include "sql/sql_internal.h"
 
 #include "engine/base/bitset.h"
-
-static const struct rows_kind rows_streams = {.table = &row_streams},
-			      rows_classes = {.table = &row_classes},
-			      rows_info = {.table = &row_info},
-			      rows_losses = {.table = &row_losses},
-			      rows_threads = {.table = &row_threads};
 
 const struct sql_module_name sql_modules[] = {
 	{.name = "events", .free_name = "yore_events", .module = &sql_events_module},
 	{.name = "packets", .free_name = "yore_packets", .module = &sql_packets_module},
-	{"streams", "yore_streams", &sql_rows_module, .rows = &rows_streams},
-	{"classes", "yore_classes", &sql_rows_module, .rows = &rows_classes},
+	{"streams", "yore_streams", &sql_rows_module, .rows = &row_streams},
+	{"classes", "yore_classes", &sql_rows_module, .rows = &row_classes},
 	{"state", "yore_state", &sql_states_module, .moment = false},
 	{"state_at", "yore_state_at", &sql_states_module, .moment = true},
-	{"losses", "yore_losses", &sql_rows_module, .rows = &rows_losses},
-	{"threads", "yore_threads", &sql_rows_module, .rows = &rows_threads},
+	{"losses", "yore_losses", &sql_rows_module, .rows = &row_losses},
+	{"threads", "yore_threads", &sql_rows_module, .rows = &row_threads},
 	{"thread_state", "yore_thread_state", &sql_thread_rows_module,
 	 .thread_rows = &thread_rows_state},
 	{"wakeups", "yore_wakeups", &sql_thread_rows_module, .thread_rows = &thread_rows_wakeups},
 	{"syscalls", "yore_syscalls", &sql_thread_rows_module,
 	 .thread_rows = &thread_rows_syscalls},
-	{"do", "yore_do", &sql_rows_module, .rows = &rows_do},
-	{"info", "yore_info", &sql_rows_module, .rows = &rows_info},
-	{"notes", "yore_notes", &sql_rows_module, .rows = &rows_notes},
+	{"do", "yore_do", &sql_rows_module, .rows = &row_do, .told = &told_do},
+	{"info", "yore_info", &sql_rows_module, .rows = &row_info},
+	{"notes", "yore_notes", &sql_rows_module, .rows = &row_notes},
 	{.name = NULL}};
 
 static int create(sqlite3 *db, const char *name, const sqlite3_module *module,

@@ -1,8 +1,8 @@
 /* notes.c - see notes.h; and the table: notes(note; hidden: trace) */
 #include "sql/tables/notes.h"
-#include "sql/tables/rows.h"
 
 #include "engine/base/mem.h"
+#include "rows/row_list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,13 +47,15 @@ void sql_notes_free(struct sql_notes *notes)
 	mem_free(notes);
 }
 
-static bool fill(struct sql_host *host, struct row_list *list, struct error *err)
+static bool fill(struct row_host *host, struct row_list *list, struct error *err)
 {
+	const struct sql_notes *notes = ((const struct sql_host *)host->arg)->notes;
+
 	(void)err;
-	for (size_t i = 0; host->notes && i < host->notes->count; i++)
-		cell_text(&row_list_add(list)[0], host->notes->texts[i]);
+	for (size_t i = 0; notes && i < notes->count; i++)
+		cell_text(&row_list_add(list)[0], notes->texts[i]);
 	return true;
 }
 
-const struct rows_kind rows_notes = {
-	.declaration = "CREATE TABLE x(note TEXT, trace TEXT HIDDEN)", .ncolumns = 2, .fill = fill};
+static const struct row_column columns[] = {{"note", ROW_TEXT}};
+const struct row_table row_notes = {columns, 1, fill};

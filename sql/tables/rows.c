@@ -1,5 +1,5 @@
-/* rows.c - see rows.h */
-#include "sql/tables/rows.h"
+/* rows.c - tables whose rows are few, and made all at once by a scan: those of rows/row_list.h */
+#include "rows/row_list.h"
 #include "sql/tables/lookup.h"
 
 #include "engine/base/mem.h"
@@ -8,7 +8,8 @@
 
 struct rows_table {
 	struct sql_table table;
-	const struct rows_kind *kind;
+	const struct row_table *rows;
+	const struct sql_told *told; /* NULL: nothing */
 };
 
 struct rows_cursor {
@@ -17,19 +18,14 @@ struct rows_cursor {
 	struct sql_host *host;
 };
 
-static size_t columns_of(const struct rows_kind *kind)
+static void add_declaration(struct buf *out, const struct rows_table *rows)
 {
-	return kind->table ? kind->table->ncolumns + 1 : kind->ncolumns;
-}
-
-static void add_declaration(struct buf *out, const struct rows_kind *kind)
-{
-	if (!kind->table) {
-		buf_add_text(out, kind->declaration);
+	if (rows->told) {
+		buf_add_text(out, rows->told->declaration);
 		return;
 	}
 	buf_add_text(out, "CREATE TABLE x(");
-	sql_declare_columns(out, kind->table->columns, kind->table->ncolumns);
+	sql_declare_columns(out, rows->rows->columns, rows->rows->ncolumns);
 	buf_add_text(out, ", trace TEXT HIDDEN)");
 }
 
@@ -44,9 +40,10 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 
 	if (!rows)
 		return code;
-	rows->kind = ((const struct sql_source *)aux)->name->rows;
+	rows->rows = ((const struct sql_source *)aux)->name->rows;
+	rows->told = ((const struct sql_source *)aux)->name->told;
 	*out = &rows->table.base;
-	add_declaration(&declaration, rows->kind);
+	add_declaration(&declaration, rows);
 	code = sqlite3_declare_vtab(db, buf_text(&declaration));
 	buf_release(&declaration);
 	return code;
@@ -66,15 +63,15 @@ static bool take_told(sqlite3_index_info *info, size_t column, int *nargs)
 	return false;
 }
 
-static size_t trace_column(const struct rows_kind *kind)
+static size_t trace_column(const struct rows_table *rows)
 {
-	return kind->told_what ? kind->told + 1 : columns_of(kind) - 1;
+	return rows->told ? rows->told->column + 1 : rows->rows->ncolumns;
 }
 
 /* A trace that needs not be told: the table's, or the one that functions speak of. */
 static struct sql_host *own_host(const struct rows_table *rows)
 {
-	if (rows->table.host || !rows->kind->told_what)
+	if (rows->table.host || !rows->told)
 		return rows->table.host;
 	return rows->table.context->hosts;
 }
@@ -82,23 +79,23 @@ static struct sql_host *own_host(const struct rows_table *rows)
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	struct rows_table *rows = (struct rows_table *)base;
-	const struct rows_kind *kind = rows->kind;
 	struct buf declaration = {0};
 	int nargs = 0;
 
-	add_declaration(&declaration, kind);
+	add_declaration(&declaration, rows);
 	sql_note_texts(&rows->table, info, buf_text(&declaration));
 	buf_release(&declaration);
-	if (kind->told_what && take_told(info, kind->told, &nargs))
+	if (rows->told && take_told(info, rows->told->column, &nargs))
 		info->idxNum |= TELLS_PROGRAM;
-	if (!rows->table.host && take_told(info, trace_column(kind), &nargs))
+	if (!rows->table.host && take_told(info, trace_column(rows), &nargs))
 		info->idxNum |= TELLS_PATH;
 	info->estimatedCost = 1000;
 	info->estimatedRows = 100;
-	if (kind->told_what && !(info->idxNum & TELLS_PROGRAM))
-		return sql_table_untold(&rows->table, info, (int)kind->told, kind->told_what);
+	if (rows->told && !(info->idxNum & TELLS_PROGRAM))
+		return sql_table_untold(&rows->table, info, (int)rows->told->column,
+					rows->told->what);
 	if (!(info->idxNum & TELLS_PATH) && !own_host(rows))
-		return sql_table_untold(&rows->table, info, (int)trace_column(kind),
+		return sql_table_untold(&rows->table, info, (int)trace_column(rows),
 					SQL_NEEDS_PATH);
 	return SQLITE_OK;
 }
@@ -123,15 +120,6 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static bool fill(const struct rows_kind *kind, struct sql_host *host, struct row_list *list,
-		 struct error *err)
-{
-	if (!kind->table)
-		return kind->fill(host, list, err);
-	sql_host_range(host, &list->begin, &list->end);
-	return kind->table->fill(&host->rows, list, err);
-}
-
 static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int argc,
 		  sqlite3_value **argv)
 {
@@ -144,14 +132,16 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	(void)words;
 	cursor->scan.at = cursor->scan.count = 0;
 	list->ncells = 0;
-	list->ncolumns = rows->kind->table ? rows->kind->table->ncolumns : rows->kind->ncolumns;
+	list->ncolumns = rows->rows->ncolumns;
 	arena_reset(list->arena);
 	list->told = NULL;
 	if (number & TELLS_PROGRAM && sqlite3_value_text(argv[0]))
 		list->told = arena_strdup(list->arena, (const char *)sqlite3_value_text(argv[0]));
 	cursor->host =
 		tells_path ? sql_table_host(&rows->table, argv[argc - 1], &err) : own_host(rows);
-	if (!cursor->host || !fill(rows->kind, cursor->host, list, &err))
+	if (cursor->host)
+		sql_host_range(cursor->host, &list->begin, &list->end);
+	if (!cursor->host || !rows->rows->fill(&cursor->host->rows, list, &err))
 		return sql_table_fail(&rows->table, &err);
 	cursor->scan.count = list->ncells / list->ncolumns;
 	return SQLITE_OK;
@@ -160,13 +150,12 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 {
 	const struct rows_cursor *cursor = (struct rows_cursor *)base;
-
-	const struct rows_kind *kind = ((const struct rows_table *)base->pVtab)->kind;
+	const struct rows_table *rows = (const struct rows_table *)base->pVtab;
 	const struct row_list *list = &cursor->list;
 
-	if ((size_t)i == trace_column(kind))
+	if ((size_t)i == trace_column(rows))
 		sqlite3_result_text(out, cursor->host->path, -1, SQLITE_TRANSIENT);
-	else if (kind->told_what && (size_t)i == kind->told)
+	else if (rows->told && (size_t)i == rows->told->column)
 		sqlite3_result_text(out, list->told, -1, SQLITE_TRANSIENT);
 	else if ((size_t)i < list->ncolumns)
 		sql_result_state(out, &list->cells[cursor->scan.at * list->ncolumns + (size_t)i]);

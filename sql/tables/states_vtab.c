@@ -19,7 +19,6 @@
  */
 #include "rows/comms.h"
 #include "sql/tables/lookup.h"
-#include "sql/tables/rows.h"
 
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"

@@ -5,7 +5,7 @@
  * an argument of CREATE VIRTUAL TABLE, or in the hidden column `trace`, which is how SQLite passes
  * the arguments of yore_events('PATH').
  */
-#include "sql/tables/rows.h"
+#include "sql/sql_internal.h"
 
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"

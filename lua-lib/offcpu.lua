@@ -189,16 +189,12 @@ if not counted then
 		syscall = has_syscall and { "syscall", tostring } or { "value", function() return nil end },
 		dur = "dur", begin = "begin",
 	})
-	if a:draw({ all }, "stretches off the CPU") then
-		return
-	end
 end
 
 local call = { (has_syscall or a.lami) and { key = "syscall", head = "in" } or nil }
 local what = analysis.columns(analysis.thread_columns(), state, call)
 
-a:head()
-if a.verb == "stats" then
+a:show("stretches off the CPU", { { segments = all } }, analysis.columns(what, { { key = "after", head = "then" } }), fill, { stats = function()
 	local rows = counted and all or all:groups{ by = columns, percentiles = { 50, 99 } }
 	for _, row in ipairs(rows) do
 		fill(row)
@@ -207,7 +203,4 @@ if a.verb == "stats" then
 	a:table("time off the CPU", analysis.columns(by == groups.thread and what or by == groups.state and state
 		or analysis.columns(state, call),
 		analysis.statistics("times", { "total", "mean", "p50", "p99", "max", "max_begin" }, "total")), rows)
-else
-	a:listing("stretches off the CPU", analysis.columns(what, { { key = "after", head = "then" } }),
-		a:listed({ { segments = all } }, fill))
-end
+end })

@@ -84,43 +84,20 @@ local function called(self, words)
 	return found
 end
 
--- As fnmatch() has it: a backslash takes what follows as it is.
-local function glob(text)
-	local out, at = "^", 1
-	while at <= #text do
-		local char = text:sub(at, at)
-		local set = text:match("^%[[!^]?%]?[^%]]*%]", at)
-		if char == "\\" and at < #text then
-			at = at + 1
-			out = out .. text:sub(at, at):gsub("%W", "%%%0")
-		elseif char == "*" then
-			out = out .. ".*"
-		elseif char == "?" then
-			out = out .. "."
-		elseif set then
-			out = out .. set:gsub("^%[!", "[^"):gsub("%%", "%%%%")
-			at = at + #set - 1
-		else
-			out = out .. char:gsub("%W", "%%%0")
-		end
-		at = at + 1
-	end
-	return out .. "$"
-end
-
 -- A function of a name that says whether some word matches it.
 local function name_test(words)
-	local patterns = {}
+	local tests, known = {}, {}
 	for i, word in ipairs(words) do
-		patterns[i] = glob(word)
+		tests[i] = where.glob((word:gsub("\\(.)", "[%1]"))) -- a backslash takes what follows as it is
 	end
 	return function(name)
-		for _, pattern in ipairs(patterns) do
-			if type(name) == "string" and name:find(pattern) then
-				return true
+		if type(name) == "string" and known[name] == nil then
+			known[name] = false
+			for _, matches in ipairs(tests) do
+				known[name] = known[name] or matches(name)
 			end
 		end
-		return false
+		return known[name or false] == true
 	end
 end
 

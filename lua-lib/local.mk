@@ -14,7 +14,6 @@ bindings = \
 	%D%/binding/bind_batch.c \
 	%D%/binding/bind_event.c \
 	%D%/binding/bind_expr.c \
-	%D%/binding/bind_expr.h \
 	%D%/binding/bind_field.c \
 	%D%/segments/bind_groups.c \
 	%D%/segments/bind_totals.c \
@@ -29,7 +28,6 @@ bindings = \
 	%D%/binding/bind_time.c \
 	%D%/binding/bind_trace.c \
 	%D%/module.c \
-	%D%/module.h \
 	%D%/segments/segments.c \
 	%D%/segments/segments.h \
 	%D%/segments/segments_group.c

@@ -1,14 +1,11 @@
 /* module.c - `require "yore"`: the table of functions; the same in the program and in a plain Lua
  */
-#include "lua-lib/module.h"
-
 #include "lua-lib/binding/bind.h"
 
 int luaopen_yore(lua_State *L)
 {
 	luaL_checkversion(L);
 	lua_newtable(L);
-	bind_field_register(L);
 	bind_event_register(L);
 	bind_follow_register(L);
 	bind_segments_register(L);

@@ -13,7 +13,6 @@
 #include "lua-lib/script.h"
 
 #include "engine/base/mem.h"
-#include "lua-lib/module.h"
 #include "lua-lib/script_internal.h"
 
 #include <lualib.h>

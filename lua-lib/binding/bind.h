@@ -64,6 +64,8 @@ struct bind_trace {
 	size_t most_cursors; /* that were open when those that loops left were last collected */
 };
 
+/* The entry point of the Lua module `yore`. */
+__attribute__((visibility("default"))) int luaopen_yore(lua_State *L);
 void bind_trace_register(lua_State *L);
 void bind_event_register(lua_State *L);
 void bind_follow_register(lua_State *L);
@@ -153,6 +155,5 @@ void bind_set_value(lua_State *L, const char *name, const struct value *value);
 void bind_set_function(lua_State *L, const char *name, lua_CFunction function);
 /* *scratch must outlive an error that is raised in between: its owner frees it. */
 void bind_push_field(lua_State *L, const struct field *field, struct buf *scratch);
-void bind_field_register(lua_State *L);
 
 #endif

@@ -1,8 +1,6 @@
 /* bind_column.c - columns of an event: read from a text, and their values */
 #include "lua-lib/binding/bind_column.h"
 
-#include "lua-lib/binding/bind_expr.h"
-
 #include <string.h>
 
 static bool is_label(const char *text, size_t *len)

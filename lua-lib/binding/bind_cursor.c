@@ -7,7 +7,6 @@
  * frees it.
  */
 #include "lua-lib/binding/bind_cursor.h"
-#include "lua-lib/binding/bind_expr.h"
 
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
@@ -49,8 +48,7 @@ void bind_cursor_end(struct bind_cursor *cursor)
 	cursor->events = NULL;
 	filter_free(cursor->filter);
 	cursor->filter = NULL;
-	bind_exprs_free(cursor->exprs);
-	cursor->exprs = NULL;
+	bind_exprs_free(cursor);
 	condition_release(&cursor->condition);
 }
 
@@ -85,66 +83,45 @@ void bind_cursor_register(lua_State *L)
 
 /* ---- filters ---- */
 
-static void mark_classes(const struct trace *trace, const char *glob, uint64_t *bits)
+/* The name on top of the stack: of streams, else of event classes. */
+static void take_name(lua_State *L, bool streams, const struct trace *trace, uint64_t *bits)
 {
-	for (size_t i = 0; i < trace->nclasses; i++)
-		if (lookup_glob(glob, trace->classes[i]->name, ':'))
-			bitset_add(bits, i);
-}
-
-static void mark_streams(const struct trace *trace, const char *glob, uint64_t *bits)
-{
-	for (size_t i = 0; i < trace->nstreams; i++)
-		if (lookup_glob(glob, trace->streams[i]->name, '/'))
-			bitset_add(bits, i);
-}
-
-/* Names that options say: how they are looked up, and how what matches is marked. */
-struct named_kind {
-	const char *option;
-	bool (*look_up)(const struct trace *trace, const char *name, struct buf *note,
-			struct error *err);
-	void (*mark)(const struct trace *trace, const char *glob, uint64_t *bits);
-};
-static const struct named_kind names_of_events = {"name", lookup_event, mark_classes};
-static const struct named_kind names_of_streams = {"stream", lookup_stream, mark_streams};
-
-/* The name on top of the stack. */
-static void take_name(lua_State *L, const struct named_kind *kind, const struct trace *trace,
-		      uint64_t *bits)
-{
+	const char *option = streams ? "stream" : "name";
 	struct buf note = {0};
 	struct error err;
 
 	if (lua_type(L, -1) != LUA_TSTRING)
-		luaL_error(L, "%s: a text or a list of texts is expected", kind->option);
+		luaL_error(L, "%s: a text or a list of texts is expected", option);
 	const char *name = lua_tostring(L, -1);
-	if (!kind->look_up(trace, name, &note, &err)) {
-		error_while(&err, "%s", kind->option);
+	if (!(streams ? lookup_stream : lookup_event)(trace, name, &note, &err)) {
+		error_while(&err, "%s", option);
 		bind_raise(L, &err);
 	}
 	if (note.len)
-		notice(&trace->notices, NOTICE_INFO, "%s: %s", kind->option, buf_text(&note));
+		notice(&trace->notices, NOTICE_INFO, "%s: %s", option, buf_text(&note));
 	buf_release(&note);
-	kind->mark(trace, name, bits);
+	for (size_t k = 0; k < (streams ? trace->nstreams : trace->nclasses); k++)
+		if (streams ? lookup_glob(name, trace->streams[k]->name, '/')
+			    : lookup_glob(name, trace->classes[k]->name, ':'))
+			bitset_add(bits, k);
 }
 
 /* An option of the table at `i`, one text or a list of them. */
-static uint64_t *read_globs(lua_State *L, int i, const struct named_kind *kind,
-			    const struct trace *trace, size_t count, uint64_t **bits)
+static uint64_t *read_globs(lua_State *L, int i, bool streams, const struct trace *trace,
+			    uint64_t **bits)
 {
-	int top = lua_gettop(L), type = lua_getfield(L, i, kind->option);
+	int top = lua_gettop(L), type = lua_getfield(L, i, streams ? "stream" : "name");
 
 	if (type == LUA_TNIL) {
 		lua_pop(L, 1);
 		return NULL;
 	}
-	*bits = bitset_new(count);
+	*bits = bitset_new(streams ? trace->nstreams : trace->nclasses);
 	if (type != LUA_TTABLE)
-		take_name(L, kind, trace, *bits);
+		take_name(L, streams, trace, *bits);
 	else
 		for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1))
-			take_name(L, kind, trace, *bits);
+			take_name(L, streams, trace, *bits);
 	lua_settop(L, top);
 	return *bits;
 }
@@ -166,23 +143,21 @@ static int32_t to_cpu(lua_State *L, struct index *index)
 
 static void read_cpus(lua_State *L, int i, struct index *index, struct bind_filter *filter)
 {
-	size_t count;
+	int type = lua_getfield(L, i, "cpu");
+	size_t count = type == LUA_TTABLE ? (size_t)lua_rawlen(L, -1) : type != LUA_TNIL;
 
-	if (lua_getfield(L, i, "cpu") == LUA_TTABLE) {
-		count = lua_rawlen(L, -1);
-		filter->cpus = mem_new_array(count + 1, sizeof *filter->cpus);
-		for (size_t n = 0; n < count; n++) {
+	if (type != LUA_TNIL)
+		filter->options.cpus = filter->cpus =
+			mem_new_array(count + 1, sizeof *filter->cpus);
+	filter->options.ncpus = count;
+	for (size_t n = 0; n < count; n++) {
+		if (type == LUA_TTABLE)
 			lua_rawgeti(L, -1, (lua_Integer)n + 1);
-			filter->cpus[n] = to_cpu(L, index);
-			lua_pop(L, 1);
-		}
-		filter->options.ncpus = count;
-	} else if (!lua_isnil(L, -1)) {
-		filter->cpus = mem_new_array(1, sizeof *filter->cpus);
-		filter->cpus[0] = to_cpu(L, index);
-		filter->options.ncpus = 1;
+		else
+			lua_pushvalue(L, -1);
+		filter->cpus[n] = to_cpu(L, index);
+		lua_pop(L, 1);
 	}
-	filter->options.cpus = filter->cpus;
 	lua_pop(L, 1);
 }
 
@@ -296,10 +271,8 @@ static bool read_options(lua_State *L, int i, struct bind_cursor *cursor, struct
 
 	options->begin = bind_opt_time(L, bound, i, "from", options->begin);
 	options->end = bind_opt_time(L, bound, i, "to", options->end);
-	options->classes = read_globs(L, i, &names_of_events, bound->trace, bound->trace->nclasses,
-				      &filter->classes);
-	options->streams = read_globs(L, i, &names_of_streams, bound->trace, bound->trace->nstreams,
-				      &filter->streams);
+	options->classes = read_globs(L, i, false, bound->trace, &filter->classes);
+	options->streams = read_globs(L, i, true, bound->trace, &filter->streams);
 	read_cpus(L, i, bound->index, filter);
 	cursor->backward = options->backward = bind_flag(L, i, "reverse");
 	options->losses = bind_flag(L, i, "losses");

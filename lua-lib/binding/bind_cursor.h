@@ -27,7 +27,7 @@ struct bind_sought {
 };
 enum { BIND_SOUGHT = 64 };
 
-struct bind_exprs;
+struct bind_expr;
 struct bind_filter;
 
 /*
@@ -43,7 +43,7 @@ struct bind_cursor {
 	const char *where;              /* the condition, in the arena; NULL: none */
 	bool any;                       /* a loop had an event */
 	struct condition condition;     /* compiled; its program and window are of `exprs`, too */
-	struct bind_exprs *exprs;       /* bind_expr.h; NULL: none yet */
+	struct bind_expr *exprs;        /* a list, in the arena */
 	struct run run;     /* its events are given one by one; count 0: a loss, or none */
 	uint32_t given;     /* of run.count */
 	uint32_t entry;     /* of the run's batch: the event that the cursor is at */
@@ -139,6 +139,20 @@ const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor
 /* Makes the condition's program and window, unless they are there; *rules are the state's. */
 MUST_CHECK bool bind_cursor_window(struct bind_cursor *cursor, struct rules **rules,
 				   struct error *err);
+
+/* ---- bind_expr.c: expressions of the rule language at the cursor's event ---- */
+
+/*
+ * Compiles the text, unless it was; raises what is wrong with it. What it reads of the state is
+ * what was true just before the event.
+ */
+struct bind_expr *bind_cursor_expr(lua_State *L, struct bind_cursor *cursor, const char *text);
+/* Its value at the event that the cursor is at; texts live until the next call. Raises errors. */
+void bind_expr_value(lua_State *L, struct bind_cursor *cursor, struct bind_expr *expr,
+		     struct value *out);
+void bind_exprs_free(struct bind_cursor *cursor);
+
+/* ---- loops ---- */
 
 /*
  * Of the step function on top, with the cursor at 3, the generic for's four values; the last one

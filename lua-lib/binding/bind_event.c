@@ -12,7 +12,6 @@
 #include "engine/reader.h"
 #include "index/loaded_files.h"
 #include "lua-lib/binding/bind_column.h"
-#include "lua-lib/binding/bind_expr.h"
 
 #include <inttypes.h>
 #include <string.h>

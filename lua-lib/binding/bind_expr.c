@@ -7,9 +7,8 @@
  * State is read through one window of intervals that moves with the cursor, so that an event costs
  * a search and no question of its own.
  */
-#include "lua-lib/binding/bind_expr.h"
+#include "lua-lib/binding/bind_cursor.h"
 
-#include "engine/base/mem.h"
 #include "state/reading.h"
 
 #include <string.h>
@@ -21,21 +20,13 @@ struct bind_expr {
 	struct bind_expr *next;
 };
 
-struct bind_exprs {
-	struct arena *arena;
-	struct bind_expr *list;
-};
-
-void bind_exprs_free(struct bind_exprs *exprs)
+void bind_exprs_free(struct bind_cursor *cursor)
 {
-	if (!exprs)
-		return;
-	for (struct bind_expr *expr = exprs->list; expr; expr = expr->next) {
+	for (struct bind_expr *expr = cursor->exprs; expr; expr = expr->next) {
 		reading_free(expr->reading);
 		where_free(expr->where);
 	}
-	arena_free(exprs->arena);
-	mem_free(exprs);
+	cursor->exprs = NULL;
 }
 
 static bool compile(struct bind_cursor *cursor, struct bind_expr *expr, struct error *err)
@@ -57,22 +48,16 @@ static bool compile(struct bind_cursor *cursor, struct bind_expr *expr, struct e
 
 struct bind_expr *bind_cursor_expr(lua_State *L, struct bind_cursor *cursor, const char *text)
 {
-	struct bind_exprs *exprs = cursor->exprs;
-	struct bind_expr *expr;
+	struct bind_expr *expr = cursor->exprs;
 	struct error err;
 
-	if (!exprs) {
-		exprs = cursor->exprs = mem_new(sizeof *exprs);
-		exprs->arena = arena_new();
-	}
-	for (expr = exprs->list; expr; expr = expr->next)
-		if (!strcmp(expr->text, text))
-			break;
+	while (expr && strcmp(expr->text, text) != 0)
+		expr = expr->next;
 	if (!expr) {
-		expr = arena_alloc(exprs->arena, sizeof *expr);
-		expr->text = arena_strdup(exprs->arena, text);
-		expr->next = exprs->list;
-		exprs->list = expr;
+		expr = arena_alloc(cursor->arena, sizeof *expr);
+		*expr = (struct bind_expr){.text = arena_strdup(cursor->arena, text),
+					   .next = cursor->exprs};
+		cursor->exprs = expr;
 	}
 	if (!expr->reading) {
 		where_free(expr->where);

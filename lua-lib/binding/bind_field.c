@@ -28,19 +28,10 @@ static int iter_gc(lua_State *L)
 	return 0;
 }
 
-void bind_field_register(lua_State *L)
-{
-	luaL_newmetatable(L, ITER_TYPE);
-	bind_set_function(L, "__gc", iter_gc);
-	lua_pop(L, 1);
-}
-
 static struct iter_box *push_iter(lua_State *L, const struct field *field)
 {
-	struct iter_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+	struct iter_box *box = bind_new_owned(L, sizeof *box, ITER_TYPE, iter_gc);
 
-	box->open = false;
-	luaL_setmetatable(L, ITER_TYPE);
 	box->of = *field;
 	field_iter_begin(&box->iter, &box->of);
 	box->open = true;

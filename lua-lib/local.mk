@@ -116,5 +116,4 @@ dist_luamoredata_DATA = \
 	%D%/yore/summary.lua \
 	%D%/yore/threads.lua \
 	%D%/yore/units.lua \
-	%D%/yore/waits.lua \
-	%D%/yore/where.lua
+	%D%/yore/waits.lua

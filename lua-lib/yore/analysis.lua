@@ -21,7 +21,6 @@ local basics = require("yore.basics")
 local json = require("yore.json")
 local lami = require("yore.lami")
 local threads = require("yore.threads")
-local where = require("yore.where")
 
 local analysis = {}
 local methods = {}
@@ -234,6 +233,16 @@ local function check_terms(self, spec)
 	end
 end
 
+-- The condition of --where, in the expressions of the rule language: {test = function(row), names = {...}} for each part that && joins.
+-- `known` has the names of columns; a comparison with one that has no value is unknown, which is not true.
+local function parse_where(text, known)
+	local good, terms = pcall(yore.condition, text, basics.keys(known))
+	if not good then
+		error("--where: " .. tostring(terms):match("^[^\n]*"):gsub("^condition: ", ""), 0)
+	end
+	return terms
+end
+
 -- Calls use() while the trace at `path` is the global one.
 function analysis.with_trace(path, use)
 	local before = trace
@@ -292,7 +301,7 @@ function analysis.open(words, spec)
 	if self.where and not next(known) then
 		error(spec.name .. ": --where has no meaning here", 0)
 	end
-	self.terms = self.where and where.parse(self.where, known) or {}
+	self.terms = self.where and parse_where(self.where, known) or {}
 	check_terms(self, spec)
 	check_effects(self, spec, given)
 	self.leaving = self.where and "--where"
@@ -329,7 +338,7 @@ function analysis.present(globs)
 	end
 	local found, matching = {}, {}
 	for i, glob in ipairs(globs) do
-		matching[i] = where.glob(glob)
+		matching[i] = basics.glob(glob)
 	end
 	for _, class in ipairs(trace:info().classes) do
 		for _, matches in ipairs(matching) do

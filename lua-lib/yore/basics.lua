@@ -39,6 +39,14 @@ function basics.first(count, holds)
 	return low
 end
 
+-- A function of a text: does the glob match it? As `~` of a condition does.
+function basics.glob(glob)
+	local test = yore.condition('text ~ "' .. glob:gsub('[\\"]', "\\%0"):gsub("%c", function(byte)
+		return ("\\x%02x"):format(byte:byte())
+	end) .. '"', { "text" })[1].test
+	return function(text) return test{ text = text } end
+end
+
 -- What a function gives that gives nil and why it has nothing: then that is raised.
 function basics.given(value, ...)
 	if not value then

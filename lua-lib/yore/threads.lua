@@ -6,7 +6,6 @@
 
 local basics = require("yore.basics")
 local lami = require("yore.lami")
-local where = require("yore.where")
 
 local threads = {}
 
@@ -88,7 +87,7 @@ end
 local function name_test(words)
 	local tests, known = {}, {}
 	for i, word in ipairs(words) do
-		tests[i] = where.glob((word:gsub("\\(.)", "[%1]"))) -- a backslash takes what follows as it is
+		tests[i] = basics.glob((word:gsub("\\(.)", "[%1]"))) -- a backslash takes what follows as it is
 	end
 	return function(name)
 		if type(name) == "string" and known[name] == nil then

@@ -12,7 +12,6 @@ local analysis = require("yore.analysis")
 local basics = require("yore.basics")
 local chain = require("yore.chain")
 local kernel = require("yore.kernel")
-local where = require("yore.where")
 
 local units = {}
 
@@ -115,7 +114,7 @@ local function of_thread(side, found, comm)
 	if not comm then
 		return found
 	end
-	local matches, tids = where.glob(comm), {}
+	local matches, tids = basics.glob(comm), {}
 	for _, tid in ipairs(found:distinct("key")) do
 		if matches(side:name(tid)) then
 			tids[#tids + 1] = tid

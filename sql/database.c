@@ -8,7 +8,6 @@
 
 #include "engine/base/mem.h"
 #include "sql/database_internal.h"
-#include "sql/suggest.h"
 
 #include <string.h>
 
@@ -49,7 +48,7 @@ static bool fail_of(const struct sql *sql, int code, const char *text, struct er
 	bool in_trace = false;
 
 	sql_failed(sql, code, err);
-	if (sql_suggest(sql->db, sql->context, message, text, &hint, &in_trace)) {
+	if (sql_suggest(sql, message, text, &hint, &in_trace)) {
 		char said[sizeof err->text];
 		memcpy(said, err->text, sizeof said);
 		error_set(err, in_trace ? ERR_RANGE : err->kind, "%s%s", said, buf_text(&hint));
@@ -303,16 +302,6 @@ void sql_column(const struct sql_statement *statement, size_t at, struct sql_val
 		return;
 	}
 	out->len = (size_t)sqlite3_column_bytes(stmt, i);
-}
-
-void sql_names(const struct sql *sql, const char *text, void (*each)(void *arg, const char *name),
-	       void *arg)
-{
-	const char *table;
-
-	for (size_t i = 0; (table = sql_table_name(sql, i)); i++)
-		each(arg, table);
-	sql_suggest_names(sql->db, sql->context, text, each, arg);
 }
 
 const char *sql_table_name(const struct sql *sql, size_t i)

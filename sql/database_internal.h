@@ -15,5 +15,12 @@ struct sql {
 
 /* What SQLite says of its last call. Returns false. */
 bool sql_failed(const struct sql *sql, int code, struct error *err);
+/*
+ * Of SQLite's message about a statement: "no such column: nam". Adds ": did you mean ...", and what
+ * lists all. False: the message is of something else. *in_trace is set when the name is one that
+ * the trace would give: a table's or a column's.
+ */
+bool sql_suggest(const struct sql *sql, const char *message, const char *statement, struct buf *out,
+		 bool *in_trace);
 
 #endif

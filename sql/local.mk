@@ -50,8 +50,7 @@ libsql_a_SOURCES = \
 	%D%/database_internal.h \
 	%D%/plain.c \
 	%D%/sql.h \
-	%D%/suggest.c \
-	%D%/suggest.h
+	%D%/suggest.c
 libsql_a_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 sql_libs = libsql.a libsqltables.a librows.a $(oneliner_libs) $(SQLITE_LIBS)
 

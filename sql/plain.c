@@ -14,11 +14,6 @@ bool sql_run(struct sql *sql, const char *text, struct error *err)
 	return code == SQLITE_OK || sql_failed(sql, code, err);
 }
 
-bool sql_commit(struct sql *sql, struct error *err)
-{
-	return sql_run(sql, "COMMIT", err);
-}
-
 static void add_column(struct buf *out, const struct sql_column *column)
 {
 	shape_add_name(out, column->name);

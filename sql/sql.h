@@ -48,7 +48,7 @@ MUST_CHECK bool sql_open(const struct sql_options *options, struct sql **out, st
 /*
  * A database without a trace, whose tables are ordinary ones: a file that is not there yet, or
  * (path NULL) one that ends with the connection, of which much does not stay in memory. All until
- * sql_commit() is one transaction. `alive` may be NULL.
+ * "COMMIT" is run is one transaction. `alive` may be NULL.
  */
 MUST_CHECK bool sql_open_plain(const char *path, bool (*alive)(void *arg), void *arg,
 			       struct sql **out, struct error *err);
@@ -99,7 +99,6 @@ struct sql_value {
 
 /* Of sql_open_plain(): statements without rows. */
 MUST_CHECK bool sql_run(struct sql *sql, const char *text, struct error *err);
-MUST_CHECK bool sql_commit(struct sql *sql, struct error *err);
 /* A column of a table that is made; both are borrowed for the call. */
 struct sql_column {
 	const char *name;
@@ -149,6 +148,14 @@ const char *sql_column_name(const struct sql_statement *statement, size_t i);
 /* The type that the column was declared with, "" none. */
 const char *sql_column_type(const struct sql_statement *statement, size_t i);
 void sql_column(const struct sql_statement *statement, size_t i, struct sql_value *out);
+
+/* Does the text have the word, in any case, with no letter, digit or _ beside it? */
+bool sql_has_word(const char *statement, const char *word);
+/*
+ * SQLite's functions of dates take days, and a time of a trace has none that they know: NULL. The
+ * function that the statement gives one to, "time", and its column, "ts"; NULL: it gives none.
+ */
+const char *sql_time_misused(const char *statement, const char **column);
 
 /* Names for completion: all tables, columns of those that the text has, functions. */
 void sql_names(const struct sql *sql, const char *text, void (*each)(void *arg, const char *name),

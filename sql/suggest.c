@@ -1,15 +1,13 @@
 /*
- * suggest.c - see suggest.h; linked with SQLite, as database.c is
+ * suggest.c - names like one that a statement has and the database has not; names for completion
  *
  * Columns are those of all tables whose name the statement has.
  */
-#include "sql/suggest.h"
+#include "sql/database_internal.h"
 
 #include "engine/base/arena.h"
 #include "engine/base/nearest.h"
-#include "sql/extension.h"
 
-#include <sqlite3.h>
 #include <string.h>
 
 bool sql_has_word(const char *statement, const char *word)
@@ -77,12 +75,12 @@ static void offer_nearest(void *arg, const char *name)
 }
 
 /* All texts of the one column that the query has. */
-static void each_row(sqlite3 *db, const char *query, const char *argument,
+static void each_row(const struct sql *sql, const char *query, const char *argument,
 		     void (*each)(void *arg, const char *name), void *arg)
 {
 	sqlite3_stmt *rows;
 
-	if (sqlite3_prepare_v2(db, query, -1, &rows, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(sql->db, query, -1, &rows, NULL) != SQLITE_OK)
 		return;
 	if (argument)
 		sqlite3_bind_text(rows, 1, argument, -1, SQLITE_STATIC);
@@ -94,41 +92,41 @@ static void each_row(sqlite3 *db, const char *query, const char *argument,
 	sqlite3_finalize(rows);
 }
 
-static bool has_table(const struct sql_context *context, const char *wanted)
+static bool has_table(const struct sql *sql, const char *wanted)
 {
 	const char *name;
 
-	for (size_t i = 0; (name = sql_extension_table(context, i)); i++)
+	for (size_t i = 0; (name = sql_table_name(sql, i)); i++)
 		if (!strcmp(name, wanted))
 			return true;
 	return false;
 }
 
 /* A table that is proposed: `sched_switch`, and not its longer name, which needs quotes. */
-static const char *proposed_table(const struct sql_context *context, const char *name)
+static const char *proposed_table(const struct sql *sql, const char *name)
 {
 	const char *colon = strrchr(name, ':');
 
-	return colon && has_table(context, colon + 1) ? colon + 1 : name;
+	return colon && has_table(sql, colon + 1) ? colon + 1 : name;
 }
 
-static void offer_tables(struct offers *offers, sqlite3 *db, const struct sql_context *context)
+static void offer_tables(struct offers *offers, const struct sql *sql)
 {
 	const char *name;
 
-	for (size_t i = 0; (name = sql_extension_table(context, i)); i++)
-		nearest_offer(&offers->nearest, proposed_table(context, name));
-	each_row(db, "SELECT name FROM sqlite_schema", NULL, offer_nearest, offers);
+	for (size_t i = 0; (name = sql_table_name(sql, i)); i++)
+		nearest_offer(&offers->nearest, proposed_table(sql, name));
+	each_row(sql, "SELECT name FROM sqlite_schema", NULL, offer_nearest, offers);
 }
 
-static void each_column(sqlite3 *db, const struct sql_context *context, const char *statement,
+static void each_column(const struct sql *sql, const char *statement,
 			void (*each)(void *arg, const char *name), void *arg)
 {
 	const char *name;
 
-	for (size_t i = 0; (name = sql_extension_table(context, i)); i++)
+	for (size_t i = 0; (name = sql_table_name(sql, i)); i++)
 		if (sql_has_word(statement, name))
-			each_row(db, "SELECT name FROM pragma_table_xinfo(?)", name, each, arg);
+			each_row(sql, "SELECT name FROM pragma_table_xinfo(?)", name, each, arg);
 }
 
 /* What stands behind "no such KIND: ", without the names of its table and database. */
@@ -144,24 +142,23 @@ static const char *name_behind(const char *message, const char *kind)
 }
 
 /* A table that has the column; NULL: none has. */
-static const char *table_with(sqlite3 *db, const struct sql_context *context, const char *column)
+static const char *table_with(const struct sql *sql, const char *column)
 {
 	static const char query[] =
 		"SELECT 1 FROM pragma_table_xinfo(?) WHERE lower(name) = lower(?) AND hidden = 0";
 	const char *found = NULL, *table;
 	sqlite3_stmt *rows;
 
-	if (sqlite3_prepare_v2(db, query, -1, &rows, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(sql->db, query, -1, &rows, NULL) != SQLITE_OK)
 		return NULL;
-	for (size_t i = 0; !found && i < NAMES_MOST && (table = sql_extension_table(context, i));
-	     i++) {
+	for (size_t i = 0; !found && i < NAMES_MOST && (table = sql_table_name(sql, i)); i++) {
 		sqlite3_bind_text(rows, 1, table, -1, SQLITE_TRANSIENT);
 		sqlite3_bind_text(rows, 2, column, -1, SQLITE_STATIC);
 		found = sqlite3_step(rows) == SQLITE_ROW ? table : NULL;
 		sqlite3_reset(rows);
 	}
 	sqlite3_finalize(rows);
-	return found ? proposed_table(context, found) : NULL;
+	return found ? proposed_table(sql, found) : NULL;
 }
 
 static void add_column(void *arg, const char *name)
@@ -172,29 +169,28 @@ static void add_column(void *arg, const char *name)
 }
 
 /* ": TABLE has a, b, c", of the one table that the statement names; of several, nothing. */
-static void add_columns(sqlite3 *db, const struct sql_context *context, const char *statement,
-			struct buf *out)
+static void add_columns(const struct sql *sql, const char *statement, struct buf *out)
 {
 	static const char query[] = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0";
 	const char *name, *only = NULL;
 	struct buf list = {0};
 
-	for (size_t i = 0; (name = sql_extension_table(context, i)); i++) {
+	for (size_t i = 0; (name = sql_table_name(sql, i)); i++) {
 		if (!sql_has_word(statement, name))
 			continue;
-		if (only && strcmp(proposed_table(context, only), proposed_table(context, name)))
+		if (only && strcmp(proposed_table(sql, only), proposed_table(sql, name)))
 			return;
 		only = name;
 	}
 	if (only)
-		each_row(db, query, only, add_column, &list);
+		each_row(sql, query, only, add_column, &list);
 	if (list.len && list.len <= COLUMNS_LONGEST)
-		buf_printf(out, ": %s has %s", proposed_table(context, only), buf_text(&list));
+		buf_printf(out, ": %s has %s", proposed_table(sql, only), buf_text(&list));
 	buf_release(&list);
 }
 
-bool sql_suggest(sqlite3 *db, const struct sql_context *context, const char *message,
-		 const char *statement, struct buf *out, bool *in_trace)
+bool sql_suggest(const struct sql *sql, const char *message, const char *statement, struct buf *out,
+		 bool *in_trace)
 {
 	const char *column = name_behind(message, "no such column: ");
 	const char *table = name_behind(message, "no such table: ");
@@ -208,18 +204,18 @@ bool sql_suggest(sqlite3 *db, const struct sql_context *context, const char *mes
 		char *wanted = arena_strdup(offers.arena, name);
 		nearest_begin(&offers.nearest, wanted);
 		if (column)
-			each_column(db, context, statement, offer_nearest, &offers);
+			each_column(sql, statement, offer_nearest, &offers);
 		else if (table)
-			offer_tables(&offers, db, context);
+			offer_tables(&offers, sql);
 		else
-			each_row(db, "SELECT DISTINCT name FROM pragma_function_list", NULL,
+			each_row(sql, "SELECT DISTINCT name FROM pragma_function_list", NULL,
 				 offer_nearest, &offers);
 		nearest_hint(&offers.nearest, near, sizeof near);
-		const char *other = column && !*near ? table_with(db, context, wanted) : NULL;
+		const char *other = column && !*near ? table_with(sql, wanted) : NULL;
 		if (other)
 			buf_printf(out, ": table \"%s\" has it", other);
 		if (column && !*near)
-			add_columns(db, context, statement, out);
+			add_columns(sql, statement, out);
 		buf_printf(out, ": %s%s", near,
 			   column  ? "'.schema TABLE' lists columns"
 			   : table ? "'.tables' lists tables"
@@ -229,9 +225,13 @@ bool sql_suggest(sqlite3 *db, const struct sql_context *context, const char *mes
 	return name != NULL;
 }
 
-void sql_suggest_names(sqlite3 *db, const struct sql_context *context, const char *text,
-		       void (*each)(void *arg, const char *name), void *arg)
+void sql_names(const struct sql *sql, const char *text, void (*each)(void *arg, const char *name),
+	       void *arg)
 {
-	each_column(db, context, text, each, arg);
-	each_row(db, "SELECT DISTINCT name FROM pragma_function_list", NULL, each, arg);
+	const char *table;
+
+	for (size_t i = 0; (table = sql_table_name(sql, i)); i++)
+		each(arg, table);
+	each_column(sql, text, each, arg);
+	each_row(sql, "SELECT DISTINCT name FROM pragma_function_list", NULL, each, arg);
 }

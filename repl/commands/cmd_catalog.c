@@ -340,7 +340,7 @@ static bool make(struct catalog_making *catalog, struct sink *sink, struct out *
 	bool ok = sql_open_plain(to ? out->temporary : NULL, NULL, NULL, &catalog->sql, err) &&
 		  gather_traces(catalog, err);
 	sql_inserter_free(catalog->rows);
-	ok = ok && sql_commit(catalog->sql, err) && (to || print(catalog, sink, err));
+	ok = ok && sql_run(catalog->sql, "COMMIT", err) && (to || print(catalog, sink, err));
 	sql_close(catalog->sql);
 	if (to && !ok && err->kind == ERR_IO)
 		error_while(err, "%s", to);

@@ -8,7 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "repl/progress.h"
-#include "sql/suggest.h"
+#include "sql/sql.h"
 
 #include <errno.h>
 #include <string.h>

@@ -8,9 +8,9 @@
  * (WHERE cpu > nxt) FILE needs a slash or a dot: ./out, out.csv. In Lua they are operators always.
  */
 #include "engine/base/mem.h"
-#include "repl/prompt/prompt_internal.h"
 #include "repl/commands/sql_shell.h"
-#include "sql/suggest.h"
+#include "repl/prompt/prompt_internal.h"
+#include "sql/sql.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -94,7 +94,7 @@ static void keeps_values(void **state)
 		    "3realnull,7textnull");
 	expect_text(sql, "SELECT max(\"select\") || hex(1) FROM rows", "-92233720368547758080x1");
 	assert_true(sql_run(sql, "DELETE FROM rows", &err));
-	assert_true(sql_commit(sql, &err));
+	assert_true(sql_run(sql, "COMMIT", &err));
 	expect_text(sql, "SELECT 'left ' || count(*) FROM rows", "left 0");
 	sql_close(sql);
 }

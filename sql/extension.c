@@ -17,6 +17,8 @@
 
 #include <string.h>
 
+SQLITE_EXTENSION_INIT1
+
 enum { VERSION_NEEDED = 3038000 }; /* sqlite3_vtab_in(), LIMIT constraints */
 
 int sql_extension_take(sqlite3 *db, char **message, const sqlite3_api_routines *api)

@@ -17,8 +17,6 @@
 #include "engine/symbols/symbols.h"
 #include "rows/comms.h"
 #include "sql/sql_internal.h"
-#include "sql/tables/lookup.h"
-#include "sql/tables/notes.h"
 #include "state/state.h"
 
 #include <inttypes.h>

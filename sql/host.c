@@ -6,8 +6,6 @@
 #include "engine/symbols/symbols.h"
 #include "index/tables/location.h"
 #include "sql/extension.h"
-#include "sql/tables/lookup.h"
-#include "sql/tables/notes.h"
 #include "state/rules/rules.h"
 #include "state/state.h"
 

@@ -4,7 +4,6 @@ noinst_LIBRARIES += libsqltables.a libsql.a
 libsqltables_a_CFLAGS = $(AM_CFLAGS) $(SHARED_CFLAGS)
 libsqltables_a_SOURCES = \
 	%D%/fold/aggregates.c \
-	%D%/api.c \
 	%D%/tables/events_internal.h \
 	%D%/tables/events_values.c \
 	%D%/tables/events_vtab.c \
@@ -23,12 +22,9 @@ libsqltables_a_SOURCES = \
 	%D%/functions.c \
 	%D%/host.c \
 	%D%/tables/key_index.c \
-	%D%/tables/key_index.h \
 	%D%/tables/lookup.c \
-	%D%/tables/lookup.h \
 	%D%/tables/modules.c \
 	%D%/tables/notes.c \
-	%D%/tables/notes.h \
 	%D%/tables/packets_vtab.c \
 	%D%/tables/plan.c \
 	%D%/tables/plan.h \
@@ -41,7 +37,6 @@ libsqltables_a_SOURCES = \
 	%D%/tables/table.c \
 	%D%/tables/thread_rows_vtab.c \
 	%D%/tables/told_condition.c \
-	%D%/tables/told_condition.h \
 	%D%/tables/constraints.c \
 	%D%/tables/do_vtab.c
 libsqltables_a_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)

@@ -95,6 +95,26 @@ MUST_CHECK bool sql_host_time(struct sql_host *host, const char *text, nstime *o
 MUST_CHECK bool sql_host_moment(struct sql_host *host, sqlite3_value *value, nstime *out,
 				struct error *err);
 
+/*
+ * lookup.c: the interval of `path` (without wildcards) that holds `t`; *out is NULL where there is
+ * none or it is not known, else borrowed until the next call.
+ */
+MUST_CHECK bool lookup_at(struct sql_host *host, const char *path, nstime t,
+			  const struct interval **out, struct error *err);
+/* The value alone; *out is NULL where it is not known, else borrowed until the next call. */
+MUST_CHECK bool lookup_value_at(struct sql_host *host, const char *path, nstime t,
+				const struct value **out, struct error *err);
+void lookups_free(struct lookups *lookups); /* NULL is fine */
+/* A value as SQL has it: integers are the 64 bits, booleans 1 and 0, unknown and none NULL. */
+void sql_result_state(sqlite3_context *out, const struct value *value);
+
+/*
+ * What is to be said about rows: a notice, and a row of the table `notes`, since programs that load
+ * the module do not see notices. What was said before is not said again.
+ */
+void sql_note(struct sql_host *host, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void sql_notes_free(struct sql_notes *notes); /* NULL is fine */
+
 /* The data with which a module is registered. */
 struct sql_source {
 	struct sql_context *context;

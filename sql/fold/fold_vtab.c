@@ -8,7 +8,6 @@
 #include "sql/fold/fold.h"
 
 #include "engine/base/mem.h"
-#include "sql/tables/lookup.h"
 
 #include <string.h>
 

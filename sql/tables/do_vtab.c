@@ -17,7 +17,7 @@
 #include "oneliner/format.h"
 #include "oneliner/oneliner.h"
 #include "rows/row_list.h"
-#include "sql/tables/notes.h"
+#include "sql/sql_internal.h"
 
 #include <string.h>
 

@@ -3,10 +3,59 @@
 #define SQL_TABLES_EVENTS_INTERNAL_H
 
 #include "sql/sql_internal.h"
-#include "sql/tables/key_index.h"
 #include "sql/tables/plan.h"
 #include "sql/tables/sources.h"
-#include "sql/tables/told_condition.h"
+#include "state/condition.h"
+
+/* ---- told_condition.c: the hidden column yore_where, a condition of a scan ---- */
+
+struct told_condition { /* {0}: none */
+	struct condition own;
+	char *text;      /* NULL: there is none */
+	uint64_t number; /* changes with each text */
+};
+
+/*
+ * Reads what the terms of a scan tell, of which all must hold, and narrows the constraints. What
+ * the scan before was told stays compiled. False: *err, and there is none.
+ */
+MUST_CHECK bool told_condition_begin(struct told_condition *told, struct sql_host *host,
+				     const struct plan *plan, sqlite3_value **argv,
+				     struct constraints *constraints, struct error *err);
+void told_condition_end(struct told_condition *told);
+
+/* ---- key_index.c ---- */
+
+struct key_index;
+
+enum { KEY_INDEX_BYTES = 64 << 20, KEY_VALUES_MAX = 63 };
+
+struct key_row {
+	nstime time;
+	const struct stream *stream;
+	uint64_t nulls; /* bit per value that the event has not */
+	int32_t cpu;
+	uint32_t class;
+};
+
+/* Each row has `nvalues` integers, KEY_VALUES_MAX at most. */
+struct key_index *key_index_new(size_t nvalues);
+void key_index_free(struct key_index *index); /* NULL is fine */
+/* Rows come in the order of the scan. False: there is no room for more. */
+bool key_index_add(struct key_index *index, int64_t key, const struct key_row *row,
+		   const int64_t *values);
+void key_index_sort(struct key_index *index); /* after the last row */
+
+/*
+ * The rows of `key` with begin <= time < end are number *first to *past - 1. Times must rise in the
+ * order of the scan, or with `falling` fall, unless all rows lie between begin and end.
+ */
+void key_index_find(const struct key_index *index, int64_t key, nstime begin, nstime end,
+		    bool falling, size_t *first, size_t *past);
+const struct key_row *key_index_row(const struct key_index *index, size_t i);
+int64_t key_index_value(const struct key_index *index, size_t i, size_t value);
+
+/* ---- the tables ---- */
 
 /*
  * Of a plan with a key: what its scans cost so far, and the index. A correlated subquery opens a

@@ -1,5 +1,17 @@
-/* key_index.c - see key_index.h */
-#include "sql/tables/key_index.h"
+/*
+ * key_index.c - rows of a class's events by the value of one integer field
+ *
+ *     SELECT min(s.ts) FROM sched_switch s WHERE s.next_pid = w.pid AND s.ts >= w.ts
+ *
+ *     key    rows in the scan's order
+ *      371   t=12, t=90, t=450
+ *      990   t=14, t=15
+ *
+ * A join asks for one value after the other, and each question reads packets from the moment on to
+ * the first event that has the value. Once that cost as much as reading the class as a whole, the
+ * class is read as a whole, and each further question is two binary searches.
+ */
+#include "sql/tables/events_internal.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"

@@ -1,5 +1,11 @@
-/* lookup.c - see lookup.h */
-#include "sql/tables/lookup.h"
+/*
+ * lookup.c - the value of one attribute at one moment after the other
+ *
+ * A value alone costs what `yore at` does for it. A query asks row after row, though, and its rows
+ * mostly rise or fall in time: where the next moment lies near (80 us), the intervals around it are
+ * kept, in a window that grows while the next moment lies just behind it.
+ */
+#include "sql/sql_internal.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"

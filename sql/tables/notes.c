@@ -1,9 +1,10 @@
-/* notes.c - see notes.h; and the table: notes(note; hidden: trace) */
-#include "sql/tables/notes.h"
+/* notes.c - what was said about rows of a connection, and its table: notes(note; hidden: trace) */
+#include "sql/sql_internal.h"
 
 #include "engine/base/mem.h"
 #include "rows/row_list.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 

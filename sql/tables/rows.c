@@ -1,6 +1,6 @@
 /* rows.c - tables whose rows are few, and made all at once by a scan: those of rows/row_list.h */
 #include "rows/row_list.h"
-#include "sql/tables/lookup.h"
+#include "sql/sql_internal.h"
 
 #include "engine/base/mem.h"
 

@@ -18,7 +18,7 @@
  * that those of a large trace are never all in memory.
  */
 #include "rows/comms.h"
-#include "sql/tables/lookup.h"
+#include "sql/sql_internal.h"
 
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"

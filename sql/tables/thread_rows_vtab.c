@@ -12,8 +12,7 @@
  * is not there is not known.
  */
 #include "rows/thread_rows.h"
-#include "sql/tables/lookup.h"
-#include "sql/tables/notes.h"
+#include "sql/sql_internal.h"
 
 #include "engine/base/mem.h"
 
@@ -177,26 +176,25 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 }
 
 struct thread_rows_arguments {
-	bool thread, nothing;
+	struct thread_rows_ask ask;
+	bool nothing;
 	int64_t tid;
-	bool names;                         /* of threads are shown */
 	sqlite3_value *from, *until, *path; /* NULL: not told */
-	nstime low, high;                   /* of rows' begins, half-open */
 };
 
 /* SQLite looks at rows again: > and >= need not be told apart. */
-static void read_bound(struct thread_rows_arguments *asked, char letter, nstime t)
+static void read_bound(struct thread_rows_ask *ask, char letter, nstime t)
 {
 	if (letter == 'l')
-		asked->low = t;
+		ask->low = t;
 	else if (t < NSTIME_MAX)
-		asked->high = t + 1;
+		ask->high = t + 1;
 }
 
 static void read_arguments(struct thread_rows_arguments *asked, const char *letters,
 			   sqlite3_value **argv)
 {
-	*asked = (struct thread_rows_arguments){.low = NSTIME_MIN, .high = NSTIME_MAX};
+	*asked = (struct thread_rows_arguments){.ask = {.low = NSTIME_MIN, .high = NSTIME_MAX}};
 	for (size_t i = 0; letters[i] && letters[i] != ' '; i++) {
 		int type = sqlite3_value_numeric_type(argv[i]);
 		if (letters[i] == 'p') {
@@ -205,13 +203,13 @@ static void read_arguments(struct thread_rows_arguments *asked, const char *lett
 		}
 		if (letters[i] == 'l' || letters[i] == 'h') {
 			if (type == SQLITE_INTEGER)
-				read_bound(asked, letters[i], sqlite3_value_int64(argv[i]));
+				read_bound(&asked->ask, letters[i], sqlite3_value_int64(argv[i]));
 			continue;
 		}
 		if (letters[i] == 't') {
 			asked->nothing |= type != SQLITE_INTEGER;
 			asked->tid = sqlite3_value_int64(argv[i]);
-			asked->thread = true;
+			asked->ask.tid = &asked->tid;
 			continue;
 		}
 		asked->nothing |= type != SQLITE_INTEGER && type != SQLITE_TEXT;
@@ -220,9 +218,10 @@ static void read_arguments(struct thread_rows_arguments *asked, const char *lett
 }
 
 /* The range is that of the arguments and the host's. */
-static bool read_range(struct sql_host *host, const struct thread_rows_arguments *asked,
-		       struct thread_rows_ask *ask, struct error *err)
+static bool read_range(struct sql_host *host, struct thread_rows_arguments *asked,
+		       struct error *err)
 {
+	struct thread_rows_ask *ask = &asked->ask;
 	nstime from = NSTIME_MIN, until = NSTIME_MAX;
 
 	sql_host_range(host, &ask->begin, &ask->end);
@@ -251,13 +250,11 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 
 	(void)argc;
 	read_arguments(&asked, words, argv);
-	struct thread_rows_ask ask = {.low = asked.low,
-				      .high = asked.high,
-				      .tid = asked.thread ? &asked.tid : NULL,
-				      .shows_names = number};
+	asked.ask.shows_names = number;
 	cursor->host = sql_table_host((struct sql_table *)base->pVtab, asked.path, &err);
-	return cursor->host && read_range(cursor->host, &asked, &ask, &err) &&
-			       thread_rows_begin(cursor->rows, &cursor->host->rows, &ask, &err)
+	return cursor->host && read_range(cursor->host, &asked, &err) &&
+			       thread_rows_begin(cursor->rows, &cursor->host->rows, &asked.ask,
+						 &err)
 		       ? SQLITE_OK
 		       : fail(cursor, &err);
 }

@@ -1,5 +1,11 @@
-/* told_condition.c - see told_condition.h */
-#include "sql/tables/told_condition.h"
+/*
+ * told_condition.c - the hidden column yore_where of tables of events: a condition of a scan
+ *
+ *     SELECT * FROM sched_switch WHERE yore_where MATCH 'next_pid in (1, 2) && prev_comm ~ "demo*"'
+ *
+ * The scan decides it as --where does: by classes and times first, then for many events at once.
+ */
+#include "sql/tables/events_internal.h"
 
 #include "engine/base/mem.h"
 

@@ -20,11 +20,22 @@ static size_t shown_bytes(const char *at, size_t left)
 	return len;
 }
 
-static void add_shown(struct buf *out, const char *text, size_t len, const char *(*escape)(char c))
+/* Of XML, or of JSON that stands in XML; NULL: the character is itself. */
+static const char *escape_of(char c, bool json)
+{
+	static const char special[] = "<>&\"\\";
+	static const char *const of_xml[] = {"&lt;", "&gt;", "&amp;", "&quot;", NULL};
+	static const char *const of_json[] = {"\\u003c", "\\u003e", "\\u0026", "\\\"", "\\\\"};
+	const char *at = strchr(special, c);
+
+	return at ? (json ? of_json : of_xml)[at - special] : NULL;
+}
+
+static void add_shown(struct buf *out, const char *text, size_t len, bool json)
 {
 	for (size_t i = 0; i < len;) {
 		size_t bytes = shown_bytes(text + i, len - i);
-		const char *escaped = bytes == 1 ? escape(text[i]) : NULL;
+		const char *escaped = bytes == 1 ? escape_of(text[i], json) : NULL;
 
 		if (!bytes)
 			buf_add_char(out, '?');
@@ -36,49 +47,15 @@ static void add_shown(struct buf *out, const char *text, size_t len, const char 
 	}
 }
 
-static const char *xml_escape(char c)
-{
-	switch (c) {
-	case '<':
-		return "&lt;";
-	case '>':
-		return "&gt;";
-	case '&':
-		return "&amp;";
-	case '"':
-		return "&quot;";
-	default:
-		return NULL;
-	}
-}
-
-static const char *json_escape(char c)
-{
-	switch (c) {
-	case '<':
-		return "\\u003c";
-	case '>':
-		return "\\u003e";
-	case '&':
-		return "\\u0026";
-	case '"':
-		return "\\\"";
-	case '\\':
-		return "\\\\";
-	default:
-		return NULL;
-	}
-}
-
 void drawing_text(struct buf *out, const char *text, size_t len)
 {
-	add_shown(out, text, len, xml_escape);
+	add_shown(out, text, len, false);
 }
 
 void drawing_json(struct buf *out, const char *text, size_t len)
 {
 	buf_add_char(out, '"');
-	add_shown(out, text, len, json_escape);
+	add_shown(out, text, len, true);
 	buf_add_char(out, '"');
 }
 

@@ -16,7 +16,6 @@ bindings = \
 	%D%/binding/bind_expr.c \
 	%D%/binding/bind_field.c \
 	%D%/segments/bind_groups.c \
-	%D%/segments/bind_totals.c \
 	%D%/segments/bind_intervals.c \
 	%D%/binding/bind_oneliner.c \
 	%D%/segments/bind_pairs.c \

@@ -14,7 +14,9 @@
  */
 #include "lua-lib/segments/bind_segments.h"
 
+#include "engine/base/mem.h"
 #include "state/intervals/named.h"
+#include "state/intervals/sums.h"
 #include "state/rules/rules.h"
 #include "state/state.h"
 
@@ -66,6 +68,59 @@ struct fillings {
 	size_t count;
 	struct interval_groups *last; /* of the interval before */
 };
+
+/* ---- totals: how long each key had each value ---- */
+
+#define TOTALS_TYPE "yore.totals"
+
+struct totals_list {
+	struct total_row {
+		uint32_t key, value; /* atoms */
+		struct value_total total;
+	} * items;
+	size_t count, capacity;
+};
+
+static int totals_gc(lua_State *L)
+{
+	struct totals_list *list = luaL_checkudata(L, 1, TOTALS_TYPE);
+
+	mem_free(list->items);
+	*list = (struct totals_list){0};
+	return 0;
+}
+
+static struct totals_list *push_totals(lua_State *L)
+{
+	return bind_new_owned(L, sizeof(struct totals_list), TOTALS_TYPE, totals_gc);
+}
+
+static void add_total(struct totals_list *list, uint32_t key, uint32_t value,
+		      const struct value_total *total)
+{
+	*mem_push(list->items, list->count, list->capacity) =
+		(struct total_row){key, value, *total};
+}
+
+static void push_total_rows(lua_State *L, const struct segments *segments,
+			    const struct totals_list *list)
+{
+	lua_newtable(L);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct total_row *row = &list->items[i];
+
+		lua_createtable(L, 0, 8);
+		bind_set_value(L, "key", segments_atom(segments, row->key));
+		bind_set_value(L, "value", segments_atom(segments, row->value));
+		bind_set_integer(L, "total", (int64_t)row->total.time);
+		bind_set_integer(L, "count", (int64_t)row->total.count);
+		bind_set_integer(L, "begun", (int64_t)row->total.begun);
+		bind_set_integer(L, "last_end", row->total.last_end);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+}
+
+/* ---- intervals ---- */
 
 /* What stands in the path's only brackets; else the path without its last name. */
 static uint32_t key_of(struct segments *segments, const char *path)
@@ -289,7 +344,7 @@ static bool each_total(void *arg, const char *path, const struct value_total *to
 	uint32_t value = segments_intern(filling->segments, &total->value);
 
 	if (is_wanted(filling->values, filling->nvalues, value))
-		totals_list_add(filling->totals, filling->key, value, total);
+		add_total(filling->totals, filling->key, value, total);
 	return !bind_interrupted(fillings->context);
 }
 
@@ -338,7 +393,7 @@ static void push_filling(lua_State *L, int options, struct interval_groups *out)
 	lua_getfield(L, options, "join");
 	out->join = lua_isnil(L, -1) ? NULL : luaL_checkstring(L, -1);
 	read_unknown(L, options, out);
-	out->totals = bind_flag(L, options, "totals") ? bind_push_totals(L) : NULL;
+	out->totals = bind_flag(L, options, "totals") ? push_totals(L) : NULL;
 	if (out->totals && (out->whole || out->join))
 		luaL_error(L, "totals: not with 'whole' or 'join'");
 	lua_getfield(L, options, "groups");
@@ -495,7 +550,7 @@ static void push_filled(lua_State *L, struct interval_groups *filling)
 	else if (filling->groups)
 		bind_push_group_rows(L, filling->segments, filling->groups, filling->options);
 	else if (filling->totals)
-		bind_push_total_rows(L, filling->segments, filling->totals);
+		push_total_rows(L, filling->segments, filling->totals);
 	else
 		lua_pushvalue(L, filling->place);
 }

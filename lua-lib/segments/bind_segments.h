@@ -4,7 +4,6 @@
 
 #include "lua-lib/binding/bind.h"
 #include "lua-lib/segments/segments.h"
-#include "state/intervals/sums.h"
 
 /* An empty collection as a new userdata on the stack, freed by the collector. */
 struct segments *bind_push_segments(lua_State *L);
@@ -23,15 +22,6 @@ struct segment_groups *bind_push_groups(lua_State *L, const struct segments *seg
 /* Pushes the list of what was counted; `segments` has the atoms. Returns 1. */
 int bind_push_group_rows(lua_State *L, const struct segments *segments,
 			 struct segment_groups *groups, int options);
-
-/* How long each key had each value, as a new userdata on the stack, empty. */
-struct totals_list *bind_push_totals(lua_State *L);
-/* Keys and values are atoms of the collection. */
-void totals_list_add(struct totals_list *list, uint32_t key, uint32_t value,
-		     const struct value_total *total);
-/* Pushes a table of each: key, value, total, count, begun, last_end. */
-void bind_push_total_rows(lua_State *L, const struct segments *segments,
-			  const struct totals_list *list);
 
 /*
  * From intervals of paths (bind_intervals.c), by the table at 2: pushes a collection for each path,

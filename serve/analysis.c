@@ -9,8 +9,7 @@
 enum { OUTPUT_MOST = 16 << 20, MEMORY = 256 << 20, ARGS_MOST = 8 };
 
 struct running_analysis {
-	struct served *served;
-	struct worker *worker;
+	struct served_request *request;
 	struct buf *out;
 };
 
@@ -29,7 +28,7 @@ static bool get_state(void *arg, struct state **out, struct error *err)
 {
 	struct running_analysis *running = arg;
 
-	*out = served_state(running->served, running->worker, 0, err);
+	*out = served_state(running->request->served, running->request->worker, 0, err);
 	return *out != NULL;
 }
 
@@ -44,10 +43,10 @@ static bool get_rules(void *arg, struct rules **out, struct error *err)
 }
 
 static bool run_script(struct script *script, struct running_analysis *running, const char *name,
-		       const char *const *args, size_t nargs, nstime begin, nstime end,
-		       struct error *err)
+		       const char *const *args, size_t nargs, const struct asked_range *range)
 {
-	const struct script_trace trace = {.index = running->served->index,
+	struct error *err = &running->request->err;
+	const struct script_trace trace = {.index = running->request->served->index,
 					   .state = get_state,
 					   .rules = get_rules,
 					   .arg = running};
@@ -56,17 +55,18 @@ static bool run_script(struct script *script, struct running_analysis *running, 
 
 	if (!script_set_trace(script, &trace, err))
 		return false;
-	script_set_range(script, begin, end);
+	script_set_range(script, range->begin, range->end);
 	bool good = script_run(script, name, args, nargs, &status, err, &traceback);
 	buf_release(&traceback);
 	return good;
 }
 
-bool analysis_run(struct served *served, struct worker *worker, const char *name,
-		  const char *const *args, size_t nargs, nstime begin, nstime end, struct buf *out,
-		  struct error *err)
+bool analysis_run(struct served_request *request, const char *name, const char *const *args,
+		  size_t nargs, const struct asked_range *range, struct buf *out)
 {
-	struct running_analysis running = {served, worker, out};
+	struct running_analysis running = {request, out};
+	struct worker *worker = request->worker;
+	struct error *err = &request->err;
 	const struct script_options options = {.memory = MEMORY,
 					       .interrupted = &worker->stop,
 					       .write = write_out,
@@ -82,7 +82,7 @@ bool analysis_run(struct served *served, struct worker *worker, const char *name
 		words[i + 2] = args[i];
 	if (!script_open(&options, &script, err))
 		return false;
-	bool good = run_script(script, &running, name, words, nargs + 2, begin, end, err);
+	bool good = run_script(script, &running, name, words, nargs + 2, range);
 	script_close(script);
 	if (!good && worker->stop)
 		return error_set(err, ERR_INTERRUPTED, "interrupted");

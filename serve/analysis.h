@@ -5,11 +5,12 @@
 #include "serve/serving.h"
 
 /*
- * JSON lines of the analysis over [begin, end) into *out. `args` are the caller's own words, never
- * a client's: an option may name a file. False: *err, ERR_RANGE where there is no such analysis.
+ * JSON lines of the analysis over the range into *out. `args` are the caller's own words, never
+ * a client's: an option may name a file. False: request->err, ERR_RANGE where there is no such
+ * analysis.
  */
-MUST_CHECK bool analysis_run(struct served *served, struct worker *worker, const char *name,
-			     const char *const *args, size_t nargs, nstime begin, nstime end,
-			     struct buf *out, struct error *err);
+MUST_CHECK bool analysis_run(struct served_request *request, const char *name,
+			     const char *const *args, size_t nargs, const struct asked_range *range,
+			     struct buf *out);
 
 #endif

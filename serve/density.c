@@ -95,10 +95,10 @@ static void end(void *arg, void *own_arg, bool good)
 	mem_free(own);
 }
 
-static bool sweep_columns(struct served *served, struct worker *worker,
-			  const struct time_columns *columns, double *out, struct error *err)
+static bool sweep_columns(struct served_request *request, const struct time_columns *columns,
+			  double *out)
 {
-	struct swept swept = {columns, worker, out};
+	struct swept swept = {columns, request->worker, out};
 	const struct events_options events = {.begin = columns->begin, .end = columns->end};
 	const struct sweep work = {.events = &events,
 				   .arg = &swept,
@@ -107,7 +107,7 @@ static bool sweep_columns(struct served *served, struct worker *worker,
 				   .run = run,
 				   .end = end};
 
-	return sweep(served->index, &work, err);
+	return sweep(request->served->index, &work, &request->err);
 }
 
 static bool count_match(void *arg, const struct match *match)
@@ -118,12 +118,10 @@ static bool count_match(void *arg, const struct match *match)
 	return true;
 }
 
-static bool filter_columns(struct served *served, struct worker *worker,
-			   const struct time_columns *columns, const char *where, double *out,
-			   struct error *err)
+static bool filter_columns(struct served_request *request, const struct event_counts *counts,
+			   const struct time_columns *columns, const char *where, double *out)
 {
-	const struct event_counts *counts = served_counts(served);
-	struct swept swept = {columns, worker, out};
+	struct swept swept = {columns, request->worker, out};
 	const struct matches_asked asked = {.begin = columns->begin,
 					    .end = columns->end,
 					    .where = where,
@@ -131,26 +129,25 @@ static bool filter_columns(struct served *served, struct worker *worker,
 					    .arg = &swept};
 
 	if (!counts || event_counts_between(counts, columns->begin, columns->end) > FILTERED_MOST)
-		return error_set(err, ERR_RANGE,
+		return error_set(&request->err, ERR_RANGE,
 				 "the range has more than %d million events: a condition is asked "
 				 "about fewer, in a shorter one",
 				 FILTERED_MOST / 1000000);
-	return matches_each(served, worker, &asked, err);
+	return matches_each(request, &asked);
 }
 
-bool density_events(struct served *served, struct worker *worker,
-		    const struct time_columns *columns, const char *where, double *out,
-		    struct error *err)
+bool density_events(struct served_request *request, const struct time_columns *columns,
+		    const char *where, double *out)
 {
-	const struct event_counts *counts = served_counts(served);
+	const struct event_counts *counts = served_counts(request->served);
 	uint64_t span = (uint64_t)columns->end - (uint64_t)columns->begin;
 
 	memset(out, 0, columns->count * sizeof *out);
 	if (where)
-		return filter_columns(served, worker, columns, where, out, err);
-	if (!counts || trace_bytes(index_trace(served->index)) < SWEPT_BYTES ||
+		return filter_columns(request, counts, columns, where, out);
+	if (!counts || trace_bytes(index_trace(request->served->index)) < SWEPT_BYTES ||
 	    span / columns->count < FINE * event_counts_grain(counts))
-		return sweep_columns(served, worker, columns, out, err);
+		return sweep_columns(request, columns, out);
 	struct event_bucket bucket, next;
 	event_counts_at(counts, columns->begin, &bucket);
 	for (uint32_t i = 0; i < columns->count; i++) {
@@ -238,8 +235,8 @@ static bool use_sums(void *arg, const char *path, const struct sums *sums)
 	return true;
 }
 
-bool density_cpus(struct served *served, struct worker *worker, const struct time_columns *columns,
-		  struct cpu_uses *out, struct error *err)
+bool density_cpus(struct served_request *request, const struct time_columns *columns,
+		  struct cpu_uses *out)
 {
 	struct usage usage = {.columns = columns,
 			      .uses = out,
@@ -247,7 +244,7 @@ bool density_cpus(struct served *served, struct worker *worker, const struct tim
 			      .idle = mem_new_array(columns->count, sizeof *usage.idle)};
 	nstime *edges = mem_new_array((size_t)columns->count + 1, sizeof *edges);
 	const struct sums_sink sink = {.interval = use_interval, .sums = use_sums, .arg = &usage};
-	struct state *state = served_state(served, worker, 0, err);
+	struct state *state = request_state(request, 0);
 	struct query *query = NULL;
 
 	*out = (struct cpu_uses){0};
@@ -256,9 +253,9 @@ bool density_cpus(struct served *served, struct worker *worker, const struct tim
 		edges[i] = columns_time(columns, i);
 	if (state)
 		samples_align(state, edges, (size_t)columns->count + 1);
-	bool good = state && query_parse("cpu[*]/thread", &query, err) &&
+	bool good = state && query_parse("cpu[*]/thread", &query, &request->err) &&
 		    state_sums(state, edges, (size_t)columns->count + 1,
-			       (const struct query *const *)&query, 1, &sink, err);
+			       (const struct query *const *)&query, 1, &sink, &request->err);
 	end_cpu(&usage);
 	query_free(query);
 	mem_free(usage.known);

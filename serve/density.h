@@ -17,9 +17,8 @@ nstime columns_time(const struct time_columns *columns,
  * Into out[], of columns->count: events in each; with `where` (may be NULL) those for which it is
  * true. Of a long range of a large trace an event may be in the column beside its own.
  */
-MUST_CHECK bool density_events(struct served *served, struct worker *worker,
-			       const struct time_columns *columns, const char *where, double *out,
-			       struct error *err);
+MUST_CHECK bool density_events(struct served_request *request, const struct time_columns *columns,
+			       const char *where, double *out);
 
 /* Of a CPU: which share of each column's time a thread ran. */
 struct cpu_use {
@@ -31,9 +30,8 @@ struct cpu_uses {
 	size_t count, capacity;
 };
 /* The caller ends *out with cpu_uses_release(), also when it fails. */
-MUST_CHECK bool density_cpus(struct served *served, struct worker *worker,
-			     const struct time_columns *columns, struct cpu_uses *out,
-			     struct error *err);
+MUST_CHECK bool density_cpus(struct served_request *request, const struct time_columns *columns,
+			     struct cpu_uses *out);
 void cpu_uses_release(struct cpu_uses *uses);
 
 #endif

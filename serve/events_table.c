@@ -43,10 +43,9 @@ static void add_thread(const struct event *event, const struct fields *fields, s
 		buf_add_i64(out, fields_number(fields, &thread.tid, 0));
 }
 
-void event_cell(const struct trace *trace, const struct event *event, const struct fields *fields,
-		enum event_column column, struct buf *out)
+void event_cell(const struct event *event, const struct fields *fields, enum event_column column,
+		struct buf *out)
 {
-	(void)trace;
 	switch (column) {
 	case COLUMN_TIME:
 		buf_add_i64(out, event->time);
@@ -131,14 +130,14 @@ static bool text_matches(struct cell_patterns *patterns, enum event_column colum
 			   patterns->match, patterns->limits) >= 0;
 }
 
-bool cell_patterns_match(struct cell_patterns *patterns, const struct trace *trace,
-			 const struct event *event, const struct fields *fields)
+bool cell_patterns_match(struct cell_patterns *patterns, const struct event *event,
+			 const struct fields *fields)
 {
 	for (unsigned i = 0; i < EVENT_COLUMNS; i++) {
 		if (!patterns->codes[i])
 			continue;
 		buf_clear(&patterns->cell);
-		event_cell(trace, event, fields, (enum event_column)i, &patterns->cell);
+		event_cell(event, fields, (enum event_column)i, &patterns->cell);
 		if (!text_matches(patterns, (enum event_column)i, &patterns->cell))
 			return false;
 	}
@@ -167,26 +166,25 @@ struct ranked_events {
 	uint64_t rank; /* of the next one */
 };
 
-static bool open_cursor(struct served *served, struct worker *worker, nstime begin, nstime end,
-			bool backward, const uint64_t *classes, struct events **out,
-			struct error *err)
+static bool open_cursor(struct served_request *request, nstime begin, nstime end, bool backward,
+			const uint64_t *classes, struct events **out)
 {
 	const struct events_options options = {.begin = begin,
 					       .end = end,
 					       .backward = backward,
 					       .classes = classes,
 					       .progress = worker_goes_on,
-					       .progress_arg = worker};
+					       .progress_arg = request->worker};
 
-	return events_open(served->index, &options, out, err);
+	return events_open(request->served->index, &options, out, &request->err);
 }
 
-static const struct event_counts *need_counts(struct served *served, struct error *err)
+static const struct event_counts *need_counts(struct served_request *request)
 {
-	const struct event_counts *counts = served_counts(served);
+	const struct event_counts *counts = served_counts(request->served);
 
 	if (!counts)
-		error_set(err, ERR_INTERRUPTED, "events are being counted");
+		error_set(&request->err, ERR_INTERRUPTED, "events are being counted");
 	return counts;
 }
 
@@ -208,10 +206,9 @@ static bool skip(struct events *events, uint64_t count, struct error *err)
 	return true;
 }
 
-bool ranked_open(struct served *served, struct worker *worker, uint64_t rank,
-		 struct ranked_events **out, struct error *err)
+bool ranked_open(struct served_request *request, uint64_t rank, struct ranked_events **out)
 {
-	const struct event_counts *counts = need_counts(served, err);
+	const struct event_counts *counts = need_counts(request);
 	struct event_bucket bucket = {.begin = NSTIME_MAX, .first = rank};
 	struct events *events;
 
@@ -219,9 +216,9 @@ bool ranked_open(struct served *served, struct worker *worker, uint64_t rank,
 		return false;
 	if (!event_counts_find(counts, rank, &bucket)) /* behind the last one */
 		bucket.first = rank;
-	if (!open_cursor(served, worker, bucket.begin, NSTIME_MAX, false, NULL, &events, err))
+	if (!open_cursor(request, bucket.begin, NSTIME_MAX, false, NULL, &events))
 		return false;
-	if (!skip(events, rank - bucket.first, err)) {
+	if (!skip(events, rank - bucket.first, &request->err)) {
 		events_close(events);
 		return false;
 	}
@@ -249,12 +246,10 @@ enum step ranked_next(struct ranked_events *ranked, struct ranked_event *out, st
 	return STEP_ITEM;
 }
 
-/* How many events of the bucket come before the moment, and at it before `position` (NULL: none)?
- */
-static bool rank_of(struct served *served, struct worker *worker, nstime t,
-		    const struct position *position, uint64_t *out, struct error *err)
+bool rank_of(struct served_request *request, nstime t, const struct position *position,
+	     uint64_t *out)
 {
-	const struct event_counts *counts = need_counts(served, err);
+	const struct event_counts *counts = need_counts(request);
 	struct event_bucket bucket;
 	struct events *events;
 	struct event event;
@@ -263,10 +258,10 @@ static bool rank_of(struct served *served, struct worker *worker, nstime t,
 	if (!counts)
 		return false;
 	event_counts_at(counts, t, &bucket);
-	if (!open_cursor(served, worker, bucket.begin, NSTIME_MAX, false, NULL, &events, err))
+	if (!open_cursor(request, bucket.begin, NSTIME_MAX, false, NULL, &events))
 		return false;
 	*out = bucket.first;
-	while ((step = events_next(events, &event, err)) == STEP_ITEM) {
+	while ((step = events_next(events, &event, &request->err)) == STEP_ITEM) {
 		bool before = event.time < t;
 
 		if (event.time == t && position)
@@ -279,17 +274,10 @@ static bool rank_of(struct served *served, struct worker *worker, nstime t,
 	return step != STEP_ERROR;
 }
 
-bool rank_at(struct served *served, struct worker *worker, nstime t, uint64_t *out,
-	     struct error *err)
-{
-	return rank_of(served, worker, t, NULL, out, err);
-}
-
 /* ---- search ---- */
 
 struct event_search {
-	struct served *served;
-	struct worker *worker;
+	struct served_request *request;
 	struct cell_patterns *patterns;
 	bool backward;
 	nstime from; /* the event at which it begins */
@@ -298,14 +286,14 @@ struct event_search {
 };
 
 /* Where the search begins. */
-static bool find_start(struct event_search *search, uint64_t rank, struct error *err)
+static bool find_start(struct event_search *search, uint64_t rank)
 {
 	struct ranked_events *ranked;
 	struct ranked_event event;
 
-	if (!ranked_open(search->served, search->worker, rank, &ranked, err))
+	if (!ranked_open(search->request, rank, &ranked))
 		return false;
-	enum step step = ranked_next(ranked, &event, err);
+	enum step step = ranked_next(ranked, &event, &search->request->err);
 	if (step == STEP_ITEM) {
 		search->from = event.event.time;
 		search->position = event.event.position;
@@ -325,10 +313,10 @@ static bool is_passed_over(const struct event_search *search, const struct event
 }
 
 static enum step find_match(const struct event_search *search, struct events *events,
-			    struct event *event, struct error *err)
+			    struct event *event)
 {
-	const struct trace *trace = index_trace(search->served->index);
-	struct error ignored;
+	struct worker *worker = search->request->worker;
+	struct error ignored, *err = &search->request->err;
 	struct fields fields;
 	enum step step;
 
@@ -336,9 +324,9 @@ static enum step find_match(const struct event_search *search, struct events *ev
 		if (is_passed_over(search, event))
 			continue;
 		bool has = events_fields(events, event, &fields, &ignored);
-		if (cell_patterns_match(search->patterns, trace, event, has ? &fields : NULL))
+		if (cell_patterns_match(search->patterns, event, has ? &fields : NULL))
 			return STEP_ITEM;
-		if (search->worker->stop || !worker_goes_on(search->worker, 0, 0, 0)) {
+		if (worker->stop || !worker_goes_on(worker, 0, 0, 0)) {
 			error_set(err, ERR_INTERRUPTED, "interrupted");
 			return STEP_ERROR;
 		}
@@ -346,30 +334,30 @@ static enum step find_match(const struct event_search *search, struct events *ev
 	return step;
 }
 
-bool rank_search(struct served *served, struct worker *worker, uint64_t rank, bool backward,
-		 struct cell_patterns *patterns, bool *found, uint64_t *out, struct error *err)
+bool rank_search(struct served_request *request, uint64_t rank, bool backward,
+		 struct cell_patterns *patterns, bool *found, uint64_t *out)
 {
 	struct event_search search = {
-		.served = served, .worker = worker, .patterns = patterns, .backward = backward};
+		.request = request, .patterns = patterns, .backward = backward};
 	struct events *events;
 	struct event event;
 
 	*found = false;
-	if (!find_start(&search, rank, err))
+	if (!find_start(&search, rank))
 		return false;
 	if (search.whole && !backward)
 		return true; /* behind the last event */
-	uint64_t *classes = matching_classes(patterns, index_trace(served->index));
+	uint64_t *classes = matching_classes(patterns, index_trace(request->served->index));
 	nstime begin = backward || search.whole ? NSTIME_MIN : search.from;
 	nstime end = backward && !search.whole && search.from < NSTIME_MAX ? search.from + 1
 									   : NSTIME_MAX;
-	bool good = open_cursor(served, worker, begin, end, backward, classes, &events, err);
+	bool good = open_cursor(request, begin, end, backward, classes, &events);
 	if (good) {
-		enum step step = find_match(&search, events, &event, err);
+		enum step step = find_match(&search, events, &event);
 		*found = step == STEP_ITEM;
 		good = step != STEP_ERROR;
 		if (*found)
-			good = rank_of(served, worker, event.time, &event.position, out, err);
+			good = rank_of(request, event.time, &event.position, out);
 		events_close(events);
 	}
 	mem_free(classes);

@@ -12,17 +12,16 @@ struct matching {
 	uint64_t *classes; /* NULL: all */
 };
 
-static bool prepare(struct served *served, struct worker *worker, struct matching *matching,
-		    struct error *err)
+static bool prepare(struct served_request *request, struct matching *matching)
 {
 	const struct notices quiet = {0};
 	const struct trace *trace = matching->trace;
 
 	if (!matching->asked->where)
 		return true;
-	struct state *state = served_state(served, worker, 0, err);
+	struct state *state = request_state(request, 0);
 	if (!state || !condition_open(&matching->asked->where, 1, state, &quiet, false,
-				      &matching->condition, err))
+				      &matching->condition, &request->err))
 		return false;
 	matching->classes = bitset_new(trace->nclasses);
 	for (size_t i = 0; i < trace->nclasses; i++)
@@ -61,14 +60,14 @@ static bool give_run(struct matching *matching, const struct run *run)
 	return true;
 }
 
-static bool read_events(struct served *served, struct worker *worker, struct matching *matching,
-			struct error *err)
+static bool read_events(struct served_request *request, struct matching *matching)
 {
 	struct events_options options = {.begin = matching->asked->begin,
 					 .end = matching->asked->end,
 					 .classes = matching->classes,
 					 .progress = worker_goes_on,
-					 .progress_arg = worker};
+					 .progress_arg = request->worker};
+	struct error *err = &request->err;
 	struct events *events;
 	struct run run;
 	enum step step;
@@ -82,7 +81,7 @@ static bool read_events(struct served *served, struct worker *worker, struct mat
 		options.select = where_select;
 		options.select_arg = matching->condition.pass;
 	}
-	if (!events_open(served->index, &options, &events, err))
+	if (!events_open(request->served->index, &options, &events, err))
 		return false;
 	while ((step = events_next_run(events, &run, err)) == STEP_ITEM)
 		if (!give_run(matching, &run))
@@ -92,12 +91,10 @@ static bool read_events(struct served *served, struct worker *worker, struct mat
 				      !interval_window_failed(matching->condition.window, err));
 }
 
-bool matches_each(struct served *served, struct worker *worker, const struct matches_asked *asked,
-		  struct error *err)
+bool matches_each(struct served_request *request, const struct matches_asked *asked)
 {
-	struct matching matching = {.asked = asked, .trace = index_trace(served->index)};
-	bool good = prepare(served, worker, &matching, err) &&
-		    read_events(served, worker, &matching, err);
+	struct matching matching = {.asked = asked, .trace = index_trace(request->served->index)};
+	bool good = prepare(request, &matching) && read_events(request, &matching);
 
 	condition_release(&matching.condition);
 	mem_free(matching.classes);

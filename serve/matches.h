@@ -18,7 +18,6 @@ struct matches_asked {
 	void *arg;
 };
 
-MUST_CHECK bool matches_each(struct served *served, struct worker *worker,
-			     const struct matches_asked *asked, struct error *err);
+MUST_CHECK bool matches_each(struct served_request *request, const struct matches_asked *asked);
 
 #endif

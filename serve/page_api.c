@@ -29,12 +29,10 @@ enum {
 	WHERE_MOST = 4000
 };
 
-static bool get_page(struct served_request *request, struct reply *reply, struct error *err)
+static bool get_page(struct served_request *request)
 {
-	(void)request;
-	(void)err;
-	reply->type = "text/html; charset=utf-8";
-	page_add(&reply->body);
+	request->reply->type = "text/html; charset=utf-8";
+	page_add(request->out);
 	return true;
 }
 
@@ -66,27 +64,18 @@ static void add_analyses(const struct served_request *request, struct buf *out)
 	script_analyses_release(&analyses);
 }
 
-static bool has_timelines(struct served *served, struct worker *worker)
+static bool get_info(struct served_request *request)
 {
-	struct error ignored;
-	struct state *state = served_state(served, worker, 0, &ignored);
-
-	return state && timelines_there(state);
-}
-
-static bool get_info(struct served *served, struct served_request *request, struct reply *reply,
-		     struct error *err)
-{
+	struct served *served = request->served;
 	const struct event_counts *counts = served_counts(served);
 	const struct trace *trace = index_trace(served->index);
+	struct state *state = request_state(request, 0); /* NULL is no failure */
 	bool any = served->first <= served->last;
-	struct buf *out = &reply->body;
+	struct buf *out = request->out;
 
-	(void)err;
-	buf_add_text(out, "{\"name\":");
-	json_add_text(out, served->name);
-	buf_add_text(out, ",\"path\":");
-	json_add_text(out, served->path);
+	buf_add_char(out, '{');
+	json_add_member(out, "name", served->name);
+	json_add_member(out, "path", served->path);
 	buf_printf(out,
 		   ",\"first\":\"%lld\",\"span\":%llu,\"epoch\":%s,\"ordinals\":%s,\"events\":%llu,"
 		   "\"counted\":%s,\"generation\":%llu,\"follows\":%s,\"bytes\":%llu,"
@@ -100,7 +89,7 @@ static bool get_info(struct served *served, struct served_request *request, stru
 		   counts ? "true" : "false", (unsigned long long)served->generation,
 		   served->source->grew ? "true" : "false",
 		   (unsigned long long)index_trace(served->index)->bytes,
-		   has_timelines(served, request->worker) ? "true" : "false");
+		   state && timelines_there(state) ? "true" : "false");
 	for (size_t i = 0; i < request->serving->ntraces; i++) {
 		buf_add_text(out, i ? "," : "");
 		json_add_text(out, request->serving->traces[i].name);
@@ -116,9 +105,9 @@ static bool get_info(struct served *served, struct served_request *request, stru
 /* ---- parameters ---- */
 
 /* `from` and `to`, within the trace; at least one nanosecond. */
-static struct asked_range page_range(const struct served *served,
-				     const struct served_request *request)
+static struct asked_range page_range(const struct served_request *request)
 {
+	const struct served *served = request->served;
 	int64_t span = served->first <= served->last ? served->last - served->first + 1 : 1;
 	int64_t from = request_int(request, "from", 0, span - 1, 0);
 	int64_t to = request_int(request, "to", from + 1, span, span);
@@ -131,13 +120,13 @@ static struct asked_range page_range(const struct served *served,
 }
 
 /* "" is none; false: it is too long. */
-static bool read_where(const struct served_request *request, const char **out, struct error *err)
+static bool read_where(struct served_request *request, const char **out)
 {
 	*out = request_text(request, "where");
 	if (*out && !**out)
 		*out = NULL;
 	return !*out || strlen(*out) <= WHERE_MOST ||
-	       error_set(err, ERR_QUERY, "the condition is too long");
+	       error_set(&request->err, ERR_QUERY, "the condition is too long");
 }
 
 /* The rule set that has a class of the path's beginning: the trace's own, unless another names it.
@@ -168,22 +157,21 @@ static unsigned config_of(const struct served *served, const char *path)
 
 /* ---- rows ---- */
 
-static bool list_tree(struct served *served, struct served_request *request, struct reply *reply,
-		      struct error *err)
+static bool list_tree(struct served_request *request)
 {
-	const struct asked_range range = page_range(served, request);
+	const struct asked_range range = page_range(request);
 	const char *path = request_text(request, "path");
-	struct buf *out = &reply->body;
+	struct buf *out = request->out;
 	struct rows_found rows;
 
 	if (!path)
-		return reply_fails(reply, 400, "\"path\" is missing");
-	const struct rows_asked asked = {.config = config_of(served, path),
+		return reply_fails(request->reply, 400, "\"path\" is missing");
+	const struct rows_asked asked = {.config = config_of(request->served, path),
 					 .begin = range.begin,
 					 .end = range.end,
 					 .limit = TREE_MOST,
 					 .names = true};
-	bool good = rows_find(served, request->worker, &asked, path, &rows, err);
+	bool good = rows_find(request, &asked, path, &rows);
 	buf_printf(out, "{\"more\":%s,\"rows\":[", rows.more ? "true" : "false");
 	for (size_t i = 0; good && i < rows.count; i++) {
 		const struct row_found *row = &rows.items[i];
@@ -254,8 +242,7 @@ static void add_rows(const struct picture *picture, struct named_values *values,
 
 		buf_add_text(out, out->data[out->len - 1] == '[' ? "{\"path\":" : ",{\"path\":");
 		json_add_text(out, row->path);
-		buf_add_text(out, ",\"name\":");
-		json_add_text(out, row->label ? row->label : "");
+		json_add_member(out, "name", row->label ? row->label : "");
 		buf_add_text(out, ",\"runs\":[");
 		add_runs(picture, row, values, out);
 		buf_add_text(out, "]}");
@@ -278,37 +265,35 @@ static size_t read_paths(const struct served_request *request, const char **path
 }
 
 /* Rows of one rule set. */
-static bool add_config_rows(struct served *served, struct served_request *request,
-			    const struct rows_asked *asked, const char **paths, size_t count,
-			    struct named_values *values, struct buf *out, struct error *err)
+static bool add_config_rows(struct served_request *request, const struct rows_asked *asked,
+			    const char **paths, size_t count, struct named_values *values)
 {
 	const char **own = mem_new_array(count + 1, sizeof *own);
 	struct picture picture;
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++)
-		if (config_of(served, paths[i]) == asked->config)
+		if (config_of(request->served, paths[i]) == asked->config)
 			own[n++] = paths[i];
 	bool good = true;
 	if (n) {
-		good = rows_sample(served, request->worker, asked, own, n, &picture, err);
+		good = rows_sample(request, asked, own, n, &picture);
 		if (good)
-			add_rows(&picture, values, out);
+			add_rows(&picture, values, request->out);
 		picture_release(&picture);
 	}
 	mem_free(own);
 	return good;
 }
 
-static bool list_rows(struct served *served, struct served_request *request, struct reply *reply,
-		      struct error *err)
+static bool list_rows(struct served_request *request)
 {
-	const struct asked_range range = page_range(served, request);
+	const struct asked_range range = page_range(request);
 	const struct time_columns columns = columns_of(range.begin, range.end, range.columns);
 	const char *paths[PATHS_MOST];
 	size_t count = read_paths(request, paths);
 	struct named_values values = {0};
-	struct buf *out = &reply->body;
+	struct buf *out = request->out;
 	bool good = true;
 
 	buf_printf(out, "{\"columns\":%u,\"rows\":[", columns.count);
@@ -320,9 +305,8 @@ static bool list_rows(struct served *served, struct served_request *request, str
 						 .limit = PATHS_MOST,
 						 .names = true};
 
-		if (!config || served->classes[config].count)
-			good = add_config_rows(served, request, &asked, paths, count, &values, out,
-					       err);
+		if (!config || request->served->classes[config].count)
+			good = add_config_rows(request, &asked, paths, count, &values);
 	}
 	buf_add_text(out, "],\"values\":[");
 	buf_add(out, buf_text(&values.list), values.list.len);
@@ -335,18 +319,17 @@ static bool list_rows(struct served *served, struct served_request *request, str
 
 /* ---- events ---- */
 
-static bool list_density(struct served *served, struct served_request *request, struct reply *reply,
-			 struct error *err)
+static bool list_density(struct served_request *request)
 {
-	const struct asked_range range = page_range(served, request);
+	const struct asked_range range = page_range(request);
 	const struct time_columns columns = columns_of(range.begin, range.end, range.columns);
-	struct buf *out = &reply->body;
+	struct buf *out = request->out;
 	const char *where;
 
-	if (!read_where(request, &where, err))
+	if (!read_where(request, &where))
 		return false;
 	double *counts = mem_new_array(columns.count, sizeof *counts);
-	bool good = density_events(served, request->worker, &columns, where, counts, err);
+	bool good = density_events(request, &columns, where, counts);
 	buf_add_text(out, "{\"counts\":[");
 	for (uint32_t i = 0; good && i < columns.count; i++) {
 		buf_add_text(out, i ? "," : "");
@@ -358,7 +341,6 @@ static bool list_density(struct served *served, struct served_request *request, 
 }
 
 struct event_listing {
-	const struct trace *trace;
 	nstime first;
 	struct buf *out, cell;
 	uint64_t count, limit;
@@ -374,7 +356,7 @@ static bool add_event(void *arg, const struct match *match)
 		   (long long)(match->event.time - listing->first));
 	for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
 		buf_clear(&listing->cell);
-		event_cell(listing->trace, &match->event, match->fields, cells[i], &listing->cell);
+		event_cell(&match->event, match->fields, cells[i], &listing->cell);
 		buf_add_char(listing->out, ',');
 		quote_json(listing->out, buf_text(&listing->cell), listing->cell.len);
 	}
@@ -382,14 +364,12 @@ static bool add_event(void *arg, const struct match *match)
 	return ++listing->count < listing->limit;
 }
 
-static bool list_events(struct served *served, struct served_request *request, struct reply *reply,
-			struct error *err)
+static bool list_events(struct served_request *request)
 {
-	const struct asked_range range = page_range(served, request);
+	const struct asked_range range = page_range(request);
 	struct event_listing listing = {
-		.trace = index_trace(served->index),
-		.first = served->first,
-		.out = &reply->body,
+		.first = request->served->first,
+		.out = request->out,
 		.limit = (uint64_t)request_int(request, "limit", 1, EVENTS_MOST, 100)};
 	struct matches_asked asked = {.begin = range.begin,
 				      .end = range.end,
@@ -397,11 +377,11 @@ static bool list_events(struct served *served, struct served_request *request, s
 				      .each = add_event,
 				      .arg = &listing};
 
-	if (!read_where(request, &asked.where, err))
+	if (!read_where(request, &asked.where))
 		return false;
-	buf_add_text(&reply->body, "{\"events\":[");
-	bool good = matches_each(served, request->worker, &asked, err);
-	buf_add_text(&reply->body, "]}");
+	buf_add_text(request->out, "{\"events\":[");
+	bool good = matches_each(request, &asked);
+	buf_add_text(request->out, "]}");
 	buf_release(&listing.cell);
 	return good;
 }
@@ -428,37 +408,31 @@ static void add_why(const struct served *served, const struct answer *answer, st
 	quote_json(out, buf_text(&text), text.len);
 	add_offset(served, "since", answer->since, out);
 	if (answer->has_why) {
-		buf_add_text(out, ",\"event\":");
-		json_add_text(out, answer->why_class ? answer->why_class->name : "lost events");
+		json_add_member(out, "event",
+				answer->why_class ? answer->why_class->name : "lost events");
 		add_offset(served, "at", answer->why_time, out);
-		buf_add_text(out, ",\"rules\":");
-		json_add_text(out, answer->why_file ? answer->why_file : "");
+		json_add_member(out, "rules", answer->why_file ? answer->why_file : "");
 		buf_printf(out, ",\"line\":%u", answer->why_line);
 	}
 	buf_add_char(out, '}');
 	buf_release(&text);
 }
 
-static bool tell_why(struct served *served, struct served_request *request, struct reply *reply,
-		     struct error *err)
+static bool tell_why(struct served_request *request)
 {
+	struct served *served = request->served;
 	const char *path = request_text(request, "path");
-	const struct moment moment = {.t = page_range(served, request).begin};
-	struct answers answers = {0};
-	struct query *query = NULL;
+	struct answers answers;
 
 	if (!path)
-		return reply_fails(reply, 400, "\"path\" is missing");
-	struct state *state = served_state(served, request->worker, config_of(served, path), err);
-	bool good = state && query_parse(path, &query, err) &&
-		    state_at(state, &moment, 1, (const struct query *const *)&query, 1, true,
-			     &answers, err);
+		return reply_fails(request->reply, 400, "\"path\" is missing");
+	bool good = rows_why(request, config_of(served, path), path, page_range(request).begin,
+			     &answers);
 	if (good && answers.count)
-		add_why(served, &answers.items[0], &reply->body);
+		add_why(served, &answers.items[0], request->out);
 	else if (good)
-		buf_add_text(&reply->body, "{\"known\":false,\"value\":\"\"}");
+		buf_add_text(request->out, "{\"known\":false,\"value\":\"\"}");
 	answers_release(&answers);
-	query_free(query);
 	return good;
 }
 
@@ -485,10 +459,9 @@ static void add_lines(const struct buf *lines, struct buf *out)
 	buf_add_text(out, "]}");
 }
 
-static bool run_analysis(struct served *served, struct served_request *request, struct reply *reply,
-			 struct error *err)
+static bool run_analysis(struct served_request *request)
 {
-	const struct asked_range range = page_range(served, request);
+	const struct asked_range range = page_range(request);
 	const char *name = request_text(request, "name");
 	int64_t tid = request_int(request, "tid", -1, INT64_MAX, -1);
 	struct buf lines = {0};
@@ -496,25 +469,24 @@ static bool run_analysis(struct served *served, struct served_request *request, 
 	const char *args[] = {"log", "--tid", number};
 
 	if (!name)
-		return reply_fails(reply, 400, "\"name\" is missing");
+		return reply_fails(request->reply, 400, "\"name\" is missing");
 	snprintf(number, sizeof number, "%lld", (long long)tid);
 	size_t nargs = !strcmp(name, "critical-path") && tid >= 0 ? 3 : 0;
-	bool good = analysis_run(served, request->worker, name, args, nargs, range.begin, range.end,
-				 &lines, err);
+	bool good = analysis_run(request, name, args, nargs, &range, &lines);
 	if (good)
-		add_lines(&lines, &reply->body);
+		add_lines(&lines, request->out);
 	buf_release(&lines);
 	return good;
 }
 
 const struct operation page_operations[] = {
-	{"GET", "", .run = get_page},
-	{"GET", "page/*/info", .run_on = get_info},
-	{"POST", "page/*/tree", .run_on = list_tree},
-	{"POST", "page/*/rows", .run_on = list_rows},
-	{"POST", "page/*/density", .run_on = list_density},
-	{"POST", "page/*/events", .run_on = list_events},
-	{"POST", "page/*/why", .run_on = tell_why},
-	{"POST", "page/*/analysis", .run_on = run_analysis},
+	{"GET", "", get_page, OF_SERVER},
+	{"GET", "page/*/info", get_info, OF_TRACE},
+	{"POST", "page/*/tree", list_tree, OF_TRACE},
+	{"POST", "page/*/rows", list_rows, OF_TRACE},
+	{"POST", "page/*/density", list_density, OF_TRACE},
+	{"POST", "page/*/events", list_events, OF_TRACE},
+	{"POST", "page/*/why", tell_why, OF_TRACE},
+	{"POST", "page/*/analysis", run_analysis, OF_TRACE},
 	{0},
 };

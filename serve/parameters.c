@@ -97,7 +97,7 @@ static void fit_range(const struct served *served, struct asked_range *range)
 		range->end = range->begin + 1;
 }
 
-struct asked_range request_range(const struct served *served, const struct served_request *request)
+struct asked_range request_range(const struct served_request *request)
 {
 	struct json_object *timerange = request_get(request, "requested_timerange");
 	struct asked_range range = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
@@ -116,7 +116,7 @@ struct asked_range request_range(const struct served *served, const struct serve
 			range.end++;
 		columns = (int64_t)count;
 	}
-	fit_range(served, &range);
+	fit_range(request->served, &range);
 	range.columns = columns < 0 ? 0 : columns > COLUMNS_MOST ? COLUMNS_MOST : (uint32_t)columns;
 	return range;
 }

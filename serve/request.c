@@ -13,14 +13,19 @@ enum { BODY_DEPTH = 32, PATH_MOST = 4096, TRACES_DIGITS = 4 };
 
 /* ---- JSON ---- */
 
-void json_open(struct buf *out)
+void json_add_member(struct buf *out, const char *key, const char *text)
 {
-	buf_add_text(out, "{\"status\":\"COMPLETED\",\"statusMessage\":\"Completed\",\"model\":");
+	json_add_key(out, key);
+	json_add_text(out, text);
 }
 
-void json_close(struct buf *out)
+void json_open(struct buf *out, const char *status, const char *message)
 {
-	buf_add_char(out, '}');
+	buf_clear(out);
+	buf_add_char(out, '{');
+	json_add_member(out, "status", status);
+	json_add_member(out, "statusMessage", message);
+	json_add_key(out, "model");
 }
 
 void json_add_number(struct buf *out, double number)
@@ -33,12 +38,17 @@ void json_add_number(struct buf *out, double number)
 		quote_number(out, "%.9g", number);
 }
 
+struct state *request_state(struct served_request *request, unsigned config)
+{
+	return served_state(request->served, request->worker, config, &request->err);
+}
+
 bool reply_fails(struct reply *reply, unsigned status, const char *title)
 {
 	reply->status = status;
 	buf_clear(&reply->body);
-	buf_add_text(&reply->body, "{\"title\":");
-	json_add_text(&reply->body, title);
+	buf_add_char(&reply->body, '{');
+	json_add_member(&reply->body, "title", title);
 	buf_add_char(&reply->body, '}');
 	return false;
 }
@@ -47,12 +57,10 @@ bool reply_fails(struct reply *reply, unsigned status, const char *title)
 static void reply_given_up(struct reply *reply)
 {
 	reply->status = 200;
-	buf_clear(&reply->body);
-	buf_add_text(
-		&reply->body,
-		"{\"status\":\"CANCELLED\",\"statusMessage\":\"this took too long and was given "
-		"up: ask for a shorter range, or store timelines (yore index --timelines)\","
-		"\"model\":null}");
+	json_open(&reply->body, "CANCELLED",
+		  "this took too long and was given up: ask for a shorter range, or store "
+		  "timelines (yore index --timelines)");
+	buf_add_text(&reply->body, "null}");
 }
 
 static void reply_error(struct reply *reply, const struct error *err)
@@ -161,40 +169,42 @@ static struct served *find_trace(struct serving *serving, const char *name)
 	return number < serving->ntraces ? &serving->traces[number] : NULL;
 }
 
-static bool run_operation(const struct operation *operation, struct served_request *request,
-			  struct reply *reply, struct error *err)
+static bool run_operation(const struct operation *operation, struct served_request *request)
 {
-	if (operation->run)
-		return operation->run(request, reply, err);
-	struct served *served = find_trace(request->serving, request->parts[0]);
-	if (!served)
-		return reply_fails(reply, 404, "there is no such experiment");
-	pthread_rwlock_rdlock(&served->open);
-	bool good = operation->run_on(served, request, reply, err);
-	pthread_rwlock_unlock(&served->open);
+	if (operation->of == OF_SERVER)
+		return operation->run(request);
+	request->served = find_trace(request->serving, request->parts[0]);
+	if (!request->served)
+		return reply_fails(request->reply, 404, "there is no such experiment");
+	pthread_rwlock_rdlock(&request->served->open);
+	if (operation->of == OF_MODEL)
+		json_open(request->out, "COMPLETED", "Completed");
+	bool good = operation->run(request);
+	if (good && operation->of == OF_MODEL)
+		buf_add_char(request->out, '}');
+	pthread_rwlock_unlock(&request->served->open);
 	return good;
 }
 
 /* False: it is no JSON object; then the reply says so. */
-static bool read_body(const char *body, size_t len, struct served_request *request,
-		      struct reply *reply)
+static bool read_body(const char *body, size_t len, struct served_request *request)
 {
 	if (!len)
 		return true;
 	if (len > INT32_MAX)
-		return reply_fails(reply, 413, "the body is too long");
+		return reply_fails(request->reply, 413, "the body is too long");
 	struct json_tokener *tokener = json_tokener_new_ex(BODY_DEPTH);
 	request->body = json_tokener_parse_ex(tokener, body, (int)len);
 	bool good = json_tokener_get_error(tokener) == json_tokener_success;
 	json_tokener_free(tokener);
 	if (good && json_object_is_type(request->body, json_type_object))
 		return true;
-	return reply_fails(reply, 400, "the body is no JSON object");
+	return reply_fails(request->reply, 400, "the body is no JSON object");
 }
 
-static void answer(struct served_request *request, struct reply *reply)
+static void answer(struct served_request *request)
 {
-	struct error err = {0};
+	struct reply *reply = request->reply;
 	bool other;
 	const struct operation *operation = find_operation(request, &other);
 
@@ -203,8 +213,8 @@ static void answer(struct served_request *request, struct reply *reply)
 		reply_fails(reply, other ? 405 : 404,
 			    other ? "the operation has another method"
 				  : "there is no such operation");
-	else if (!run_operation(operation, request, reply, &err))
-		reply_error(reply, &err);
+	else if (!run_operation(operation, request))
+		reply_error(reply, &request->err);
 	if (!reply->status)
 		reply->status = 200;
 }
@@ -212,15 +222,19 @@ static void answer(struct served_request *request, struct reply *reply)
 void serving_answer(struct serving *serving, struct worker *worker, const char *method,
 		    const char *path, const char *body, size_t len, struct reply *reply)
 {
-	struct served_request request = {.method = method, .serving = serving, .worker = worker};
+	struct served_request request = {.method = method,
+					 .serving = serving,
+					 .worker = worker,
+					 .reply = reply,
+					 .out = &reply->body};
 	struct buf decoded = {0};
 
 	*reply = (struct reply){.type = "application/json"};
 	if (strlen(path) > PATH_MOST || !decode_path(path, &decoded)) {
 		reply_fails(reply, 400, "the path cannot be read");
-	} else if (read_body(body, len, &request, reply)) {
+	} else if (read_body(body, len, &request)) {
 		request.path = buf_text(&decoded);
-		answer(&request, reply);
+		answer(&request);
 	}
 	json_object_put(request.body);
 	drop_parts(&request);

@@ -155,24 +155,23 @@ static bool list_paths(struct state *state, const struct rows_asked *asked, cons
 	return good;
 }
 
-/* From the snapshots of timelines. */
+/* From the snapshots of timelines; *all, which the caller releases, becomes the rows' paths. */
 static bool sample_stored(struct state *state, const struct rows_asked *asked,
 			  const char *const *paths, size_t npaths, struct picture *picture,
-			  bool *done, struct error *err)
+			  struct paths *all, bool *done, struct error *err)
 {
-	struct paths all = {.limit = asked->limit};
 	struct queries queries = {0};
 	bool good = true;
 
+	*all = (struct paths){.limit = asked->limit};
 	*done = true;
 	for (size_t i = 0; i < npaths && good && *done; i++)
-		good = list_paths(state, asked, paths[i], &all, done, err);
+		good = list_paths(state, asked, paths[i], all, done, err);
 	if (good && *done)
-		good = parse_queries((const char *const *)all.items, all.count, &queries, err) &&
+		good = parse_queries((const char *const *)all->items, all->count, &queries, err) &&
 		       samples_fill(state, (const struct query *const *)queries.items,
 				    queries.count, picture, done, err);
 	release_queries(&queries);
-	release_paths(&all);
 	return good;
 }
 
@@ -191,23 +190,23 @@ static bool sample_all(struct state *state, const char *const *paths, size_t npa
 	return good;
 }
 
-bool rows_sample(struct served *served, struct worker *worker, const struct rows_asked *asked,
-		 const char *const *paths, size_t npaths, struct picture *out, struct error *err)
+bool rows_sample(struct served_request *request, const struct rows_asked *asked,
+		 const char *const *paths, size_t npaths, struct picture *out)
 {
-	struct state *state = served_state(served, worker, asked->config, err);
-	bool done = !npaths;
+	struct state *state = request_state(request, asked->config);
+	struct paths all = {0};
+	bool good = state != NULL, done = !npaths;
 
 	picture_init(out, asked->begin, asked->end, asked->columns ? asked->columns : 1,
 		     asked->limit);
-	if (!state)
-		return false;
-	if (!done && !sample_stored(state, asked, paths, npaths, out, &done, err))
-		return false;
-	if (!done && !sample_all(state, paths, npaths, out, err))
-		return false;
-	if (asked->names)
-		name_picture(state, worker, out);
-	return true;
+	if (good && !done)
+		good = sample_stored(state, asked, paths, npaths, out, &all, &done, &request->err);
+	if (good && !done)
+		good = sample_all(state, paths, npaths, out, &request->err);
+	if (good && asked->names)
+		name_picture(state, request->worker, out);
+	release_paths(&all);
+	return good;
 }
 
 /* ---- which rows there are ---- */
@@ -322,23 +321,17 @@ static void weigh(const struct picture *picture, struct row_search *finding)
 static bool find_stored_rows(struct state *state, const struct rows_asked *asked, const char *path,
 			     struct row_search *finding, bool *done, struct error *err)
 {
-	struct paths all = {.limit = asked->limit};
-	struct queries queries = {0};
 	struct picture picture;
+	struct paths all;
 
 	picture_init(&picture, asked->begin, asked->end, WEIGHED, asked->limit);
-	bool good = list_paths(state, asked, path, &all, done, err);
-	if (good && *done)
-		good = parse_queries((const char *const *)all.items, all.count, &queries, err) &&
-		       samples_fill(state, (const struct query *const *)queries.items,
-				    queries.count, &picture, done, err);
+	bool good = sample_stored(state, asked, &path, 1, &picture, &all, done, err);
 	for (size_t i = 0; i < all.count && good && *done; i++)
 		(void)found_row(finding, all.items[i]);
 	if (good && *done)
 		weigh(&picture, finding);
 	finding->rows->more |= all.more;
 	picture_release(&picture);
-	release_queries(&queries);
 	release_paths(&all);
 	return good;
 }
@@ -358,12 +351,13 @@ static bool find_all_rows(struct state *state, const char *path, struct row_sear
 	return good;
 }
 
-bool rows_find(struct served *served, struct worker *worker, const struct rows_asked *asked,
-	       const char *path, struct rows_found *out, struct error *err)
+bool rows_find(struct served_request *request, const struct rows_asked *asked, const char *path,
+	       struct rows_found *out)
 {
 	struct row_search finding = {
 		.rows = out, .begin = asked->begin, .end = asked->end, .limit = asked->limit};
-	struct state *state = served_state(served, worker, asked->config, err);
+	struct state *state = request_state(request, asked->config);
+	struct error *err = &request->err;
 	bool done = false;
 
 	*out = (struct rows_found){0};
@@ -372,7 +366,7 @@ bool rows_find(struct served *served, struct worker *worker, const struct rows_a
 	if (good && out->count)
 		qsort(out->items, out->count, sizeof *out->items, by_path);
 	if (good && asked->names)
-		name_rows(state, worker, asked->end - 1, out);
+		name_rows(state, request->worker, asked->end - 1, out);
 	nameset_release(&finding.seen);
 	return good;
 }
@@ -385,4 +379,19 @@ void rows_found_release(struct rows_found *rows)
 	}
 	mem_free(rows->items);
 	*rows = (struct rows_found){0};
+}
+
+bool rows_why(struct served_request *request, unsigned config, const char *path, nstime t,
+	      struct answers *out)
+{
+	const struct moment moment = {.t = t};
+	struct state *state = request_state(request, config);
+	struct query *query = NULL;
+
+	*out = (struct answers){0};
+	bool good = state && query_parse(path, &query, &request->err) &&
+		    state_at(state, &moment, 1, (const struct query *const *)&query, 1, true, out,
+			     &request->err);
+	query_free(query);
+	return good;
 }

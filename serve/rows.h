@@ -17,10 +17,16 @@ struct rows_asked {
 	bool names;   /* of threads: on runs, and as labels of rows */
 };
 
+/* Rows of all the trace, whatever the range: a row does not go while one zooms. */
+static inline struct rows_asked rows_of_trace(const struct served *served, size_t limit)
+{
+	return (struct rows_asked){.begin = served->first,
+				   .end = served->last < NSTIME_MAX ? served->last + 1 : NSTIME_MAX,
+				   .limit = limit};
+}
 /* The caller ends *out with picture_release(), also when it fails. Paths may have wildcards. */
-MUST_CHECK bool rows_sample(struct served *served, struct worker *worker,
-			    const struct rows_asked *asked, const char *const *paths, size_t npaths,
-			    struct picture *out, struct error *err);
+MUST_CHECK bool rows_sample(struct served_request *request, const struct rows_asked *asked,
+			    const char *const *paths, size_t npaths, struct picture *out);
 
 /* A row that has a value in a range, how much of it, and how much of that it was active. */
 struct row_found {
@@ -36,9 +42,14 @@ struct rows_found {
 	bool more; /* there are more than `limit` */
 };
 /* In the order of their paths. The caller ends *out with rows_found_release(). */
-MUST_CHECK bool rows_find(struct served *served, struct worker *worker,
-			  const struct rows_asked *asked, const char *path, struct rows_found *out,
-			  struct error *err);
+MUST_CHECK bool rows_find(struct served_request *request, const struct rows_asked *asked,
+			  const char *path, struct rows_found *out);
 void rows_found_release(struct rows_found *rows);
+
+struct answers;
+/* The value of a path at a moment, with what set it. The caller releases *out, also when it fails.
+ */
+MUST_CHECK bool rows_why(struct served_request *request, unsigned config, const char *path,
+			 nstime t, struct answers *out);
 
 #endif

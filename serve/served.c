@@ -141,6 +141,26 @@ struct row_class *served_class(struct served *served, const char *id, unsigned *
 
 /* ---- states ---- */
 
+void rule_config_release(struct rule_config *config)
+{
+	mem_free(config->id);
+	mem_free(config->name);
+	mem_free(config->description);
+	mem_free(config->text);
+	*config = (struct rule_config){0};
+}
+
+struct rules *rule_config_read(const struct rule_config *config, struct error *err)
+{
+	struct rules *rules = rules_new();
+
+	if (rules_add(rules, config->name, config->text, strlen(config->text), err) &&
+	    rules_check(rules, err))
+		return rules;
+	rules_free(rules);
+	return NULL;
+}
+
 static struct rules *config_rules(struct served *served, struct worker *worker, unsigned config,
 				  struct error *err)
 {
@@ -150,16 +170,11 @@ static struct rules *config_rules(struct served *served, struct worker *worker, 
 		return served->source->rules(served->source->arg, err);
 	pthread_mutex_lock(&serving->lock);
 	const struct rule_config *own = &serving->configs[config];
-	struct rules *rules = rules_new();
-	bool good = own->id && rules_add(rules, own->name, own->text, strlen(own->text), err) &&
-		    rules_check(rules, err);
+	struct rules *rules = own->id ? rule_config_read(own, err) : NULL;
 	if (!own->id)
 		error_set(err, ERR_RANGE, "these rules were deleted");
 	pthread_mutex_unlock(&serving->lock);
-	if (good)
-		return rules;
-	rules_free(rules);
-	return NULL;
+	return rules;
 }
 
 static void close_place(struct served_state *place)
@@ -316,9 +331,8 @@ static void close_states(struct served *served)
 
 static void release_served(struct served *served)
 {
-	close_states(served);
 	for (unsigned config = 0; config < CONFIGS; config++)
-		row_classes_release(&served->classes[config]);
+		served_close_config(served, config);
 	event_counts_free(served->counts);
 	nameset_release(&served->numbers);
 	for (size_t i = 0; i < served->npaths; i++)
@@ -337,12 +351,8 @@ void serving_release(struct serving *serving)
 {
 	for (size_t i = 0; i < serving->ntraces; i++)
 		release_served(&serving->traces[i]);
-	for (unsigned i = 0; i < CONFIGS; i++) {
-		mem_free(serving->configs[i].id);
-		mem_free(serving->configs[i].name);
-		mem_free(serving->configs[i].description);
-		mem_free(serving->configs[i].text);
-	}
+	for (unsigned i = 0; i < CONFIGS; i++)
+		rule_config_release(&serving->configs[i]);
 	pthread_mutex_destroy(&serving->lock);
 	mem_free(serving->traces);
 }
@@ -424,9 +434,7 @@ static void look_at_classes(struct served *served, struct worker *worker)
 		look_at_class(served, state, &served->classes[0].items[i]);
 	close_place(&served->places[worker->number][0]);
 	pthread_rwlock_unlock(&served->open);
-	pthread_mutex_lock(&served->lock);
 	served->looked = true;
-	pthread_mutex_unlock(&served->lock);
 }
 
 void *keeper_run(void *arg)

@@ -60,6 +60,10 @@ struct rule_config {
 	char *id, *name, *description, *text; /* id NULL: there is none of that number */
 };
 
+void rule_config_release(struct rule_config *config);
+/* Its rules, that the caller frees; NULL: they have errors, *err. */
+struct rules *rule_config_read(const struct rule_config *config, struct error *err);
+
 struct served_state { /* what a worker has open of a trace */
 	struct rules *rules;
 	struct state *state; /* NULL: not asked yet */
@@ -75,14 +79,14 @@ struct served {
 	struct row_classes classes[CONFIGS]; /* by rule set: none, where it is not of the trace */
 	struct served_state places[WORKERS + 1][CONFIGS];
 	uint64_t generation; /* how often it was opened */
+	_Atomic bool looked; /* the keeper has looked at its classes */
+	_Atomic bool closed; /* by a client */
 
 	pthread_mutex_t lock;        /* of all below */
 	struct event_counts *counts; /* NULL: not counted yet */
-	bool looked;                 /* the keeper has looked at its classes */
 	struct nameset numbers;      /* paths to numbers of rows, from 1 on */
 	char **paths;                /* by number - 1 */
 	size_t npaths, paths_capacity;
-	bool closed; /* by a client */
 	struct bookmark *bookmarks;
 	size_t nbookmarks, bookmarks_capacity;
 };
@@ -164,18 +168,22 @@ uint64_t event_counts_grain(const struct event_counts *counts);
 
 /* ---- requests (request.c) ---- */
 
+struct reply {
+	unsigned status;
+	const char *type;
+	struct buf body;
+};
+
 struct served_request {
 	const char *method, *path; /* below the token, percent-decoded, without a slash in front */
 	struct json_object *body;  /* an object; NULL: none was sent */
 	struct serving *serving;
 	struct worker *worker;
 	char *parts[PARTS_MOST]; /* what stands in place of the operation's `*` */
-};
-
-struct reply {
-	unsigned status;
-	const char *type;
-	struct buf body;
+	struct served *served;   /* whose `open` is read; NULL: the operation is of no trace */
+	struct reply *reply;
+	struct buf *out;  /* the reply's body */
+	struct error err; /* of what failed: it becomes the reply unless reply->status is set */
 };
 
 /*
@@ -187,15 +195,21 @@ void serving_answer(struct serving *serving, struct worker *worker, const char *
 
 struct operation {
 	const char *method, *pattern; /* "experiments/ * /outputs", without the blanks */
-	/* False: *err, which becomes the reply unless reply->status is set. */
-	bool (*run)(struct served_request *request, struct reply *reply, struct error *err);
-	/* The trace is found and locked first, by parts[0]: a UUID, or for the page a number. */
-	bool (*run_on)(struct served *served, struct served_request *request, struct reply *reply,
-		       struct error *err);
+	bool (*run)(struct served_request *request); /* false: request->err */
+	enum {
+		OF_SERVER,
+		/* The trace is found and locked first, by parts[0]: a UUID, for the page a number.
+		 */
+		OF_TRACE,
+		OF_MODEL /* the same; it writes what json_open() begins */
+	} of;
 };
 extern const struct operation service_operations[], table_operations[], graph_operations[],
 	xy_operations[], data_operations[], annotation_operations[], config_operations[],
 	page_operations[];
+
+/* served_state() for the request's trace and worker; NULL: request->err. */
+struct state *request_state(struct served_request *request, unsigned config);
 
 /* {"title": what is wrong} with a status. Returns false, with *err of no kind. */
 bool reply_fails(struct reply *reply, unsigned status, const char *title);
@@ -214,15 +228,18 @@ struct asked_range {
 	uint32_t columns;  /* 0: not told */
 };
 /* requested_timerange {start, end, nbTimes}, else requested_times, else the trace's own. */
-struct asked_range request_range(const struct served *served, const struct served_request *request);
+struct asked_range request_range(const struct served_request *request);
 /* requested_times: the i-th; false: there is no such. */
 bool request_time(const struct served_request *request, size_t i, nstime *out);
 size_t request_items(const struct served_request *request, int64_t *items, size_t most);
 
 /* ---- JSON ---- */
 
-void json_open(struct buf *out);  /* {"status":"COMPLETED",...,"model": */
-void json_close(struct buf *out); /* } */
+/* {"status": and "statusMessage", "model": in the place of what was written; what follows ends it.
+ */
+void json_open(struct buf *out, const char *status, const char *message);
+/* json_add_key() and a text. */
+void json_add_member(struct buf *out, const char *key, const char *text);
 /*
  * A double, where it is a whole number as one; NaN and infinities are 0. At most 15 characters:
  * what is longer json-bigint 1.0 takes for an integer.

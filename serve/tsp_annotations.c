@@ -9,27 +9,15 @@
 
 enum { LOSSES_MOST = 5000, BOOKMARKS_MOST = 1000, NAME_MOST = 1000 };
 
-static bool categories(struct served *served, struct served_request *request, struct reply *reply,
-		       struct error *err)
+static bool categories(struct served_request *request)
 {
-	(void)served;
-	(void)request;
-	(void)err;
-	json_open(&reply->body);
-	buf_add_text(&reply->body, "{\"annotationCategories\":[\"Lost events\",\"Bookmarks\"]}");
-	json_close(&reply->body);
+	buf_add_text(request->out, "{\"annotationCategories\":[\"Lost events\",\"Bookmarks\"]}");
 	return true;
 }
 
-static bool marker_sets(struct served *served, struct served_request *request, struct reply *reply,
-			struct error *err)
+static bool marker_sets(struct served_request *request)
 {
-	(void)served;
-	(void)request;
-	(void)err;
-	json_open(&reply->body);
-	buf_add_text(&reply->body, "[]");
-	json_close(&reply->body);
+	buf_add_text(request->out, "[]");
 	return true;
 }
 
@@ -38,12 +26,10 @@ static bool marker_sets(struct served *served, struct served_request *request, s
 static void add_annotation(struct buf *out, nstime begin, nstime end, const char *label,
 			   const char *color)
 {
-	buf_printf(
-		out,
-		"%s{\"time\":%lld,\"duration\":%lld,\"entryId\":-1,\"type\":\"CHART\",\"label\":",
-		out->data[out->len - 1] == '[' ? "" : ",", (long long)begin,
-		(long long)(end > begin ? end - begin : 0));
-	json_add_text(out, label);
+	buf_printf(out, "%s{\"time\":%lld,\"duration\":%lld,\"entryId\":-1,\"type\":\"CHART\"",
+		   out->data[out->len - 1] == '[' ? "" : ",", (long long)begin,
+		   (long long)(end > begin ? end - begin : 0));
+	json_add_member(out, "label", label);
 	buf_printf(out, ",\"style\":{\"values\":{\"background-color\":\"%s\",\"opacity\":0.4}}}",
 		   color);
 }
@@ -66,19 +52,19 @@ static void add_loss(const struct stream *stream, const struct loss *loss, nstim
 	buf_release(&label);
 }
 
-static bool add_losses_of(struct served *served, const struct stream *stream,
-			  const struct asked_range *range, size_t *count, struct buf *out,
-			  struct error *err)
+static bool add_losses_of(struct served_request *request, const struct stream *stream,
+			  const struct asked_range *range, size_t *count)
 {
+	struct error *err = &request->err;
 	struct losses losses;
 	const struct loss *loss;
 
 	losses_init(&losses, stream, false);
-	bool good = index_table(served->index, stream, &losses.table, err) &&
+	bool good = index_table(request->served->index, stream, &losses.table, err) &&
 		    losses_begin(&losses, range->begin, range->end, err) &&
 		    losses_read(&losses, NSTIME_MAX, err);
 	while (good && *count < LOSSES_MOST && (loss = losses_head(&losses))) {
-		add_loss(stream, loss, served->last, out);
+		add_loss(stream, loss, request->served->last, request->out);
 		losses_drop(&losses);
 		++*count;
 	}
@@ -97,24 +83,22 @@ static void add_bookmarks(struct served *served, const struct asked_range *range
 	pthread_mutex_unlock(&served->lock);
 }
 
-static bool annotations(struct served *served, struct served_request *request, struct reply *reply,
-			struct error *err)
+static bool annotations(struct served_request *request)
 {
-	const struct asked_range range = request_range(served, request);
+	struct served *served = request->served;
+	const struct asked_range range = request_range(request);
 	const struct trace *trace = index_trace(served->index);
-	struct buf *out = &reply->body;
+	struct buf *out = request->out;
 	size_t count = 0;
 	bool good = true;
 
-	json_open(out);
 	buf_add_text(out, "{\"annotations\":{\"Lost events\":[");
 	for (size_t i = 0; i < trace->nstreams && good; i++)
 		if (trace->streams[i]->has_time)
-			good = add_losses_of(served, trace->streams[i], &range, &count, out, err);
+			good = add_losses_of(request, trace->streams[i], &range, &count);
 	buf_add_text(out, "],\"Bookmarks\":[");
 	add_bookmarks(served, &range, out);
 	buf_add_text(out, "]}}");
-	json_close(out);
 	return good;
 }
 
@@ -122,25 +106,24 @@ static bool annotations(struct served *served, struct served_request *request, s
 
 static void add_bookmark(const struct bookmark *mark, struct buf *out)
 {
-	buf_printf(out, "{\"UUID\":\"%s\",\"name\":", mark->uuid);
-	json_add_text(out, mark->name);
+	buf_printf(out, "{\"UUID\":\"%s\"", mark->uuid);
+	json_add_member(out, "name", mark->name);
 	buf_printf(out, ",\"start\":%lld,\"end\":%lld}", (long long)mark->begin,
 		   (long long)mark->end);
 }
 
-static bool list_bookmarks(struct served *served, struct served_request *request,
-			   struct reply *reply, struct error *err)
+static bool list_bookmarks(struct served_request *request)
 {
-	(void)request;
-	(void)err;
-	buf_add_char(&reply->body, '[');
+	struct served *served = request->served;
+
+	buf_add_char(request->out, '[');
 	pthread_mutex_lock(&served->lock);
 	for (size_t i = 0; i < served->nbookmarks; i++) {
-		buf_add_text(&reply->body, i ? "," : "");
-		add_bookmark(&served->bookmarks[i], &reply->body);
+		buf_add_text(request->out, i ? "," : "");
+		add_bookmark(&served->bookmarks[i], request->out);
 	}
 	pthread_mutex_unlock(&served->lock);
-	buf_add_char(&reply->body, ']');
+	buf_add_char(request->out, ']');
 	return true;
 }
 
@@ -154,13 +137,13 @@ static struct bookmark *find_bookmark(struct served *served, const char *uuid)
 }
 
 /* False: the reply says what is missing. */
-static bool read_bookmark(const struct served_request *request, struct bookmark *mark,
-			  struct reply *reply)
+static bool read_bookmark(const struct served_request *request, struct bookmark *mark)
 {
 	const char *name = request_text(request, "name");
 
 	if (!name || strlen(name) > NAME_MOST || !request_get(request, "start"))
-		return reply_fails(reply, 400, "a bookmark has a name, \"start\" and \"end\"");
+		return reply_fails(request->reply, 400,
+				   "a bookmark has a name, \"start\" and \"end\"");
 	mark->begin = request_int(request, "start", INT64_MIN, INT64_MAX, 0);
 	mark->end = request_int(request, "end", mark->begin, INT64_MAX, mark->begin);
 	mem_free(mark->name);
@@ -168,17 +151,17 @@ static bool read_bookmark(const struct served_request *request, struct bookmark 
 	return true;
 }
 
-static bool make_bookmark(struct served *served, struct served_request *request,
-			  struct reply *reply, struct error *err)
+static bool make_bookmark(struct served_request *request)
 {
+	struct served *served = request->served;
 	struct bookmark mark = {0};
 	uint8_t bytes[16];
 
-	if (!read_bookmark(request, &mark, reply))
+	if (!read_bookmark(request, &mark))
 		return false;
 	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) {
 		mem_free(mark.name);
-		return error_set(err, ERR_IO, "the system gives no random numbers");
+		return error_set(&request->err, ERR_IO, "the system gives no random numbers");
 	}
 	bytes[6] = (uint8_t)(0x40 | (bytes[6] & 0x0f)); /* version 4, RFC 9562 */
 	bytes[8] = (uint8_t)(0x80 | (bytes[8] & 0x3f));
@@ -187,28 +170,27 @@ static bool make_bookmark(struct served *served, struct served_request *request,
 	bool room = served->nbookmarks < BOOKMARKS_MOST;
 	if (room) {
 		*mem_push(served->bookmarks, served->nbookmarks, served->bookmarks_capacity) = mark;
-		add_bookmark(&mark, &reply->body);
+		add_bookmark(&mark, request->out);
 	}
 	pthread_mutex_unlock(&served->lock);
 	if (!room)
 		mem_free(mark.name);
-	return room || reply_fails(reply, 400, "there are too many bookmarks");
+	return room || reply_fails(request->reply, 400, "there are too many bookmarks");
 }
 
-static bool on_bookmark(struct served *served, struct served_request *request, struct reply *reply,
-			struct error *err)
+static bool on_bookmark(struct served_request *request)
 {
+	struct served *served = request->served;
 	bool good = true;
 
-	(void)err;
 	pthread_mutex_lock(&served->lock);
 	struct bookmark *mark = find_bookmark(served, request->parts[1]);
 	if (!mark)
-		good = reply_fails(reply, 404, "there is no such bookmark");
+		good = reply_fails(request->reply, 404, "there is no such bookmark");
 	else if (!strcmp(request->method, "PUT"))
-		good = read_bookmark(request, mark, reply);
+		good = read_bookmark(request, mark);
 	if (good)
-		add_bookmark(mark, &reply->body);
+		add_bookmark(mark, request->out);
 	if (good && !strcmp(request->method, "DELETE")) {
 		mem_free(mark->name);
 		*mark = served->bookmarks[--served->nbookmarks];
@@ -218,13 +200,13 @@ static bool on_bookmark(struct served *served, struct served_request *request, s
 }
 
 const struct operation annotation_operations[] = {
-	{"GET", "tsp/api/experiments/*/outputs/markerSets", .run_on = marker_sets},
-	{"GET", "tsp/api/experiments/*/outputs/*/annotations", .run_on = categories},
-	{"POST", "tsp/api/experiments/*/outputs/*/annotations", .run_on = annotations},
-	{"GET", "tsp/api/experiments/*/bookmarks", .run_on = list_bookmarks},
-	{"POST", "tsp/api/experiments/*/bookmarks", .run_on = make_bookmark},
-	{"GET", "tsp/api/experiments/*/bookmarks/*", .run_on = on_bookmark},
-	{"PUT", "tsp/api/experiments/*/bookmarks/*", .run_on = on_bookmark},
-	{"DELETE", "tsp/api/experiments/*/bookmarks/*", .run_on = on_bookmark},
+	{"GET", "tsp/api/experiments/*/outputs/markerSets", marker_sets, OF_MODEL},
+	{"GET", "tsp/api/experiments/*/outputs/*/annotations", categories, OF_MODEL},
+	{"POST", "tsp/api/experiments/*/outputs/*/annotations", annotations, OF_MODEL},
+	{"GET", "tsp/api/experiments/*/bookmarks", list_bookmarks, OF_TRACE},
+	{"POST", "tsp/api/experiments/*/bookmarks", make_bookmark, OF_TRACE},
+	{"GET", "tsp/api/experiments/*/bookmarks/*", on_bookmark, OF_TRACE},
+	{"PUT", "tsp/api/experiments/*/bookmarks/*", on_bookmark, OF_TRACE},
+	{"DELETE", "tsp/api/experiments/*/bookmarks/*", on_bookmark, OF_TRACE},
 	{0},
 };

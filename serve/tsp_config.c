@@ -28,37 +28,31 @@ static void add_type(struct buf *out)
 		"\"the text of a rule file\",\"dataType\":\"STRING\",\"required\":true}]}");
 }
 
-static bool list_types(struct served_request *request, struct reply *reply, struct error *err)
+static bool list_types(struct served_request *request)
 {
-	(void)request;
-	(void)err;
-	buf_add_char(&reply->body, '[');
-	add_type(&reply->body);
-	buf_add_char(&reply->body, ']');
+	buf_add_char(request->out, '[');
+	add_type(request->out);
+	buf_add_char(request->out, ']');
 	return true;
 }
 
-static bool is_type(const char *id, struct reply *reply)
+static bool is_type(const struct served_request *request)
 {
-	return !strcmp(id, type_id) || reply_fails(reply, 404, "there is no such type");
+	return !strcmp(request->parts[0], type_id) ||
+	       reply_fails(request->reply, 404, "there is no such type");
 }
 
-static bool get_type(struct served_request *request, struct reply *reply, struct error *err)
+static bool get_type(struct served_request *request)
 {
-	(void)err;
-	if (!is_type(request->parts[0], reply))
+	if (!is_type(request))
 		return false;
-	add_type(&reply->body);
+	add_type(request->out);
 	return true;
 }
 
-static bool output_types(struct served *served, struct served_request *request, struct reply *reply,
-			 struct error *err)
+static bool output_types(struct served_request *request)
 {
-	(void)served;
-	(void)request;
-	(void)err;
-	buf_add_text(&reply->body, "[]"); /* none is of one output: all are of the server */
+	buf_add_text(request->out, "[]"); /* none is of one output: all are of the server */
 	return true;
 }
 
@@ -66,75 +60,56 @@ static bool output_types(struct served *served, struct served_request *request, 
 
 static void add_config(const struct rule_config *config, struct buf *out)
 {
-	buf_printf(out, "{\"id\":\"%s\",\"name\":", config->id);
-	json_add_text(out, config->name);
-	buf_add_text(out, ",\"description\":");
-	json_add_text(out, config->description);
-	buf_printf(out, ",\"sourceTypeId\":\"%s\",\"parameters\":{\"rules\":", type_id);
-	json_add_text(out, config->text);
+	buf_printf(out, "{\"id\":\"%s\"", config->id);
+	json_add_member(out, "name", config->name);
+	json_add_member(out, "description", config->description);
+	json_add_member(out, "sourceTypeId", type_id);
+	json_add_key(out, "parameters");
+	buf_add_char(out, '{');
+	json_add_member(out, "rules", config->text);
 	buf_add_text(out, "}}");
 }
 
-static void forget(struct rule_config *config)
-{
-	mem_free(config->id);
-	mem_free(config->name);
-	mem_free(config->description);
-	mem_free(config->text);
-	*config = (struct rule_config){0};
-}
-
-static bool list_configs(struct served_request *request, struct reply *reply, struct error *err)
+static bool list_configs(struct served_request *request)
 {
 	struct serving *serving = request->serving;
 	const char *before = "";
 
-	(void)err;
-	if (!is_type(request->parts[0], reply))
+	if (!is_type(request))
 		return false;
-	buf_add_char(&reply->body, '[');
+	buf_add_char(request->out, '[');
 	pthread_mutex_lock(&serving->lock);
 	for (unsigned i = 1; i < CONFIGS; i++) {
 		if (!serving->configs[i].id)
 			continue;
-		buf_add_text(&reply->body, before);
-		add_config(&serving->configs[i], &reply->body);
+		buf_add_text(request->out, before);
+		add_config(&serving->configs[i], request->out);
 		before = ",";
 	}
 	pthread_mutex_unlock(&serving->lock);
-	buf_add_char(&reply->body, ']');
+	buf_add_char(request->out, ']');
 	return true;
 }
 
 /* ---- making one ---- */
 
-/* The classes that the rules write of each trace; false: they have errors, *err. */
-static bool read_classes(struct served *served, const char *name, const char *text,
-			 struct row_classes *out, struct error *err)
-{
-	struct rules *rules = rules_new();
-	bool good = rules_add(rules, name, text, strlen(text), err) && rules_check(rules, err) &&
-		    served_read_classes(served, rules, out, err);
-
-	rules_free(rules);
-	return good;
-}
-
 /* What the rules write of each trace; false: they have errors, and nothing is made. */
 static bool make_classes(struct serving *serving, const struct rule_config *config,
 			 struct row_classes *made, struct error *err)
 {
-	bool good = true;
+	struct rules *rules = rule_config_read(config, err);
+	bool good = rules != NULL;
 	size_t count;
 
 	for (count = 0; count < serving->ntraces && good; count++) {
 		struct served *served = &serving->traces[count];
 		pthread_rwlock_rdlock(&served->open);
-		good = read_classes(served, config->name, config->text, &made[count], err);
+		good = served_read_classes(served, rules, &made[count], err);
 		pthread_rwlock_unlock(&served->open);
 	}
 	for (size_t i = 0; i < count && !good; i++)
 		row_classes_release(&made[i]);
+	rules_free(rules);
 	return good;
 }
 
@@ -149,14 +124,14 @@ static void set_classes(struct serving *serving, unsigned number, struct row_cla
 	}
 }
 
-static bool read_config(const struct served_request *request, struct rule_config *out,
-			struct reply *reply)
+static bool read_config(const struct served_request *request, struct rule_config *out)
 {
 	const char *name = request_text(request, "name"), *text = request_text(request, "rules");
 	const char *description = request_text(request, "description");
 
 	if (!name || !*name || strlen(name) > NAME_MOST || !text || strlen(text) > RULES_MOST)
-		return reply_fails(reply, 400, "rules have a name, and a text of at most 256 KB");
+		return reply_fails(request->reply, 400,
+				   "rules have a name, and a text of at most 256 KB");
 	*out = (struct rule_config){.name = mem_strdup(name),
 				    .description = mem_strdup(description ? description : ""),
 				    .text = mem_strdup(text)};
@@ -172,7 +147,7 @@ static void replace_config(struct serving *serving, unsigned number, struct rule
 	snprintf(id, sizeof id, "c%u", number);
 	config->id = mem_strdup(id);
 	pthread_mutex_lock(&serving->lock);
-	forget(&serving->configs[number]);
+	rule_config_release(&serving->configs[number]);
 	serving->configs[number] = *config;
 	add_config(config, out);
 	pthread_mutex_unlock(&serving->lock);
@@ -192,21 +167,20 @@ static unsigned free_number(struct serving *serving)
 }
 
 /* The text is there before its outputs are: who opens one finds it. */
-static bool write_config(struct served_request *request, unsigned number, struct reply *reply,
-			 struct error *err)
+static bool write_config(struct served_request *request, unsigned number)
 {
 	struct serving *serving = request->serving;
 	struct rule_config config;
 
-	if (!read_config(request, &config, reply))
+	if (!read_config(request, &config))
 		return false;
 	struct row_classes *made = mem_new_array(serving->ntraces + 1, sizeof *made);
-	bool good = make_classes(serving, &config, made, err);
+	bool good = make_classes(serving, &config, made, &request->err);
 	if (good) {
-		replace_config(serving, number, &config, &reply->body);
+		replace_config(serving, number, &config, request->out);
 		set_classes(serving, number, made);
 	} else {
-		forget(&config);
+		rule_config_release(&config);
 	}
 	mem_free(made);
 	return good;
@@ -215,25 +189,26 @@ static bool write_config(struct served_request *request, unsigned number, struct
 /* One upload at a time: two would take the same number. */
 static pthread_mutex_t uploading = PTHREAD_MUTEX_INITIALIZER;
 
-static bool make_config(struct served_request *request, struct reply *reply, struct error *err)
+static bool make_config(struct served_request *request)
 {
-	if (!is_type(request->parts[0], reply))
+	if (!is_type(request))
 		return false;
 	pthread_mutex_lock(&uploading);
 	unsigned number = free_number(request->serving);
-	bool good = number ? write_config(request, number, reply, err)
-			   : reply_fails(reply, 400, "there are too many rule sets: delete one");
+	bool good = number ? write_config(request, number)
+			   : reply_fails(request->reply, 400,
+					 "there are too many rule sets: delete one");
 	pthread_mutex_unlock(&uploading);
 	return good;
 }
 
 /* The number of parts[1]; 0: the reply says that there is none. */
-static unsigned find_config(struct served_request *request, struct reply *reply)
+static unsigned find_config(struct served_request *request)
 {
 	struct serving *serving = request->serving;
 	unsigned number = 0;
 
-	if (!is_type(request->parts[0], reply))
+	if (!is_type(request))
 		return 0;
 	pthread_mutex_lock(&serving->lock);
 	for (unsigned i = 1; i < CONFIGS; i++)
@@ -241,40 +216,38 @@ static unsigned find_config(struct served_request *request, struct reply *reply)
 			number = i;
 	pthread_mutex_unlock(&serving->lock);
 	if (!number)
-		reply_fails(reply, 404, "there are no such rules");
+		reply_fails(request->reply, 404, "there are no such rules");
 	return number;
 }
 
-static bool get_config(struct served_request *request, struct reply *reply, struct error *err)
+static bool get_config(struct served_request *request)
 {
-	unsigned number = find_config(request, reply);
+	unsigned number = find_config(request);
 
-	(void)err;
 	if (!number)
 		return false;
 	pthread_mutex_lock(&request->serving->lock);
 	if (request->serving->configs[number].id)
-		add_config(&request->serving->configs[number], &reply->body);
+		add_config(&request->serving->configs[number], request->out);
 	pthread_mutex_unlock(&request->serving->lock);
 	return true;
 }
 
-static bool put_config(struct served_request *request, struct reply *reply, struct error *err)
+static bool put_config(struct served_request *request)
 {
 	pthread_mutex_lock(&uploading);
-	unsigned number = find_config(request, reply);
-	bool good = number && write_config(request, number, reply, err);
+	unsigned number = find_config(request);
+	bool good = number && write_config(request, number);
 	pthread_mutex_unlock(&uploading);
 	return good;
 }
 
-static bool delete_config(struct served_request *request, struct reply *reply, struct error *err)
+static bool delete_config(struct served_request *request)
 {
 	struct serving *serving = request->serving;
 
-	(void)err;
 	pthread_mutex_lock(&uploading);
-	unsigned number = find_config(request, reply);
+	unsigned number = find_config(request);
 	for (size_t i = 0; number && i < serving->ntraces; i++) {
 		struct served *served = &serving->traces[i];
 		pthread_rwlock_wrlock(&served->open);
@@ -283,8 +256,8 @@ static bool delete_config(struct served_request *request, struct reply *reply, s
 	}
 	if (number) {
 		pthread_mutex_lock(&serving->lock);
-		add_config(&serving->configs[number], &reply->body);
-		forget(&serving->configs[number]);
+		add_config(&serving->configs[number], request->out);
+		rule_config_release(&serving->configs[number]);
 		pthread_mutex_unlock(&serving->lock);
 	}
 	pthread_mutex_unlock(&uploading);
@@ -292,14 +265,14 @@ static bool delete_config(struct served_request *request, struct reply *reply, s
 }
 
 const struct operation config_operations[] = {
-	{"GET", "tsp/api/config/types", .run = list_types},
-	{"GET", "tsp/api/config/types/*", .run = get_type},
-	{"POST", "tsp/api/config/types/*", .run = make_config}, /* as the client of npm does */
-	{"GET", "tsp/api/config/types/*/configs", .run = list_configs},
-	{"POST", "tsp/api/config/types/*/configs", .run = make_config},
-	{"GET", "tsp/api/config/types/*/configs/*", .run = get_config},
-	{"PUT", "tsp/api/config/types/*/configs/*", .run = put_config},
-	{"DELETE", "tsp/api/config/types/*/configs/*", .run = delete_config},
-	{"GET", "tsp/api/experiments/*/outputs/*/configTypes", .run_on = output_types},
+	{"GET", "tsp/api/config/types", list_types, OF_SERVER},
+	{"GET", "tsp/api/config/types/*", get_type, OF_SERVER},
+	{"POST", "tsp/api/config/types/*", make_config, OF_SERVER}, /* as the client of npm does */
+	{"GET", "tsp/api/config/types/*/configs", list_configs, OF_SERVER},
+	{"POST", "tsp/api/config/types/*/configs", make_config, OF_SERVER},
+	{"GET", "tsp/api/config/types/*/configs/*", get_config, OF_SERVER},
+	{"PUT", "tsp/api/config/types/*/configs/*", put_config, OF_SERVER},
+	{"DELETE", "tsp/api/config/types/*/configs/*", delete_config, OF_SERVER},
+	{"GET", "tsp/api/experiments/*/outputs/*/configTypes", output_types, OF_TRACE},
 	{0},
 };

@@ -13,7 +13,6 @@ enum { HEADERS_MOST = 64, ROWS_MOST = 20000 };
  * those of all tables, in the order in which they are met.
  */
 struct data {
-	struct served *served;
 	struct nameset columns; /* names to places, from 1 on */
 	char *headers[HEADERS_MOST];
 	bool numbers[HEADERS_MOST]; /* all of its values are */
@@ -140,29 +139,24 @@ static void release_data(struct data *data)
 	nameset_release(&data->tables);
 }
 
-static bool tree(struct served *served, struct served_request *request, struct reply *reply,
-		 struct error *err)
+static bool tree(struct served_request *request)
 {
 	static const char prefix[] = "analysis.";
 	const char *id = request->parts[1];
-	const struct asked_range range = request_range(served, request);
-	struct data data = {.served = served};
+	const struct asked_range range = request_range(request);
+	struct data data = {0};
 	struct buf lines = {0};
 
 	if (strncmp(id, prefix, strlen(prefix)) != 0)
-		return reply_fails(reply, 404, "there is no such output");
-	bool good = analysis_run(served, request->worker, id + strlen(prefix), NULL, 0, range.begin,
-				 range.end, &lines, err);
+		return reply_fails(request->reply, 404, "there is no such output");
+	bool good = analysis_run(request, id + strlen(prefix), NULL, 0, &range, &lines);
 	if (good) {
 		take_rows(&data, &lines);
-		json_open(&reply->body);
-		add_model(&data, &reply->body);
-		json_close(&reply->body);
-	} else if (err->kind ==
-		   ERR_SCRIPT) { /* the trace lacks what it needs: a viewer shows why */
-		buf_add_text(&reply->body, "{\"status\":\"FAILED\",\"statusMessage\":");
-		json_add_text(&reply->body, err->text);
-		buf_add_text(&reply->body, ",\"model\":{\"entries\":[],\"headers\":[]}}");
+		add_model(&data, request->out);
+	} else if (request->err.kind == ERR_SCRIPT) {
+		/* the trace lacks what it needs: a viewer shows why */
+		json_open(request->out, "FAILED", request->err.text);
+		buf_add_text(request->out, "{\"entries\":[],\"headers\":[]}");
 		good = true;
 	}
 	release_data(&data);
@@ -171,6 +165,6 @@ static bool tree(struct served *served, struct served_request *request, struct r
 }
 
 const struct operation data_operations[] = {
-	{"POST", "tsp/api/experiments/*/outputs/data/*/tree", .run_on = tree},
+	{"POST", "tsp/api/experiments/*/outputs/data/*/tree", tree, OF_MODEL},
 	{0},
 };

@@ -20,13 +20,12 @@ enum {
 static const char wakers[] = "thread[*]/waker", states_id[] = "thread.state";
 
 /* The class of the output; NULL: the reply says that there is none. */
-static const struct row_class *find_class(struct served *served, struct served_request *request,
-					  unsigned *config, struct reply *reply)
+static const struct row_class *find_class(struct served_request *request, unsigned *config)
 {
-	const struct row_class *class = served_class(served, request->parts[1], config);
+	const struct row_class *class = served_class(request->served, request->parts[1], config);
 
 	if (!class)
-		reply_fails(reply, 404, "there is no such output");
+		reply_fails(request->reply, 404, "there is no such output");
 	return class;
 }
 
@@ -45,24 +44,19 @@ static void add_entry(struct served *served, const struct row_found *row, struct
 	buf_add_text(out, "]}}");
 }
 
-/* Of all the trace, whatever the range: a row does not go while one zooms. */
-static bool tree(struct served *served, struct served_request *request, struct reply *reply,
-		 struct error *err)
+static bool tree(struct served_request *request)
 {
-	struct buf *out = &reply->body;
-	struct rows_asked asked = {.begin = served->first,
-				   .end = served->last < NSTIME_MAX ? served->last + 1 : NSTIME_MAX,
-				   .limit = TREE_MOST,
-				   .names = true};
-	const struct row_class *class = find_class(served, request, &asked.config, reply);
+	struct served *served = request->served;
+	struct buf *out = request->out;
+	struct rows_asked asked = rows_of_trace(served, TREE_MOST);
+	const struct row_class *class = find_class(request, &asked.config);
 	struct rows_found rows = {0};
 
 	if (!class)
 		return false;
-	bool good = served->first > served->last ||
-		    rows_find(served, request->worker, &asked, class->path, &rows, err);
+	asked.names = true;
+	bool good = served->first > served->last || rows_find(request, &asked, class->path, &rows);
 	if (good) {
-		json_open(out);
 		buf_add_text(out, "{\"entries\":[");
 		for (size_t i = 0; i < rows.count; i++) {
 			buf_add_text(out, i ? "," : "");
@@ -71,7 +65,6 @@ static bool tree(struct served *served, struct served_request *request, struct r
 		buf_add_text(out, "],\"headers\":[{\"name\":\"Attribute\",\"tooltip\":\"\"},"
 				  "{\"name\":\"Thread\",\"tooltip\":\"Its name at the end\"}],"
 				  "\"autoExpandLevel\":-1}");
-		json_close(out);
 	}
 	rows_found_release(&rows);
 	return good;
@@ -222,35 +215,33 @@ static const char **asked_paths(struct served *served, const struct served_reque
 	return paths;
 }
 
-static bool states(struct served *served, struct served_request *request, struct reply *reply,
-		   struct error *err)
+static bool states(struct served_request *request)
 {
+	struct served *served = request->served;
 	const struct state_filter filter = read_filter(request);
-	const struct asked_range range = request_range(served, request);
+	const struct asked_range range = request_range(request);
 	struct rows_asked asked = {.begin = range.begin,
 				   .end = range.end,
 				   .columns = range.columns ? range.columns : COLUMNS_USUAL,
 				   .limit = ITEMS_MOST,
 				   .names = true};
-	struct buf *out = &reply->body;
+	struct buf *out = request->out;
 	struct picture picture;
 	struct edge_texts edges;
 	size_t count;
 
-	if (!find_class(served, request, &asked.config, reply))
+	if (!find_class(request, &asked.config))
 		return false;
 	const char **paths = asked_paths(served, request, &count);
-	bool good = rows_sample(served, request->worker, &asked, paths, count, &picture, err);
+	bool good = rows_sample(request, &asked, paths, count, &picture);
 	if (good) {
 		write_edges(&picture, &edges);
-		json_open(out);
 		buf_add_text(out, "{\"rows\":[");
 		for (size_t i = 0; i < picture.nrows; i++) {
 			buf_add_text(out, i ? "," : "");
 			add_graph_row(served, &picture, &picture.rows[i], &edges, &filter, out);
 		}
 		buf_add_text(out, "]}");
-		json_close(out);
 		release_edges(&edges);
 	}
 	picture_release(&picture);
@@ -297,52 +288,42 @@ static bool has_wakers(const struct served *served)
 	return false;
 }
 
-static bool list_arrows(struct served *served, struct served_request *request, struct reply *reply,
-			struct error *err)
+static bool list_arrows(struct served_request *request)
 {
-	const struct asked_range range = request_range(served, request);
+	struct served *served = request->served;
+	const struct asked_range range = request_range(request);
 	const struct event_counts *counts = served_counts(served);
 	struct arrows arrows = {
-		.served = served, .out = &reply->body, .begin = range.begin, .end = range.end};
+		.served = served, .out = request->out, .begin = range.begin, .end = range.end};
 	struct query *query = NULL;
 	unsigned config;
 	bool good = true;
 
-	if (!find_class(served, request, &config, reply))
+	if (!find_class(request, &config))
 		return false;
-	json_open(arrows.out);
 	buf_add_char(arrows.out, '[');
 	if (!config && !strcmp(request->parts[1], states_id) && has_wakers(served) && counts &&
 	    event_counts_between(counts, range.begin, range.end) <= ARROWS_EVENTS) {
-		struct state *state = served_state(served, request->worker, 0, err);
+		struct state *state = request_state(request, 0);
 
-		good = state && query_parse(wakers, &query, err) &&
+		good = state && query_parse(wakers, &query, &request->err) &&
 		       state_intervals(state, range.begin, range.end, INTERVALS_CUT,
 				       (const struct query *const *)&query, 1, add_arrow, &arrows,
-				       err);
+				       &request->err);
 		query_free(query);
 	}
 	buf_add_char(arrows.out, ']');
-	json_close(arrows.out);
 	return good;
 }
 
 /* ---- tooltip ---- */
-
-static void add_pair(struct buf *out, const char *key, const char *text)
-{
-	buf_add_text(out, out->data[out->len - 1] == '{' ? "" : ",");
-	json_add_text(out, key);
-	buf_add_char(out, ':');
-	json_add_text(out, text);
-}
 
 static void add_time(struct buf *out, const char *key, nstime t)
 {
 	char text[32];
 
 	snprintf(text, sizeof text, "%lld", (long long)t);
-	add_pair(out, key, t == NSTIME_MIN ? "not known" : text);
+	json_add_member(out, key, t == NSTIME_MIN ? "not known" : text);
 }
 
 static void add_answer(const struct answer *answer, struct buf *out)
@@ -352,63 +333,55 @@ static void add_answer(const struct answer *answer, struct buf *out)
 	char place[32];
 
 	picture_label(&value, &text);
-	add_pair(out, "Attribute", answer->path);
-	add_pair(out, "Value",
-		 answer->value.kind == VALUE_UNKNOWN ? "unknown"
-		 : answer->value.kind == VALUE_NONE  ? "none"
-						     : buf_text(&text));
+	json_add_member(out, "Attribute", answer->path);
+	json_add_member(out, "Value",
+			answer->value.kind == VALUE_UNKNOWN ? "unknown"
+			: answer->value.kind == VALUE_NONE  ? "none"
+							    : buf_text(&text));
 	add_time(out, "Since", answer->since);
 	if (answer->has_why) {
-		add_pair(out, "Set by",
-			 answer->why_class ? answer->why_class->name : "lost events");
+		json_add_member(out, "Set by",
+				answer->why_class ? answer->why_class->name : "lost events");
 		add_time(out, "Set at", answer->why_time);
 		snprintf(place, sizeof place, ":%u", answer->why_line);
 		buf_clear(&text);
 		buf_add_text(&text, answer->why_file ? answer->why_file : "");
 		buf_add_text(&text, place);
-		add_pair(out, "Rule", buf_text(&text));
+		json_add_member(out, "Rule", buf_text(&text));
 	}
 	buf_release(&text);
 }
 
 /* The value, and the event that set it. */
-static bool tooltip(struct served *served, struct served_request *request, struct reply *reply,
-		    struct error *err)
+static bool tooltip(struct served_request *request)
 {
-	struct answers answers = {0};
-	struct query *query = NULL;
-	struct moment moment = {.t = served->first};
+	nstime t = request->served->first;
+	struct answers answers;
 	int64_t item = 0;
 	unsigned config;
 
-	if (!find_class(served, request, &config, reply))
+	if (!find_class(request, &config))
 		return false;
-	request_time(request, 0, &moment.t);
+	request_time(request, 0, &t);
 	request_items(request, &item, 1);
-	const char *path = served_path(served, item);
+	const char *path = served_path(request->served, item);
 	if (!path)
-		return reply_fails(reply, 400, "requested_items names no row");
-	struct state *state = served_state(served, request->worker, config, err);
-	bool good = state && query_parse(path, &query, err) &&
-		    state_at(state, &moment, 1, (const struct query *const *)&query, 1, true,
-			     &answers, err);
+		return reply_fails(request->reply, 400, "requested_items names no row");
+	bool good = rows_why(request, config, path, t, &answers);
 	if (good) {
-		json_open(&reply->body);
-		buf_add_char(&reply->body, '{');
+		buf_add_char(request->out, '{');
 		for (size_t i = 0; i < answers.count && i < 1; i++)
-			add_answer(&answers.items[i], &reply->body);
-		buf_add_char(&reply->body, '}');
-		json_close(&reply->body);
+			add_answer(&answers.items[i], request->out);
+		buf_add_char(request->out, '}');
 	}
 	answers_release(&answers);
-	query_free(query);
 	return good;
 }
 
 const struct operation graph_operations[] = {
-	{"POST", "tsp/api/experiments/*/outputs/timeGraph/*/tree", .run_on = tree},
-	{"POST", "tsp/api/experiments/*/outputs/timeGraph/*/states", .run_on = states},
-	{"POST", "tsp/api/experiments/*/outputs/timeGraph/*/arrows", .run_on = list_arrows},
-	{"POST", "tsp/api/experiments/*/outputs/timeGraph/*/tooltip", .run_on = tooltip},
+	{"POST", "tsp/api/experiments/*/outputs/timeGraph/*/tree", tree, OF_MODEL},
+	{"POST", "tsp/api/experiments/*/outputs/timeGraph/*/states", states, OF_MODEL},
+	{"POST", "tsp/api/experiments/*/outputs/timeGraph/*/arrows", list_arrows, OF_MODEL},
+	{"POST", "tsp/api/experiments/*/outputs/timeGraph/*/tooltip", tooltip, OF_MODEL},
 	{0},
 };

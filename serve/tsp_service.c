@@ -11,28 +11,23 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-static bool health(struct served_request *request, struct reply *reply, struct error *err)
+static bool health(struct served_request *request)
 {
-	(void)request;
-	(void)err;
-	buf_add_text(&reply->body, "{\"status\":\"UP\"}");
+	buf_add_text(request->out, "{\"status\":\"UP\"}");
 	return true;
 }
 
-static bool identifier(struct served_request *request, struct reply *reply, struct error *err)
+static bool identifier(struct served_request *request)
 {
-	struct buf *out = &reply->body;
+	struct buf *out = request->out;
 	struct utsname system;
 
-	(void)request;
 	if (uname(&system) != 0)
-		return error_set(err, ERR_IO, "uname");
-	buf_add_text(out, "{\"version\":\"" YORE_VERSION "\",\"buildTime\":\"\",\"os\":");
-	json_add_text(out, system.sysname);
-	buf_add_text(out, ",\"osArch\":");
-	json_add_text(out, system.machine);
-	buf_add_text(out, ",\"osVersion\":");
-	json_add_text(out, system.release);
+		return error_set(&request->err, ERR_IO, "uname");
+	buf_add_text(out, "{\"version\":\"" YORE_VERSION "\",\"buildTime\":\"\"");
+	json_add_member(out, "os", system.sysname);
+	json_add_member(out, "osArch", system.machine);
+	json_add_member(out, "osVersion", system.release);
 	buf_printf(out,
 		   ",\"cpuCount\":\"%u\",\"maxMemory\":\"0\",\"launcherName\":\"yore\","
 		   "\"productId\":\"yore\",\"tspVersion\":\"0.6.0\"}",
@@ -42,29 +37,14 @@ static bool identifier(struct served_request *request, struct reply *reply, stru
 
 /* ---- traces ---- */
 
-static bool is_closed(struct served *served)
-{
-	pthread_mutex_lock(&served->lock);
-	bool closed = served->closed;
-	pthread_mutex_unlock(&served->lock);
-	return closed;
-}
-
-static void set_closed(struct served *served, bool closed)
-{
-	pthread_mutex_lock(&served->lock);
-	served->closed = closed;
-	pthread_mutex_unlock(&served->lock);
-}
-
 /* Members that traces and experiments share. */
 static void add_common(struct served *served, const char *uuid, struct buf *out)
 {
 	const struct event_counts *counts = served_counts(served);
 	bool any = served->first <= served->last;
 
-	buf_printf(out, "\"UUID\":\"%s\",\"name\":", uuid);
-	json_add_text(out, served->name);
+	json_add_member(out, "UUID", uuid);
+	json_add_member(out, "name", served->name);
 	buf_printf(out, ",\"start\":%lld,\"end\":%lld,\"nbEvents\":%llu,\"indexingStatus\":\"%s\"",
 		   (long long)(any ? served->first : 0), (long long)(any ? served->last : 0),
 		   (unsigned long long)(counts ? event_counts_all(counts) : 0),
@@ -77,12 +57,10 @@ static void add_trace(struct served *served, struct buf *out)
 
 	buf_add_char(out, '{');
 	add_common(served, served->uuid, out);
-	buf_add_text(out, ",\"path\":");
-	json_add_text(out, served->path);
-	buf_add_text(out, ",\"properties\":{\"format\":");
-	json_add_text(out, trace->nparts ? trace->parts[0]->reader->format : "");
-	buf_add_text(out, ",\"host\":");
-	json_add_text(out, trace->nparts ? part_host(trace->parts[0]) : "");
+	json_add_member(out, "path", served->path);
+	buf_add_text(out, ",\"properties\":{");
+	json_add_member(out, "format", trace->nparts ? trace->parts[0]->reader->format : "");
+	json_add_member(out, "host", trace->nparts ? part_host(trace->parts[0]) : "");
 	buf_add_text(out, "}}");
 }
 
@@ -95,39 +73,35 @@ static void add_experiment(struct served *served, struct buf *out)
 	buf_add_text(out, "]}");
 }
 
-static void add_each(struct served_request *request, struct buf *out,
+static bool add_each(struct served_request *request,
 		     void (*add)(struct served *served, struct buf *out))
 {
 	struct serving *serving = request->serving;
-	const char *before = "";
+	const char *before = "[";
 
-	buf_add_char(out, '[');
 	for (size_t i = 0; i < serving->ntraces; i++) {
 		struct served *served = &serving->traces[i];
 
-		if (is_closed(served))
+		if (served->closed)
 			continue;
-		buf_add_text(out, before);
+		buf_add_text(request->out, before);
 		before = ",";
 		pthread_rwlock_rdlock(&served->open);
-		add(served, out);
+		add(served, request->out);
 		pthread_rwlock_unlock(&served->open);
 	}
-	buf_add_char(out, ']');
-}
-
-static bool list_traces(struct served_request *request, struct reply *reply, struct error *err)
-{
-	(void)err;
-	add_each(request, &reply->body, add_trace);
+	buf_add_text(request->out, *before == '[' ? "[]" : "]");
 	return true;
 }
 
-static bool list_experiments(struct served_request *request, struct reply *reply, struct error *err)
+static bool list_traces(struct served_request *request)
 {
-	(void)err;
-	add_each(request, &reply->body, add_experiment);
-	return true;
+	return add_each(request, add_trace);
+}
+
+static bool list_experiments(struct served_request *request)
+{
+	return add_each(request, add_experiment);
 }
 
 static struct served *by_uuid(struct serving *serving, const char *uuid)
@@ -152,61 +126,59 @@ static bool names_trace(const struct served *served, const char *uri)
 	       !strcmp(served->source->path, uri);
 }
 
-static bool reply_trace(struct served *served, struct reply *reply,
+static bool reply_trace(struct served_request *request, struct served *served,
 			void (*add)(struct served *served, struct buf *out))
 {
 	if (!served)
-		return reply_fails(reply, 404, "no such trace was named when the server started");
+		return reply_fails(request->reply, 404,
+				   "no such trace was named when the server started");
 	pthread_rwlock_rdlock(&served->open);
-	add(served, &reply->body);
+	add(served, request->out);
 	pthread_rwlock_unlock(&served->open);
 	return true;
 }
 
-static bool open_trace(struct served_request *request, struct reply *reply, struct error *err)
+static bool open_trace(struct served_request *request)
 {
 	const char *uri = request_text(request, "uri");
 	struct serving *serving = request->serving;
 	struct served *served = NULL;
 
-	(void)err;
 	if (!uri)
-		return reply_fails(reply, 400, "\"uri\" is missing");
+		return reply_fails(request->reply, 400, "\"uri\" is missing");
 	for (size_t i = 0; i < serving->ntraces && !served; i++)
 		if (names_trace(&serving->traces[i], uri))
 			served = &serving->traces[i];
 	if (served)
-		set_closed(served, false);
-	return reply_trace(served, reply, add_trace);
+		served->closed = false;
+	return reply_trace(request, served, add_trace);
 }
 
 static struct served *open_by_uuid(struct served_request *request)
 {
 	struct served *served = by_uuid(request->serving, request->parts[0]);
 
-	return served && !is_closed(served) ? served : NULL;
+	return served && !served->closed ? served : NULL;
 }
 
-static bool get_trace(struct served_request *request, struct reply *reply, struct error *err)
+static bool get_trace(struct served_request *request)
 {
-	(void)err;
-	return reply_trace(open_by_uuid(request), reply, add_trace);
+	return reply_trace(request, open_by_uuid(request), add_trace);
 }
 
 /* Files stay: only lists leave it out, until it is opened again. */
-static bool delete_trace(struct served_request *request, struct reply *reply, struct error *err)
+static bool delete_trace(struct served_request *request)
 {
 	struct served *served = open_by_uuid(request);
 
-	(void)err;
 	if (served)
-		set_closed(served, true);
-	return reply_trace(served, reply, add_trace);
+		served->closed = true;
+	return reply_trace(request, served, add_trace);
 }
 
 /* ---- experiments ---- */
 
-static bool make_experiment(struct served_request *request, struct reply *reply, struct error *err)
+static bool make_experiment(struct served_request *request)
 {
 	struct json_object *traces = request_get(request, "traces");
 	bool list = traces && json_object_is_type(traces, json_type_array);
@@ -214,25 +186,22 @@ static bool make_experiment(struct served_request *request, struct reply *reply,
 					    ? json_object_array_get_idx(traces, 0)
 					    : NULL;
 
-	(void)err;
 	if (!first || !json_object_is_type(first, json_type_string))
-		return reply_fails(reply, 400, "\"traces\" is missing: a list of one UUID");
+		return reply_fails(request->reply, 400,
+				   "\"traces\" is missing: a list of one UUID");
 	if (json_object_array_length(traces) > 1)
 		return reply_fails(
-			reply, 400,
+			request->reply, 400,
 			"an experiment has one trace: 'yore serve A --with B' merges two");
 	struct served *served = by_uuid(request->serving, json_object_get_string(first));
 	if (served)
-		set_closed(served, false);
-	return reply_trace(served, reply, add_experiment);
+		served->closed = false;
+	return reply_trace(request, served, add_experiment);
 }
 
-static bool get_experiment(struct served *served, struct served_request *request,
-			   struct reply *reply, struct error *err)
+static bool get_experiment(struct served_request *request)
 {
-	(void)request;
-	(void)err;
-	add_experiment(served, &reply->body);
+	add_experiment(request->served, request->out);
 	return true;
 }
 
@@ -253,18 +222,16 @@ static void add_output(struct service_listing *listing, const char *prefix, cons
 	if (listing->only && (strncmp(listing->only, prefix, nprefix) != 0 ||
 			      strcmp(listing->only + nprefix, id) != 0))
 		return;
-	buf_printf(out, "%s{\"id\":\"%s%s\",\"name\":", listing->any ? "," : "", prefix, id);
-	json_add_text(out, name);
-	buf_add_text(out, ",\"description\":");
-	json_add_text(out, description);
+	buf_printf(out, "%s{\"id\":\"%s%s\"", listing->any ? "," : "", prefix, id);
+	json_add_member(out, "name", name);
+	json_add_member(out, "description", description);
 	buf_printf(out,
 		   ",\"type\":\"%s\",\"capabilities\":{\"canCreate\":false,\"canDelete\":false}}",
 		   type);
 	listing->any = true;
 }
 
-static void add_classes(struct served *served, unsigned config, bool looked,
-			struct service_listing *listing)
+static void add_classes(struct served *served, unsigned config, struct service_listing *listing)
 {
 	const struct row_classes *classes = &served->classes[config];
 	char prefix[16] = "", xy[16] = "xy.";
@@ -278,7 +245,7 @@ static void add_classes(struct served *served, unsigned config, bool looked,
 
 		add_output(listing, prefix, class->id, class->path,
 			   "What these attributes were, over time", "TIME_GRAPH");
-		if (looked && class->numbers)
+		if (served->looked && class->numbers)
 			add_output(listing, xy, class->id, class->path,
 				   "What these numbers were, over time", "TREE_TIME_XY");
 	}
@@ -297,42 +264,34 @@ static void add_analyses(const struct served_request *request, struct service_li
 	script_analyses_release(&analyses);
 }
 
-static void add_outputs(struct served *served, const struct served_request *request,
-			struct service_listing *listing)
+static void add_outputs(const struct served_request *request, struct service_listing *listing)
 {
-	pthread_mutex_lock(&served->lock);
-	bool looked = served->looked;
-	pthread_mutex_unlock(&served->lock);
 	add_output(listing, "", "events", "Events", "All events, in order of time", "TABLE");
 	add_output(listing, "", "density", "Event density", "How many events there were",
 		   "TREE_TIME_XY");
 	add_output(listing, "", "cpu-use", "CPU use", "How much of the time each CPU was busy",
 		   "TREE_TIME_XY");
 	for (unsigned config = 0; config < CONFIGS; config++)
-		add_classes(served, config, looked, listing);
+		add_classes(request->served, config, listing);
 	add_analyses(request, listing);
 }
 
-static bool list_outputs(struct served *served, struct served_request *request, struct reply *reply,
-			 struct error *err)
+static bool list_outputs(struct served_request *request)
 {
-	struct service_listing listing = {.out = &reply->body};
+	struct service_listing listing = {.out = request->out};
 
-	(void)err;
 	buf_add_char(listing.out, '[');
-	add_outputs(served, request, &listing);
+	add_outputs(request, &listing);
 	buf_add_char(listing.out, ']');
 	return true;
 }
 
-static bool get_output(struct served *served, struct served_request *request, struct reply *reply,
-		       struct error *err)
+static bool get_output(struct served_request *request)
 {
-	struct service_listing listing = {.out = &reply->body, .only = request->parts[1]};
+	struct service_listing listing = {.out = request->out, .only = request->parts[1]};
 
-	(void)err;
-	add_outputs(served, request, &listing);
-	return listing.any || reply_fails(reply, 404, "there is no such output");
+	add_outputs(request, &listing);
+	return listing.any || reply_fails(request->reply, 404, "there is no such output");
 }
 
 /* ---- styles ---- */
@@ -342,15 +301,10 @@ static const char *const colors[TONES] = {"#46a862", "#f5b93c", "#d5dfea", "#b32
 					  "#77aadd", "#99ddff", "#c3a5e3", "#b8b48c", "#aaaa00",
 					  "#eedd88", "#e58f6f", "#ffaabb"};
 
-static bool style(struct served *served, struct served_request *request, struct reply *reply,
-		  struct error *err)
+static bool style(struct served_request *request)
 {
-	struct buf *out = &reply->body;
+	struct buf *out = request->out;
 
-	(void)served;
-	(void)request;
-	(void)err;
-	json_open(out);
 	buf_add_text(out, "{\"styles\":{");
 	for (unsigned i = 0; i < TONES; i++)
 		buf_printf(out,
@@ -358,24 +312,23 @@ static bool style(struct served *served, struct served_request *request, struct 
 			   "\"style-name\":\"t%u\",\"height\":1.0}}",
 			   i ? "," : "", i, colors[i], colors[i], i);
 	buf_add_text(out, "}}");
-	json_close(out);
 	return true;
 }
 
 const struct operation service_operations[] = {
-	{"GET", "tsp/api/health", .run = health},
-	{"GET", "tsp/api/identifier", .run = identifier},
-	{"GET", "tsp/api/traces", .run = list_traces},
-	{"POST", "tsp/api/traces", .run = open_trace},
-	{"GET", "tsp/api/traces/*", .run = get_trace},
-	{"DELETE", "tsp/api/traces/*", .run = delete_trace},
-	{"GET", "tsp/api/experiments", .run = list_experiments},
-	{"POST", "tsp/api/experiments", .run = make_experiment},
-	{"GET", "tsp/api/experiments/*", .run_on = get_experiment},
-	{"PUT", "tsp/api/experiments/*", .run_on = get_experiment},
-	{"DELETE", "tsp/api/experiments/*", .run_on = get_experiment},
-	{"GET", "tsp/api/experiments/*/outputs", .run_on = list_outputs},
-	{"GET", "tsp/api/experiments/*/outputs/*", .run_on = get_output},
-	{"POST", "tsp/api/experiments/*/outputs/*/style", .run_on = style},
+	{"GET", "tsp/api/health", health, OF_SERVER},
+	{"GET", "tsp/api/identifier", identifier, OF_SERVER},
+	{"GET", "tsp/api/traces", list_traces, OF_SERVER},
+	{"POST", "tsp/api/traces", open_trace, OF_SERVER},
+	{"GET", "tsp/api/traces/*", get_trace, OF_SERVER},
+	{"DELETE", "tsp/api/traces/*", delete_trace, OF_SERVER},
+	{"GET", "tsp/api/experiments", list_experiments, OF_SERVER},
+	{"POST", "tsp/api/experiments", make_experiment, OF_SERVER},
+	{"GET", "tsp/api/experiments/*", get_experiment, OF_TRACE},
+	{"PUT", "tsp/api/experiments/*", get_experiment, OF_TRACE},
+	{"DELETE", "tsp/api/experiments/*", get_experiment, OF_TRACE},
+	{"GET", "tsp/api/experiments/*/outputs", list_outputs, OF_TRACE},
+	{"GET", "tsp/api/experiments/*/outputs/*", get_output, OF_TRACE},
+	{"POST", "tsp/api/experiments/*/outputs/*/style", style, OF_MODEL},
 	{0},
 };

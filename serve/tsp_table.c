@@ -29,23 +29,18 @@ static bool is_events(const struct served_request *request)
 	return !strcmp(request->parts[1], "events");
 }
 
-static bool list_columns(struct served *served, struct served_request *request, struct reply *reply,
-			 struct error *err)
+static bool list_columns(struct served_request *request)
 {
-	struct buf *out = &reply->body;
+	struct buf *out = request->out;
 
-	(void)served;
-	(void)err;
 	if (!is_events(request))
-		return reply_fails(reply, 404, "there is no such table");
-	json_open(out);
+		return reply_fails(request->reply, 404, "there is no such table");
 	for (size_t i = 0; i < COLUMNS; i++)
 		buf_printf(out,
 			   "%s{\"id\":%zu,\"name\":\"%s\",\"description\":\"%s\",\"type\":\"%s\"}",
 			   i ? "," : "[", i, columns[i].name, columns[i].description,
 			   columns[i].type);
 	buf_add_char(out, ']');
-	json_close(out);
 	return true;
 }
 
@@ -102,56 +97,51 @@ static bool read_patterns(const struct served_request *request, struct asked_lin
 	return true;
 }
 
-static bool find_first(struct served *served, const struct served_request *request,
-		       struct asked_lines *asked, bool *found, struct error *err)
+static bool find_first(struct served_request *request, struct asked_lines *asked, bool *found)
 {
 	nstime t;
 
 	*found = true;
-	if (request_time(request, 0, &t) && !request_get(request, "requested_table_index")) {
-		if (!rank_at(served, request->worker, t, &asked->rank, err))
-			return false;
-	}
-	return !asked->searches ||
-	       rank_search(served, request->worker, asked->rank, asked->backward, asked->patterns,
-			   found, &asked->rank, err);
+	if (request_time(request, 0, &t) && !request_get(request, "requested_table_index") &&
+	    !rank_of(request, t, NULL, &asked->rank))
+		return false;
+	return !asked->searches || rank_search(request, asked->rank, asked->backward,
+					       asked->patterns, found, &asked->rank);
 }
 
-static void add_event_line(const struct trace *trace, const struct asked_lines *asked,
-			   const struct ranked_event *event, struct buf *cell, struct buf *out)
+static void add_event_line(const struct asked_lines *asked, const struct ranked_event *event,
+			   struct buf *cell, struct buf *out)
 {
 	const struct fields *fields = event->has_fields ? &event->fields : NULL;
 
 	buf_printf(out, "{\"index\":%llu,\"cells\":[", (unsigned long long)event->rank);
 	for (size_t i = 0; i < asked->nids; i++) {
 		buf_clear(cell);
-		event_cell(trace, &event->event, fields, columns[asked->ids[i]].column, cell);
+		event_cell(&event->event, fields, columns[asked->ids[i]].column, cell);
 		buf_add_text(out, i ? ",{\"content\":" : "{\"content\":");
 		quote_json(out, buf_text(cell), cell->len);
 		buf_add_char(out, '}');
 	}
-	bool matches = asked->patterns &&
-		       cell_patterns_match(asked->patterns, trace, &event->event, fields);
+	bool matches =
+		asked->patterns && cell_patterns_match(asked->patterns, &event->event, fields);
 	buf_printf(out, "],\"tags\":%d}", matches ? TAG_MATCHES : 0);
 }
 
-static bool add_lines(struct served *served, const struct served_request *request,
-		      const struct asked_lines *asked, struct buf *out, struct error *err)
+static bool add_lines(struct served_request *request, const struct asked_lines *asked)
 {
-	const struct trace *trace = index_trace(served->index);
 	struct ranked_events *ranked;
 	struct ranked_event event;
 	enum step step = STEP_ITEM;
 	struct buf cell = {0};
 
-	if (!ranked_open(served, request->worker, asked->rank, &ranked, err))
+	if (!ranked_open(request, asked->rank, &ranked))
 		return false;
 	for (uint64_t i = 0; i < asked->count; i++) {
-		step = ranked_next(ranked, &event, err);
+		step = ranked_next(ranked, &event, &request->err);
 		if (step != STEP_ITEM)
 			break;
-		buf_add_text(out, i ? "," : "");
-		add_event_line(trace, asked, &event, &cell, out);
+		buf_add_text(request->out, i ? "," : "");
+		add_event_line(asked, &event, &cell, request->out);
 	}
 	ranked_close(ranked);
 	buf_release(&cell);
@@ -169,47 +159,34 @@ static void add_head(const struct asked_lines *asked, const struct event_counts 
 	buf_add_text(out, "],\"lines\":[");
 }
 
-static bool reply_counting(const struct asked_lines *asked, struct buf *out)
-{
-	buf_add_text(out, "{\"status\":\"RUNNING\",\"statusMessage\":\"events are being counted\","
-			  "\"model\":");
-	add_head(asked, NULL, out);
-	buf_add_text(out, "]}}");
-	return true;
-}
-
-static bool list_lines(struct served *served, struct served_request *request, struct reply *reply,
-		       struct error *err)
+static bool list_lines(struct served_request *request)
 {
 	struct asked_lines asked = {0};
-	struct buf *out = &reply->body;
+	struct buf *out = request->out;
 	bool found = false;
 
 	if (!is_events(request))
-		return reply_fails(reply, 404, "there is no such table");
+		return reply_fails(request->reply, 404, "there is no such table");
 	read_ids(request, &asked);
 	asked.rank = (uint64_t)request_int(request, "requested_table_index", 0, INT64_MAX, 0);
 	asked.count = (uint64_t)request_int(request, "requested_table_count", 0, LINES_MOST, 100);
-	const struct event_counts *counts = served_counts(served);
-	bool good = read_patterns(request, &asked, err);
-	if (good && !counts) {
-		cell_patterns_free(asked.patterns);
-		return reply_counting(&asked, out);
-	}
-	good = good && find_first(served, request, &asked, &found, err);
+	const struct event_counts *counts = served_counts(request->served);
+	bool good = read_patterns(request, &asked, &request->err);
+	if (good && !counts)
+		json_open(out, "RUNNING", "events are being counted");
+	else
+		good = good && find_first(request, &asked, &found);
 	if (good) {
-		json_open(out);
 		add_head(&asked, counts, out);
-		good = !found || add_lines(served, request, &asked, out, err);
+		good = !found || add_lines(request, &asked);
 		buf_add_text(out, "]}");
-		json_close(out);
 	}
 	cell_patterns_free(asked.patterns);
 	return good;
 }
 
 const struct operation table_operations[] = {
-	{"POST", "tsp/api/experiments/*/outputs/table/*/columns", .run_on = list_columns},
-	{"POST", "tsp/api/experiments/*/outputs/table/*/lines", .run_on = list_lines},
+	{"POST", "tsp/api/experiments/*/outputs/table/*/columns", list_columns, OF_MODEL},
+	{"POST", "tsp/api/experiments/*/outputs/table/*/lines", list_lines, OF_MODEL},
 	{0},
 };

@@ -27,76 +27,79 @@ static enum xy_kind kind_of(struct served *served, const char *id, const struct 
 
 /* ---- tree ---- */
 
-static void add_entry(struct buf *out, uint32_t number, const char *label, bool usual)
+static void add_entry(struct buf *out, uint32_t number, const char *label)
 {
 	buf_printf(out, "%s{\"id\":%u,\"parentId\":-1,\"labels\":[",
 		   out->data[out->len - 1] == '[' ? "" : ",", number);
 	json_add_text(out, label);
-	buf_printf(out, "],\"hasData\":true,\"isDefault\":%s}", usual ? "true" : "false");
+	buf_add_text(out, "],\"hasData\":true,\"isDefault\":true}");
 }
 
-static bool add_entries(struct served *served, struct served_request *request, const char *path,
-			unsigned config, struct buf *out, struct error *err)
+static bool add_entries(struct served_request *request, const char *path, unsigned config)
 {
-	const struct rows_asked asked = {.config = config,
-					 .begin = served->first,
-					 .end = served->last < NSTIME_MAX ? served->last + 1
-									  : NSTIME_MAX,
-					 .limit = SERIES_MOST};
+	struct served *served = request->served;
+	struct rows_asked asked = rows_of_trace(served, SERIES_MOST);
 	struct rows_found rows = {0};
-	bool good = served->first > served->last ||
-		    rows_find(served, request->worker, &asked, path, &rows, err);
 
+	asked.config = config;
+	bool good = served->first > served->last || rows_find(request, &asked, path, &rows);
 	for (size_t i = 0; good && i < rows.count; i++)
-		add_entry(out, served_number(served, rows.items[i].path), rows.items[i].path, true);
+		add_entry(request->out, served_number(served, rows.items[i].path),
+			  rows.items[i].path);
 	rows_found_release(&rows);
 	return good;
 }
 
-static bool tree(struct served *served, struct served_request *request, struct reply *reply,
-		 struct error *err)
+static bool tree(struct served_request *request)
 {
-	struct buf *out = &reply->body;
+	struct buf *out = request->out;
 	const struct row_class *class;
 	unsigned config;
-	enum xy_kind kind = kind_of(served, request->parts[1], &class, &config);
+	enum xy_kind kind = kind_of(request->served, request->parts[1], &class, &config);
 	bool good = true;
 
 	if (kind == XY_NONE)
-		return reply_fails(reply, 404, "there is no such output");
-	json_open(out);
+		return reply_fails(request->reply, 404, "there is no such output");
 	buf_add_text(out, "{\"entries\":[");
 	if (kind == XY_DENSITY)
-		add_entry(out, served_number(served, "(events)"), "Events", true);
+		add_entry(out, served_number(request->served, "(events)"), "Events");
 	else
-		good = add_entries(served, request, class ? class->path : "cpu[*]/thread", config,
-				   out, err);
+		good = add_entries(request, class ? class->path : "cpu[*]/thread", config);
 	buf_add_text(out, "],\"headers\":[{\"name\":\"Name\",\"tooltip\":\"\"}]}");
-	json_close(out);
 	return good;
 }
 
 /* ---- series ---- */
 
-struct axis {
-	const char *label, *unit, *type;
-};
-static const struct axis axes[] = {
-	[XY_DENSITY] = {"Events", "", "NUMBER"},
-	[XY_CPUS] = {"Busy", "%", "NUMBER"},
-	[XY_NUMBERS] = {"Value", "", "NUMBER"},
-};
+static const struct axis {
+	const char *label, *unit;
+} axes[] = {[XY_DENSITY] = {"Events", ""}, [XY_CPUS] = {"Busy", "%"}, [XY_NUMBERS] = {"Value", ""}};
 
-/* A NAN is the value before it. */
-static void add_series(struct buf *out, uint32_t number, const char *name,
+static bool is_asked(const struct served_request *request, const char *path)
+{
+	int64_t items[SERIES_MOST];
+	size_t count = request_items(request, items, SERIES_MOST);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *asked = served_path(request->served, items[i]);
+		if (asked && !strcmp(asked, path))
+			return true;
+	}
+	return !count;
+}
+
+/* That of a row's path, where it is asked for. A NAN is the value before it. */
+static void add_series(struct served_request *request, const char *path, const char *name,
 		       const struct time_columns *columns, const double *values, enum xy_kind kind)
 {
+	struct buf *out = request->out;
 	double last = 0;
 
-	buf_printf(out,
-		   "%s{\"seriesId\":%u,\"seriesName\":", out->data[out->len - 1] == '[' ? "" : ",",
-		   number);
-	json_add_text(out, name);
+	if (!is_asked(request, path))
+		return;
+	buf_printf(out, "%s{\"seriesId\":%u", out->data[out->len - 1] == '[' ? "" : ",",
+		   served_number(request->served, path));
+	json_add_member(out, "seriesName", name);
 	buf_add_text(out, ",\"xValues\":[");
 	for (uint32_t i = 0; i < columns->count; i++) {
 		buf_add_text(out, i ? "," : "");
@@ -111,50 +114,32 @@ static void add_series(struct buf *out, uint32_t number, const char *name,
 	buf_printf(out,
 		   "],\"xValuesDescription\":{\"label\":\"Time\",\"unit\":\"ns\",\"dataType\":"
 		   "\"TIMESTAMP\"},\"yValuesDescription\":{\"label\":\"%s\",\"unit\":\"%s\","
-		   "\"dataType\":\"%s\"},\"style\":{\"values\":{\"series-type\":\"line\"}}}",
-		   axes[kind].label, axes[kind].unit, axes[kind].type);
+		   "\"dataType\":\"NUMBER\"},\"style\":{\"values\":{\"series-type\":\"line\"}}}",
+		   axes[kind].label, axes[kind].unit);
 }
 
-static bool is_asked(struct served *served, const struct served_request *request, const char *path)
-{
-	int64_t items[SERIES_MOST];
-	size_t count = request_items(request, items, SERIES_MOST);
-
-	for (size_t i = 0; i < count; i++) {
-		const char *asked = served_path(served, items[i]);
-		if (asked && !strcmp(asked, path))
-			return true;
-	}
-	return !count;
-}
-
-static bool add_density(struct served *served, struct served_request *request,
-			const struct time_columns *columns, struct buf *out, struct error *err)
+static bool add_density(struct served_request *request, const struct time_columns *columns)
 {
 	double *values = mem_new_array(columns->count, sizeof *values);
-	bool good = density_events(served, request->worker, columns, NULL, values, err);
+	bool good = density_events(request, columns, NULL, values);
 
-	if (good && is_asked(served, request, "(events)"))
-		add_series(out, served_number(served, "(events)"), "Events", columns, values,
-			   XY_DENSITY);
+	if (good)
+		add_series(request, "(events)", "Events", columns, values, XY_DENSITY);
 	mem_free(values);
 	return good;
 }
 
-static bool add_cpus(struct served *served, struct served_request *request,
-		     const struct time_columns *columns, struct buf *out, struct error *err)
+static bool add_cpus(struct served_request *request, const struct time_columns *columns)
 {
 	struct cpu_uses uses;
-	bool good = density_cpus(served, request->worker, columns, &uses, err);
+	bool good = density_cpus(request, columns, &uses);
 
 	for (size_t i = 0; good && i < uses.count; i++) {
 		const struct cpu_use *use = &uses.items[i];
 
 		for (uint32_t k = 0; k < columns->count; k++)
 			use->share[k] *= 100;
-		if (is_asked(served, request, use->path))
-			add_series(out, served_number(served, use->path), use->path, columns,
-				   use->share, XY_CPUS);
+		add_series(request, use->path, use->path, columns, use->share, XY_CPUS);
 	}
 	cpu_uses_release(&uses);
 	return good;
@@ -172,62 +157,56 @@ static double number_of(const struct picture_row *row, uint32_t column)
 	return value->negative ? (double)(int64_t)value->u : (double)value->u;
 }
 
-static bool add_numbers(struct served *served, struct served_request *request,
-			const struct time_columns *columns, const struct rows_asked *asked,
-			const char *path, struct buf *out, struct error *err)
+static bool add_numbers(struct served_request *request, const struct time_columns *columns,
+			const struct rows_asked *asked, const char *path)
 {
 	double *values = mem_new_array(columns->count, sizeof *values);
 	struct picture picture;
-	bool good = rows_sample(served, request->worker, asked, &path, 1, &picture, err);
+	bool good = rows_sample(request, asked, &path, 1, &picture);
 
 	for (size_t i = 0; good && i < picture.nrows; i++) {
 		const struct picture_row *row = &picture.rows[i];
 
 		for (uint32_t k = 0; k < columns->count; k++)
 			values[k] = number_of(row, k);
-		if (is_asked(served, request, row->asked))
-			add_series(out, served_number(served, row->asked), row->path, columns,
-				   values, XY_NUMBERS);
+		add_series(request, row->asked, row->path, columns, values, XY_NUMBERS);
 	}
 	picture_release(&picture);
 	mem_free(values);
 	return good;
 }
 
-static bool series(struct served *served, struct served_request *request, struct reply *reply,
-		   struct error *err)
+static bool series(struct served_request *request)
 {
-	const struct asked_range range = request_range(served, request);
+	const struct asked_range range = request_range(request);
 	const struct time_columns columns =
 		columns_of(range.begin, range.end, range.columns ? range.columns : COLUMNS_USUAL);
 	struct rows_asked asked = {.begin = range.begin,
 				   .end = range.end,
 				   .columns = columns.count,
 				   .limit = SERIES_MOST};
-	struct buf *out = &reply->body;
+	struct buf *out = request->out;
 	const struct row_class *class;
-	enum xy_kind kind = kind_of(served, request->parts[1], &class, &asked.config);
+	enum xy_kind kind = kind_of(request->served, request->parts[1], &class, &asked.config);
 	bool good;
 
 	if (kind == XY_NONE)
-		return reply_fails(reply, 404, "there is no such output");
-	json_open(out);
-	buf_add_text(out, "{\"title\":");
-	json_add_text(out, class ? class->path : axes[kind].label);
+		return reply_fails(request->reply, 404, "there is no such output");
+	buf_add_char(out, '{');
+	json_add_member(out, "title", class ? class->path : axes[kind].label);
 	buf_add_text(out, ",\"series\":[");
 	if (kind == XY_DENSITY)
-		good = add_density(served, request, &columns, out, err);
+		good = add_density(request, &columns);
 	else if (kind == XY_CPUS)
-		good = add_cpus(served, request, &columns, out, err);
+		good = add_cpus(request, &columns);
 	else
-		good = add_numbers(served, request, &columns, &asked, class->path, out, err);
+		good = add_numbers(request, &columns, &asked, class->path);
 	buf_add_text(out, "]}");
-	json_close(out);
 	return good;
 }
 
 const struct operation xy_operations[] = {
-	{"POST", "tsp/api/experiments/*/outputs/XY/*/tree", .run_on = tree},
-	{"POST", "tsp/api/experiments/*/outputs/XY/*/xy", .run_on = series},
+	{"POST", "tsp/api/experiments/*/outputs/XY/*/tree", tree, OF_MODEL},
+	{"POST", "tsp/api/experiments/*/outputs/XY/*/xy", series, OF_MODEL},
 	{0},
 };

@@ -25,27 +25,9 @@ static void load(void)
 		void *to;
 		const char *name;
 	} functions[] = {
-		{&curl.global_init, "curl_global_init"},
-		{&curl.easy_init, "curl_easy_init"},
-		{&curl.easy_cleanup, "curl_easy_cleanup"},
-		{&curl.easy_setopt, "curl_easy_setopt"},
-		{&curl.easy_getinfo, "curl_easy_getinfo"},
-		{&curl.easy_strerror, "curl_easy_strerror"},
-		{&curl.multi_init, "curl_multi_init"},
-		{&curl.multi_cleanup, "curl_multi_cleanup"},
-		{&curl.multi_add_handle, "curl_multi_add_handle"},
-		{&curl.multi_remove_handle, "curl_multi_remove_handle"},
-		{&curl.multi_perform, "curl_multi_perform"},
-		{&curl.multi_poll, "curl_multi_poll"},
-		{&curl.multi_wakeup, "curl_multi_wakeup"},
-		{&curl.multi_info_read, "curl_multi_info_read"},
-		{&curl.slist_append, "curl_slist_append"},
-		{&curl.slist_free_all, "curl_slist_free_all"},
-		{&curl.url, "curl_url"},
-		{&curl.url_cleanup, "curl_url_cleanup"},
-		{&curl.url_set, "curl_url_set"},
-		{&curl.url_get, "curl_url_get"},
-		{&curl.free, "curl_free"},
+#define ROW(member, name) {&curl.member, #name},
+		CURL_FUNCTIONS(ROW)
+#undef ROW
 	};
 	void *library = open_library();
 

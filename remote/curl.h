@@ -10,28 +10,34 @@
 
 #include <curl/curl.h>
 
+/* Each with the name that it has in the library. */
+#define CURL_FUNCTIONS(X)                                \
+	X(global_init, curl_global_init)                 \
+	X(easy_init, curl_easy_init)                     \
+	X(easy_cleanup, curl_easy_cleanup)               \
+	X(easy_setopt, curl_easy_setopt)                 \
+	X(easy_getinfo, curl_easy_getinfo)               \
+	X(easy_strerror, curl_easy_strerror)             \
+	X(multi_init, curl_multi_init)                   \
+	X(multi_cleanup, curl_multi_cleanup)             \
+	X(multi_add_handle, curl_multi_add_handle)       \
+	X(multi_remove_handle, curl_multi_remove_handle) \
+	X(multi_perform, curl_multi_perform)             \
+	X(multi_poll, curl_multi_poll)                   \
+	X(multi_wakeup, curl_multi_wakeup)               \
+	X(multi_info_read, curl_multi_info_read)         \
+	X(slist_append, curl_slist_append)               \
+	X(slist_free_all, curl_slist_free_all)           \
+	X(url, curl_url)                                 \
+	X(url_cleanup, curl_url_cleanup)                 \
+	X(url_set, curl_url_set)                         \
+	X(url_get, curl_url_get)                         \
+	X(free, curl_free)
+
 struct curl_functions {
-	__typeof__(curl_global_init) *global_init;
-	__typeof__(curl_easy_init) *easy_init;
-	__typeof__(curl_easy_cleanup) *easy_cleanup;
-	__typeof__(curl_easy_setopt) *easy_setopt;
-	__typeof__(curl_easy_getinfo) *easy_getinfo;
-	__typeof__(curl_easy_strerror) *easy_strerror;
-	__typeof__(curl_multi_init) *multi_init;
-	__typeof__(curl_multi_cleanup) *multi_cleanup;
-	__typeof__(curl_multi_add_handle) *multi_add_handle;
-	__typeof__(curl_multi_remove_handle) *multi_remove_handle;
-	__typeof__(curl_multi_perform) *multi_perform;
-	__typeof__(curl_multi_poll) *multi_poll;
-	__typeof__(curl_multi_wakeup) *multi_wakeup;
-	__typeof__(curl_multi_info_read) *multi_info_read;
-	__typeof__(curl_slist_append) *slist_append;
-	__typeof__(curl_slist_free_all) *slist_free_all;
-	__typeof__(curl_url) *url;
-	__typeof__(curl_url_cleanup) *url_cleanup;
-	__typeof__(curl_url_set) *url_set;
-	__typeof__(curl_url_get) *url_get;
-	__typeof__(curl_free) *free;
+#define MEMBER(member, name) __typeof__(name) *member;
+	CURL_FUNCTIONS(MEMBER)
+#undef MEMBER
 };
 
 /* Loads the library once, whatever thread asks; NULL: *err. */

@@ -102,7 +102,7 @@ static void take_answer(struct request *request)
 	struct remote_object *object = range->object;
 	uint64_t count = (request->count + BLOCK - 1) / BLOCK;
 
-	waiting_lock(&object->waiting);
+	pthread_mutex_lock(&object->waiting.lock);
 	bool good = request->good && is_same(object, request, &request->err);
 	if (!good)
 		object->failure = request->err;
@@ -112,8 +112,8 @@ static void take_answer(struct request *request)
 			keep_block(object, range->block + i, request->body.data + i * BLOCK);
 	}
 	object->under_way--;
-	waiting_changed(&object->waiting);
-	waiting_unlock(&object->waiting);
+	pthread_cond_broadcast(&object->waiting.changed);
+	pthread_mutex_unlock(&object->waiting.lock);
 	request_release(request);
 	mem_free(range);
 }
@@ -187,9 +187,9 @@ bool remote_object_read(struct remote_object *object, uint64_t offset, void *to,
 
 	if (!size)
 		return true;
-	waiting_lock(&object->waiting);
+	pthread_mutex_lock(&object->waiting.lock);
 	bool good = ask_for_missing(object, first, end, err) && await(object, first, end, err);
-	waiting_unlock(&object->waiting);
+	pthread_mutex_unlock(&object->waiting.lock);
 	if (good && file_get(object->fd, to, size, offset) != size)
 		return error_set(err, ERR_IO, "%s: reading what was kept: %s",
 				 buf_text(&object->shown),
@@ -205,12 +205,12 @@ bool remote_object_prefetch(struct remote_object *object, uint64_t offset, size_
 		return false;
 	if (size > object->size - offset)
 		size = (size_t)(object->size - offset);
-	waiting_lock(&object->waiting);
+	pthread_mutex_lock(&object->waiting.lock);
 	size_t before = object->under_way;
 	(void)ask_for_missing(object, offset / BLOCK, (offset + size + BLOCK - 1) / BLOCK,
 			      &ignored);
 	bool asked = object->under_way > before;
-	waiting_unlock(&object->waiting);
+	pthread_mutex_unlock(&object->waiting.lock);
 	return asked;
 }
 
@@ -263,10 +263,10 @@ void remote_object_close(struct remote_object *object)
 {
 	if (!object)
 		return;
-	waiting_lock(&object->waiting);
+	pthread_mutex_lock(&object->waiting.lock);
 	while (object->under_way)
 		waiting_pause(&object->waiting);
-	waiting_unlock(&object->waiting);
+	pthread_mutex_unlock(&object->waiting.lock);
 	if (object->sums)
 		munmap(object->sums, (size_t)(object->nblocks + 1) * sizeof *object->sums);
 	if (object->fd >= 0)

@@ -17,10 +17,8 @@
 #include "remote/object.h"
 #include "remote/paths.h"
 #include "remote/place.h"
-#include "remote/request.h"
 #include "remote/s3.h"
 #include "remote/tar.h"
-#include "remote/waiting.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -50,19 +48,6 @@ struct located {
 
 static struct located *all; /* they stay until the process ends, as backings do */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-void remote_stops_by(bool (*stopped)(void))
-{
-	waiting_stops_by(stopped);
-}
-
-void remote_counts(struct remote_counts *out)
-{
-	struct request_counts counts;
-
-	request_counts(&counts);
-	*out = (struct remote_counts){counts.requests, counts.bytes};
-}
 
 /* URLs -------------------------------------------------------------------------------------------
  */

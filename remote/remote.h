@@ -28,7 +28,8 @@ bool remote_is_url(const char *path);
  */
 char *remote_locate(const char *path, const char *keep, struct error *err);
 
-/* Is asked while bytes are awaited: true ends that with ERR_INTERRUPTED. */
+/* Is asked while bytes are awaited: true ends that with ERR_INTERRUPTED. NULL, as at first: nothing
+ * does. */
 void remote_stops_by(bool (*stopped)(void));
 
 /* Writes FOLDER_MANIFEST into it: its files and their sizes, with those of folders inside. */

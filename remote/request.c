@@ -4,6 +4,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/wait.h"
 #include "remote/curl.h"
+#include "remote/remote.h"
 #include "remote/waiting.h"
 
 #include <pthread.h>
@@ -32,9 +33,9 @@ static struct {
 	_Atomic uint64_t requests, bytes;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &queue.first};
 
-void request_counts(struct request_counts *out)
+void remote_counts(struct remote_counts *out)
 {
-	*out = (struct request_counts){queue.requests, queue.bytes};
+	*out = (struct remote_counts){queue.requests, queue.bytes};
 }
 
 void request_release(struct request *request)
@@ -550,10 +551,10 @@ static void one_done(struct request *request)
 {
 	struct together *together = request->arg;
 
-	waiting_lock(&together->waiting);
+	pthread_mutex_lock(&together->waiting.lock);
 	together->left--;
-	waiting_changed(&together->waiting);
-	waiting_unlock(&together->waiting);
+	pthread_cond_broadcast(&together->waiting.changed);
+	pthread_mutex_unlock(&together->waiting.lock);
 }
 
 bool requests_run(struct request *requests, size_t count, struct error *err)
@@ -565,22 +566,22 @@ bool requests_run(struct request *requests, size_t count, struct error *err)
 	for (size_t i = 0; i < count && good; i++) {
 		requests[i].done = one_done;
 		requests[i].arg = &together;
-		waiting_lock(&together.waiting);
+		pthread_mutex_lock(&together.waiting.lock);
 		together.left++;
-		waiting_unlock(&together.waiting);
+		pthread_mutex_unlock(&together.waiting.lock);
 		good = request_start(&requests[i], err);
 		if (!good) {
-			waiting_lock(&together.waiting);
+			pthread_mutex_lock(&together.waiting.lock);
 			together.left--;
-			waiting_unlock(&together.waiting);
+			pthread_mutex_unlock(&together.waiting.lock);
 		}
 	}
-	waiting_lock(&together.waiting);
+	pthread_mutex_lock(&together.waiting.lock);
 	while (together.left && !stopped)
 		stopped = !waiting_wait(&together.waiting, err);
 	while (together.left) /* they are borrowed until they are done */
 		waiting_pause(&together.waiting);
-	waiting_unlock(&together.waiting);
+	pthread_mutex_unlock(&together.waiting.lock);
 	waiting_release(&together.waiting);
 	for (size_t i = 0; i < count && good && !stopped; i++)
 		if (!requests[i].good) {

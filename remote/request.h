@@ -57,10 +57,4 @@ MUST_CHECK bool request_start(struct request *request, struct error *err);
  */
 MUST_CHECK bool requests_run(struct request *requests, size_t count, struct error *err);
 
-/* For --stats. */
-struct request_counts {
-	uint64_t requests, bytes;
-};
-void request_counts(struct request_counts *out);
-
 #endif

@@ -2,6 +2,7 @@
 #include "remote/waiting.h"
 
 #include "engine/base/wait.h"
+#include "remote/remote.h"
 
 #include <stddef.h>
 
@@ -9,7 +10,7 @@ enum { SLICE_MS = 200 };
 
 static bool (*stops)(void);
 
-void waiting_stops_by(bool (*stopped)(void))
+void remote_stops_by(bool (*stopped)(void))
 {
 	stops = stopped;
 }
@@ -29,21 +30,6 @@ void waiting_release(struct waiting *waiting)
 {
 	pthread_cond_destroy(&waiting->changed);
 	pthread_mutex_destroy(&waiting->lock);
-}
-
-void waiting_lock(struct waiting *waiting)
-{
-	pthread_mutex_lock(&waiting->lock);
-}
-
-void waiting_unlock(struct waiting *waiting)
-{
-	pthread_mutex_unlock(&waiting->lock);
-}
-
-void waiting_changed(struct waiting *waiting)
-{
-	pthread_cond_broadcast(&waiting->changed);
 }
 
 void waiting_pause(struct waiting *waiting)

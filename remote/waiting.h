@@ -8,19 +8,13 @@
 
 struct waiting {
 	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	pthread_cond_t changed; /* to be broadcast */
 };
 
-/* What all waiting asks whether it is to end; NULL, as before the first call: nothing does. */
-void waiting_stops_by(bool (*stopped)(void));
-
-bool waiting_is_stopped(void);
+bool waiting_is_stopped(void); /* as remote_stops_by() says */
 
 void waiting_init(struct waiting *waiting);
 void waiting_release(struct waiting *waiting);
-void waiting_lock(struct waiting *waiting);
-void waiting_unlock(struct waiting *waiting);
-void waiting_changed(struct waiting *waiting);
 /* Under the lock, until something changed, or some time has passed. */
 void waiting_pause(struct waiting *waiting);
 /* The same; false: ERR_INTERRUPTED, at once. */

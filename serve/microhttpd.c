@@ -14,19 +14,9 @@ bool microhttpd_load(struct error *err)
 		void *to;
 		const char *name;
 	} functions[] = {
-		{&http.start_daemon, "MHD_start_daemon"},
-		{&http.stop_daemon, "MHD_stop_daemon"},
-		{&http.run_wait, "MHD_run_wait"},
-		{&http.daemon_info, "MHD_get_daemon_info"},
-		{&http.lookup, "MHD_lookup_connection_value"},
-		{&http.suspend, "MHD_suspend_connection"},
-		{&http.resume, "MHD_resume_connection"},
-		{&http.response_of_file, "MHD_create_response_from_fd64"},
-		{&http.response_of_buffer, "MHD_create_response_from_buffer"},
-		{&http.response_of_owned, "MHD_create_response_from_buffer_with_free_callback"},
-		{&http.add_header, "MHD_add_response_header"},
-		{&http.queue_response, "MHD_queue_response"},
-		{&http.destroy_response, "MHD_destroy_response"},
+#define ROW(member, name) {&http.member, #name},
+		MHD_FUNCTIONS(ROW)
+#undef ROW
 	};
 	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL); /* it stays */
 

@@ -10,20 +10,26 @@
 
 #include <microhttpd.h>
 
+/* Each with the name that it has in the library. */
+#define MHD_FUNCTIONS(X)                                                         \
+	X(start_daemon, MHD_start_daemon)                                        \
+	X(stop_daemon, MHD_stop_daemon)                                          \
+	X(run_wait, MHD_run_wait)                                                \
+	X(daemon_info, MHD_get_daemon_info)                                      \
+	X(lookup, MHD_lookup_connection_value)                                   \
+	X(suspend, MHD_suspend_connection)                                       \
+	X(resume, MHD_resume_connection)                                         \
+	X(response_of_file, MHD_create_response_from_fd64)                       \
+	X(response_of_buffer, MHD_create_response_from_buffer)                   \
+	X(response_of_owned, MHD_create_response_from_buffer_with_free_callback) \
+	X(add_header, MHD_add_response_header)                                   \
+	X(queue_response, MHD_queue_response)                                    \
+	X(destroy_response, MHD_destroy_response)
+
 struct microhttpd {
-	__typeof__(MHD_start_daemon) *start_daemon;
-	__typeof__(MHD_stop_daemon) *stop_daemon;
-	__typeof__(MHD_run_wait) *run_wait;
-	__typeof__(MHD_get_daemon_info) *daemon_info;
-	__typeof__(MHD_lookup_connection_value) *lookup;
-	__typeof__(MHD_suspend_connection) *suspend;
-	__typeof__(MHD_resume_connection) *resume;
-	__typeof__(MHD_create_response_from_fd64) *response_of_file;
-	__typeof__(MHD_create_response_from_buffer) *response_of_buffer;
-	__typeof__(MHD_create_response_from_buffer_with_free_callback) *response_of_owned;
-	__typeof__(MHD_add_response_header) *add_header;
-	__typeof__(MHD_queue_response) *queue_response;
-	__typeof__(MHD_destroy_response) *destroy_response;
+#define MEMBER(member, name) __typeof__(name) *member;
+	MHD_FUNCTIONS(MEMBER)
+#undef MEMBER
 };
 
 extern struct microhttpd http; /* once it is loaded */

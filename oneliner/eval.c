@@ -197,13 +197,15 @@ struct value runtime_host(void *arg, const struct expr *expr)
 
 enum logic eval_condition(struct runtime *rt, const struct expr *expr)
 {
-	enum failure failure = FAILURE_NONE;
+	enum failure outer = rt->env.failure;
 	enum logic outcome;
 
 	rt->env.lacking = NULL;
-	outcome = expr_logic(expr, &rt->env, &failure);
-	if (failure == FAILURE_STEPS)
+	rt->env.failure = FAILURE_NONE;
+	outcome = expr_logic(expr, &rt->env);
+	if (rt->env.failure == FAILURE_STEPS)
 		runtime_fail(rt, rt->env.lacking);
+	rt->env.failure = outer;
 	runtime_leave_out(rt, outcome > LOGIC_YES);
 	return outcome;
 }
@@ -211,16 +213,18 @@ enum logic eval_condition(struct runtime *rt, const struct expr *expr)
 struct value eval(struct runtime *rt, const struct expr *expr)
 {
 	const struct ast *before = rt->env.lacking;
-	enum failure failure = FAILURE_NONE;
+	enum failure outer = rt->env.failure;
 	struct value value;
 
 	if (expr->kind == EXPR_HOST)
 		return runtime_host(rt, expr);
 	rt->env.lacking = NULL;
-	if (expr_eval(expr, &rt->env, &value, &failure) != EVAL_VALUE)
+	rt->env.failure = FAILURE_NONE;
+	if (expr_eval(expr, &rt->env, &value) != EVAL_VALUE)
 		value = unknown;
-	if (failure == FAILURE_STEPS)
+	if (rt->env.failure == FAILURE_STEPS)
 		runtime_fail(rt, rt->env.lacking);
+	rt->env.failure = outer;
 	if (value.kind != VALUE_UNKNOWN)
 		rt->env.lacking = before;
 	return value;

@@ -32,10 +32,9 @@ static struct value value_known(const struct value *value)
 
 static struct value value_of_field(struct runtime *rt, const struct field *field)
 {
-	enum failure ignored;
 	struct value value;
 
-	if (field_value(field, &rt->env, &value, &ignored) != EVAL_VALUE)
+	if (field_value(field, &rt->env, &value) != EVAL_VALUE)
 		return (struct value){0};
 	return value_known(&value);
 }

@@ -192,11 +192,10 @@ static bool concerns(const struct forward_scan *scan, uint32_t attr)
 static enum eval judge(struct forward_scan *scan, const struct line *line, struct value *value)
 {
 	bool wanted = !scan->reader->no_values || line->verb == VERB_WAS;
-	enum failure why;
 	enum eval eval;
 
 	*value = (struct value){.kind = VALUE_UNKNOWN};
-	eval = line_judge(line, &scan->env, wanted ? value : NULL, &why);
+	eval = line_judge(line, &scan->env, wanted ? value : NULL);
 	if (!line->value && line->verb != VERB_DELETE)
 		value->kind = VALUE_UNKNOWN;
 	return eval;
@@ -282,7 +281,6 @@ static void look_at_line(struct forward_scan *scan, const struct step_of *step)
  */
 static void look_at_item(struct forward_scan *scan)
 {
-	enum failure why;
 	size_t nplans = 0;
 
 	scan->visits++;
@@ -302,7 +300,7 @@ static void look_at_item(struct forward_scan *scan)
 				continue;
 			scan->read_key = order_slot(scan->item.order, step->read_slot);
 			scan->waits = false;
-			if (path_pattern(&step->line->target, &scan->env, &scan->pattern, &why) !=
+			if (path_pattern(&step->line->target, &scan->env, &scan->pattern) !=
 			    EVAL_FAIL)
 				look_at_line(scan, step);
 		}

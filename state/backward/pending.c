@@ -117,12 +117,11 @@ struct verdict {
 static struct verdict judge(struct backward *pass, const struct line *line)
 {
 	struct verdict verdict = {.state = PENDING_DEAD};
-	enum failure why;
-	enum eval holds = expr_holds(line->when, &pass->env, &why), gives;
+	enum eval holds = expr_holds(line->when, &pass->env), gives;
 
 	if (holds == EVAL_FAIL)
 		return verdict;
-	gives = line_gives(line, &pass->env, NULL, &why);
+	gives = line_gives(line, &pass->env, NULL);
 	if (gives == EVAL_FAIL)
 		return verdict;
 	verdict.when_open = holds == EVAL_OPEN;
@@ -137,8 +136,6 @@ static struct verdict judge(struct backward *pass, const struct line *line)
 /* Fills pass->pattern; false: the target surely fails. */
 static bool aim(struct backward *pass, const struct line *line)
 {
-	enum failure why;
-
 	if (line->flags & LINE_SECTION) {
 		pass->pattern.open = pass->pattern.any = pass->pattern.below = false;
 		pass->pattern.natoms = 0;
@@ -146,7 +143,7 @@ static bool aim(struct backward *pass, const struct line *line)
 						     pass->reading->stream->index, line->section);
 		return true;
 	}
-	return path_pattern(&line->target, &pass->env, &pass->pattern, &why) != EVAL_FAIL;
+	return path_pattern(&line->target, &pass->env, &pass->pattern) != EVAL_FAIL;
 }
 
 static bool simple(const struct backward *pass, const struct step_of *step)
@@ -210,22 +207,19 @@ static void remember_target(struct backward *pass, struct pending_write *pending
 static void ask_value(struct backward *pass, const struct line *line)
 {
 	struct value value;
-	enum failure why;
 
 	pass->asks = true;
-	line_gives(line, &pass->env, &value, &why);
+	line_gives(line, &pass->env, &value);
 	pass->asks = false;
 }
 
 static void ask_reads(struct backward *pass, const struct line *line, const struct verdict *verdict)
 {
-	enum failure why;
-
 	pass->asks = true;
 	if (verdict->target_open)
 		aim(pass, line);
 	if (verdict->when_open)
-		expr_holds(line->when, &pass->env, &why);
+		expr_holds(line->when, &pass->env);
 	pass->asks = false;
 	if (verdict->value_open)
 		ask_value(pass, line);
@@ -293,12 +287,10 @@ static bool offer_all(struct backward *pass, struct pending_write *pending)
 
 static bool try_value(struct backward *pass, struct pending_write *pending)
 {
-	enum failure why;
-
 	if (pending->has_value || !pending->step->line->value)
 		return true;
 	read_as(pass, pending->event, &pending->read_key, pending);
-	if (line_gives(pending->step->line, &pass->env, &pending->value, &why) != EVAL_VALUE)
+	if (line_gives(pending->step->line, &pass->env, &pending->value) != EVAL_VALUE)
 		return false;
 	pending->value = value_copy(pass->arena, &pending->value);
 	pending->has_value = true;

@@ -20,8 +20,6 @@ struct target { /* of a line at an event */
 static bool key_attrs(struct backward *pass, const struct line *line, const struct pattern *pattern,
 		      uint32_t attrs[PATH_ATOMS], uint32_t *count)
 {
-	enum failure why;
-
 	*count = 0;
 	for (uint32_t i = 0; i < pattern->natoms; i++) {
 		const struct expr *expr = line->target.atoms[i].expr;
@@ -29,7 +27,7 @@ static bool key_attrs(struct backward *pass, const struct line *line, const stru
 		if (pattern->atoms[i].kind != PATTERN_OPEN)
 			continue;
 		if (expr->kind != EXPR_READ || expr->may_view ||
-		    path_eval(&expr->path, &pass->env, &attrs[*count], &why) != EVAL_VALUE)
+		    path_eval(&expr->path, &pass->env, &attrs[*count]) != EVAL_VALUE)
 			return false;
 		++*count;
 	}

@@ -221,7 +221,6 @@ struct view_result fact_compute(struct state *state, uint32_t attr, get_fact *ge
 	struct computing computing = {.get = get, .arg = arg, .fact = out};
 	struct value variables[ENV_VARIABLES];
 	struct env env = {.program = state->program, .read = read_operand, .arg = &computing};
-	enum failure why;
 	enum eval eval;
 
 	if (!program_view_of(state->program, attr, variables)) {
@@ -232,7 +231,7 @@ struct view_result fact_compute(struct state *state, uint32_t attr, get_fact *ge
 	out->writer.class_index = out->writer.line = UINT32_MAX;
 	env.scratch = state->scratch ? state->scratch : arena_new();
 	state->scratch = NULL;
-	eval = attr_eval(&env, attr, &out->value, &why);
+	eval = attr_eval(&env, attr, &out->value);
 	if (eval != EVAL_VALUE)
 		out->value = (struct value){.kind = VALUE_UNKNOWN};
 	else

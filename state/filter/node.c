@@ -36,8 +36,7 @@ static struct node *fixed(struct node_builder *maker, uint8_t outcome)
 
 uint8_t node_outcome(const struct expr *expr, struct env *env)
 {
-	enum failure failure;
-	enum logic outcome = expr_logic(expr, env, &failure);
+	enum logic outcome = expr_logic(expr, env);
 
 	/* open: a read that cannot be decided is none of this evaluator's */
 	return outcome == LOGIC_OPEN ? FAILED : (uint8_t)outcome;

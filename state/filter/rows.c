@@ -223,10 +223,9 @@ bool rows_where_reads(const struct rows_where *where, size_t term, size_t column
 bool rows_where_holds(struct rows_where *where, size_t term, const struct value *values)
 {
 	struct env env = {.program = where->program, .row = values, .scratch = where->scratch};
-	enum failure ignored;
 
 	arena_reset(where->scratch);
-	return expr_logic(where->terms[term].expr, &env, &ignored) == LOGIC_YES;
+	return expr_logic(where->terms[term].expr, &env) == LOGIC_YES;
 }
 
 /* ---- a row of which not all is known ---- */
@@ -251,8 +250,7 @@ static bool reads_column(const struct expr *expr, size_t column)
 /* Of an expression that reads nothing which grows. */
 static unsigned outcome_of(const struct expr *expr, struct env *env)
 {
-	enum failure ignored;
-	enum logic outcome = expr_logic(expr, env, &ignored);
+	enum logic outcome = expr_logic(expr, env);
 
 	return outcome == LOGIC_OPEN ? POSSIBLE_ALL : 1u << outcome;
 }
@@ -265,16 +263,14 @@ static unsigned compared(const struct expr *expr, const struct expr *other, bool
 	bool rises = (expr->op == OP_GT || expr->op == OP_GE) == left;
 	const struct value *least = &growing->env.row[growing->least];
 	struct value value, above = {.kind = VALUE_UNKNOWN};
-	enum failure ignored;
 
 	if (now != MAYBE_NO && now != MAYBE_YES)
 		return now;
 	if (expr->kind == EXPR_ORDER)
 		return now == (rises ? MAYBE_YES : MAYBE_NO) ? now : MAYBE_NO | MAYBE_YES;
-	if (expr_eval(other, &growing->env, &value, &ignored) != EVAL_VALUE ||
-	    !value_is_number(&value))
+	if (expr_eval(other, &growing->env, &value) != EVAL_VALUE || !value_is_number(&value))
 		return now; /* a number is never equal to it */
-	bool past = op_order(OP_GT, least, &value, &above, &ignored) == EVAL_VALUE &&
+	bool past = op_order(OP_GT, least, &value, &above, &growing->env) == EVAL_VALUE &&
 		    logic_of_value(&above) == LOGIC_YES;
 	return past ? now : MAYBE_NO | MAYBE_YES;
 }

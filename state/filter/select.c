@@ -406,14 +406,12 @@ uint32_t where_select_by_state(struct where_pass *pass, const struct run *run, u
 void where_value(struct where_pass *pass, const struct run *run, struct value *out)
 {
 	struct env env = env_of(pass);
-	enum failure failure;
 
 	pass->run = run;
 	pass->entry = run->first;
 	pass->guess = GUESS_NOTHING;
 	arena_reset(pass->scratch);
 	run_event(pass->where->trace, run, run->first, &pass->event);
-	if (expr_eval(pass->where->tests[pass->event.class->index].expr, &env, out, &failure) !=
-	    EVAL_VALUE)
+	if (expr_eval(pass->where->tests[pass->event.class->index].expr, &env, out) != EVAL_VALUE)
 		*out = (struct value){.kind = VALUE_UNKNOWN};
 }

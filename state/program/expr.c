@@ -55,7 +55,7 @@ static enum eval read_stored(struct env *env, uint32_t attr, struct value *out)
 	return EVAL_VALUE;
 }
 
-enum eval attr_eval(struct env *env, uint32_t attr, struct value *out, enum failure *failure)
+enum eval attr_eval(struct env *env, uint32_t attr, struct value *out)
 {
 	struct value saved[ENV_VARIABLES], bound[ENV_VARIABLES] = {{.kind = VALUE_UNKNOWN}};
 	const struct view *view = program_view_of(env->program, attr, bound);
@@ -69,7 +69,7 @@ enum eval attr_eval(struct env *env, uint32_t attr, struct value *out, enum fail
 	memcpy(saved, env->variables, sizeof saved);
 	memcpy(env->variables, bound, sizeof bound);
 	env->depth++;
-	result = expr_eval(view->value, env, out, failure);
+	result = expr_eval(view->value, env, out);
 	env->depth--;
 	memcpy(env->variables, saved, sizeof saved);
 	if (result != EVAL_FAIL)
@@ -78,26 +78,24 @@ enum eval attr_eval(struct env *env, uint32_t attr, struct value *out, enum fail
 	return EVAL_VALUE;
 }
 
-static enum eval eval_read(const struct expr *expr, struct env *env, struct value *out,
-			   enum failure *failure)
+static enum eval eval_read(const struct expr *expr, struct env *env, struct value *out)
 {
 	uint32_t attr = expr->path.base;
 
 	if (expr->path.nbase != expr->path.natoms) {
-		enum eval result = path_eval(&expr->path, env, &attr, failure);
+		enum eval result = path_eval(&expr->path, env, &attr);
 		if (result != EVAL_VALUE)
 			return result;
 	}
-	return expr->may_view ? attr_eval(env, attr, out, failure) : read_stored(env, attr, out);
+	return expr->may_view ? attr_eval(env, attr, out) : read_stored(env, attr, out);
 }
 
 /* The path of top(P) or of a read, then P's value. */
-static enum eval eval_top(const struct expr *expr, struct env *env, struct value *out,
-			  enum failure *failure)
+static enum eval eval_top(const struct expr *expr, struct env *env, struct value *out)
 {
 	struct value depth;
 	uint32_t attr;
-	enum eval result = path_eval(&expr->args[0]->path, env, &attr, failure);
+	enum eval result = path_eval(&expr->args[0]->path, env, &attr);
 
 	if (result == EVAL_VALUE)
 		result = read_stored(env, attr, &depth);
@@ -107,7 +105,7 @@ static enum eval eval_top(const struct expr *expr, struct env *env, struct value
 	if (depth.kind == VALUE_UNKNOWN)
 		return EVAL_VALUE;
 	if (depth.kind != VALUE_INT && depth.kind != VALUE_NONE)
-		return eval_fail(failure, FAILURE_TYPE);
+		return eval_fail(env, FAILURE_TYPE);
 	out->kind = VALUE_NONE;
 	if (depth.kind == VALUE_NONE || depth.negative || !depth.u)
 		return EVAL_VALUE;
@@ -128,41 +126,40 @@ const uint8_t logic_or[LOGIC_KINDS][LOGIC_KINDS] = {
 };
 
 /* Of && || and !. */
-static enum logic joined_logic(const struct expr *expr, struct env *env, enum failure *failure)
+static enum logic joined_logic(const struct expr *expr, struct env *env)
 {
-	enum logic left = expr_logic(expr->args[0], env, failure), right;
+	enum logic left = expr_logic(expr->args[0], env), right;
 
 	if (expr->kind == EXPR_NOT)
 		return left <= LOGIC_YES ? left ^ 1 : left;
 	if (left == (expr->kind == EXPR_AND ? LOGIC_NO : LOGIC_YES))
 		return left;
-	right = expr_logic(expr->args[1], env, failure);
+	right = expr_logic(expr->args[1], env);
 	if (left == LOGIC_OPEN || right == LOGIC_OPEN)
 		return LOGIC_OPEN;
 	return (expr->kind == EXPR_AND ? logic_and : logic_or)[left][right];
 }
 
-enum logic expr_logic(const struct expr *expr, struct env *env, enum failure *failure)
+enum logic expr_logic(const struct expr *expr, struct env *env)
 {
 	struct value value;
 	enum eval result;
 
 	if (expr->kind >= EXPR_NOT && expr->kind <= EXPR_OR)
-		return joined_logic(expr, env, failure);
-	result = expr_eval(expr, env, &value, failure);
-	if (result == EVAL_FAIL && env->host && *failure != FAILURE_STEPS)
+		return joined_logic(expr, env);
+	result = expr_eval(expr, env, &value);
+	if (result == EVAL_FAIL && env->host && env->failure != FAILURE_STEPS)
 		return LOGIC_UNKNOWN;
 	if (result != EVAL_VALUE)
 		return result == EVAL_OPEN ? LOGIC_OPEN : LOGIC_FAILED;
 	if (logic_of_value(&value) == LOGIC_FAILED)
-		*failure = FAILURE_TYPE;
+		env->failure = FAILURE_TYPE;
 	return logic_of_value(&value);
 }
 
-static enum eval eval_logic(const struct expr *expr, struct env *env, struct value *out,
-			    enum failure *failure)
+static enum eval eval_logic(const struct expr *expr, struct env *env, struct value *out)
 {
-	enum logic outcome = joined_logic(expr, env, failure);
+	enum logic outcome = joined_logic(expr, env);
 
 	if (outcome >= LOGIC_FAILED)
 		return outcome == LOGIC_OPEN ? EVAL_OPEN : EVAL_FAIL;
@@ -222,26 +219,26 @@ static bool is_among(const struct value *value, const struct expr *expr)
 
 /* Of operands that are known and of such kinds. */
 static enum eval apply(const struct expr *expr, struct env *env, const struct value *in,
-		       struct value *out, enum failure *failure)
+		       struct value *out)
 {
 	bool ignored;
 
 	switch (expr->kind) {
 	case EXPR_ORDER:
-		return op_order(expr->op, &in[0], &in[1], out, failure);
+		return op_order(expr->op, &in[0], &in[1], out, env);
 	case EXPR_ARITH:
 		if (in[0].kind == VALUE_STRING && expr->nargs > 1 && in[1].kind == VALUE_STRING)
-			return op_join(&in[0], &in[1], env->scratch, out);
-		return op_arith(expr->op, &in[0], expr->nargs > 1 ? &in[1] : NULL, out, failure);
+			return op_join(&in[0], &in[1], env, out);
+		return op_arith(expr->op, &in[0], expr->nargs > 1 ? &in[1] : NULL, out, env);
 	case EXPR_MAP:
-		return op_map(expr->map, &in[0], out, failure);
+		return op_map(expr->map, &in[0], out, env);
 	case EXPR_CONVERT:
-		return op_convert(expr->function, &in[0], env->scratch, out, failure);
+		return op_convert(expr->function, &in[0], env, out);
 	case EXPR_CAPTURES:
-		return op_captures(env, expr->regex, expr->index, &in[0], out, &ignored, failure);
+		return op_captures(env, expr->regex, expr->index, &in[0], out, &ignored);
 	case EXPR_MATCH:
 		if (expr->op == OP_REGEX)
-			return op_regex(env, expr->regex, &in[0], &in[1], out, failure);
+			return op_regex(env, expr->regex, &in[0], &in[1], out);
 		*out = value_bool(glob_match(in[1].text, in[1].len, in[0].text, in[0].len, NULL));
 		return EVAL_VALUE;
 	case EXPR_IN:
@@ -263,8 +260,7 @@ bool expr_is_strict(const struct expr *expr)
 }
 
 /* The first operand that fails says why; a type that is wrong comes next, then what is open. */
-static enum eval eval_strict(const struct expr *expr, struct env *env, struct value *out,
-			     enum failure *failure)
+static enum eval eval_strict(const struct expr *expr, struct env *env, struct value *out)
 {
 	bool open = false, unknown = false, wrong = false;
 	struct value in[OPERANDS];
@@ -276,7 +272,7 @@ static enum eval eval_strict(const struct expr *expr, struct env *env, struct va
 		if (operand->kind == EXPR_CONST)
 			in[i] = operand->value;
 		else
-			result = expr_eval(operand, env, &in[i], failure);
+			result = expr_eval(operand, env, &in[i]);
 		if (result == EVAL_FAIL)
 			return result;
 		if (result == EVAL_OPEN)
@@ -285,110 +281,104 @@ static enum eval eval_strict(const struct expr *expr, struct env *env, struct va
 			unknown |= unknown_operand(&in[i], takes_of(expr, i), &wrong);
 	}
 	if (wrong)
-		return eval_fail(failure, FAILURE_TYPE);
+		return eval_fail(env, FAILURE_TYPE);
 	*out = unknown_value;
 	if (open || unknown)
 		return open ? EVAL_OPEN : EVAL_VALUE;
-	enum eval result = apply(expr, env, in, out, failure);
+	enum eval result = apply(expr, env, in, out);
 	if (result == EVAL_FAIL)
 		env->lacking = expr->of;
 	return result;
 }
 
 /* The same of two values of which the second is a constant, as most comparisons are. */
-static enum eval eval_compared(const struct expr *expr, struct env *env, struct value *out,
-			       enum failure *failure)
+static enum eval eval_compared(const struct expr *expr, struct env *env, struct value *out)
 {
 	const struct value *constant = &expr->args[1]->value;
 	enum eval result;
 
 	if (expr->args[1]->kind != EXPR_CONST || constant->kind == VALUE_UNKNOWN)
-		return eval_strict(expr, env, out, failure);
-	result = expr_eval(expr->args[0], env, out, failure);
+		return eval_strict(expr, env, out);
+	result = expr_eval(expr->args[0], env, out);
 	if (result != EVAL_VALUE || out->kind == VALUE_UNKNOWN)
 		return result;
 	if (expr->kind == EXPR_ORDER)
-		return op_order(expr->op, out, constant, out, failure);
+		return op_order(expr->op, out, constant, out, env);
 	*out = value_bool(values_same(out, constant) == (expr->op == OP_EQ));
 	return EVAL_VALUE;
 }
 
 /* Numbers as in C, whose operands are never open. */
-static enum eval eval_wrapped(const struct expr *expr, struct env *env, struct value *out,
-			      enum failure *failure)
+static enum eval eval_wrapped(const struct expr *expr, struct env *env, struct value *out)
 {
 	struct value in[2] = {{0}, value_s64(0)};
 
 	for (uint32_t i = 0; i < expr->nargs; i++)
-		if (expr_eval(expr->args[i], env, &in[i], failure) != EVAL_VALUE)
+		if (expr_eval(expr->args[i], env, &in[i]) != EVAL_VALUE)
 			return EVAL_FAIL;
 	*out = unknown_value;
 	if (in[0].kind == VALUE_UNKNOWN || in[1].kind == VALUE_UNKNOWN)
 		return EVAL_VALUE;
 	if (in[0].kind != VALUE_INT || in[1].kind != VALUE_INT)
-		return eval_fail(failure, FAILURE_TYPE);
+		return eval_fail(env, FAILURE_TYPE);
 	op_wrapped(expr->op, &in[0], &in[1], out);
 	if (out->kind == VALUE_UNKNOWN)
 		env->lacking = expr->of;
 	return EVAL_VALUE;
 }
 
-static enum eval eval_truth(const struct expr *expr, struct env *env, struct value *out,
-			    enum failure *failure)
+static enum eval eval_truth(const struct expr *expr, struct env *env, struct value *out)
 {
-	enum eval result = expr_eval(expr->args[0], env, out, failure);
+	enum eval result = expr_eval(expr->args[0], env, out);
 
 	if (result == EVAL_VALUE && out->kind != VALUE_UNKNOWN)
 		*out = value_bool(value_is_true(out));
 	return result;
 }
 
-static enum eval eval_field(const struct expr *expr, struct env *env, struct value *out,
-			    enum failure *failure)
+static enum eval eval_field(const struct expr *expr, struct env *env, struct value *out)
 {
 	struct field field;
-	enum eval result = expr_field(expr, env, &field, failure);
+	enum eval result = expr_field(expr, env, &field);
 
-	return result == EVAL_VALUE ? field_value(&field, env, out, failure) : result;
+	return result == EVAL_VALUE ? field_value(&field, env, out) : result;
 }
 
-static enum eval eval_label(const struct expr *expr, struct env *env, struct value *out,
-			    enum failure *failure)
+static enum eval eval_label(const struct expr *expr, struct env *env, struct value *out)
 {
 	struct field field;
 	uint32_t next = 0;
 	const char *label;
-	enum eval result = expr_field(expr->args[0], env, &field, failure);
+	enum eval result = expr_field(expr->args[0], env, &field);
 
 	if (result != EVAL_VALUE)
 		return result;
 	if (field.class->kind != FIELD_INT)
-		return eval_fail(failure, FAILURE_TYPE);
+		return eval_fail(env, FAILURE_TYPE);
 	label = field_label(field.class, field.slot.u, &next);
 	if (!label)
-		return eval_fail(failure, FAILURE_MAP);
+		return eval_fail(env, FAILURE_MAP);
 	*out = value_text(label, strlen(label));
 	return EVAL_VALUE;
 }
 
 /* Is it there? A field that this event has; state and section values known and not none. */
-static enum eval eval_has(const struct expr *expr, struct env *env, struct value *out,
-			  enum failure *failure)
+static enum eval eval_has(const struct expr *expr, struct env *env, struct value *out)
 {
 	const struct expr *left = expr->args[0];
 	struct field field;
 	enum eval result;
 
 	if (expr_is_field(left)) {
-		result = expr_field(left, env, &field, failure);
-		if (result == EVAL_OPEN || (result == EVAL_FAIL && *failure != FAILURE_FIELD))
+		result = expr_field(left, env, &field);
+		if (result == EVAL_OPEN || (result == EVAL_FAIL && env->failure != FAILURE_FIELD))
 			return result;
 		*out = value_bool(result == EVAL_VALUE);
 		return EVAL_VALUE;
 	}
-	result = expr_eval(left, env, out, failure);
-	if (result == EVAL_FAIL &&
-	    (*failure == FAILURE_FIELD || (left->kind == EXPR_LABEL && *failure == FAILURE_MAP)))
+	result = expr_eval(left, env, out);
+	if (result == EVAL_FAIL && (env->failure == FAILURE_FIELD ||
+				    (left->kind == EXPR_LABEL && env->failure == FAILURE_MAP)))
 		*out = value_bool(false);
 	else if (result != EVAL_VALUE)
 		return result;
@@ -397,15 +387,14 @@ static enum eval eval_has(const struct expr *expr, struct env *env, struct value
 	return EVAL_VALUE;
 }
 
-static enum eval eval_least(const struct expr *expr, struct env *env, struct value *out,
-			    enum failure *failure)
+static enum eval eval_least(const struct expr *expr, struct env *env, struct value *out)
 {
 	enum op op = expr->function == FUNCTION_MIN ? OP_LT : OP_GT;
 	bool open = false, unknown = false, wrong = false;
 	struct value value, better, best = unknown_value;
 
 	for (uint32_t i = 0; i < expr->nargs; i++) {
-		enum eval result = expr_eval(expr->args[i], env, &value, failure);
+		enum eval result = expr_eval(expr->args[i], env, &value);
 		if (result == EVAL_FAIL)
 			return result;
 		if (result == EVAL_OPEN)
@@ -413,10 +402,10 @@ static enum eval eval_least(const struct expr *expr, struct env *env, struct val
 		else if (unknown_operand(&value, TAKES_ORDER, &wrong))
 			unknown = true;
 		else if (wrong)
-			return eval_fail(failure, FAILURE_TYPE);
+			return eval_fail(env, FAILURE_TYPE);
 		else if (best.kind == VALUE_UNKNOWN)
 			best = value;
-		else if (op_order(op, &value, &best, &better, failure) == EVAL_FAIL)
+		else if (op_order(op, &value, &best, &better, env) == EVAL_FAIL)
 			return EVAL_FAIL;
 		else if (better.b)
 			best = value;
@@ -426,14 +415,13 @@ static enum eval eval_least(const struct expr *expr, struct env *env, struct val
 }
 
 /* What is not chosen is not evaluated. */
-static enum eval eval_choose(const struct expr *expr, struct env *env, struct value *out,
-			     enum failure *failure)
+static enum eval eval_choose(const struct expr *expr, struct env *env, struct value *out)
 {
-	switch (expr_logic(expr->args[0], env, failure)) {
+	switch (expr_logic(expr->args[0], env)) {
 	case LOGIC_YES:
-		return expr_eval(expr->args[1], env, out, failure);
+		return expr_eval(expr->args[1], env, out);
 	case LOGIC_NO:
-		return expr_eval(expr->args[2], env, out, failure);
+		return expr_eval(expr->args[2], env, out);
 	case LOGIC_UNKNOWN:
 		*out = unknown_value;
 		return EVAL_VALUE;
@@ -481,8 +469,7 @@ static enum eval eval_place(const struct expr *expr, struct env *env, struct val
 	return EVAL_VALUE;
 }
 
-enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
-		    enum failure *failure)
+enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out)
 {
 	if (expr->kind == EXPR_FIELD && expr_int_field(expr, env, out))
 		return EVAL_VALUE;
@@ -492,16 +479,16 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 		return EVAL_VALUE;
 	case EXPR_FAIL:
 		env->lacking = expr->of;
-		return eval_fail(failure, expr->failure);
+		return eval_fail(env, expr->failure);
 	case EXPR_FIELD:
 	case EXPR_FIELD_PACKET:
 	case EXPR_FIELD_GET:
-		return eval_field(expr, env, out, failure);
+		return eval_field(expr, env, out);
 	case EXPR_SECTION:
 	case EXPR_SECTION_OWN:
 		return eval_section(expr, env, out);
 	case EXPR_READ:
-		return eval_read(expr, env, out, failure);
+		return eval_read(expr, env, out);
 	case EXPR_VARIABLE:
 		*out = env->variables[expr->index];
 		return EVAL_VALUE;
@@ -514,32 +501,31 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 	case EXPR_NOT:
 	case EXPR_AND:
 	case EXPR_OR:
-		return eval_logic(expr, env, out, failure);
+		return eval_logic(expr, env, out);
 	case EXPR_LABEL:
-		return eval_label(expr, env, out, failure);
+		return eval_label(expr, env, out);
 	case EXPR_HAS:
-		return eval_has(expr, env, out, failure);
+		return eval_has(expr, env, out);
 	case EXPR_TOP:
-		return eval_top(expr, env, out, failure);
+		return eval_top(expr, env, out);
 	case EXPR_CHOOSE:
-		return eval_choose(expr, env, out, failure);
+		return eval_choose(expr, env, out);
 	case EXPR_LEAST:
-		return eval_least(expr, env, out, failure);
+		return eval_least(expr, env, out);
 	case EXPR_EQUAL:
 	case EXPR_ORDER:
-		return eval_compared(expr, env, out, failure);
+		return eval_compared(expr, env, out);
 	case EXPR_ARITH:
-		return expr->wraps ? eval_wrapped(expr, env, out, failure)
-				   : eval_strict(expr, env, out, failure);
+		return expr->wraps ? eval_wrapped(expr, env, out) : eval_strict(expr, env, out);
 	case EXPR_TRUTH:
-		return eval_truth(expr, env, out, failure);
+		return eval_truth(expr, env, out);
 	default:
 		return expr->kind < EXPR_NOT ? eval_place(expr, env, out)
-					     : eval_strict(expr, env, out, failure);
+					     : eval_strict(expr, env, out);
 	}
 }
 
-enum eval expr_check(const struct expr *expr, struct env *env, enum failure *failure)
+enum eval expr_check(const struct expr *expr, struct env *env)
 {
 	struct value value;
 	uint32_t attr;
@@ -547,42 +533,42 @@ enum eval expr_check(const struct expr *expr, struct env *env, enum failure *fai
 
 	switch (expr->kind) {
 	case EXPR_READ:
-		return path_eval(&expr->path, env, &attr, failure);
+		return path_eval(&expr->path, env, &attr);
 	case EXPR_IN:
-		return expr_check(expr->args[0], env, failure);
+		return expr_check(expr->args[0], env);
 	case EXPR_EQUAL:
-		left = expr_check(expr->args[0], env, failure);
+		left = expr_check(expr->args[0], env);
 		if (left == EVAL_FAIL)
 			return left;
-		right = expr_check(expr->args[1], env, failure);
+		right = expr_check(expr->args[1], env);
 		return left == EVAL_OPEN ? left : right;
 	case EXPR_HAS:
 		if (expr->args[0]->kind == EXPR_READ)
-			return expr_check(expr->args[0], env, failure);
+			return expr_check(expr->args[0], env);
 		break;
 	case EXPR_MAP:
 		if (expr->total)
-			return expr_check(expr->args[0], env, failure);
+			return expr_check(expr->args[0], env);
 		break;
 	case EXPR_SECTION:
 		return EVAL_VALUE;
 	default:
 		break;
 	}
-	return expr_eval(expr, env, &value, failure);
+	return expr_eval(expr, env, &value);
 }
 
 /* As expr_logic(); of && the right side is evaluated whatever the left one is, but certain. */
-static enum logic outcome_of(const struct expr *when, struct env *env, enum failure *failure)
+static enum logic outcome_of(const struct expr *when, struct env *env)
 {
 	enum logic left, right;
 
 	if (when->kind != EXPR_AND)
-		return expr_logic(when, env, failure);
-	left = outcome_of(when->args[0], env, failure);
+		return expr_logic(when, env);
+	left = outcome_of(when->args[0], env);
 	if (left == LOGIC_NO || left == LOGIC_FAILED)
 		return left;
-	right = outcome_of(when->args[1], env, failure);
+	right = outcome_of(when->args[1], env);
 	if (left == LOGIC_YES)
 		return right;
 	if (right == LOGIC_YES || (left == LOGIC_OPEN && right == LOGIC_OPEN))
@@ -590,12 +576,12 @@ static enum logic outcome_of(const struct expr *when, struct env *env, enum fail
 	return right == LOGIC_OPEN ? LOGIC_UNKNOWN : right; /* not true, whatever the left is */
 }
 
-enum eval expr_holds(const struct expr *when, struct env *env, enum failure *failure)
+enum eval expr_holds(const struct expr *when, struct env *env)
 {
-	enum logic outcome = when ? outcome_of(when, env, failure) : LOGIC_YES;
+	enum logic outcome = when ? outcome_of(when, env) : LOGIC_YES;
 
 	if (outcome != LOGIC_FAILED)
-		*failure = FAILURE_NONE;
+		env->failure = FAILURE_NONE;
 	if (outcome == LOGIC_YES)
 		return EVAL_VALUE;
 	return outcome == LOGIC_OPEN ? EVAL_OPEN : EVAL_FAIL;
@@ -603,42 +589,37 @@ enum eval expr_holds(const struct expr *when, struct env *env, enum failure *fai
 
 /* ---- lines ---- */
 
-enum eval line_gives(const struct line *line, struct env *env, struct value *out,
-		     enum failure *failure)
+enum eval line_gives(const struct line *line, struct env *env, struct value *out)
 {
-	*failure = FAILURE_NONE;
+	env->failure = FAILURE_NONE;
 	if (out)
 		*out = (struct value){.kind = VALUE_NONE};
 	if (!line->value)
 		return EVAL_VALUE;
-	return out ? expr_eval(line->value, env, out, failure)
-		   : expr_check(line->value, env, failure);
+	return out ? expr_eval(line->value, env, out) : expr_check(line->value, env);
 }
 
 bool line_may_hold(const struct line *line, struct block_head *head, struct env *env,
 		   const struct expr **when)
 {
-	enum failure ignored; /* the line's condition is evaluated then, which says it */
-
 	*when = line->when;
 	if (!line->head)
 		return true;
 	if (head->block != line->block)
-		head->holds = (int)expr_logic(line->head, env, &ignored);
+		head->holds = (int)expr_logic(line->head, env);
 	head->block = line->block;
 	if (head->holds == LOGIC_YES)
 		*when = line->head == line->when ? NULL : line->when->args[1];
 	return head->holds != LOGIC_NO;
 }
 
-enum eval line_judge(const struct line *line, struct env *env, struct value *out,
-		     enum failure *failure)
+enum eval line_judge(const struct line *line, struct env *env, struct value *out)
 {
-	enum eval holds = expr_holds(line->when, env, failure), gives;
+	enum eval holds = expr_holds(line->when, env), gives;
 
 	if (holds == EVAL_FAIL)
 		return EVAL_FAIL;
 	/* where the condition is open, all that counts is whether the right side fails */
-	gives = line_gives(line, env, holds == EVAL_VALUE ? out : NULL, failure);
+	gives = line_gives(line, env, holds == EVAL_VALUE ? out : NULL);
 	return gives == EVAL_VALUE ? holds : gives;
 }

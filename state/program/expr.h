@@ -104,7 +104,7 @@ enum logic {
 	LOGIC_KINDS = LOGIC_OPEN
 };
 extern const uint8_t logic_and[LOGIC_KINDS][LOGIC_KINDS], logic_or[LOGIC_KINDS][LOGIC_KINDS];
-enum logic expr_logic(const struct expr *expr, struct env *env, enum failure *failure);
+enum logic expr_logic(const struct expr *expr, struct env *env);
 /* Anything but a boolean or unknown is a failure. */
 static inline enum logic logic_of_value(const struct value *value)
 {
@@ -116,31 +116,29 @@ static inline enum logic logic_of_value(const struct value *value)
 /* expr_ops.c: operators and functions on plain values; both operands are known */
 bool values_same(const struct value *a, const struct value *b); /* 1 == 1.0, 5 != "5" */
 enum eval op_order(enum op op, const struct value *a, const struct value *b, struct value *out,
-		   enum failure *failure);
+		   struct env *env);
 enum eval op_arith(enum op op, const struct value *a, const struct value *b, struct value *out,
-		   enum failure *failure); /* b NULL: unary */
+		   struct env *env); /* b NULL: unary */
 /* The same of integers as in C: what does not fit wraps. Unknown: a division by zero. Of a unary
  * operator b is ignored. */
 void op_wrapped(enum op op, const struct value *a, const struct value *b, struct value *out);
 /* The text of both, one behind the other. */
-enum eval op_join(const struct value *a, const struct value *b, struct arena *scratch,
-		  struct value *out);
-enum eval op_convert(enum function function, const struct value *a, struct arena *scratch,
-		     struct value *out, enum failure *failure);
+enum eval op_join(const struct value *a, const struct value *b, struct env *env, struct value *out);
+enum eval op_convert(enum function function, const struct value *a, struct env *env,
+		     struct value *out);
 enum eval op_map(const struct map_def *map, const struct value *key, struct value *out,
-		 enum failure *failure);
+		 struct env *env);
 enum eval op_regex(struct env *env, const struct regex *regex, const struct value *text,
-		   const struct value *pattern, struct value *out, enum failure *failure);
+		   const struct value *pattern, struct value *out);
 /* What the group matches first; "" where nothing does. *matches: the pattern does. */
 enum eval op_captures(struct env *env, const struct regex *regex, uint32_t group,
-		      const struct value *text, struct value *out, bool *matches,
-		      enum failure *failure);
+		      const struct value *text, struct value *out, bool *matches);
 /* Of operands of the types that expr.c asks for. */
 void op_part(enum function function, const struct value *args, uint32_t n, struct value *out);
 
-static inline enum eval eval_fail(enum failure *failure, enum failure why)
+static inline enum eval eval_fail(struct env *env, enum failure why)
 {
-	*failure = why;
+	env->failure = why;
 	return EVAL_FAIL;
 }
 
@@ -168,12 +166,10 @@ static inline const struct fields *env_fields(struct env *env)
 }
 
 /* expr_field.c: a field of the event as a value */
-enum eval field_value(const struct field *field, struct env *env, struct value *out,
-		      enum failure *failure);
+enum eval field_value(const struct field *field, struct env *env, struct value *out);
 /* The same for a number of the event's own scopes, which most are; false: it is something else. */
 bool expr_int_field(const struct expr *expr, struct env *env, struct value *out);
-/* The field itself; false: this event has none, or its key is not known: *failure, or open. */
-enum eval expr_field(const struct expr *expr, struct env *env, struct field *out,
-		     enum failure *failure);
+/* The field itself; false: this event has none, or its key is not known: env->failure, or open. */
+enum eval expr_field(const struct expr *expr, struct env *env, struct field *out);
 
 #endif

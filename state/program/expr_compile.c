@@ -573,7 +573,6 @@ static const struct expr *compile_in(struct compile *compile, const struct ast *
 
 const struct expr *compile_fold(struct compile *compile, const struct expr *expr)
 {
-	enum failure failure;
 	struct value value;
 
 	if (expr->kind < EXPR_NOT || expr->kind == EXPR_TOP || expr->kind == EXPR_LABEL)
@@ -583,11 +582,11 @@ const struct expr *compile_fold(struct compile *compile, const struct expr *expr
 		    !(expr->kind == EXPR_HAS && expr->args[0]->kind == EXPR_FAIL))
 			return expr;
 	struct env env = {.program = compile->program, .scratch = compile->program->arena};
-	switch (expr_eval(expr, &env, &value, &failure)) {
+	switch (expr_eval(expr, &env, &value)) {
 	case EVAL_VALUE:
 		return expr_constant(compile, value);
 	case EVAL_FAIL:
-		return expr_failing(compile, failure);
+		return expr_failing(compile, env.failure);
 	case EVAL_OPEN:
 		break;
 	}

@@ -22,21 +22,19 @@ static enum eval text_value(const struct field *field, struct env *env, struct v
 	return EVAL_VALUE;
 }
 
-static enum eval option_value(const struct field *variant, struct env *env, struct value *out,
-			      enum failure *failure)
+static enum eval option_value(const struct field *variant, struct env *env, struct value *out)
 {
 	struct field_iter iter;
-	enum eval result = eval_fail(failure, FAILURE_FIELD);
+	enum eval result = eval_fail(env, FAILURE_FIELD);
 
 	field_iter_begin(&iter, variant);
 	if (field_iter_next(&iter)) /* options inside options: metadata bounds the depth */
-		result = field_value(&iter.item, env, out, failure);
+		result = field_value(&iter.item, env, out);
 	field_iter_end(&iter);
 	return result;
 }
 
-enum eval field_value(const struct field *field, struct env *env, struct value *out,
-		      enum failure *failure)
+enum eval field_value(const struct field *field, struct env *env, struct value *out)
 {
 	switch (field->class->kind) {
 	case FIELD_INT:
@@ -52,18 +50,18 @@ enum eval field_value(const struct field *field, struct env *env, struct value *
 	case FIELD_SEQUENCE:
 		if (field_is_text(field))
 			return text_value(field, env, out);
-		return eval_fail(failure, FAILURE_TYPE);
+		return eval_fail(env, FAILURE_TYPE);
 	case FIELD_VARIANT:
-		return option_value(field, env, out, failure);
+		return option_value(field, env, out);
 	case FIELD_STRUCT:
 		break;
 	}
-	return eval_fail(failure, FAILURE_TYPE);
+	return eval_fail(env, FAILURE_TYPE);
 }
 
 /* Names of a way through arrays: a key is the decimal number of an element. */
 static enum eval key_names(const struct expr *expr, struct env *env, const char **names,
-			   char (*texts)[24], enum failure *failure)
+			   char (*texts)[24])
 {
 	struct value key;
 
@@ -71,32 +69,31 @@ static enum eval key_names(const struct expr *expr, struct env *env, const char 
 		names[i] = expr->names[i].name;
 		if (names[i])
 			continue;
-		enum eval result = expr_eval(expr->names[i].key, env, &key, failure);
+		enum eval result = expr_eval(expr->names[i].key, env, &key);
 		if (result != EVAL_VALUE)
 			return result;
 		if (key.kind == VALUE_UNKNOWN || key.kind == VALUE_NONE)
-			return eval_fail(failure, FAILURE_KEY);
+			return eval_fail(env, FAILURE_KEY);
 		if (key.kind != VALUE_INT)
-			return eval_fail(failure, FAILURE_TYPE);
+			return eval_fail(env, FAILURE_TYPE);
 		if (key.negative)
-			return eval_fail(failure, FAILURE_FIELD);
+			return eval_fail(env, FAILURE_FIELD);
 		snprintf(texts[i], sizeof texts[i], "%llu", (unsigned long long)key.u);
 		names[i] = texts[i];
 	}
 	return EVAL_VALUE;
 }
 
-static enum eval get_field(const struct expr *expr, struct env *env, struct field *out,
-			   enum failure *failure)
+static enum eval get_field(const struct expr *expr, struct env *env, struct field *out)
 {
 	const char *names[PATH_ATOMS];
 	char texts[PATH_ATOMS][24];
-	enum eval result = key_names(expr, env, names, texts, failure);
+	enum eval result = key_names(expr, env, names, texts);
 
 	if (result != EVAL_VALUE)
 		return result;
 	if (!fields_get(env->fields, expr->scopes, names, expr->n, out))
-		return eval_fail(failure, FAILURE_FIELD);
+		return eval_fail(env, FAILURE_FIELD);
 	return EVAL_VALUE;
 }
 
@@ -116,16 +113,15 @@ bool expr_int_field(const struct expr *expr, struct env *env, struct value *out)
 	return true;
 }
 
-enum eval expr_field(const struct expr *expr, struct env *env, struct field *out,
-		     enum failure *failure)
+enum eval expr_field(const struct expr *expr, struct env *env, struct field *out)
 {
 	if (!env_fields(env))
-		return eval_fail(failure, FAILURE_FIELD);
+		return eval_fail(env, FAILURE_FIELD);
 	if (expr->kind == EXPR_FIELD_GET)
-		return get_field(expr, env, out, failure);
+		return get_field(expr, env, out);
 	if ((expr->field.scope == SCOPE_PACKET_CONTEXT && !env->fields->packet_context) ||
 	    (expr->field.scope == SCOPE_PACKET_HEADER && !env->fields->packet_header))
-		return eval_fail(failure, FAILURE_FIELD);
+		return eval_fail(env, FAILURE_FIELD);
 	fields_at(env->fields, &expr->field, out);
 	return EVAL_VALUE;
 }

@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum eval narrow(__int128 number, struct value *out, enum failure *failure)
+static enum eval narrow(__int128 number, struct value *out, struct env *env)
 {
 	if (number < (__int128)INT64_MIN || number > (__int128)UINT64_MAX)
-		return eval_fail(failure, FAILURE_OVERFLOW);
+		return eval_fail(env, FAILURE_OVERFLOW);
 	*out = (struct value){.kind = VALUE_INT, .negative = number < 0, .u = (uint64_t)number};
 	return EVAL_VALUE;
 }
@@ -72,7 +72,7 @@ bool values_same(const struct value *a, const struct value *b)
 }
 
 enum eval op_order(enum op op, const struct value *a, const struct value *b, struct value *out,
-		   enum failure *failure)
+		   struct env *env)
 {
 	int order;
 
@@ -81,54 +81,53 @@ enum eval op_order(enum op op, const struct value *a, const struct value *b, str
 	else if (a->kind == VALUE_STRING && b->kind == VALUE_STRING)
 		order = value_compare(a, b);
 	else
-		return eval_fail(failure, FAILURE_TYPE);
+		return eval_fail(env, FAILURE_TYPE);
 	*out = value_bool(order != 2 && op_holds(op, order));
 	return EVAL_VALUE;
 }
 
 /* ---- arithmetic ---- */
 
-static enum eval shift(enum op op, __int128 a, __int128 b, struct value *out, enum failure *failure)
+static enum eval shift(enum op op, __int128 a, __int128 b, struct value *out, struct env *env)
 {
 	if (b < 0)
-		return eval_fail(failure, FAILURE_OVERFLOW);
+		return eval_fail(env, FAILURE_OVERFLOW);
 	if (op == OP_SHR)
-		return narrow(b > 127 ? (a < 0 ? -1 : 0) : a >> (int)b, out, failure);
+		return narrow(b > 127 ? (a < 0 ? -1 : 0) : a >> (int)b, out, env);
 	if (a == 0)
-		return narrow(0, out, failure);
+		return narrow(0, out, env);
 	if (b > 63) /* even 1 << 64 does not fit; -1 << 63 does */
-		return eval_fail(failure, FAILURE_OVERFLOW);
-	return narrow(a * ((__int128)1 << (int)b), out, failure);
+		return eval_fail(env, FAILURE_OVERFLOW);
+	return narrow(a * ((__int128)1 << (int)b), out, env);
 }
 
-static enum eval integers(enum op op, __int128 a, __int128 b, struct value *out,
-			  enum failure *failure)
+static enum eval integers(enum op op, __int128 a, __int128 b, struct value *out, struct env *env)
 {
 	__int128 number;
 
 	switch (op) {
 	case OP_BIT_AND:
-		return narrow(a & b, out, failure);
+		return narrow(a & b, out, env);
 	case OP_BIT_OR:
-		return narrow(a | b, out, failure);
+		return narrow(a | b, out, env);
 	case OP_BIT_XOR:
-		return narrow(a ^ b, out, failure);
+		return narrow(a ^ b, out, env);
 	case OP_SHL:
 	case OP_SHR:
-		return shift(op, a, b, out, failure);
+		return shift(op, a, b, out, env);
 	default:
 		if (!op_integers(op, a, b, &number))
-			return eval_fail(failure, FAILURE_OVERFLOW);
-		return narrow(number, out, failure);
+			return eval_fail(env, FAILURE_OVERFLOW);
+		return narrow(number, out, env);
 	}
 }
 
-static enum eval floats(enum op op, double a, double b, struct value *out, enum failure *failure)
+static enum eval floats(enum op op, double a, double b, struct value *out, struct env *env)
 {
 	if (op < OP_ADD || op > OP_MOD)
-		return eval_fail(failure, FAILURE_TYPE);
+		return eval_fail(env, FAILURE_TYPE);
 	if ((op == OP_DIV || op == OP_MOD) && b == 0)
-		return eval_fail(failure, FAILURE_OVERFLOW);
+		return eval_fail(env, FAILURE_OVERFLOW);
 	*out = (struct value){.kind = VALUE_FLOAT,
 			      .f = op == OP_ADD   ? a + b
 				   : op == OP_SUB ? a - b
@@ -138,26 +137,26 @@ static enum eval floats(enum op op, double a, double b, struct value *out, enum 
 	return EVAL_VALUE;
 }
 
-static enum eval unary(enum op op, const struct value *a, struct value *out, enum failure *failure)
+static enum eval unary(enum op op, const struct value *a, struct value *out, struct env *env)
 {
 	if (a->kind == VALUE_INT)
-		return narrow(op == OP_NEG ? -value_integer(a) : ~value_integer(a), out, failure);
+		return narrow(op == OP_NEG ? -value_integer(a) : ~value_integer(a), out, env);
 	if (a->kind != VALUE_FLOAT || op != OP_NEG)
-		return eval_fail(failure, FAILURE_TYPE);
+		return eval_fail(env, FAILURE_TYPE);
 	*out = (struct value){.kind = VALUE_FLOAT, .f = -a->f};
 	return EVAL_VALUE;
 }
 
 enum eval op_arith(enum op op, const struct value *a, const struct value *b, struct value *out,
-		   enum failure *failure)
+		   struct env *env)
 {
 	if (!b)
-		return unary(op, a, out, failure);
+		return unary(op, a, out, env);
 	if (!value_is_number(a) || !value_is_number(b))
-		return eval_fail(failure, FAILURE_TYPE);
+		return eval_fail(env, FAILURE_TYPE);
 	if (a->kind == VALUE_INT && b->kind == VALUE_INT)
-		return integers(op, value_integer(a), value_integer(b), out, failure);
-	return floats(op, as_float(a), as_float(b), out, failure);
+		return integers(op, value_integer(a), value_integer(b), out, env);
+	return floats(op, as_float(a), as_float(b), out, env);
 }
 
 /* ---- as in C ---- */
@@ -201,7 +200,7 @@ void op_wrapped(enum op op, const struct value *a, const struct value *b, struct
 
 /* ---- functions ---- */
 
-static enum eval text_to_int(const struct value *a, struct value *out, enum failure *failure)
+static enum eval text_to_int(const struct value *a, struct value *out, struct env *env)
 {
 	struct text_part text = {a->text, a->len};
 	bool minus = text.len && *text.text == '-', hex;
@@ -213,39 +212,38 @@ static enum eval text_to_int(const struct value *a, struct value *out, enum fail
 	text = text_substr(text, hex ? 2 : 0, INT64_MAX);
 	n = text_digits(text, hex ? 16 : 10, &number);
 	if (n == SIZE_MAX)
-		return eval_fail(failure, FAILURE_OVERFLOW);
+		return eval_fail(env, FAILURE_OVERFLOW);
 	if (!n || n != text.len)
-		return eval_fail(failure, FAILURE_TYPE);
-	return narrow(minus ? -(__int128)number : (__int128)number, out, failure);
+		return eval_fail(env, FAILURE_TYPE);
+	return narrow(minus ? -(__int128)number : (__int128)number, out, env);
 }
 
-static enum eval to_int(const struct value *a, struct value *out, enum failure *failure)
+static enum eval to_int(const struct value *a, struct value *out, struct env *env)
 {
 	if (a->kind == VALUE_STRING)
-		return text_to_int(a, out, failure);
+		return text_to_int(a, out, env);
 	if (a->kind == VALUE_BOOL) {
 		*out = value_s64(a->b);
 		return EVAL_VALUE;
 	}
 	if (a->kind == VALUE_FLOAT) {
 		if (!(a->f >= -9223372036854775808.0 && a->f < 18446744073709551616.0))
-			return eval_fail(failure, FAILURE_OVERFLOW);
-		return narrow((__int128)a->f, out, failure);
+			return eval_fail(env, FAILURE_OVERFLOW);
+		return narrow((__int128)a->f, out, env);
 	}
 	*out = *a;
 	return EVAL_VALUE;
 }
 
-static enum eval keep_text(const char *text, size_t len, struct arena *scratch, struct value *out)
+static enum eval keep_text(const char *text, size_t len, struct env *env, struct value *out)
 {
-	*out = value_text(arena_strndup(scratch, text, len), len);
+	*out = value_text(arena_strndup(env->scratch, text, len), len);
 	return EVAL_VALUE;
 }
 
-enum eval op_join(const struct value *a, const struct value *b, struct arena *scratch,
-		  struct value *out)
+enum eval op_join(const struct value *a, const struct value *b, struct env *env, struct value *out)
 {
-	char *text = arena_alloc(scratch, a->len + b->len + 1);
+	char *text = arena_alloc(env->scratch, a->len + b->len + 1);
 
 	memcpy(text, a->text, a->len);
 	memcpy(text + a->len, b->text, b->len);
@@ -253,21 +251,21 @@ enum eval op_join(const struct value *a, const struct value *b, struct arena *sc
 	return EVAL_VALUE;
 }
 
-enum eval op_convert(enum function function, const struct value *a, struct arena *scratch,
-		     struct value *out, enum failure *failure)
+enum eval op_convert(enum function function, const struct value *a, struct env *env,
+		     struct value *out)
 {
 	char text[64];
 	int len;
 
 	if (a->kind == VALUE_NONE)
-		return eval_fail(failure, FAILURE_TYPE);
+		return eval_fail(env, FAILURE_TYPE);
 	if (function == FUNCTION_INT)
-		return to_int(a, out, failure);
+		return to_int(a, out, env);
 	if (function == FUNCTION_HEX) {
 		if (a->kind != VALUE_INT)
-			return eval_fail(failure, FAILURE_TYPE);
+			return eval_fail(env, FAILURE_TYPE);
 		len = snprintf(text, sizeof text, "0x%llx", (unsigned long long)a->u);
-		return keep_text(text, (size_t)len, scratch, out);
+		return keep_text(text, (size_t)len, env, out);
 	}
 	if (a->kind == VALUE_STRING) {
 		*out = *a;
@@ -275,13 +273,13 @@ enum eval op_convert(enum function function, const struct value *a, struct arena
 	}
 	struct buf buf = {0};
 	value_add_key(a, &buf);
-	keep_text(buf_text(&buf), buf.len, scratch, out);
+	keep_text(buf_text(&buf), buf.len, env, out);
 	buf_release(&buf);
 	return EVAL_VALUE;
 }
 
 enum eval op_map(const struct map_def *map, const struct value *key, struct value *out,
-		 enum failure *failure)
+		 struct env *env)
 {
 	for (size_t i = 0; i < map->nentries; i++) {
 		const struct map_case *entry = &map->entries[i];
@@ -298,14 +296,13 @@ enum eval op_map(const struct map_def *map, const struct value *key, struct valu
 		*out = map->entries[i].result;
 		return EVAL_VALUE;
 	}
-	return eval_fail(failure, FAILURE_MAP);
+	return eval_fail(env, FAILURE_MAP);
 }
 
 /* ---- regular expressions ---- */
 
 enum eval op_captures(struct env *env, const struct regex *regex, uint32_t group,
-		      const struct value *text, struct value *out, bool *matches,
-		      enum failure *failure)
+		      const struct value *text, struct value *out, bool *matches)
 {
 	struct regex_room *own = NULL;
 	enum regex_result result =
@@ -313,14 +310,14 @@ enum eval op_captures(struct env *env, const struct regex *regex, uint32_t group
 
 	regex_room_free(own);
 	*matches = result == REGEX_YES;
-	return result == REGEX_ENDLESS ? eval_fail(failure, FAILURE_STEPS) : EVAL_VALUE;
+	return result == REGEX_ENDLESS ? eval_fail(env, FAILURE_STEPS) : EVAL_VALUE;
 }
 
 static enum eval match_regex(struct env *env, const struct regex *regex, const struct value *text,
-			     struct value *out, enum failure *failure)
+			     struct value *out)
 {
 	bool matches;
-	enum eval result = op_captures(env, regex, 0, text, out, &matches, failure);
+	enum eval result = op_captures(env, regex, 0, text, out, &matches);
 
 	if (result == EVAL_VALUE)
 		*out = value_bool(matches);
@@ -328,17 +325,17 @@ static enum eval match_regex(struct env *env, const struct regex *regex, const s
 }
 
 enum eval op_regex(struct env *env, const struct regex *regex, const struct value *text,
-		   const struct value *pattern, struct value *out, enum failure *failure)
+		   const struct value *pattern, struct value *out)
 {
 	char why[REGEX_WHY];
 	size_t at;
 
 	if (regex)
-		return match_regex(env, regex, text, out, failure);
+		return match_regex(env, regex, text, out);
 	struct regex *own = regex_new(pattern, &at, why);
 	if (!own)
-		return eval_fail(failure, FAILURE_TYPE);
-	enum eval result = match_regex(env, own, text, out, failure);
+		return eval_fail(env, FAILURE_TYPE);
+	enum eval result = match_regex(env, own, text, out);
 	regex_free(own);
 	return result;
 }

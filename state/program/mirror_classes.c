@@ -218,12 +218,11 @@ struct class_effect mirror_told(const struct mirror_class *mirrored, struct env 
 	for (uint32_t i = 0; i < mirrored->nlines; i++) {
 		const struct line *line = &mirrored->lines[i];
 		const struct expr *when;
-		enum failure why;
 		struct value value;
 
 		if (!line_may_hold(line, &head, env, &when) ||
-		    expr_holds(when, env, &why) != EVAL_VALUE ||
-		    line_gives(line, env, &value, &why) != EVAL_VALUE)
+		    expr_holds(when, env) != EVAL_VALUE ||
+		    line_gives(line, env, &value) != EVAL_VALUE)
 			continue;
 		if (line->verb == VERB_SET) {
 			told.is = true;
@@ -241,7 +240,6 @@ struct class_effect mirror_told_of_tasks(const struct mirror_class *mirrored, st
 					 int64_t claimed)
 {
 	struct class_effect told = {.ends = mirrored->ends && !mirrored->perhaps};
-	enum failure why;
 	struct value value;
 
 	told.was = mirror_evidence(mirrored, env, &told.before);
@@ -253,8 +251,8 @@ struct class_effect mirror_told_of_tasks(const struct mirror_class *mirrored, st
 	if (!mirrored->perhaps)
 		return told;
 	told.perhaps = true;
-	told.is = expr_eval(mirrored->perhaps, env, &value, &why) == EVAL_VALUE &&
-		  value.kind == VALUE_INT;
+	told.is =
+		expr_eval(mirrored->perhaps, env, &value) == EVAL_VALUE && value.kind == VALUE_INT;
 	told.after = told.is ? (int64_t)value.u : 0;
 	return told;
 }
@@ -262,9 +260,8 @@ struct class_effect mirror_told_of_tasks(const struct mirror_class *mirrored, st
 bool mirror_evidence(const struct mirror_class *mirrored, struct env *env, int64_t *out)
 {
 	struct value found;
-	enum failure why;
 
-	if (!mirrored->evidence || expr_eval(mirrored->evidence, env, &found, &why) != EVAL_VALUE ||
+	if (!mirrored->evidence || expr_eval(mirrored->evidence, env, &found) != EVAL_VALUE ||
 	    found.kind != VALUE_INT)
 		return false;
 	*out = (int64_t)found.u;

@@ -1,17 +1,16 @@
 /* path.c - paths of lines to attributes, and targets as far as their keys are known */
 #include "state/program/expr.h"
 
-static enum eval eval_key(const struct expr *expr, struct env *env, struct value *out,
-			  enum failure *failure)
+static enum eval eval_key(const struct expr *expr, struct env *env, struct value *out)
 {
-	enum eval result = expr_eval(expr, env, out, failure);
+	enum eval result = expr_eval(expr, env, out);
 
 	if (result != EVAL_VALUE)
 		return result;
 	if (out->kind == VALUE_UNKNOWN || out->kind == VALUE_NONE)
-		return eval_fail(failure, FAILURE_KEY);
+		return eval_fail(env, FAILURE_KEY);
 	if (out->kind == VALUE_FLOAT)
-		return eval_fail(failure, FAILURE_TYPE);
+		return eval_fail(env, FAILURE_TYPE);
 	return EVAL_VALUE;
 }
 
@@ -28,7 +27,7 @@ uint32_t path_attr_new(const struct path *path, struct attrs *attrs, const struc
 	return attr;
 }
 
-enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr, enum failure *failure)
+enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr)
 {
 	struct attrs *attrs = program_attrs(env->program);
 	bool open = false;
@@ -36,7 +35,7 @@ enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr, en
 
 	*attr = path->base;
 	if (path->only_key) {
-		enum eval result = eval_key(path->atoms[path->only_key].expr, env, &key, failure);
+		enum eval result = eval_key(path->atoms[path->only_key].expr, env, &key);
 		if (result == EVAL_VALUE)
 			*attr = path_attr(path, attrs, &key);
 		return result;
@@ -46,7 +45,7 @@ enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr, en
 		enum eval result = EVAL_VALUE;
 		key = atom->value;
 		if (atom->kind == ATOM_EXPR)
-			result = eval_key(atom->expr, env, &key, failure);
+			result = eval_key(atom->expr, env, &key);
 		if (result == EVAL_FAIL)
 			return result;
 		open = open || result == EVAL_OPEN;
@@ -57,7 +56,7 @@ enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr, en
 }
 
 static enum eval pattern_atom(const struct atom *atom, struct env *env, struct pattern *out,
-			      struct pattern_atom *to, enum failure *failure)
+			      struct pattern_atom *to)
 {
 	static const uint8_t kinds[] = {[ATOM_NAME] = PATTERN_NAME,
 					[ATOM_KEY] = PATTERN_KEY,
@@ -71,7 +70,7 @@ static enum eval pattern_atom(const struct atom *atom, struct env *env, struct p
 		out->any |= to->kind == PATTERN_ANY;
 		return EVAL_VALUE;
 	}
-	result = eval_key(atom->expr, env, &to->value, failure);
+	result = eval_key(atom->expr, env, &to->value);
 	to->kind = result == EVAL_OPEN ? PATTERN_OPEN : PATTERN_KEY;
 	out->open |= result == EVAL_OPEN;
 	if (result == EVAL_VALUE)
@@ -79,8 +78,7 @@ static enum eval pattern_atom(const struct atom *atom, struct env *env, struct p
 	return result;
 }
 
-enum eval path_pattern(const struct path *path, struct env *env, struct pattern *out,
-		       enum failure *failure)
+enum eval path_pattern(const struct path *path, struct env *env, struct pattern *out)
 {
 	struct attrs *attrs = program_attrs(env->program);
 
@@ -88,7 +86,7 @@ enum eval path_pattern(const struct path *path, struct env *env, struct pattern 
 	out->below = path->below;
 	out->open = out->any = false;
 	for (uint32_t i = 0; i < path->natoms; i++)
-		if (pattern_atom(&path->atoms[i], env, out, &out->atoms[i], failure) == EVAL_FAIL)
+		if (pattern_atom(&path->atoms[i], env, out, &out->atoms[i]) == EVAL_FAIL)
 			return EVAL_FAIL;
 	if (path->only_key && !out->open && !out->any) {
 		out->attr = path_attr(path, attrs, &out->atoms[path->only_key].value);

@@ -28,10 +28,8 @@ static inline void set_text(struct value *out, const char *text, uint64_t len)
 static bool look_up(const struct plain_input *input, struct memo *memo, uint64_t number,
 		    const struct value *key, struct env *env, struct value *out)
 {
-	enum failure ignored;
-
 	if (!memo->set || memo->key != number) {
-		if (op_map(input->map, key, out, &ignored) != EVAL_VALUE)
+		if (op_map(input->map, key, out, env) != EVAL_VALUE)
 			return false;
 		attrs_keep(program_attrs(env->program), out);
 		*memo = (struct memo){true, number, *out};
@@ -159,13 +157,11 @@ void plain_load_maps(const struct plain *plain, uint32_t wanted, struct env *env
 void plain_load_trees(const struct plain *plain, uint32_t wanted, struct env *env,
 		      struct plain_loaded *out)
 {
-	enum failure ignored; /* the line is evaluated once more, which notes it */
-
 	for (uint32_t k = 0; k < plain->ntrees; k++) {
 		const struct plain_input *input = &plain->trees[k];
 
 		if (wanted >> input->i & 1 &&
-		    expr_eval(input->tree, env, &out->values[input->i], &ignored) == EVAL_VALUE)
+		    expr_eval(input->tree, env, &out->values[input->i]) == EVAL_VALUE)
 			out->had |= 1u << input->i;
 	}
 }

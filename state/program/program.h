@@ -27,7 +27,7 @@ struct expr; /* expr.h keeps its insides */
 
 enum eval {
 	EVAL_VALUE, /* *out is the value: may be unknown or none */
-	EVAL_FAIL,  /* *failure says why: the statement fails */
+	EVAL_FAIL,  /* env->failure says why: the statement fails */
 	EVAL_OPEN   /* a read is not decided yet */
 };
 
@@ -75,28 +75,28 @@ struct env {
 	struct value variables[ENV_VARIABLES]; /* ?c of the view being computed */
 	const struct value *row;               /* of a condition on rows: by column */
 	unsigned depth;                        /* views inside views */
+	enum failure failure;                  /* why what was evaluated last failed */
 	struct gap gap;                        /* the one asked for last, of part gap_part */
 	uint32_t gap_part;
 };
 
 /*
- * Value of an expression; *failure is set with EVAL_FAIL. Behind a part that is open evaluation
- * goes on: read() and section() hear of all that will be read whose keys are known now.
+ * Value of an expression; env->failure says why with EVAL_FAIL. Behind a part that is open
+ * evaluation goes on: read() and section() hear of all that will be read whose keys are known now.
  */
-enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
-		    enum failure *failure);
+enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out);
 /*
  * Will it fail? EVAL_VALUE: it surely does not, though its value may still be open (a plain path
  * whose keys are known); EVAL_FAIL: it does; EVAL_OPEN: not known before some read is.
  */
-enum eval expr_check(const struct expr *expr, struct env *env, enum failure *failure);
+enum eval expr_check(const struct expr *expr, struct env *env);
 
 /*
- * A condition; NULL is true. VALUE: it is true; FAIL: it is false, unknown, or it failed: *failure
- * tells (FAILURE_NONE: it did not); OPEN: something that it reads is not known yet. An open part
- * does not hide another that is surely not true.
+ * A condition; NULL is true. VALUE: it is true; FAIL: it is false, unknown, or it failed:
+ * env->failure tells (FAILURE_NONE: it did not); OPEN: something that it reads is not known yet. An
+ * open part does not hide another that is surely not true.
  */
-enum eval expr_holds(const struct expr *when, struct env *env, enum failure *failure);
+enum eval expr_holds(const struct expr *when, struct env *env);
 
 /* ---- paths ---- */
 
@@ -119,8 +119,7 @@ struct path {
 };
 
 /* The attribute (interned); only for paths without ANY and VARIABLE atoms. */
-enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr,
-		    enum failure *failure);
+enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr);
 /* The attribute of a path with only_key, for that key. */
 uint32_t path_attr_new(const struct path *path, struct attrs *attrs, const struct value *key);
 static inline uint32_t path_attr(const struct path *path, struct attrs *attrs,
@@ -132,8 +131,7 @@ static inline uint32_t path_attr(const struct path *path, struct attrs *attrs,
 }
 
 /* VALUE or OPEN: *out is the target as far as it is known; FAIL: not. */
-enum eval path_pattern(const struct path *path, struct env *env, struct pattern *out,
-		       enum failure *failure);
+enum eval path_pattern(const struct path *path, struct env *env, struct pattern *out);
 
 /* ---- lines ---- */
 
@@ -156,14 +154,12 @@ struct line {
  * The right side of a line, into *out (none, where the line has no right side). NULL: its value is
  * not wanted yet, only whether it fails.
  */
-enum eval line_gives(const struct line *line, struct env *env, struct value *out,
-		     enum failure *failure);
+enum eval line_gives(const struct line *line, struct env *env, struct value *out);
 /*
  * Condition and right side: does it write, and what? VALUE: it writes *out; OPEN: something that it
  * reads is not known yet; FAIL: it does nothing, as expr_holds() says.
  */
-enum eval line_judge(const struct line *line, struct env *env, struct value *out,
-		     enum failure *failure);
+enum eval line_judge(const struct line *line, struct env *env, struct value *out);
 
 /* Of lines that are looked at one after the other, the block of the last one that has a head. {0}: none yet. */
 struct block_head {
@@ -298,6 +294,6 @@ uint32_t program_view_copies(const struct program *program, const struct view *v
 /* Is some attribute of that shape computed? */
 bool program_views_shape(const struct program *program, uint32_t shape);
 /* Value of an attribute, stored (env->read) or computed. Expressions read this way themselves. */
-enum eval attr_eval(struct env *env, uint32_t attr, struct value *out, enum failure *failure);
+enum eval attr_eval(struct env *env, uint32_t attr, struct value *out);
 
 #endif

@@ -141,15 +141,14 @@ static bool read_own(struct walk *walk, const struct write *write, struct value 
 
 static void add_write(struct walk *walk, const struct write *write)
 {
-	enum failure why = FAILURE_NONE;
 	struct value now, sum;
 
 	if (!read_own(walk, write, &now))
 		return;
-	if (op_arith(OP_ADD, &now, &write->value, &sum, &why) == EVAL_VALUE)
+	if (op_arith(OP_ADD, &now, &write->value, &sum, &walk->env) == EVAL_VALUE)
 		walk->ops->set(walk, write, write->attr, &sum);
 	else
-		writes_fail(&walk->writes, write->line, why);
+		writes_fail(&walk->writes, write->line, walk->env.failure);
 }
 
 static void push_or_pop(struct walk *walk, struct write *write)

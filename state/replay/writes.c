@@ -25,48 +25,43 @@ void writes_fail(struct writes *writes, const struct line *line, enum failure wh
 
 /* Counts why the line does nothing. */
 static enum eval noted(struct writes *writes, const struct line *line, enum eval result,
-		       enum failure why)
+		       const struct env *env)
 {
 	if (result == EVAL_FAIL)
-		writes_fail(writes, line, why);
+		writes_fail(writes, line, env->failure);
 	return result;
 }
 
 enum eval writes_value(struct writes *writes, const struct line *line, struct env *env,
 		       struct value *out)
 {
-	enum failure why;
-	enum eval result = line_judge(line, env, out, &why);
-
-	return noted(writes, line, result, why);
+	return noted(writes, line, line_judge(line, env, out), env);
 }
 
 static enum eval target(struct writes *writes, const struct line *line, struct env *env,
 			struct write *out)
 {
-	enum failure why = FAILURE_NONE;
 	enum eval result;
 
 	out->attr = ATTR_ABSENT;
 	if (!verb_buries(line->verb)) {
-		result = path_eval(&line->target, env, &out->attr, &why);
+		result = path_eval(&line->target, env, &out->attr);
 		if (result != EVAL_VALUE)
 			out->attr = ATTR_ABSENT;
 	} else {
 		writes->patterns = mem_grow(writes->patterns, writes->npatterns,
 					    &writes->patterns_capacity, sizeof *writes->patterns);
 		out->pattern = (uint32_t)writes->npatterns;
-		result = path_pattern(&line->target, env, &writes->patterns[out->pattern], &why);
+		result = path_pattern(&line->target, env, &writes->patterns[out->pattern]);
 		writes->npatterns += result == EVAL_VALUE;
 	}
-	return noted(writes, line, result, why);
+	return noted(writes, line, result, env);
 }
 
 /* False: it does nothing. `when`: what is left of its condition. */
 static bool evaluate(struct writes *writes, const struct line *line, const struct expr *when,
 		     struct env *env, struct write *out)
 {
-	enum failure why;
 	enum eval holds, where, what;
 
 	if (line->flags & LINE_FAILS && !writes->failures)
@@ -75,15 +70,15 @@ static bool evaluate(struct writes *writes, const struct line *line, const struc
 			      .verb = line->verb,
 			      .interned = line->flags & LINE_INTERNED,
 			      .value.kind = VALUE_NONE};
-	holds = expr_holds(when, env, &why);
-	if (noted(writes, line, holds, why) == EVAL_FAIL)
+	holds = expr_holds(when, env);
+	if (noted(writes, line, holds, env) == EVAL_FAIL)
 		return false;
 	where = target(writes, line, env, out);
 	if (where == EVAL_FAIL)
 		return false;
-	what = line_gives(line, env, holds == EVAL_VALUE ? &out->value : NULL, &why);
+	what = line_gives(line, env, holds == EVAL_VALUE ? &out->value : NULL);
 	out->open = holds == EVAL_OPEN || what == EVAL_OPEN || where == EVAL_OPEN;
-	return noted(writes, line, what, why) != EVAL_FAIL;
+	return noted(writes, line, what, env) != EVAL_FAIL;
 }
 
 /* What was evaluated last goes before all that is not `was`. */

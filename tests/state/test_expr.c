@@ -316,15 +316,14 @@ static void has_value(void **state)
 	struct env env = {
 		.program = program, .event = &event, .decode = decode, .read = read_state};
 	const struct class_program *lines = program_class(program, &stream, &class);
-	enum failure failure = FAILURE_NONE;
 	struct value value = {.kind = VALUE_UNKNOWN};
 	struct buf text = {0};
 
 	env.arg = &env;
 	env.scratch = arena_new();
 	assert_int_equal(lines->nevent, 1);
-	enum eval result = expr_eval(lines->event[0].value, &env, &value, &failure);
-	add_result(result, &value, failure, &text);
+	enum eval result = expr_eval(lines->event[0].value, &env, &value);
+	add_result(result, &value, env.failure, &text);
 	assert_string_equal(buf_text(&text), row->result);
 	buf_release(&text);
 	arena_free(env.scratch);
@@ -354,16 +353,15 @@ static void reads_are_found_at_once(void **state)
 	struct event event = {.time = 100, .stream = &stream, .class = &class, .cpu = -1};
 	struct env env = {.program = program, .event = &event, .decode = decode, .read = note};
 	const struct line *line = program_class(program, &stream, &class)->event;
-	enum failure failure;
 	struct value value;
 	struct seen seen = {.env = &env};
 
 	(void)state;
 	env.arg = &seen;
-	assert_int_equal(expr_eval(line->value, &env, &value, &failure), EVAL_OPEN);
+	assert_int_equal(expr_eval(line->value, &env, &value), EVAL_OPEN);
 	assert_string_equal(buf_text(&seen.text), "open open known c[5]/x known ");
 	buf_clear(&seen.text);
-	assert_int_equal(expr_holds(line->when, &env, &failure), EVAL_FAIL); /* d is unknown */
+	assert_int_equal(expr_holds(line->when, &env), EVAL_FAIL); /* d is unknown */
 	assert_string_equal(buf_text(&seen.text), "open d ");
 	buf_release(&seen.text);
 	program_free(program);

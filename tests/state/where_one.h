@@ -11,12 +11,11 @@
 static inline bool where_one(const struct where *where, struct env *env)
 {
 	const struct event_class *class = env->event->class;
-	enum failure failure;
 
 	if (!class || !where->tests[class->index].passes)
 		return false;
 	env->program = where->program;
-	return expr_holds(where->tests[class->index].expr, env, &failure) == EVAL_VALUE;
+	return expr_holds(where->tests[class->index].expr, env) == EVAL_VALUE;
 }
 
 #endif

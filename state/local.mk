@@ -130,9 +130,7 @@ libstate_a_SOURCES += \
 	%D%/events/pair_doubts.c \
 	%D%/events/pair_doubts.h \
 	%D%/events/event_filter.c \
-	%D%/events/event_filter.h \
-	%D%/events/event_filter_internal.h \
-	%D%/events/event_filter_packets.c
+	%D%/events/event_filter.h
 libstate_a_SOURCES += \
 	%D%/replay/cells.c \
 	%D%/replay/cells.h \

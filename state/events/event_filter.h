@@ -16,6 +16,7 @@
 #include "state/events/line_key.h"
 
 struct event_source_range;
+struct events_options;
 struct event_filter;
 
 /*
@@ -46,25 +47,18 @@ void event_filter_begin(struct event_filter *filter, const struct event_source_r
  */
 bool event_filter_window(struct event_filter *filter, nstime *begin, nstime *end);
 void event_filter_passed(struct event_filter *filter); /* an event did */
-/* As `progress` of events.h: of the range, not of a window. */
-bool event_filter_progress(void *event_filter, nstime at, nstime first, nstime last);
+/* event_filter_begin() and the first window: what a cursor over the range is to be opened with. */
+void event_filter_open(struct event_filter *filter, const struct event_source_range *range,
+		       struct events_options *options);
 /* Is there no event that may write an attribute which was added? */
 bool event_filter_is_empty(const struct event_filter *filter);
 /* Is of every class that passes only what has one of some values? */
 bool event_filter_is_keyed(const struct event_filter *filter);
-/* Of the range's classes those of which some event may pass; of the range that was begun last. */
-const uint64_t *event_filter_classes(const struct event_filter *filter);
-/* The streams that can have such events, of those of the range; NULL: all may. */
-const uint64_t *event_filter_streams(const struct event_filter *filter);
 /* Has one of these classes, or streams, nothing that passes any more? */
 bool event_filter_has_fewer(const struct event_filter *filter);
 /* False: all of the classes pass. */
 bool event_filter_chooses(const struct event_filter *filter);
-/* As `select`, `lacks` and `skips` of events.h. */
+/* As `select` of events.h. */
 uint32_t event_filter_select(void *event_filter, const struct run *run, uint16_t *entries);
-bool event_filter_lacks(void *event_filter, const struct stream *stream,
-			const struct packet_info *info);
-bool event_filter_skips(void *event_filter, const struct stream *stream,
-			const struct packet_info *info, struct packet_range *range);
 
 #endif

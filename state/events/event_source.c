@@ -102,6 +102,29 @@ const struct fields *event_source_fields(struct event_pass *pass, const struct e
 	return &pass->fields;
 }
 
+/* The first item of the range, of the stream's events of the class (UINT32_MAX: losses alone). */
+static enum step first_item(struct event_source *source, struct event_source_range range,
+			    const struct stream *stream, uint32_t class_index,
+			    struct event_item *out, struct error *err)
+{
+	uint64_t *streams = bitset_new(source->trace->nstreams);
+	uint64_t *classes = bitset_new(source->trace->nclasses);
+	struct event_pass pass;
+	enum step step = STEP_ERROR;
+
+	bitset_add(streams, stream->index);
+	if (class_index != UINT32_MAX)
+		bitset_add(classes, class_index);
+	range.streams = streams;
+	range.classes = classes;
+	if (event_source_open(source, &range, &pass, err))
+		step = event_source_next(&pass, out, err);
+	event_source_close(&pass);
+	mem_free(streams);
+	mem_free(classes);
+	return step;
+}
+
 /*
  * Until when the stream's newest loss below `below` lasted, of those that last behind `low`;
  * NSTIME_MIN: it has none.
@@ -109,26 +132,16 @@ const struct fields *event_source_fields(struct event_pass *pass, const struct e
 static bool last_loss(struct event_source *source, const struct stream *stream, nstime low,
 		      const struct order *below, nstime *until, struct error *err)
 {
-	uint64_t *streams = bitset_new(source->trace->nstreams);
-	uint64_t *classes = bitset_new(source->trace->nclasses);
-	struct event_source_range range = {.from = order_before(source->index ? low : NSTIME_MIN),
-					   .to = *below,
-					   .backward = true,
-					   .losses = true,
-					   .classes = classes,
-					   .streams = streams};
+	const struct event_source_range range = {
+		.from = order_before(source->index ? low : NSTIME_MIN),
+		.to = *below,
+		.backward = true,
+		.losses = true};
 	struct event_item item;
-	struct event_pass pass;
-	enum step step = STEP_ERROR;
 	struct lack lack;
+	enum step step = first_item(source, range, stream, UINT32_MAX, &item, err);
 
-	bitset_add(streams, stream->index);
-	if (event_source_open(source, &range, &pass, err))
-		step = event_source_next(&pass, &item, err);
 	*until = step == STEP_ITEM ? item.event.until : NSTIME_MIN;
-	event_source_close(&pass);
-	mem_free(streams);
-	mem_free(classes);
 	if (step == STEP_END && source->index && low > NSTIME_MIN) { /* one that began before */
 		if (!losses_at(source->index, stream, low, &lack, err))
 			return false;
@@ -141,24 +154,12 @@ static bool last_loss(struct event_source *source, const struct stream *stream, 
 static bool first_of(struct event_source *source, const struct stream *stream, uint32_t class_index,
 		     nstime *out, struct error *err)
 {
-	uint64_t *streams = bitset_new(source->trace->nstreams);
-	uint64_t *classes = bitset_new(source->trace->nclasses);
-	struct event_source_range range = {.from = order_before(NSTIME_MIN),
-					   .to = order_after(NSTIME_MAX),
-					   .classes = classes,
-					   .streams = streams};
+	const struct event_source_range range = {.from = order_before(NSTIME_MIN),
+						 .to = order_after(NSTIME_MAX)};
 	struct event_item item;
-	struct event_pass pass;
-	enum step step = STEP_ERROR;
+	enum step step = first_item(source, range, stream, class_index, &item, err);
 
-	bitset_add(streams, stream->index);
-	bitset_add(classes, class_index);
-	if (event_source_open(source, &range, &pass, err))
-		step = event_source_next(&pass, &item, err);
 	*out = step == STEP_ITEM ? item.event.time : NSTIME_MAX;
-	event_source_close(&pass);
-	mem_free(streams);
-	mem_free(classes);
 	return step != STEP_ERROR;
 }
 

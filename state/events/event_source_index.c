@@ -47,20 +47,8 @@ static bool cursor_open(struct event_source *source, const struct event_source_r
 	};
 
 	cursor->range = *range;
-	if (range->event_filter) {
-		event_filter_begin(range->event_filter, &cursor->range, options.begin, options.end);
-		event_filter_window(range->event_filter, &options.begin, &options.end);
-		options.classes = event_filter_classes(range->event_filter);
-		options.streams = event_filter_streams(range->event_filter);
-		options.progress = source->progress ? event_filter_progress : NULL;
-		options.progress_arg = range->event_filter;
-		options.select =
-			event_filter_chooses(range->event_filter) ? event_filter_select : NULL;
-		options.select_arg = range->event_filter;
-		options.skips = event_filter_skips;
-		options.lacks = event_filter_lacks;
-		options.skips_arg = range->event_filter;
-	}
+	if (range->event_filter)
+		event_filter_open(range->event_filter, &cursor->range, &options);
 	cursor->cut = order_compare(&range->from, &first) != 0 ||
 		      (includes && order_compare(&range->to, &last) != 0);
 	*out = cursor;

@@ -169,38 +169,36 @@ static bool add_interval(void *arg, const struct interval *interval)
 
 /* ---- the window ---- */
 
-static bool fetch(struct interval_window *known, struct query *const *queries, size_t count,
-		  struct error *err)
+static bool fetch(struct interval_window *known, struct query *const *queries, size_t count)
 {
 	return state_intervals_all(known->state, time_earlier(known->begin, 1), known->end,
 				   INTERVALS_CUT, (const struct query *const *)queries, count,
-				   add_interval, known, err);
+				   add_interval, known, &known->failed);
 }
 
-static bool query_of(const struct interval_window *known, uint32_t attr, struct query **out,
-		     struct error *err)
+/* Of the text, which ends. */
+static bool query_of(struct interval_window *known, struct buf *text, struct query **out)
 {
-	struct buf text = {0};
-	bool ok;
+	bool ok = query_parse(buf_text(text), out, &known->failed);
 
-	attr_add_text(known->attrs, attr, &text);
-	ok = query_parse(buf_text(&text), out, err);
-	buf_release(&text);
+	buf_release(text);
 	return ok;
 }
 
 /* The lines from `first` on. */
-static bool fetch_lines(struct interval_window *known, size_t first, struct error *err)
+static bool fetch_lines(struct interval_window *known, size_t first)
 {
 	struct query **queries = mem_new_array(known->count, sizeof *queries);
 	size_t count = 0;
 	bool ok = true;
 
 	for (size_t i = first; i < known->count && ok; i++) {
-		ok = query_of(known, known->lines[i].attr, &queries[count], err);
+		struct buf text = {0};
+		attr_add_text(known->attrs, known->lines[i].attr, &text);
+		ok = query_of(known, &text, &queries[count]);
 		count += ok;
 	}
-	ok = ok && (!count || fetch(known, queries, count, err));
+	ok = ok && (!count || fetch(known, queries, count));
 	for (size_t i = 0; i < count; i++)
 		query_free(queries[i]);
 	mem_free(queries);
@@ -208,13 +206,13 @@ static bool fetch_lines(struct interval_window *known, size_t first, struct erro
 }
 
 /* A width that is expected to hold a bounded number of events. */
-static bool first_width(struct interval_window *known, struct error *err)
+static bool first_width(struct interval_window *known)
 {
 	struct index *index = state_index(known->state);
 	nstime first, last, begin;
 
-	if (!events_range(index, &first, &last, err) ||
-	    !state_recorded(known->state, &begin, &known->last, err))
+	if (!events_range(index, &first, &last, &known->failed) ||
+	    !state_recorded(known->state, &begin, &known->last, &known->failed))
 		return false;
 	uint64_t bytes = trace_bytes(index_trace(index)) + 1;
 	__int128 width = first > last ? 1 : (__int128)last - first + 1;
@@ -224,11 +222,11 @@ static bool first_width(struct interval_window *known, struct error *err)
 	return true;
 }
 
-static bool turn_to(struct interval_window *known, nstime t, struct error *err)
+static bool turn_to(struct interval_window *known, nstime t)
 {
 	if (t >= known->begin && t < known->end)
 		return true;
-	if (!known->width && !first_width(known, err))
+	if (!known->width && !first_width(known))
 		return false;
 	if (known->nspans > WANTED_SPANS)
 		known->width = known->width / 2 + 1;
@@ -331,27 +329,22 @@ static void add_threads(struct interval_window *known, uint32_t attr, uint32_t a
 	}
 }
 
-static bool query_of_shape(const struct interval_window *known, uint32_t shape, struct query **out,
-			   struct error *err)
+static bool query_of_shape(struct interval_window *known, uint32_t shape, struct query **out)
 {
 	struct buf text = {0};
-	bool ok;
 
 	shape_add_text(known->attrs, shape, &text);
-	ok = query_parse(buf_text(&text), out, err);
-	buf_release(&text);
-	return ok;
+	return query_of(known, &text, out);
 }
 
 /* The number that the state has for the attribute, whose program is another one. */
-static bool number_in_state(const struct interval_window *known, uint32_t attr, uint32_t *out,
-			    struct error *err)
+static bool number_in_state(struct interval_window *known, uint32_t attr, uint32_t *out)
 {
 	struct buf text = {0};
 	bool ok;
 
 	attr_add_text(known->attrs, attr, &text);
-	ok = state_attribute(known->state, buf_text(&text), out, err);
+	ok = state_attribute(known->state, buf_text(&text), out, &known->failed);
 	buf_release(&text);
 	return ok;
 }
@@ -359,10 +352,10 @@ static bool number_in_state(const struct interval_window *known, uint32_t attr, 
 /* What was there just before the places' moments, at most PLACES_AT_ONCE, as gaps that end there.
  */
 static bool ask_before(struct interval_window *known, const struct state_place *places,
-		       size_t count, struct window_value *out, struct error *err)
+		       size_t count, struct window_value *out)
 {
 	struct answers answers = {0};
-	bool ok = state_at_places(known->state, places, count, false, &answers, err);
+	bool ok = state_at_places(known->state, places, count, false, &answers, &known->failed);
 
 	for (size_t i = 0; i < count && ok; i++)
 		out[i] = (struct window_value){answers.items[i].since, places[i].moment.t,
@@ -371,11 +364,11 @@ static bool ask_before(struct interval_window *known, const struct state_place *
 	return ok;
 }
 
-static bool place_before(const struct interval_window *known, uint32_t attr, nstime end,
-			 struct state_place *out, struct error *err)
+static bool place_before(struct interval_window *known, uint32_t attr, nstime end,
+			 struct state_place *out)
 {
 	out->moment = (struct moment){.t = end, .before = true};
-	return number_in_state(known, attr, &out->attr, err);
+	return number_in_state(known, attr, &out->attr);
 }
 
 /* Has the line its first interval in the window, so that what was before may be a value, too? */
@@ -386,8 +379,7 @@ static bool begins_in(const struct interval_window *known, const struct window_t
 
 /* Lines of the shape that begin in the window, at *lines, and the places where they do. */
 static bool find_beginnings(struct interval_window *known, uint32_t shape,
-			    struct state_place *places, size_t *lines, size_t *count,
-			    struct error *err)
+			    struct state_place *places, size_t *lines, size_t *count)
 {
 	*count = 0;
 	for (size_t i = 0; i < known->count; i++) {
@@ -395,8 +387,7 @@ static bool find_beginnings(struct interval_window *known, uint32_t shape,
 
 		if (attr_shape(known->attrs, line->attr) != shape || !begins_in(known, line))
 			continue;
-		if (!place_before(known, line->attr, line->spans.items[0].begin, &places[*count],
-				  err))
+		if (!place_before(known, line->attr, line->spans.items[0].begin, &places[*count]))
 			return false;
 		lines[(*count)++] = i;
 	}
@@ -404,16 +395,16 @@ static bool find_beginnings(struct interval_window *known, uint32_t shape,
 }
 
 /* What lines of the shape were before their first interval, as far as that is in the window. */
-static bool ask_beginnings(struct interval_window *known, uint32_t shape, struct error *err)
+static bool ask_beginnings(struct interval_window *known, uint32_t shape)
 {
 	struct state_place *places = mem_new_array(known->count + 1, sizeof *places);
 	struct window_value *gaps = mem_new_array(known->count + 1, sizeof *gaps);
 	size_t *lines = mem_new_array(known->count + 1, sizeof *lines), count;
-	bool ok = find_beginnings(known, shape, places, lines, &count, err);
+	bool ok = find_beginnings(known, shape, places, lines, &count);
 
 	for (size_t from = 0; from < count && ok; from += PLACES_AT_ONCE) {
 		size_t n = count - from < PLACES_AT_ONCE ? count - from : PLACES_AT_ONCE;
-		ok = ask_before(known, places + from, n, gaps + from, err);
+		ok = ask_before(known, places + from, n, gaps + from);
 	}
 	for (size_t i = 0; i < count && ok; i++)
 		add_gap(&known->lines[lines[i]].gaps, &gaps[i]);
@@ -424,36 +415,35 @@ static bool ask_beginnings(struct interval_window *known, uint32_t shape, struct
 }
 
 /* All of the shape; from then on what has no line has no interval, or none that is listed near. */
-static bool fetch_shape(struct interval_window *known, uint32_t shape, bool near, struct error *err)
+static bool fetch_shape(struct interval_window *known, uint32_t shape, bool near)
 {
 	const struct window_range window = {.begin = time_earlier(known->begin, 1),
 					    .end = known->end,
 					    .cut = true,
 					    .quiet = true};
 	struct query *query;
-	bool ok = query_of_shape(known, shape, &query, err);
+	bool ok = query_of_shape(known, shape, &query);
 
 	if (!ok)
 		return false;
 	number_map_set(&known->singles, shape, SINGLES_MOST + 1);
 	number_map_set(&known->near, shape, near);
 	ok = near ? state_window(known->state, &window, (const struct query *const *)&query, 1,
-				 add_interval, known, err) &&
-			     ask_beginnings(known, shape, err)
-		  : fetch(known, &query, 1, err);
+				 add_interval, known, &known->failed) &&
+			     ask_beginnings(known, shape)
+		  : fetch(known, &query, 1);
 	query_free(query);
 	return ok;
 }
 
-static bool reads_less_near(struct interval_window *known, uint32_t shape, bool *out,
-			    struct error *err)
+static bool reads_less_near(struct interval_window *known, uint32_t shape, bool *out)
 {
 	struct query *query;
-	bool ok = query_of_shape(known, shape, &query, err);
+	bool ok = query_of_shape(known, shape, &query);
 
 	if (ok) {
 		ok = state_window_reads_less(known->state, time_earlier(known->begin, 1),
-					     known->end, query, out, err);
+					     known->end, query, out, &known->failed);
 		query_free(query);
 	}
 	return ok;
@@ -472,7 +462,7 @@ static bool shape_is_fetched(const struct interval_window *known, uint32_t shape
 }
 
 /* The attribute has no line yet. */
-static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu, struct error *err)
+static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu)
 {
 	uint32_t at = first_key(known->attrs, attr), shape = attr_shape(known->attrs, attr);
 	uint32_t singles = number_map_get(&known->singles, shape);
@@ -482,10 +472,10 @@ static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu
 	if (shape_is_fetched(known, shape))
 		return true;
 	if (has_key(known->attrs, shape)) {
-		if (!singles && !reads_less_near(known, shape, &near, err))
+		if (!singles && !reads_less_near(known, shape, &near))
 			return false;
 		if (near || singles == SINGLES_MOST)
-			return fetch_shape(known, shape, near, err);
+			return fetch_shape(known, shape, near);
 		number_map_set(&known->singles, shape, singles + 1);
 	}
 	line_of(known, attr);
@@ -496,24 +486,24 @@ static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu
 		else
 			add_threads(known, attr, at);
 	}
-	return fetch_lines(known, first, err);
+	return fetch_lines(known, first);
 }
 
 /* ---- gaps ---- */
 
 /* What the attribute was just before `end`, and since when. */
 static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end,
-		    struct window_value *out, struct error *err)
+		    struct window_value *out)
 {
 	uint32_t shape = attr_shape(known->attrs, attr);
 	struct state_place place;
 
 	*out = (struct window_value){NSTIME_MIN, end, {.kind = VALUE_UNKNOWN}};
-	if (!place_before(known, attr, end, &place, err))
+	if (!place_before(known, attr, end, &place))
 		return false;
 	if (number_map_get(&known->near, shape) && !state_may_be_known(known->state, place.attr))
 		return true;
-	return ask_before(known, &place, 1, out, err);
+	return ask_before(known, &place, 1, out);
 }
 
 /* Of the window, at which the state may be asked for: behind what was recorded nothing is known. */
@@ -526,7 +516,7 @@ static nstime last_moment(const struct interval_window *known, nstime t)
 
 /* No interval holds just before t: from the gap's end down, until what holds there is known. */
 static bool find_gap(struct interval_window *known, struct window_timeline *line, nstime t,
-		     struct value *out, struct error *err)
+		     struct value *out)
 {
 	size_t i = span_lower_bound(&line->spans, t);
 	nstime end = i < line->spans.count ? line->spans.items[i].begin : last_moment(known, t);
@@ -538,7 +528,7 @@ static bool find_gap(struct interval_window *known, struct window_timeline *line
 	if (!gap && above < line->gaps.count && line->gaps.items[above].begin < end)
 		end = line->gaps.items[above].begin;
 	while (!gap) {
-		if (!ask_gap(known, line->attr, end, &asked, err))
+		if (!ask_gap(known, line->attr, end, &asked))
 			return false;
 		if (asked.begin >= end || asked.begin < begin)
 			asked.begin = begin;
@@ -566,8 +556,8 @@ static bool is_known_unlisted(const struct interval_window *known, uint32_t attr
 static struct window_timeline *line_at(struct interval_window *known, uint32_t attr,
 				       const struct event *event)
 {
-	if (known->failed.kind != ERR_NONE || !turn_to(known, event->time, &known->failed) ||
-	    (!has_line(known, attr) && !fetch_line(known, attr, event->cpu, &known->failed)))
+	if (known->failed.kind != ERR_NONE || !turn_to(known, event->time) ||
+	    (!has_line(known, attr) && !fetch_line(known, attr, event->cpu)))
 		return NULL;
 	return line_of(known, attr);
 }
@@ -580,7 +570,7 @@ static void resolve_known(void *arg, uint32_t attr, const struct event *event, s
 	known->holds = NSTIME_MIN; /* of gaps it is not told */
 	*out = (struct value){.kind = VALUE_UNKNOWN};
 	if (line)
-		(void)find_gap(known, line, event->time, out, &known->failed);
+		(void)find_gap(known, line, event->time, out);
 }
 
 static bool read_known(void *arg, uint32_t attr, const struct event *event, struct arena *scratch,

@@ -387,6 +387,8 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 	uint64_t disorder = trace_disorder(part->event_source->trace);
 	bool ok = open_store(&building, err);
 
+	/* where only a part is read, events outside of their packets are to be met */
+	part->event_source->whole_packets = part->of > 1 || part->grows;
 	if (ok) /* what builds before this one could not read */
 		timelines_tell_damage(building.store, part->event_source);
 	if (ok && (part->grows || !timelines_complete(building.store, part->key.extent, out))) {
@@ -400,6 +402,7 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 	}
 	if (ok)
 		ok = store_settle(building.store, err);
+	part->event_source->whole_packets = false;
 	*spoilt = spoilt_by(&building, disorder);
 	replay_free(building.replay);
 	builder_free(building.builder);

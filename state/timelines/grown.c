@@ -87,6 +87,11 @@ static void kept_release(struct kept *kept)
 	buf_release(&kept->ties);
 }
 
+static bool kept_holds(struct state *state, const struct kept *kept)
+{
+	return kept->tied && ties_hold(state, &kept->ties, kept->next);
+}
+
 static void kept_get(struct store_txn *txn, struct kept *out)
 {
 	nstime tied;
@@ -143,7 +148,7 @@ nstime timelines_stored_until(struct state *state, bool *anew)
 	*anew = false;
 	if (!shards_plan_stored(state, &plan) && plan.path && timelines_prepared(state) &&
 	    kept_read(plan.path, &kept))
-		*anew = !kept.tied || !ties_hold(state, &kept.ties, kept.next);
+		*anew = !kept_holds(state, &kept);
 	shards_plan_release(&plan);
 	kept_release(&kept);
 	return *anew ? NSTIME_MIN : kept.next;
@@ -162,7 +167,7 @@ static bool make_room(struct state *state, const struct shards_plan *plan, bool 
 	if (planned)
 		return timelines_remove(plan->path, err);
 	if (kept_read(plan->path, &kept))
-		*anew = !kept.tied || !ties_hold(state, &kept.ties, kept.next);
+		*anew = !kept_holds(state, &kept);
 	if (*anew)
 		ok = store_remove(plan->path, err);
 	kept_release(&kept);
@@ -193,9 +198,7 @@ bool timelines_go_on(struct state *state, nstime until, struct tombstones_known 
 	part.key = plan.key;
 	ok = plan.path || error_set(err, ERR_IO, "timelines need an index that is kept");
 	ok = ok && make_room(state, &plan, planned, anew, err);
-	state->event_source->whole_packets = true; /* so that events outside of them are met */
 	ok = ok && timelines_build_part(&part, out, err);
-	state->event_source->whole_packets = false;
 	if (ok && kept_read(plan.path, &kept))
 		*next = kept.next;
 	if (ok)
@@ -238,12 +241,8 @@ static bool build_tail(struct stored *stored, const struct timelines_key *key, n
 				      .nstart = start->len,
 				      .least = state->timelines_least};
 	struct timelines_built built;
-	bool ok;
 
-	state->event_source->whole_packets = true;
-	ok = timelines_build_part(&part, &built, err);
-	state->event_source->whole_packets = false;
-	return ok && !built.disorderly;
+	return timelines_build_part(&part, &built, err) && !built.disorderly;
 }
 
 static bool open_tail(struct stored *stored, const struct timelines_key *key,
@@ -306,7 +305,7 @@ bool grown_open(struct stored *stored, const char *path, const struct timelines_
 		return false;
 	}
 	kept_get(txn, &kept);
-	ok = kept.any && kept.tied && ties_hold(stored->state, &kept.ties, kept.next);
+	ok = kept.any && kept_holds(stored->state, &kept);
 	if (ok) {
 		ok = open_kept(stored, key, path, store, txn, &kept);
 	} else {

@@ -123,26 +123,6 @@ static bool write_start(const struct shards_plan *plan, struct shard_merge *merg
 	return ok;
 }
 
-/* *any: there was its summary. One that is damaged is removed, so that it is made again. */
-static bool merge_one(const struct shards_plan *plan, struct shard_merge *merge, uint32_t i,
-		      uint64_t *events, bool *any, struct error *err)
-{
-	struct buf bytes = {0};
-	struct shard_note note;
-	bool ok = true;
-
-	*any = shard_file_read(plan, SHARD_SUMMARY, i, &note, &bytes);
-	if (*any) {
-		ok = shard_merge_add(merge, plan->cuts[i], bytes.data, bytes.len, err);
-		*events += note.events;
-		ok = ok && write_start(plan, merge, i + 1, *events, err);
-	}
-	if (ok)
-		shard_file_remove(plan, SHARD_SUMMARY, i);
-	buf_release(&bytes);
-	return ok;
-}
-
 bool shards_join_begin(const struct shards_work *work, uint32_t first, struct shards_join *out,
 		       struct error *err)
 {
@@ -167,10 +147,24 @@ bool shards_join_begin(const struct shards_work *work, uint32_t first, struct sh
 bool shards_join_next(const struct shards_work *work, struct shards_join *join, bool *any,
 		      struct error *err)
 {
-	if (!merge_one(work->plan, join->merge, join->next, &join->events, any, err))
-		return false;
-	join->next += *any;
-	return true;
+	const struct shards_plan *plan = work->plan;
+	uint32_t i = join->next;
+	struct buf bytes = {0};
+	struct shard_note note;
+	bool ok = true;
+
+	*any = shard_file_read(plan, SHARD_SUMMARY, i, &note, &bytes);
+	if (*any) {
+		ok = shard_merge_add(join->merge, plan->cuts[i], bytes.data, bytes.len, err);
+		join->events += note.events;
+		ok = ok && write_start(plan, join->merge, i + 1, join->events, err);
+	}
+	if (ok) { /* one that is damaged goes, too, so that it is made again */
+		shard_file_remove(plan, SHARD_SUMMARY, i);
+		join->next += *any;
+	}
+	buf_release(&bytes);
+	return ok;
 }
 
 void shards_join_end(struct shards_join *join)
@@ -268,9 +262,7 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 	part.path = path;
 	part.start = i > 0 ? start.data : NULL;
 	part.nstart = start.len;
-	work->event_source->whole_packets = true;
 	ok = ok && timelines_build_part(&part, out, err);
-	work->event_source->whole_packets = false;
 	/* a shard with events in disorder leaves no store: the file of strayed events tells it */
 	if (ok) {
 		note = (struct shard_note){.events = note.events + out->events,

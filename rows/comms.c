@@ -8,7 +8,7 @@
 enum { ASKED = 64 /* moments that are asked for one by one */ };
 
 struct comms {
-	struct comm_spells spells; /* its arena has the last name, until all are there */
+	struct spells spells; /* its arena has the last name, until all are there */
 	unsigned asked;
 	bool read;         /* of a range: */
 	nstime begin, end; /* the whole trace, or a window */
@@ -18,8 +18,8 @@ void comms_free(struct comms *comms)
 {
 	if (!comms)
 		return;
+	spells_release(&comms->spells);
 	arena_free(comms->spells.arena);
-	comm_spells_release(&comms->spells);
 	mem_free(comms);
 }
 
@@ -27,7 +27,7 @@ static void forget(struct comms *comms)
 {
 	comms->read = false;
 	comms->asked = 0;
-	comm_spells_clear(&comms->spells);
+	spells_clear(&comms->spells);
 	arena_reset(comms->spells.arena);
 }
 

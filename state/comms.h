@@ -9,9 +9,9 @@
 #define STATE_COMMS_H
 
 #include "engine/base/arena.h"
-#include "engine/base/hash_index.h"
 #include "index/events.h"
 #include "state/model/moment.h"
+#include "state/model/spells.h"
 #include "state/rules/rules.h"
 
 struct state;
@@ -44,35 +44,20 @@ bool comm_thread_of(const char *path, struct value *tid);
 /* Is the value of such a path a thread, as in cpu[3]/thread? */
 bool comm_is_thread(const char *path, const struct value *value);
 
-/* Names over a range: from when on a thread had each. `arena` is the caller's and has the names. */
-struct comm_spells {
-	struct comm_spell {
-		struct value tid;
-		nstime begin;
-		const char *name;
-	} * items;
-	size_t count, capacity;
-	struct arena *arena;
-	const char **names; /* each once: most have more than one thread */
-	size_t nnames, names_capacity;
-	struct hash_index by_name;
-};
+/* Names over a range: from when on a thread had each; see state/model/spells.h. */
 
-void comm_spells_clear(struct comm_spells *spells);   /* before the arena is reset */
-void comm_spells_release(struct comm_spells *spells); /* all but the arena */
 /* Adds an interval of thread[T]/name; others, and values that are no names, are passed over. */
-void comm_spells_add(struct comm_spells *spells, const struct interval *interval);
+void comm_spells_add(struct spells *spells, const struct interval *interval);
 /*
- * All were added: puts the idle thread's name, which is that of the start, in place of its own, and
- * sorts, as finding needs it. Lists do not name what no event wrote.
+ * All were added: puts the idle thread's name, which is that of the start, in place of its own.
+ * Lists do not name what no event wrote.
  */
-MUST_CHECK bool comm_spells_add_idle(struct comm_spells *spells, struct state *state,
-				     struct error *err);
+MUST_CHECK bool comm_spells_add_idle(struct spells *spells, struct state *state, struct error *err);
 /*
  * The last that began at or before `t`, since a name outlives its thread; else the first that
  * begins before `until`. NULL: there is none.
  */
-const char *comm_spells_find(const struct comm_spells *spells, const struct value *tid, nstime t,
+const char *comm_spells_find(const struct spells *spells, const struct value *tid, nstime t,
 			     nstime until);
 
 #endif

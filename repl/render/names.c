@@ -140,7 +140,7 @@ bool names_at(struct session *session, struct named *items, size_t count, bool b
  */
 
 struct names_range {
-	struct comm_spells spells;
+	struct spells spells;
 };
 
 bool names_range_add(void *arg, const struct interval *interval)
@@ -207,7 +207,7 @@ struct names_range *names_range_new(struct session *session, nstime begin, nstim
 	queries[0] = query;
 	if (ok && !state_intervals(state, begin, end, INTERVALS_CUT, queries, 1, names_range_add,
 				   range, err)) {
-		range->spells.count = 0;
+		spells_clear(&range->spells);
 		ok = session_names_gave_up(err);
 	}
 	query_free(query);
@@ -222,7 +222,7 @@ void names_range_free(struct names_range *range)
 	if (!range)
 		return;
 	arena_free(range->spells.arena);
-	comm_spells_release(&range->spells);
+	spells_release(&range->spells);
 	mem_free(range);
 }
 

@@ -13,10 +13,10 @@
 
 enum { FORM = 1, DEPTH = 16, FILES_MOST = 1000000 };
 
-void listing_add(struct manifest *listing, char *path, uint64_t size)
+void listing_add(struct manifest *listing, char *path, uint64_t at, uint64_t size)
 {
 	*mem_push(listing->files, listing->count, listing->capacity) =
-		(struct manifest_file){path, size};
+		(struct manifest_file){path, at, size};
 }
 
 void listing_release(struct manifest *listing)
@@ -30,15 +30,55 @@ void listing_release(struct manifest *listing)
 /* Reading ----------------------------------------------------------------------------------------
  */
 
+struct json_object *json_of(const struct buf *text)
+{
+	struct json_tokener *tokener = json_tokener_new_ex(DEPTH);
+	struct json_object *root = NULL;
+
+	if (tokener && text->len <= INT32_MAX)
+		root = json_tokener_parse_ex(tokener, buf_text(text), (int)text->len);
+	if (tokener)
+		json_tokener_free(tokener);
+	return root;
+}
+
+static struct json_object *member_of(struct json_object *object, const char *name,
+				     enum json_type type)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(object, name, &value) && json_object_is_type(value, type)
+		       ? value
+		       : NULL;
+}
+
+const char *json_text_of(struct json_object *object, const char *name)
+{
+	struct json_object *value = member_of(object, name, json_type_string);
+
+	return value ? json_object_get_string(value) : NULL;
+}
+
+struct json_object *json_list_of(struct json_object *object, const char *name)
+{
+	return member_of(object, name, json_type_array);
+}
+
+bool json_number_of(struct json_object *object, const char *name, uint64_t *out)
+{
+	struct json_object *value = member_of(object, name, json_type_int);
+
+	*out = value ? (uint64_t)json_object_get_int64(value) : 0;
+	return value && json_object_get_int64(value) >= 0;
+}
+
 static bool add_file(const char *name, struct json_object *file, struct manifest *out,
 		     struct error *err)
 {
-	struct json_object *path, *size;
+	struct json_object *path = member_of(file, "path", json_type_string);
+	uint64_t size;
 
-	if (!json_object_object_get_ex(file, "path", &path) ||
-	    !json_object_is_type(path, json_type_string) ||
-	    !json_object_object_get_ex(file, "size", &size) ||
-	    !json_object_is_type(size, json_type_int) || json_object_get_int64(size) < 0)
+	if (!path || !json_number_of(file, "size", &size))
 		return error_set(err, ERR_FORMAT, "%s: file %zu lacks a path or a size", name,
 				 out->count);
 	char *inside =
@@ -48,22 +88,20 @@ static bool add_file(const char *name, struct json_object *file, struct manifest
 				 "%s: the path of file %zu leads out of it, is empty or too long, "
 				 "or has control characters",
 				 name, out->count);
-	listing_add(out, inside, (uint64_t)json_object_get_int64(size));
+	listing_add(out, inside, 0, size);
 	return true;
 }
 
 static bool read_files(const char *name, struct json_object *root, struct manifest *out,
 		       struct error *err)
 {
-	struct json_object *version, *files;
+	struct json_object *version, *files = json_list_of(root, "files");
 
 	if (!json_object_object_get_ex(root, "yore-manifest", &version) ||
 	    json_object_get_int64(version) != FORM)
 		return error_set(err, ERR_FORMAT, "%s: it is no manifest of version %d", name,
 				 FORM);
-	if (!json_object_object_get_ex(root, "files", &files) ||
-	    !json_object_is_type(files, json_type_array) ||
-	    json_object_array_length(files) > FILES_MOST)
+	if (!files || json_object_array_length(files) > FILES_MOST)
 		return error_set(err, ERR_FORMAT, "%s: it has no list of files", name);
 	for (size_t i = 0; i < json_object_array_length(files); i++)
 		if (!add_file(name, json_object_array_get_idx(files, i), out, err))
@@ -74,18 +112,13 @@ static bool read_files(const char *name, struct json_object *root, struct manife
 bool manifest_read(const char *name, const struct buf *text, struct manifest *out,
 		   struct error *err)
 {
-	struct json_tokener *tokener = json_tokener_new_ex(DEPTH);
-	struct json_object *root = NULL;
+	struct json_object *root = json_of(text);
 	bool good;
 
 	*out = (struct manifest){0};
-	if (tokener && text->len <= INT32_MAX)
-		root = json_tokener_parse_ex(tokener, buf_text(text), (int)text->len);
 	good = root ? read_files(name, root, out, err)
 		    : error_set(err, ERR_FORMAT, "%s: it is no JSON", name);
 	json_object_put(root);
-	if (tokener)
-		json_tokener_free(tokener);
 	if (!good)
 		listing_release(out);
 	return good;

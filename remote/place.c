@@ -7,6 +7,7 @@
 #include "engine/base/new_file.h"
 #include "engine/base/source.h"
 #include "engine/base/temporary.h"
+#include "remote/manifest.h"
 #include "remote/paths.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { LOCK_US = 30000000, DEPTH = 8, FORM = 1 };
+enum { LOCK_US = 30000000, FORM = 1 };
 
 static bool make_folder(const char *path, struct error *err)
 {
@@ -28,37 +29,6 @@ static bool make_folder(const char *path, struct error *err)
 
 /* Identity ---------------------------------------------------------------------------------------
  */
-
-static const char *text_of(struct json_object *object, const char *name)
-{
-	struct json_object *value;
-
-	return json_object_object_get_ex(object, name, &value) &&
-			       json_object_is_type(value, json_type_string)
-		       ? json_object_get_string(value)
-		       : NULL;
-}
-
-static bool number_of(struct json_object *object, const char *name, uint64_t *out)
-{
-	struct json_object *value;
-
-	if (!json_object_object_get_ex(object, name, &value) ||
-	    !json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0)
-		return false;
-	*out = (uint64_t)json_object_get_int64(value);
-	return true;
-}
-
-static struct json_object *list_of(struct json_object *object, const char *name)
-{
-	struct json_object *value;
-
-	return json_object_object_get_ex(object, name, &value) &&
-			       json_object_is_type(value, json_type_array)
-		       ? value
-		       : NULL;
-}
 
 void place_add_object(struct place *place, const char *path)
 {
@@ -77,10 +47,10 @@ void place_know(struct place *place, size_t object, uint64_t size, const char *t
 
 static bool read_object(struct place *place, struct json_object *from)
 {
-	const char *path = text_of(from, "path"), *tag = text_of(from, "tag");
+	const char *path = json_text_of(from, "path"), *tag = json_text_of(from, "tag");
 	uint64_t size;
 
-	if (!path || !tag || !number_of(from, "size", &size))
+	if (!path || !tag || !json_number_of(from, "size", &size))
 		return false;
 	place_add_object(place, path);
 	place_know(place, place->nknown - 1, size, tag);
@@ -89,16 +59,17 @@ static bool read_object(struct place *place, struct json_object *from)
 
 static bool read_file(struct place *place, struct json_object *from)
 {
-	const char *path = text_of(from, "path");
-	uint64_t object, at, size;
-	char *inside;
+	const char *path = json_text_of(from, "path");
+	struct manifest_file file;
+	uint64_t object;
 
-	if (!path || !number_of(from, "object", &object) || object >= place->nknown ||
-	    !number_of(from, "at", &at) || !number_of(from, "size", &size) ||
-	    at > place->known[object].size || size > place->known[object].size - at ||
-	    !(inside = path_inside(path, strlen(path))))
+	if (!path || !json_number_of(from, "object", &object) || object >= place->nknown ||
+	    !json_number_of(from, "at", &file.at) || !json_number_of(from, "size", &file.size) ||
+	    file.at > place->known[object].size ||
+	    file.size > place->known[object].size - file.at ||
+	    !(file.path = path_inside(path, strlen(path))))
 		return false;
-	place_add(place, inside, (uint32_t)object, at, size);
+	place_add(place, &file, (uint32_t)object);
 	return true;
 }
 
@@ -110,11 +81,12 @@ static size_t shown_length(const struct place *place)
 
 static bool read_all(struct place *place, struct json_object *root)
 {
-	struct json_object *objects = list_of(root, "objects"), *files = list_of(root, "files");
-	const char *path = text_of(root, "of");
+	struct json_object *objects = json_list_of(root, "objects"),
+			   *files = json_list_of(root, "files");
+	const char *path = json_text_of(root, "of");
 	uint64_t version;
 
-	if (!number_of(root, "yore-remote", &version) || version != FORM || !path ||
+	if (!json_number_of(root, "yore-remote", &version) || version != FORM || !path ||
 	    strlen(path) != shown_length(place) || strncmp(path, place->path, strlen(path)) != 0 ||
 	    !objects || !files)
 		return false;
@@ -130,7 +102,7 @@ static bool read_all(struct place *place, struct json_object *root)
 static void forget_files(struct place *place)
 {
 	for (size_t i = 0; i < place->nplaced; i++)
-		mem_free(place->placed[i].path);
+		mem_free(place->placed[i].file.path);
 	place->nplaced = 0;
 }
 
@@ -148,17 +120,12 @@ static void forget_known(struct place *place)
 static void read_identity(struct place *place)
 {
 	char *path = folder_join(place->folder, "identity");
-	struct json_tokener *tokener = json_tokener_new_ex(DEPTH);
-	struct json_object *root = NULL;
 	struct buf text = {0};
+	struct json_object *root = file_read(path, &text) ? json_of(&text) : NULL;
 
-	if (tokener && file_read(path, &text) && text.len <= INT32_MAX)
-		root = json_tokener_parse_ex(tokener, buf_text(&text), (int)text.len);
 	if (!root || !read_all(place, root))
 		forget_known(place);
 	json_object_put(root);
-	if (tokener)
-		json_tokener_free(tokener);
 	buf_release(&text);
 	mem_free(path);
 }
@@ -186,10 +153,11 @@ static bool write_identity(const struct place *place, struct error *err)
 	for (size_t i = 0; i < place->nplaced; i++) {
 		const struct placed *placed = &place->placed[i];
 		struct json_object *file = json_object_new_object();
-		json_object_object_add(file, "path", json_object_new_string(placed->path));
+		json_object_object_add(file, "path", json_object_new_string(placed->file.path));
 		json_object_object_add(file, "object", json_object_new_int64(placed->object));
-		json_object_object_add(file, "at", json_object_new_int64((int64_t)placed->at));
-		json_object_object_add(file, "size", json_object_new_int64((int64_t)placed->size));
+		json_object_object_add(file, "at", json_object_new_int64((int64_t)placed->file.at));
+		json_object_object_add(file, "size",
+				       json_object_new_int64((int64_t)placed->file.size));
 		json_object_array_add(files, file);
 	}
 	buf_add_text(&text, json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN));
@@ -203,24 +171,25 @@ static bool write_identity(const struct place *place, struct error *err)
 /* Files without bytes ----------------------------------------------------------------------------
  */
 
-void place_add(struct place *place, char *path, uint32_t object, uint64_t at, uint64_t size)
+void place_add(struct place *place, struct manifest_file *file, uint32_t object)
 {
 	*mem_push(place->placed, place->nplaced, place->placed_capacity) =
-		(struct placed){path, at, size, object};
+		(struct placed){*file, object};
+	file->path = NULL;
 }
 
 static bool make_file(const char *folder, const struct placed *placed, bool anew, struct error *err)
 {
-	char *path = folder_join(folder, placed->path);
+	char *path = folder_join(folder, placed->file.path);
 	bool good = folders_make(path, strlen(folder) + 1, false, 0700) ||
 		    error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 	struct stat st;
 
 	if (good && anew && unlink(path) != 0 && errno != ENOENT)
 		good = error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-	if (good && (anew || stat(path, &st) != 0 || (uint64_t)st.st_size != placed->size)) {
+	if (good && (anew || stat(path, &st) != 0 || (uint64_t)st.st_size != placed->file.size)) {
 		int fd = file_open_own(path, O_RDWR);
-		if (fd < 0 || ftruncate(fd, (off_t)placed->size) != 0)
+		if (fd < 0 || ftruncate(fd, (off_t)placed->file.size) != 0)
 			good = error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 		if (fd >= 0)
 			close(fd);

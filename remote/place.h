@@ -10,10 +10,7 @@
 #ifndef REMOTE_PLACE_H
 #define REMOTE_PLACE_H
 
-#include "engine/base/error.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#include "remote/manifest.h"
 
 struct known {      /* an object: what is behind a URL, or an archive */
 	char *path; /* in the folder's URL; "" the URL itself */
@@ -21,10 +18,9 @@ struct known {      /* an object: what is behind a URL, or an archive */
 	char *tag; /* changes with the object; "": nothing tells */
 };
 
-struct placed {            /* a file */
-	char *path;        /* in files/ */
-	uint64_t at, size; /* in its object */
-	uint32_t object;   /* its number */
+struct placed {
+	struct manifest_file file; /* its path in files/, and where it is in its object */
+	uint32_t object;           /* its number */
 };
 
 struct place {
@@ -52,8 +48,8 @@ void place_forget(struct place *place);
 void place_add_object(struct place *place, const char *path); /* not known yet */
 /* What an object is now. */
 void place_know(struct place *place, size_t object, uint64_t size, const char *tag);
-/* Takes the path. */
-void place_add(struct place *place, char *path, uint32_t object, uint64_t at, uint64_t size);
+/* Takes the file's path. */
+void place_add(struct place *place, struct manifest_file *file, uint32_t object);
 /*
  * Makes the files. Those of objects that changed, a bit each, are new ones; others stay as they
  * are, so that an index of them stays good. Writes down what is known.

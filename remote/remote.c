@@ -155,7 +155,7 @@ static bool make_files(struct located *located, struct error *err)
 	}
 	for (size_t i = 0; i < place->nplaced; i++)
 		if (bitset_has(changed, place->placed[i].object) && !located->is_archive)
-			place->placed[i].size = place->known[place->placed[i].object].size;
+			place->placed[i].file.size = place->known[place->placed[i].object].size;
 	bool good = place_make(place, changed, err);
 	mem_free(changed);
 	return good;
@@ -205,8 +205,7 @@ static bool open_listed(struct located *located, struct manifest *listing, struc
 
 	for (size_t i = 0; i < listing->count; i++) {
 		place_add_object(place, listing->files[i].path);
-		place_add(place, mem_strdup(listing->files[i].path), (uint32_t)(first + i), 0,
-			  listing->files[i].size);
+		place_add(place, &listing->files[i], (uint32_t)(first + i));
 	}
 	listing_release(listing);
 	return open_objects(located, first, &absent, err);
@@ -290,15 +289,14 @@ static bool read_source(void *arg, uint64_t offset, void *to, size_t size, struc
 
 static bool list_archive(struct located *located, const struct tar_bytes *bytes, struct error *err)
 {
-	struct tar tar;
+	struct manifest listing;
 
-	if (!tar_list(bytes, &tar, err))
+	if (!tar_list(bytes, &listing, err))
 		return false;
-	for (size_t i = 0; i < tar.count; i++)
-		place_add(&located->place, mem_strdup(tar.files[i].path), 0, tar.files[i].at,
-			  tar.files[i].size);
-	bool some = tar.count > 0;
-	tar_release(&tar);
+	bool some = listing.count > 0;
+	for (size_t i = 0; i < listing.count; i++)
+		place_add(&located->place, &listing.files[i], 0);
+	listing_release(&listing);
 	return some || error_set(err, ERR_FORMAT, "%s: the archive has no file", bytes->name);
 }
 
@@ -351,7 +349,7 @@ static bool locate_file(struct located *located, struct error *err)
 	place_add_object(place, "");
 	if (located->is_archive)
 		return list_archive(located, &bytes, err);
-	place_add(place, name_in(place->path), 0, 0, bytes.size);
+	place_add(place, &(struct manifest_file){name_in(place->path), 0, bytes.size}, 0);
 	return true;
 }
 
@@ -420,13 +418,13 @@ static bool prefetch_part(void *arg, uint64_t offset, size_t size)
 /* How many bytes of their paths, up to a slash, all files share. */
 static size_t common_folder(const struct place *place)
 {
-	const char *first = place->placed[0].path;
+	const char *first = place->placed[0].file.path;
 	const char *slash = strrchr(first, '/');
 	size_t len = slash ? (size_t)(slash - first) : 0;
 
 	for (size_t i = 1; i < place->nplaced && len; i++)
-		while (len && (strncmp(place->placed[i].path, first, len) != 0 ||
-			       place->placed[i].path[len] != '/'))
+		while (len && (strncmp(place->placed[i].file.path, first, len) != 0 ||
+			       place->placed[i].file.path[len] != '/'))
 			do
 				len--;
 			while (len && first[len] != '/');
@@ -441,11 +439,11 @@ static char *what_to_open(const struct located *located, const char *folder)
 	size_t len = located->is_archive ? common_folder(place) : 0;
 
 	if (place->nplaced == 1 && (located->is_archive || !is_folder(place->path)))
-		return folder_join(folder, place->placed[0].path);
+		return folder_join(folder, place->placed[0].file.path);
 	buf_add_text(&path, folder);
 	if (len) {
 		buf_add_char(&path, '/');
-		buf_add(&path, place->placed[0].path, len);
+		buf_add(&path, place->placed[0].file.path, len);
 	}
 	return path.data;
 }
@@ -461,13 +459,13 @@ static bool back_files(struct located *located, struct error *err)
 	for (size_t i = 0; i < place->nplaced && good; i++) {
 		const struct placed *placed = &place->placed[i];
 		struct remote_part *part = &located->parts[i];
-		struct source_backing backing = {.data = map ? map + placed->at : NULL,
+		struct source_backing backing = {.data = map ? map + placed->file.at : NULL,
 						 .read = read_part,
 						 .prefetch = prefetch_part,
 						 .arg = part};
 		*part = (struct remote_part){.archive = located->archive,
-					     .at = placed->at,
-					     .path = folder_join(folder, placed->path)};
+					     .at = placed->file.at,
+					     .path = folder_join(folder, placed->file.path)};
 		if (!located->archive)
 			part->object = located->objects[placed->object];
 		good = source_back(part->path, &backing, err);

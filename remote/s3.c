@@ -119,7 +119,7 @@ static bool take_object(struct page *page)
 		mem_free(path);
 		return fail(page, "is too long");
 	}
-	listing_add(page->out, path, size);
+	listing_add(page->out, path, 0, size);
 	return true;
 }
 

@@ -8,7 +8,6 @@
 #include "remote/tar.h"
 
 #include "engine/base/buf.h"
-#include "engine/base/mem.h"
 #include "remote/paths.h"
 
 #include <string.h>
@@ -187,7 +186,8 @@ static void name_of_head(struct tar_reader *reading)
 	buf_add(&reading->path, head + NAME, strnlen(head + NAME, NAME_SIZE));
 }
 
-static bool add_file(struct tar_reader *reading, uint64_t size, struct tar *out, struct error *err)
+static bool add_file(struct tar_reader *reading, uint64_t size, struct manifest *out,
+		     struct error *err)
 {
 	char *path;
 
@@ -201,12 +201,11 @@ static bool add_file(struct tar_reader *reading, uint64_t size, struct tar *out,
 			       "the name of a file leads out of the archive, has control "
 			       "characters or is too long",
 			       err);
-	*mem_push(out->files, out->count, out->capacity) =
-		(struct tar_file){path, reading->at + TAR_BLOCK, size};
+	listing_add(out, path, reading->at + TAR_BLOCK, size);
 	return true;
 }
 
-static bool take_member(struct tar_reader *reading, struct tar *out, struct error *err)
+static bool take_member(struct tar_reader *reading, struct manifest *out, struct error *err)
 {
 	uint64_t size;
 	char type = (char)reading->head[TYPE];
@@ -239,12 +238,12 @@ static bool take_member(struct tar_reader *reading, struct tar *out, struct erro
 	return good;
 }
 
-bool tar_list(const struct tar_bytes *bytes, struct tar *out, struct error *err)
+bool tar_list(const struct tar_bytes *bytes, struct manifest *out, struct error *err)
 {
 	struct tar_reader reading = {.bytes = bytes};
 	bool good = true;
 
-	*out = (struct tar){0};
+	*out = (struct manifest){0};
 	while (good && reading.at < bytes->size && bytes->size - reading.at >= TAR_BLOCK) {
 		good = bytes->read(bytes->arg, reading.at, reading.head, TAR_BLOCK, err);
 		if (good && is_zero(reading.head))
@@ -255,14 +254,6 @@ bool tar_list(const struct tar_bytes *bytes, struct tar *out, struct error *err)
 	}
 	buf_release(&reading.path);
 	if (!good)
-		tar_release(out);
+		listing_release(out);
 	return good;
-}
-
-void tar_release(struct tar *tar)
-{
-	for (size_t i = 0; i < tar->count; i++)
-		mem_free(tar->files[i].path);
-	mem_free(tar->files);
-	*tar = (struct tar){0};
 }

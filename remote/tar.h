@@ -7,22 +7,9 @@
 #ifndef REMOTE_TAR_H
 #define REMOTE_TAR_H
 
-#include "engine/base/error.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#include "remote/manifest.h"
 
 enum { TAR_BLOCK = 512 };
-
-struct tar_file {
-	char *path; /* relative, without "." and ".." in it */
-	uint64_t at, size;
-};
-
-struct tar {
-	struct tar_file *files;
-	size_t count, capacity;
-};
 
 struct tar_bytes { /* the archive's */
 	bool (*read)(void *arg, uint64_t offset, void *to, size_t size, struct error *err);
@@ -33,8 +20,7 @@ struct tar_bytes { /* the archive's */
 
 /* Do these TAR_BLOCK bytes begin an archive? */
 bool tar_begins(const uint8_t *bytes);
-/* The caller ends *out, which is empty after false, with tar_release(). */
-MUST_CHECK bool tar_list(const struct tar_bytes *bytes, struct tar *out, struct error *err);
-void tar_release(struct tar *tar);
+/* The caller ends *out, which is empty after false, with listing_release(). */
+MUST_CHECK bool tar_list(const struct tar_bytes *bytes, struct manifest *out, struct error *err);
 
 #endif

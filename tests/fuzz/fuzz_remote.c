@@ -57,7 +57,7 @@ static void archive(const struct bytes *bytes)
 {
 	const struct tar_bytes tar_bytes = {read_bytes, (void *)(uintptr_t)bytes, bytes->size, "t"};
 	struct error err;
-	struct tar tar;
+	struct manifest tar;
 
 	if (bytes->size >= TAR_BLOCK)
 		(void)tar_begins(bytes->data);
@@ -69,7 +69,7 @@ static void archive(const struct bytes *bytes)
 			"a file lies in the archive");
 		require(stays_inside(tar.files[i].path), "its path stays in the folder");
 	}
-	tar_release(&tar);
+	listing_release(&tar);
 }
 
 static void manifest(const struct bytes *bytes)

@@ -439,8 +439,8 @@ static void look_at_classes(struct served *served, struct worker *worker)
 
 void *keeper_run(void *arg)
 {
-	struct serving *serving = arg;
-	struct worker *worker = &serving->workers[KEEPER];
+	struct worker *worker = arg;
+	struct serving *serving = worker->serving;
 
 	while (!serving->stops) {
 		for (size_t i = 0; i < serving->ntraces && !serving->stops; i++) {

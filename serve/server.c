@@ -45,7 +45,7 @@ struct job { /* a request, from its head until its reply was given */
 };
 
 struct server {
-	struct serving serving;
+	struct serving serving; /* first: a worker's serving is its server */
 	struct MHD_Daemon *daemon;
 	char token[2 * TOKEN_BYTES + 1];
 	char hosts[HOSTS][80]; /* what a request may call this machine; "" none */
@@ -205,19 +205,14 @@ static void run_job(struct server *server, struct worker *worker, struct job *jo
 	http.resume(job->connection);
 }
 
-struct starting {
-	struct server *server;
-	unsigned number;
-};
-
 static void *work(void *arg)
 {
-	struct starting starting = *(struct starting *)arg;
+	struct worker *worker = arg;
+	struct server *server = (struct server *)worker->serving;
 	struct job *job;
 
-	mem_free(arg);
-	while ((job = take_job(starting.server)))
-		run_job(starting.server, &starting.server->serving.workers[starting.number], job);
+	while ((job = take_job(server)))
+		run_job(server, worker, job);
 	return NULL;
 }
 
@@ -425,19 +420,13 @@ static void name_hosts(struct server *server)
 
 static bool start_threads(struct server *server, struct error *err)
 {
-	for (unsigned i = 0; i < WORKERS; i++) {
-		struct starting *starting = mem_new(sizeof *starting);
+	struct worker *workers = server->serving.workers;
 
-		*starting = (struct starting){server, i};
-		if (!thread_start(&server->threads[i], work, starting)) {
-			mem_free(starting);
+	for (; server->started <= KEEPER; server->started++)
+		if (!thread_start(&server->threads[server->started],
+				  server->started == KEEPER ? keeper_run : work,
+				  &workers[server->started]))
 			return error_set(err, ERR_IO, "no thread can be started");
-		}
-		server->started++;
-	}
-	if (!thread_start(&server->threads[WORKERS], keeper_run, &server->serving))
-		return error_set(err, ERR_IO, "no thread can be started");
-	server->started++;
 	return true;
 }
 
@@ -449,18 +438,16 @@ bool serve_open(const struct serve_options *options, struct server **out, struct
 	pthread_mutex_init(&server->lock, NULL);
 	pthread_cond_init(&server->changed, NULL);
 	server->last = &server->first;
-	if (!serving_init(&server->serving, options, err) || !make_token(server, err) ||
-	    !start_daemon(server, err)) {
+	bool good = serving_init(&server->serving, options, err) && make_token(server, err) &&
+		    start_daemon(server, err);
+	if (good)
+		name_hosts(server);
+	good = good && start_threads(server, err);
+	if (good)
+		*out = server;
+	else
 		serve_close(server);
-		return false;
-	}
-	name_hosts(server);
-	if (!start_threads(server, err)) {
-		serve_close(server);
-		return false;
-	}
-	*out = server;
-	return true;
+	return good;
 }
 
 const char *serve_url(const struct server *server)

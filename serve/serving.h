@@ -138,7 +138,7 @@ struct row_class *served_class(struct served *served, const char *id, unsigned *
 void served_close_config(struct served *served, unsigned config);
 /* Closes what is open of a trace that grew, and opens it again; by the keeper. */
 void served_renew(struct served *served);
-void *keeper_run(void *serving); /* the keeper's thread */
+void *keeper_run(void *worker); /* the keeper's thread */
 
 /* ---- how many events (event_counts.c) ---- */
 

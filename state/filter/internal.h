@@ -62,6 +62,14 @@ struct class_test node_compile(struct arena *arena, const struct event_class *cl
 			       const struct expr *expr);
 /* Bit per outcome that an event of env->event's stream may have; no event: of any stream. */
 unsigned node_possible(const struct node *node, struct env *env);
+/* Of `!` of such, and of && or || of two such. */
+static inline unsigned possible_not(unsigned a)
+{
+	const unsigned no = 1u << LOGIC_NO, yes = 1u << LOGIC_YES;
+
+	return (a & ~(no | yes)) | (a & no ? yes : 0) | (a & yes ? no : 0);
+}
+unsigned possible_pairs(const uint8_t table[LOGIC_KINDS][LOGIC_KINDS], unsigned a, unsigned b);
 /* As expr_logic(), with what is open as a failure. */
 uint8_t node_outcome(const struct expr *expr, struct env *env);
 

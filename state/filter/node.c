@@ -339,7 +339,7 @@ struct class_test node_compile(struct arena *arena, const struct event_class *cl
 
 /* ---- what may come out ---- */
 
-static unsigned possible_pairs(const uint8_t table[LOGIC_KINDS][LOGIC_KINDS], unsigned a, unsigned b)
+unsigned possible_pairs(const uint8_t table[LOGIC_KINDS][LOGIC_KINDS], unsigned a, unsigned b)
 {
 	unsigned possible = 0;
 
@@ -362,10 +362,7 @@ unsigned node_possible(const struct node *node, struct env *env)
 		return env->event && env->event->cpu >= 0 ? 1u << node_outcome(node->expr, env)
 							  : POSSIBLE_ALL;
 	case NODE_NOT:
-		possible = node_possible(node->nodes[0], env);
-		return (possible & (1u << UNKNOWN | 1u << FAILED)) |
-		       (possible & 1u << NO ? 1u << YES : 0) |
-		       (possible & 1u << YES ? 1u << NO : 0);
+		return possible_not(node_possible(node->nodes[0], env));
 	case NODE_AND:
 	case NODE_OR:
 		possible = node_possible(node->nodes[0], env);

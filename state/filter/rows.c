@@ -296,20 +296,15 @@ static unsigned possible_alone(const struct expr *expr, struct growing *growing)
 
 static unsigned possible(const struct expr *expr, struct growing *growing)
 {
-	unsigned left, right, out = 0;
+	unsigned left;
 
 	if (expr->kind != EXPR_NOT && expr->kind != EXPR_AND && expr->kind != EXPR_OR)
 		return possible_alone(expr, growing);
 	left = possible(expr->args[0], growing);
 	if (expr->kind == EXPR_NOT)
-		return (left & ~(unsigned)(MAYBE_NO | MAYBE_YES)) |
-		       (left & MAYBE_NO ? MAYBE_YES : 0) | (left & MAYBE_YES ? MAYBE_NO : 0);
-	right = possible(expr->args[1], growing);
-	for (unsigned i = 0; i < LOGIC_KINDS; i++)
-		for (unsigned k = 0; k < LOGIC_KINDS; k++)
-			if (left & 1u << i && right & 1u << k)
-				out |= 1u << (expr->kind == EXPR_AND ? logic_and : logic_or)[i][k];
-	return out;
+		return possible_not(left);
+	return possible_pairs(expr->kind == EXPR_AND ? logic_and : logic_or, left,
+			      possible(expr->args[1], growing));
 }
 
 bool rows_where_surely(struct rows_where *where, const struct value *values, size_t least)

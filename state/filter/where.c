@@ -8,25 +8,14 @@
 
 #include <string.h>
 
-/* Bytes of the first `count` characters. */
-static size_t characters(const char *text, size_t count)
-{
-	size_t i = 0;
-
-	for (; text[i]; i++)
-		if (((unsigned char)text[i] & 0xc0) != 0x80 && count-- == 0)
-			break;
-	return i;
-}
-
 /* What is wrong, and the place in the text, of which a long one is shown in part. */
 bool where_complain(const struct rule_error *error, struct error *err)
 {
 	enum { BEFORE = 60, SHOWN = 76 };
 	uint32_t column = error->column;
 	uint32_t left = column > SHOWN - 15 ? column - 1 - BEFORE : 0;
-	const char *from = error->source + characters(error->source, left);
-	size_t len = characters(from, SHOWN);
+	const char *from = skip_columns(error->source, left);
+	size_t len = (size_t)(skip_columns(from, SHOWN) - from);
 	struct buf shown = {0}, text = {0};
 
 	buf_add_text(&shown, left ? "..." : "");

@@ -198,6 +198,8 @@ struct rule_place {
 	const char *source;    /* the line, borrowed, without its end */
 	size_t source_len;
 };
+/* Behind `columns` characters of the text, or at its end. */
+const char *skip_columns(const char *at, uint32_t columns);
 struct rule_place rule_file_place(const struct rule_file *file, uint32_t at);
 /* Of that place: its line, whose copy lives in the arena; no text yet. */
 struct rule_error rule_error_at(const struct rule_file *file, uint32_t at, struct arena *arena);

@@ -159,8 +159,7 @@ bool rules_first_error(const struct rules *rules, size_t from, struct error *err
 			 first->text);
 }
 
-/* Behind `columns` characters of the text, or at its end. */
-static const char *skip_columns(const char *at, uint32_t columns)
+const char *skip_columns(const char *at, uint32_t columns)
 {
 	for (; *at && columns; columns--)
 		do

@@ -116,7 +116,7 @@ bool mirror_run(const struct mirror_options *options, struct mirror_counts *out,
 		return true;
 	}
 	mirror.piece = mem_new(LIVE_PIECE_MOST);
-	ok = ok && run_all(&mirror, err) && mirror_folder_ended(&mirror, err);
+	ok = ok && run_all(&mirror, err) && mirror_mark(&mirror, true, err);
 	out->ended = ok;
 	release_mirror(&mirror);
 	return ok;

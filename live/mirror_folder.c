@@ -30,7 +30,7 @@ static void mark_text(const struct live_url *url, bool ended, struct buf *out)
 		   ended ? MIRROR_ENDED : MIRROR_GOING);
 }
 
-static bool write_mark(struct mirror *mirror, bool ended, struct error *err)
+bool mirror_mark(struct mirror *mirror, bool ended, struct error *err)
 {
 	char *path = folder_join(mirror->options->folder, MIRROR_MARK);
 	struct buf text = {0};
@@ -93,7 +93,7 @@ bool mirror_folder_open(struct mirror *mirror, struct error *err)
 	char *path = folder_join(folder, MIRROR_MARK);
 	bool there = file_read(path, &mark);
 	bool ok = there ? check_mark(mirror, &mark, err)
-			: check_empty(mirror, err) && write_mark(mirror, false, err);
+			: check_empty(mirror, err) && mirror_mark(mirror, false, err);
 	ok = ok && (mirror->ended_before || beacons_open(folder, &mirror->beacons, err));
 	mirror->made = ok && !there;
 	mem_free(path);
@@ -124,11 +124,6 @@ void mirror_folder_close(struct mirror *mirror)
 	if (mirror->lock >= 0)
 		close(mirror->lock);
 	mirror->lock = -1;
-}
-
-bool mirror_folder_ended(struct mirror *mirror, struct error *err)
-{
-	return write_mark(mirror, true, err);
 }
 
 bool mirror_local(struct mirror *mirror, const struct error *err)

@@ -100,7 +100,7 @@ struct mirror {
 /* Makes it, or takes up one that is this session's; nobody else may. */
 MUST_CHECK bool mirror_folder_open(struct mirror *mirror, struct error *err);
 void mirror_folder_close(struct mirror *mirror);
-MUST_CHECK bool mirror_folder_ended(struct mirror *mirror, struct error *err); /* writes it down */
+MUST_CHECK bool mirror_mark(struct mirror *mirror, bool ended, struct error *err);
 /* Finds the trace's folder by the beginning of its metadata (NULL: it will have none), and makes
  * it. */
 MUST_CHECK bool mirror_place_trace(struct mirror *mirror, struct mirror_trace *trace,

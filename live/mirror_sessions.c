@@ -146,7 +146,7 @@ bool mirror_more_streams(struct mirror *mirror, struct mirror_session *session, 
 	unsigned ms = session->timer_ms;
 	uint32_t status;
 
-	if (!viewer_streams(mirror->connection, session->id, add_mirrored_stream, &adding, &status,
+	if (!viewer_streams(mirror->connection, LIVE_STREAMS, session->id, add_mirrored_stream, &adding, &status,
 			    err))
 		return error_while(err, "new streams");
 	ms = ms < STREAMS_LEAST_MS ? STREAMS_LEAST_MS : ms > STREAMS_MOST_MS ? STREAMS_MOST_MS : ms;
@@ -199,7 +199,7 @@ static bool attach_to(struct mirror *mirror, const struct live_session *told, st
 	*session = (struct mirror_session){
 		.id = told->id, .timer_ms = told->timer / 1000, .active = clock_ms()};
 	*mem_push(mirror->sessions, mirror->nsessions, mirror->sessions_capacity) = session;
-	if (!viewer_attach(mirror->connection, told->id, add_mirrored_stream, &adding, &status,
+	if (!viewer_streams(mirror->connection, LIVE_ATTACH, told->id, add_mirrored_stream, &adding, &status,
 			   err))
 		return error_while(err, "attach");
 	if (status != LIVE_ATTACH_OK)

@@ -12,17 +12,6 @@
 
 #include <string.h>
 
-enum command {
-	COMMAND_CONNECT = 1,
-	COMMAND_SESSIONS,
-	COMMAND_ATTACH,
-	COMMAND_INDEX,
-	COMMAND_PACKET,
-	COMMAND_METADATA,
-	COMMAND_STREAMS,
-	COMMAND_CREATE
-};
-
 enum { VIEWER_COMMANDS = 1 /* the kind of a connection */ };
 
 /* Requests ---------------------------------------------------------------------------------------
@@ -43,14 +32,19 @@ static void put_u64(struct buf *out, uint64_t number)
 	put_u32(out, (uint32_t)number);
 }
 
-static void put_head(struct buf *out, enum command command, uint64_t payload)
+static void put_head(struct buf *out, enum live_command command, uint64_t payload)
 {
 	put_u64(out, payload);
 	put_u32(out, command);
 	put_u32(out, 0);
 }
 
-static void put_one(struct buf *out, enum command command, uint64_t id)
+void live_ask(struct buf *out, enum live_command command)
+{
+	put_head(out, command, 0);
+}
+
+void live_ask_of(struct buf *out, enum live_command command, uint64_t id)
 {
 	put_head(out, command, 8);
 	put_u64(out, id);
@@ -58,49 +52,24 @@ static void put_one(struct buf *out, enum command command, uint64_t id)
 
 void live_ask_connect(struct buf *out)
 {
-	put_head(out, COMMAND_CONNECT, 20);
+	put_head(out, LIVE_CONNECT, 20);
 	put_u64(out, 0);
 	put_u32(out, LIVE_MAJOR);
 	put_u32(out, LIVE_MINOR_MOST);
 	put_u32(out, VIEWER_COMMANDS);
 }
 
-void live_ask_sessions(struct buf *out)
-{
-	put_head(out, COMMAND_SESSIONS, 0);
-}
-
-void live_ask_create(struct buf *out)
-{
-	put_head(out, COMMAND_CREATE, 0);
-}
-
 void live_ask_attach(struct buf *out, uint64_t session, enum live_seek seek)
 {
-	put_head(out, COMMAND_ATTACH, 20);
+	put_head(out, LIVE_ATTACH, 20);
 	put_u64(out, session);
 	put_u64(out, 0);
 	put_u32(out, seek);
 }
 
-void live_ask_streams(struct buf *out, uint64_t session)
-{
-	put_one(out, COMMAND_STREAMS, session);
-}
-
-void live_ask_metadata(struct buf *out, uint64_t stream)
-{
-	put_one(out, COMMAND_METADATA, stream);
-}
-
-void live_ask_index(struct buf *out, uint64_t stream)
-{
-	put_one(out, COMMAND_INDEX, stream);
-}
-
 void live_ask_packet(struct buf *out, uint64_t stream, uint64_t offset, uint32_t size)
 {
-	put_head(out, COMMAND_PACKET, 20);
+	put_head(out, LIVE_PACKET, 20);
 	put_u64(out, stream);
 	put_u64(out, offset);
 	put_u32(out, size);
@@ -218,29 +187,21 @@ bool live_read_create(const uint8_t *bytes, struct error *err)
 	       error_set(err, ERR_IO, "the relay could not create a viewer session");
 }
 
-static bool read_counted(const uint8_t *bytes, uint32_t most, const char *what,
-			 struct live_count *out, struct error *err)
+bool live_read_streams(const uint8_t *bytes, enum live_command command, struct live_count *out,
+		       struct error *err)
 {
+	bool attach = command == LIVE_ATTACH;
 	struct cursor in = cursor_over(bytes, LIVE_STREAMS_BYTES);
 
 	out->status = cursor_u32be(&in);
 	out->count = cursor_u32be(&in);
-	if (!status_is(out->status, most, what, err))
+	if (!status_is(out->status, attach ? LIVE_ATTACH_NO_VIEWER : LIVE_STREAMS_HANG_UP,
+		       attach ? "attach" : "new streams", err))
 		return false;
 	if (out->status != 1)
 		out->count = 0; /* no stream follows, whatever is said */
 	return out->count <= LIVE_STREAMS_MOST ||
 	       error_set(err, ERR_FORMAT, "it claims %u streams", out->count);
-}
-
-bool live_read_attach(const uint8_t *bytes, struct live_count *out, struct error *err)
-{
-	return read_counted(bytes, LIVE_ATTACH_NO_VIEWER, "attach", out, err);
-}
-
-bool live_read_streams(const uint8_t *bytes, struct live_count *out, struct error *err)
-{
-	return read_counted(bytes, LIVE_STREAMS_HANG_UP, "new streams", out, err);
 }
 
 bool live_read_stream(const uint8_t *bytes, struct live_stream *out, struct error *err)

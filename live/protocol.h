@@ -39,6 +39,16 @@ enum {
 #define LIVE_METADATA_MOST (UINT64_C(256) << 20) /* of a trace, all together */
 #define LIVE_PACKET_MOST (UINT64_C(1) << 30)     /* of one packet */
 
+enum live_command {
+	LIVE_CONNECT = 1,
+	LIVE_SESSIONS,
+	LIVE_ATTACH,
+	LIVE_INDEX,
+	LIVE_PACKET,
+	LIVE_METADATA,
+	LIVE_STREAMS,
+	LIVE_CREATE
+};
 enum live_create { LIVE_CREATE_OK = 1, LIVE_CREATE_ERROR };
 enum live_seek { LIVE_SEEK_BEGINNING = 1, LIVE_SEEK_LAST };
 enum live_attach {
@@ -100,7 +110,7 @@ struct live_index {
 	uint32_t flags;
 };
 
-struct live_count { /* attach, new streams */
+struct live_count {
 	uint32_t status, count;
 };
 
@@ -110,13 +120,11 @@ struct live_bytes { /* before the bytes of metadata or of a packet */
 };
 
 /* Requests, behind what *out holds. */
+void live_ask(struct buf *out, enum live_command command); /* sessions, create */
+/* New streams of a session; metadata or the next index of a stream. */
+void live_ask_of(struct buf *out, enum live_command command, uint64_t id);
 void live_ask_connect(struct buf *out);
-void live_ask_sessions(struct buf *out);
-void live_ask_create(struct buf *out);
 void live_ask_attach(struct buf *out, uint64_t session, enum live_seek seek);
-void live_ask_streams(struct buf *out, uint64_t session);
-void live_ask_metadata(struct buf *out, uint64_t stream);
-void live_ask_index(struct buf *out, uint64_t stream);
 void live_ask_packet(struct buf *out, uint64_t stream, uint64_t offset, uint32_t size);
 
 /*
@@ -133,8 +141,9 @@ MUST_CHECK bool live_read_session_head(const uint8_t *bytes, struct live_session
 MUST_CHECK bool live_read_text(const uint8_t *bytes, uint32_t size, char out[LIVE_TEXT_MOST + 1],
 			       struct error *err);
 MUST_CHECK bool live_read_create(const uint8_t *bytes, struct error *err);
-MUST_CHECK bool live_read_attach(const uint8_t *bytes, struct live_count *out, struct error *err);
-MUST_CHECK bool live_read_streams(const uint8_t *bytes, struct live_count *out, struct error *err);
+/* To LIVE_ATTACH or LIVE_STREAMS. */
+MUST_CHECK bool live_read_streams(const uint8_t *bytes, enum live_command command,
+				  struct live_count *out, struct error *err);
 MUST_CHECK bool live_read_stream(const uint8_t *bytes, struct live_stream *out, struct error *err);
 /* `have`: bytes of the trace's metadata that came before. */
 MUST_CHECK bool live_read_metadata(const uint8_t *bytes, uint64_t have, struct live_bytes *out,

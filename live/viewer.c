@@ -49,7 +49,7 @@ bool viewer_sessions(struct connection *connection, uint32_t minor, struct viewe
 	uint32_t count;
 
 	*out = (struct viewer_sessions){0};
-	live_ask_sessions(connection_requests(connection));
+	live_ask(connection_requests(connection), LIVE_SESSIONS);
 	if (!connection_send(connection, err) ||
 	    !connection_read(connection, bytes, sizeof bytes, err) ||
 	    !live_read_count(bytes, &count, err))
@@ -77,24 +77,26 @@ bool viewer_create(struct connection *connection, struct error *err)
 {
 	uint8_t bytes[LIVE_STATUS_BYTES];
 
-	live_ask_create(connection_requests(connection));
+	live_ask(connection_requests(connection), LIVE_CREATE);
 	return connection_send(connection, err) &&
 	       connection_read(connection, bytes, sizeof bytes, err) &&
 	       live_read_create(bytes, err);
 }
 
-typedef bool count_reader(const uint8_t *bytes, struct live_count *out, struct error *err);
-
-/* The reply to a request that was put: a status, and streams. */
-static bool read_streams(struct connection *connection, count_reader *read,
-			 viewer_each_stream *each, void *arg, uint32_t *status, struct error *err)
+bool viewer_streams(struct connection *connection, enum live_command command, uint64_t session,
+		    viewer_each_stream *each, void *arg, uint32_t *status, struct error *err)
 {
 	uint8_t head[LIVE_STREAMS_BYTES], bytes[LIVE_STREAM_BYTES];
 	struct live_count counted;
 	struct live_stream stream;
 
+	if (command == LIVE_ATTACH)
+		live_ask_attach(connection_requests(connection), session, LIVE_SEEK_BEGINNING);
+	else
+		live_ask_of(connection_requests(connection), command, session);
 	if (!connection_send(connection, err) ||
-	    !connection_read(connection, head, sizeof head, err) || !read(head, &counted, err))
+	    !connection_read(connection, head, sizeof head, err) ||
+	    !live_read_streams(head, command, &counted, err))
 		return false;
 	*status = counted.status;
 	connection_expect(connection, (uint64_t)counted.count * LIVE_STREAM_BYTES);
@@ -105,20 +107,6 @@ static bool read_streams(struct connection *connection, count_reader *read,
 	return true;
 }
 
-bool viewer_attach(struct connection *connection, uint64_t session, viewer_each_stream *each,
-		   void *arg, uint32_t *status, struct error *err)
-{
-	live_ask_attach(connection_requests(connection), session, LIVE_SEEK_BEGINNING);
-	return read_streams(connection, live_read_attach, each, arg, status, err);
-}
-
-bool viewer_streams(struct connection *connection, uint64_t session, viewer_each_stream *each,
-		    void *arg, uint32_t *status, struct error *err)
-{
-	live_ask_streams(connection_requests(connection), session);
-	return read_streams(connection, live_read_streams, each, arg, status, err);
-}
-
 bool viewer_metadata(struct connection *connection, uint64_t stream, uint64_t have, struct buf *out,
 		     uint32_t *status, struct error *err)
 {
@@ -126,7 +114,7 @@ bool viewer_metadata(struct connection *connection, uint64_t stream, uint64_t ha
 	size_t before = out->len;
 	struct live_bytes head;
 
-	live_ask_metadata(connection_requests(connection), stream);
+	live_ask_of(connection_requests(connection), LIVE_METADATA, stream);
 	if (!connection_send(connection, err) ||
 	    !connection_read(connection, bytes, sizeof bytes, err) ||
 	    !live_read_metadata(bytes, have, &head, err))
@@ -152,7 +140,7 @@ bool viewer_indexes(struct connection *connection, const uint64_t *streams, size
 	uint8_t bytes[LIVE_INDEX_BYTES];
 
 	for (size_t i = 0; i < count; i++)
-		live_ask_index(connection_requests(connection), streams[i]);
+		live_ask_of(connection_requests(connection), LIVE_INDEX, streams[i]);
 	if (!connection_send(connection, err))
 		return false;
 	for (size_t i = 0; i < count; i++)

@@ -27,14 +27,13 @@ MUST_CHECK bool viewer_sessions(struct connection *connection, uint32_t minor,
 void viewer_sessions_release(struct viewer_sessions *sessions);
 /* Once, before anything is attached to. */
 MUST_CHECK bool viewer_create(struct connection *connection, struct error *err);
-/* From the beginning. *status is enum live_attach. */
-MUST_CHECK bool viewer_attach(struct connection *connection, uint64_t session,
-			      viewer_each_stream *each, void *arg, uint32_t *status,
-			      struct error *err);
-/* Those that were not told yet. *status is enum live_streams_status. */
-MUST_CHECK bool viewer_streams(struct connection *connection, uint64_t session,
-			       viewer_each_stream *each, void *arg, uint32_t *status,
-			       struct error *err);
+/*
+ * LIVE_ATTACH: from the beginning; *status is enum live_attach. LIVE_STREAMS: those that were not
+ * told yet; it is enum live_streams_status.
+ */
+MUST_CHECK bool viewer_streams(struct connection *connection, enum live_command command,
+			       uint64_t session, viewer_each_stream *each, void *arg,
+			       uint32_t *status, struct error *err);
 /* *status is enum live_metadata_status; bytes go behind what *out holds. `have`: as for the cap. */
 MUST_CHECK bool viewer_metadata(struct connection *connection, uint64_t stream, uint64_t have,
 				struct buf *out, uint32_t *status, struct error *err);

@@ -49,7 +49,7 @@ static void requests_have_the_measured_bytes(void **state)
 	live_ask_packet(&out, 1, 2, 3);
 	assert_memory_equal(out.data + 8, "\0\0\0\5\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\2\0\0\0\3", 28);
 	buf_clear(&out);
-	live_ask_index(&out, 9);
+	live_ask_of(&out, LIVE_INDEX, 9);
 	assert_memory_equal(out.data, "\0\0\0\0\0\0\0\x08\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\x09", 24);
 	buf_release(&out);
 }
@@ -129,9 +129,9 @@ static bool read_reply(const struct reply *reply, const uint8_t *bytes, struct e
 	case CREATE:
 		return live_read_create(bytes, err);
 	case ATTACH:
-		return live_read_attach(bytes, &count, err) && (count.status == 1 || !count.count);
+		return live_read_streams(bytes, LIVE_ATTACH, &count, err) && (count.status == 1 || !count.count);
 	case STREAMS:
-		return live_read_streams(bytes, &count, err);
+		return live_read_streams(bytes, LIVE_STREAMS, &count, err);
 	case METADATA:
 		return live_read_metadata(bytes, 0, &sized, err);
 	case INDEX:

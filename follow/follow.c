@@ -41,21 +41,19 @@ struct reached {
 };
 
 struct followed { /* a stream, by its name */
-	char *name;
+	struct follow_lateness late;
 	uint32_t number;  /* in the order in which streams came */
 	nstime watermark; /* before it, nothing of the stream comes any more */
 	uint64_t count;   /* records */
 	int64_t moved;    /* when that rose */
 	/* the file that was its last, of which all before this byte is known */
 	uint64_t inode, offset;
-	uint64_t late, late_losses;
-	nstime late_from, late_until;
 };
 
 struct follow {
 	struct follow_trace *of;
 	const char *copy; /* of what came from an input; NULL: it is none */
-	struct beside *beside;
+	struct beside beside;
 	struct watch *watch;
 	int64_t patience;
 	bool dirty;     /* something changed since the trace was opened */
@@ -143,7 +141,7 @@ static bool is_input(const char *path, const struct stat *st)
 static void add_path(struct follow *follow, const char *path)
 {
 	watch_add(follow->watch, path);
-	beside_add(follow->beside, path);
+	beside_add(&follow->beside, path);
 }
 
 bool follow_open(struct follow_trace *of, int64_t patience, int reader, struct follow **out,
@@ -161,7 +159,6 @@ bool follow_open(struct follow_trace *of, int64_t patience, int reader, struct f
 	follow->newest.time = NSTIME_MIN;
 	follow->shown = NSTIME_MAX;
 	follow->watch = watch_new(reader, of->stop);
-	follow->beside = beside_new();
 	if (!is_input(path, &st) && stat(path, &st) != 0)
 		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 	if (is_input(path, &st) && !open_input(follow, path, err))
@@ -176,7 +173,7 @@ bool follow_open(struct follow_trace *of, int64_t patience, int reader, struct f
 static void free_streams(struct followed *streams, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		mem_free(streams[i].name);
+		mem_free(streams[i].late.name);
 	mem_free(streams);
 }
 
@@ -185,7 +182,7 @@ void follow_close(struct follow *follow)
 	if (!follow)
 		return;
 	watch_free(follow->watch);
-	beside_free(follow->beside);
+	beside_release(&follow->beside);
 	free_streams(follow->streams, follow->nstreams);
 	mem_free(follow->late);
 	mem_free(follow);
@@ -228,7 +225,7 @@ static struct followed *find_by(struct follow *follow, const struct stream *stre
 	for (size_t n = 0; n < follow->nolder; n++) {
 		size_t i = (*at + n) % follow->nolder;
 		struct followed *of = &follow->older[i];
-		if (!of->name || (by_name && strcmp(of->name, stream->name) != 0) ||
+		if (!of->late.name || (by_name && strcmp(of->late.name, stream->name) != 0) ||
 		    (by_file && of->inode && !find_source(stream, of->inode, &ignored)) ||
 		    (!by_name && !of->inode))
 			continue;
@@ -306,24 +303,24 @@ static bool take_stream(struct follow *follow, const struct stream *stream, size
 
 	if (older) {
 		*out = *older;
-		older->name = NULL;
-		if (strcmp(out->name, stream->name) != 0) {
-			mem_free(out->name);
-			out->name = mem_strdup(stream->name);
+		older->late.name = NULL;
+		if (strcmp(out->late.name, stream->name) != 0) {
+			mem_free(out->late.name);
+			out->late.name = mem_strdup(stream->name);
 		}
 	} else {
-		*out = (struct followed){.name = mem_strdup(stream->name),
+		*out = (struct followed){.late = {.name = mem_strdup(stream->name),
+						  .from = NSTIME_MAX,
+						  .until = NSTIME_MIN},
 					 .number = follow->nnumbers++,
-					 .watermark = NSTIME_MIN,
-					 .late_from = NSTIME_MAX,
-					 .late_until = NSTIME_MIN};
+					 .watermark = NSTIME_MIN};
 	}
 	if (!index_table(trace->index, stream, &table, err))
 		return false;
 	if (!look_at_new(follow, stream, table, out, err))
 		return false;
 	nstime watermark =
-		watermark_of(follow->beside, trace->trace, stream, table, follow->told, &reached);
+		watermark_of(&follow->beside, trace->trace, stream, table, follow->told, &reached);
 	if (watermark > out->watermark) {
 		out->watermark = watermark;
 		out->moved = follow->started;
@@ -346,7 +343,7 @@ static bool take_streams(struct follow *follow, struct error *err)
 	follow->nlate = 0;
 	follow->least = trace->awaited || !trace->nstreams ? NSTIME_MIN : NSTIME_MAX;
 	for (size_t i = 0; i < trace->nempties; i++) {
-		nstime until = watermark_of_empty(follow->beside, trace, &trace->empties[i]);
+		nstime until = watermark_of_empty(&follow->beside, trace, &trace->empties[i]);
 		follow->least = until < follow->least ? until : follow->least;
 	}
 	for (size_t i = 0; i < trace->nstreams && good; i++) {
@@ -362,7 +359,7 @@ static bool take_streams(struct follow *follow, struct error *err)
 		follow->least = NSTIME_MIN;
 	free_streams(follow->older, follow->nolder);
 	/* all streams of a mirror are over, and its session is not: it may have others */
-	if (follow->least == NSTIME_MAX && beside_any(follow->beside))
+	if (follow->least == NSTIME_MAX && beside_any(&follow->beside))
 		follow->least = follow->greatest == NSTIME_MIN ? NSTIME_MIN : follow->greatest + 1;
 	return good;
 }
@@ -536,7 +533,7 @@ static bool step(struct follow *follow, struct error *err)
 	/* what the mark stands for is there before it */
 	if (over || mirror_has_ended(follow->of->path))
 		return open_last(follow, err);
-	beside_read(follow->beside);
+	beside_read(&follow->beside);
 	bool good = open_anew(follow, true, &cause);
 	unsigned news = watch_wait(follow->watch, 0);
 	follow->dirty = news & WATCH_CHANGED;
@@ -581,7 +578,7 @@ static void tell_idle(struct follow *follow)
 	note(follow,
 	     "stream %s%s brings nothing: the others are shown %s after they came, without "
 	     "waiting for it (--patience)",
-	     first->name, more ? " (and others)" : "", span);
+	     first->late.name, more ? " (and others)" : "", span);
 }
 
 /* True: there is something to tell. */
@@ -665,32 +662,24 @@ uint32_t follow_number(const struct follow *follow, size_t stream)
 void follow_count_late(struct follow *follow, const struct follow_late *late, uint64_t events,
 		       uint64_t losses)
 {
-	struct followed *of = &follow->streams[late->stream->index];
+	struct follow_lateness *of = &follow->streams[late->stream->index].late;
 
 	if (!events && !losses)
 		return;
-	if (!of->late && !of->late_losses)
+	if (!of->events && !of->losses)
 		note(follow,
 		     "stream %s brought events of a time that was shown already: they are counted, "
 		     "and left out",
 		     of->name);
-	of->late += events;
-	of->late_losses += losses;
-	of->late_from = late->begin < of->late_from ? late->begin : of->late_from;
-	of->late_until = late->end > of->late_until ? late->end : of->late_until;
+	of->events += events;
+	of->losses += losses;
+	of->from = late->begin < of->from ? late->begin : of->from;
+	of->until = late->end > of->until ? late->end : of->until;
 }
 
-bool follow_lateness(const struct follow *follow, size_t stream, struct follow_lateness *out)
+const struct follow_lateness *follow_lateness(const struct follow *follow, size_t stream)
 {
-	if (stream >= follow->nstreams)
-		return false;
-	const struct followed *of = &follow->streams[stream];
-	*out = (struct follow_lateness){.name = of->name,
-					.events = of->late,
-					.losses = of->late_losses,
-					.from = of->late_from,
-					.until = of->late_until};
-	return true;
+	return stream < follow->nstreams ? &follow->streams[stream].late : NULL;
 }
 
 /* Is an event, or the packet behind a loss, new? */

@@ -87,13 +87,13 @@ uint32_t follow_number(const struct follow *follow, size_t stream);
 /* So many more events and losses of a late stream were not shown; notes say it at last. */
 void follow_count_late(struct follow *follow, const struct follow_late *late, uint64_t events,
 		       uint64_t losses);
-/* What came late of the stream with this index; false: there is none. */
-struct follow_lateness {
-	const char *name;
+struct follow_lateness { /* what came late of a stream */
+	char *name;
 	uint64_t events, losses;
 	nstime from, until;
 };
-bool follow_lateness(const struct follow *follow, size_t stream, struct follow_lateness *out);
+/* Of the one with this index; NULL: there is none. */
+const struct follow_lateness *follow_lateness(const struct follow *follow, size_t stream);
 
 /* An event or a loss that came late, which `events` gave last. */
 typedef bool follow_late_event(void *arg, struct events *events, const struct event *event,

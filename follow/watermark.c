@@ -11,24 +11,11 @@ struct mirrored { /* a path that may be a mirror's folder */
 	struct beacons *beacons; /* NULL: it is none */
 };
 
-struct beside {
-	struct mirrored *items;
-	size_t count, capacity;
-};
-
-struct beside *beside_new(void)
+void beside_release(struct beside *beside)
 {
-	return mem_new(sizeof(struct beside));
-}
-
-void beside_free(struct beside *beside)
-{
-	if (!beside)
-		return;
 	for (size_t i = 0; i < beside->count; i++)
 		beacons_close(beside->items[i].beacons);
 	mem_free(beside->items);
-	mem_free(beside);
 }
 
 void beside_add(struct beside *beside, const char *path)

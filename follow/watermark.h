@@ -10,10 +10,12 @@
 
 #include "index/index.h"
 
-struct beside; /* what mirrors' folders say of idle streams: live/beacons.h */
+struct beside { /* what mirrors' folders say of idle streams: live/beacons.h; {0}: none is known */
+	struct mirrored *items;
+	size_t count, capacity;
+};
 
-struct beside *beside_new(void);
-void beside_free(struct beside *beside); /* NULL is fine */
+void beside_release(struct beside *beside);
 void beside_add(struct beside *beside,
 		const char *path);            /* borrowed; it may be a mirror's folder */
 void beside_read(struct beside *beside);      /* as it is now */

@@ -4,7 +4,6 @@
  * What is gathered of its streams, clocks, losses and classes have files of their own.
  */
 #include "engine/base/nameset.h"
-#include "follow/watermark.h"
 #include "live/mirror.h"
 #include "repl/commands/capabilities.h"
 #include "repl/commands/cmds.h"
@@ -382,24 +381,21 @@ static void print_text(struct info *info, const struct capabilities *can, struct
 
 /*
  * A recording that goes on is opened as one that grows: a packet that is being written is no
- * damage. NULL: it does not go on, or is open already.
+ * damage.
  */
-static struct beside *open_live(struct info *info)
+static void open_live(struct info *info, struct beside *beside)
 {
 	struct session *session = info->session;
 	const bool *live = session->options->own; /* --live */
-	struct beside *beside;
 
 	info->is_live = *live || (session->path && mirror_goes_on(session->path));
 	if (!info->is_live || session->trace)
-		return NULL;
+		return;
 	session->follows = session->grows = true;
-	beside = beside_new();
 	beside_add(beside, session->path);
 	for (size_t i = 0; i < session->options->with.count; i++)
 		beside_add(beside, session->options->with.items[i]);
 	beside_read(beside);
-	return beside;
 }
 
 static bool run_info(struct session *session, const struct options *options, struct sink *sink,
@@ -407,21 +403,22 @@ static bool run_info(struct session *session, const struct options *options, str
 {
 	struct info info = {.session = session};
 	struct capabilities can = {0};
-	struct beside *beside = open_live(&info);
+	struct beside beside = {0};
 	bool ok;
 
+	open_live(&info, &beside);
 	info.index = session_index(session, err);
 	info.trace = session->trace;
 	ok = info.index && session_times(session, &info.times, err) && info_gather(&info, err) &&
 	     gather_contradictions(&info, err) &&
-	     (!info.is_live || info_live_find(session, beside, &info.live, err)) &&
+	     (!info.is_live || info_live_find(session, &beside, &info.live, err)) &&
 	     capabilities_find(session, &can, err);
 	if (ok && options->format == FORMAT_JSON)
 		print_json(&info, &can, sink);
 	else if (ok)
 		print_text(&info, &can, sink);
 	capabilities_release(&can);
-	beside_free(beside);
+	beside_release(&beside);
 	info_release(&info);
 	return ok;
 }

@@ -81,26 +81,26 @@ static void add_time(struct session *session, nstime t, struct buf *out)
 static void tell_late(struct session *session, const struct follow *follow)
 {
 	size_t told = 0, others = 0;
-	struct follow_lateness of;
+	const struct follow_lateness *of;
 
-	for (size_t i = 0; follow_lateness(follow, i, &of); i++) {
+	for (size_t i = 0; (of = follow_lateness(follow, i)); i++) {
 		struct buf losses = {0};
-		if (!of.events && !of.losses)
+		if (!of->events && !of->losses)
 			continue;
 		if (++told > NAMED_LATE) {
 			others++;
 			continue;
 		}
-		if (of.losses)
-			buf_printf(&losses, " and %llu losses", (unsigned long long)of.losses);
+		if (of->losses)
+			buf_printf(&losses, " and %llu losses", (unsigned long long)of->losses);
 		session_note(
 			session,
 			"%llu event%s%s of stream %s came late and %s left out: yore events %s "
 			"--stream '%s' --begin @%lld --end @%lld",
-			(unsigned long long)of.events, of.events == 1 ? "" : "s", buf_text(&losses),
-			of.name, of.events + of.losses == 1 ? "was" : "were",
-			follow_is_of_input(follow) ? "TRACE" : session->path, of.name,
-			(long long)of.from, (long long)of.until);
+			(unsigned long long)of->events, of->events == 1 ? "" : "s",
+			buf_text(&losses), of->name, of->events + of->losses == 1 ? "was" : "were",
+			follow_is_of_input(follow) ? "TRACE" : session->path, of->name,
+			(long long)of->from, (long long)of->until);
 		buf_release(&losses);
 	}
 	if (others)

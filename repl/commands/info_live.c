@@ -2,7 +2,6 @@
 #include "repl/commands/info_live.h"
 
 #include "engine/base/wait.h"
-#include "follow/watermark.h"
 #include "repl/render/render.h"
 
 #include <string.h>
@@ -96,10 +95,8 @@ bool info_live_find(struct session *session, const struct beside *beside, struct
 		    struct error *err)
 {
 	int64_t now = clock_ns(CLOCK_REALTIME), written;
-	struct beside *none = beside ? NULL : beside_new();
 
 	*out = (struct info_live){.reached = NSTIME_MIN, .final = NSTIME_MAX};
-	beside = beside ? beside : none;
 	bool ok = session_index(session, err) && take_streams(session, beside, out, err);
 	if (ok) {
 		/* idle streams were heard of later than any packet ends */
@@ -113,7 +110,6 @@ bool info_live_find(struct session *session, const struct beside *beside, struct
 		out->has_wall &= out->reached != NSTIME_MIN && out->reached <= now;
 		out->behind = out->has_wall ? now - out->reached : 0;
 	}
-	beside_free(none);
 	return ok;
 }
 

@@ -5,9 +5,9 @@
 #ifndef REPL_COMMANDS_INFO_LIVE_H
 #define REPL_COMMANDS_INFO_LIVE_H
 
+#include "follow/watermark.h"
 #include "repl/session.h"
 
-struct beside;
 struct sink;
 
 struct info_live {
@@ -23,8 +23,8 @@ struct info_live {
 };
 
 /*
- * Of the session's trace, which is open as one that grows; `beside` was read before that, NULL: it
- * was not. What it points to is the trace's.
+ * Of the session's trace, which is open as one that grows; `beside` was read before that, if
+ * it was. What it points to is the trace's.
  */
 MUST_CHECK bool info_live_find(struct session *session, const struct beside *beside,
 			       struct info_live *out, struct error *err);

@@ -62,7 +62,7 @@ static void add_live(struct prompt *prompt, struct sink *sink)
 	struct error ignored;
 
 	if (!session->path || !mirror_goes_on(session->path) ||
-	    !info_live_find(session, NULL, &live, &ignored))
+	    !info_live_find(session, &(struct beside){0}, &live, &ignored))
 		return;
 	sink_printf(sink, "  the recording goes on: %llu packet%s, %llu bytes",
 		    (unsigned long long)live.packets, live.packets == 1 ? "" : "s",

@@ -313,8 +313,8 @@ static bool begin_or_resume(struct building *building, struct error *err)
 	return ok;
 }
 
-/* Of a trace that grows: all slices that are full. */
-static bool pause(struct building *building, struct timelines_built *out, struct error *err)
+/* All slices that are full: where a trace grows, that is all. */
+static bool settle(struct building *building, struct timelines_built *out, struct error *err)
 {
 	struct builder *builder = building->builder;
 
@@ -332,13 +332,9 @@ static bool finish_building(struct building *building, struct timelines_built *o
 	const struct timelines_part *part = building->part;
 	struct builder *builder = building->builder;
 
-	*out = (struct timelines_built){.events = building->events_before +
-						  replay_events(building->replay)};
-	if (!builder_close(builder, err) || !builder_settle(builder, err))
+	if (!builder_close(builder, err) || !settle(building, out, err))
 		return false;
-	out->changes = builder->changes;
-	out->bytes = builder->bytes;
-	out->slices = builder->slices;
+	out->events = building->events_before + replay_events(building->replay);
 	put_complete(building, out, &builder->now->complete);
 	trace_damages(trace_of(part->event_source), &builder->now->damage);
 	return builder_close(builder, err) && builder_settle(builder, err);
@@ -398,7 +394,7 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 		building.damaged = !ok && err->kind == ERR_FORMAT;
 		ok = ok && run_building(&building, err) &&
 		     spoilt_by(&building, disorder) == SPOILT_NOT &&
-		     (part->grows ? pause : finish_building)(&building, out, err);
+		     (part->grows ? settle : finish_building)(&building, out, err);
 	}
 	if (ok)
 		ok = store_settle(building.store, err);

@@ -52,11 +52,9 @@ struct thread {
 	struct held_span off; /* the last in which its state said that it does not run */
 	struct held_span on;  /* running on a CPU that it named; open */
 	bool is_on;
-	enum activity activity;
-	nstime activity_since;
+	struct held_span activity; /* its key is an enum activity; open */
 	bool has_cpu;
-	struct held_span at; /* thread[T]/cpu; open */
-	struct change_place activity_place;
+	struct held_span at;        /* thread[T]/cpu; open */
 	uint64_t ran, said_running; /* ns */
 };
 
@@ -361,25 +359,20 @@ static void close_on(struct violations_check *check, struct thread *thread, nsti
 
 static void open_on(struct thread *thread)
 {
-	bool state_later = thread->activity_since > thread->at.begin;
-
-	thread->is_on = thread->activity == ACTIVITY_RUNNING && thread->has_cpu;
-	thread->on.begin = state_later ? thread->activity_since : thread->at.begin;
-	thread->on.place = state_later ? thread->activity_place : thread->at.place;
+	thread->is_on = thread->activity.key == ACTIVITY_RUNNING && thread->has_cpu;
+	thread->on = thread->activity.begin > thread->at.begin ? thread->activity : thread->at;
 }
 
 static void close_activity(struct violations_check *check, struct thread *thread, nstime t)
 {
-	const struct held_span open = {.begin = thread->activity_since,
-				       .place = thread->activity_place};
 	struct held_span span;
 	nstime begin, end;
 
-	if (thread->activity == ACTIVITY_UNKNOWN || !closed(check, &open, t, &span))
+	if (thread->activity.key == ACTIVITY_UNKNOWN || !closed(check, &thread->activity, t, &span))
 		return;
-	if (thread->activity == ACTIVITY_RUNNING)
+	if (span.key == ACTIVITY_RUNNING)
 		thread->said_running += time_span(span.begin, span.end);
-	if (thread->activity != ACTIVITY_OFF)
+	if (span.key != ACTIVITY_OFF)
 		return;
 	for (unsigned i = 0; i < thread->runs.count; i++)
 		if (overlap(&thread->runs.items[i], &span, &begin, &end)) {
@@ -437,13 +430,12 @@ static void see_state(struct violations_check *check, struct thread *thread,
 {
 	enum activity activity = activity_of(change->value);
 
-	if (activity == thread->activity)
+	if (activity == thread->activity.key)
 		return;
 	close_on(check, thread, change->since);
 	close_activity(check, thread, change->since);
-	thread->activity = activity;
-	thread->activity_since = change->since;
-	thread->activity_place = *change->place;
+	thread->activity = (struct held_span){
+		.begin = change->since, .key = activity, .place = *change->place};
 	open_on(thread);
 }
 

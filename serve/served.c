@@ -359,7 +359,8 @@ void serving_release(struct serving *serving)
 
 /* ---- the keeper ---- */
 
-void served_renew(struct served *served)
+/* Closes what is open of a trace that grew, and opens it again. */
+static void renew_served(struct served *served)
 {
 	struct error ignored; /* what was there is still answered */
 	struct index *index;
@@ -447,7 +448,7 @@ void *keeper_run(void *arg)
 			struct served *served = &serving->traces[i];
 
 			if (served->source->grew && served->source->grew(served->source->arg))
-				served_renew(served);
+				renew_served(served);
 			count_events(served, worker);
 			look_at_classes(served, worker);
 		}

@@ -136,8 +136,6 @@ const char *served_path(struct served *served, int64_t number); /* NULL: there i
 struct row_class *served_class(struct served *served, const char *id, unsigned *config);
 /* Forgets all of a rule set that is changed or deleted; served->open is written. */
 void served_close_config(struct served *served, unsigned config);
-/* Closes what is open of a trace that grew, and opens it again; by the keeper. */
-void served_renew(struct served *served);
 void *keeper_run(void *worker); /* the keeper's thread */
 
 /* ---- how many events (event_counts.c) ---- */

@@ -12,7 +12,8 @@
  */
 enum { DELETES = 4 };
 
-uint32_t comm_attr(const struct state *state, const struct value *tid)
+/* thread[T]/name */
+static uint32_t comm_attr(const struct state *state, const struct value *tid)
 {
 	uint32_t threads = attr_name(state->attrs, ATTR_ROOT, "thread", strlen("thread"));
 

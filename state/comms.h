@@ -36,7 +36,6 @@ MUST_CHECK bool state_comms(struct state *state, struct comm *items, size_t coun
 			    const struct comm_reach *reach, struct arena *arena, struct error *err);
 
 #define COMMS_LIST "thread[*]/name" /* the path of all threads' names */
-uint32_t comm_attr(const struct state *state, const struct value *tid); /* thread[T]/name */
 /* The name that a value of such a path is, as above; NULL: it is none. */
 const char *comm_text(struct arena *arena, const struct value *value);
 /* The T of thread[T]/...; false: the path is not of that form, or its key is no integer. */

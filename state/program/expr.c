@@ -525,7 +525,11 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out)
 	}
 }
 
-enum eval expr_check(const struct expr *expr, struct env *env)
+/*
+ * Will it fail? EVAL_VALUE: it surely does not, though its value may still be open (a plain path
+ * whose keys are known); EVAL_FAIL: it does; EVAL_OPEN: not known before some read is.
+ */
+static enum eval expr_check(const struct expr *expr, struct env *env)
 {
 	struct value value;
 	uint32_t attr;

@@ -90,7 +90,6 @@ static inline bool expr_is_const(const struct expr *expr, enum value_kind kind)
 /* Does is() hold for the expression, for an operand at any depth, or for a key of its paths? An
  * expression that is NULL gives false. */
 bool expr_any(const struct expr *expr, bool (*is)(const struct expr *expr));
-bool path_any(const struct path *path, bool (*is)(const struct expr *expr));
 /* An operator whose operands are all evaluated, which fails where one of them does. */
 bool expr_is_strict(const struct expr *expr);
 

@@ -488,7 +488,8 @@ struct regex *compile_pattern(struct compile *compile, const struct expr *patter
 	return regex;
 }
 
-void compile_dead(struct compile *compile, const struct ast *ast)
+/* Of a condition: the class decides that it is not evaluated, but its fields are no mistakes. */
+static void compile_dead(struct compile *compile, const struct ast *ast)
 {
 	bool dead = compile->dead;
 
@@ -652,20 +653,15 @@ const struct expr *compile_plain(struct compile *compile, const struct ast *ast)
 
 /* ---- what a compiled expression needs ---- */
 
-bool path_any(const struct path *path, bool (*is)(const struct expr *expr))
-{
-	for (uint32_t i = 0; i < path->natoms; i++)
-		if (expr_any(path->atoms[i].expr, is))
-			return true;
-	return false;
-}
-
 bool expr_any(const struct expr *expr, bool (*is)(const struct expr *expr))
 {
 	if (!expr)
 		return false;
-	if (is(expr) || (expr->kind == EXPR_READ && path_any(&expr->path, is)))
+	if (is(expr))
 		return true;
+	for (uint32_t i = 0; expr->kind == EXPR_READ && i < expr->path.natoms; i++)
+		if (expr_any(expr->path.atoms[i].expr, is))
+			return true;
 	for (uint32_t i = 0; expr->kind == EXPR_FIELD_GET && i < expr->n; i++)
 		if (expr_any(expr->names[i].key, is))
 			return true;

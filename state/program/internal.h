@@ -114,10 +114,7 @@ const struct expr *compile_read(struct compile *compile, const struct ast_path *
 bool compile_has_field(struct compile *compile, const struct ast_path *path);
 /* NULL: it is not a constant, or wrong. The program frees it. */
 struct regex *compile_pattern(struct compile *compile, const struct expr *pattern);
-/* Of a condition: the class decides that it is not evaluated, but its fields are no mistakes. */
-void compile_dead(struct compile *compile, const struct ast *ast);
-/* A ? B : C. Where the class decides A, it is one of the values, and the other is compile_dead().
- */
+/* A ? B : C. Where the class decides A, it is one of the values, and the other is dead. */
 const struct expr *compile_choose(struct compile *compile, const struct ast *ast);
 struct expr *expr_new(struct compile *compile, enum expr_kind kind);
 struct expr *expr_constant(struct compile *compile, struct value value);

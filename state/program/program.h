@@ -85,11 +85,6 @@ struct env {
  * evaluation goes on: read() and section() hear of all that will be read whose keys are known now.
  */
 enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out);
-/*
- * Will it fail? EVAL_VALUE: it surely does not, though its value may still be open (a plain path
- * whose keys are known); EVAL_FAIL: it does; EVAL_OPEN: not known before some read is.
- */
-enum eval expr_check(const struct expr *expr, struct env *env);
 
 /*
  * A condition; NULL is true. VALUE: it is true; FAIL: it is false, unknown, or it failed:

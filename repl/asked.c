@@ -58,16 +58,6 @@ bool asked_paths(struct session *session, struct wanteds *wanteds, struct error 
 
 /* ---- the range ---- */
 
-static void time_words(struct session *session, nstime t, struct buf *out)
-{
-	struct times times;
-	struct error ignored;
-	char text[TIME_TEXT_MAX];
-
-	if (session_times(session, &times, &ignored))
-		buf_add(out, text, (size_t)(time_put(&times, t, text) - text));
-}
-
 struct range_asked {
 	nstime begin, end; /* asked for */
 	bool limited;      /* by --begin, --end or the prompt */
@@ -100,7 +90,7 @@ static bool is_outside(struct session *session, const struct range_asked *range)
 		return true;
 	}
 	outside = range->begin > last || range->end <= first;
-	time_words(session, range->begin > last ? last : first, &text);
+	session_add_time(session, range->begin > last ? last : first, &text);
 	if (range->begin > last)
 		session_note(session,
 			     "the range begins after the last event of the trace, which is at %s: "
@@ -209,7 +199,7 @@ static bool blame_filter(struct session *session, struct options *options,
 		bool found = find_first_time(session, options, range->begin, range->end, false, &t);
 		*filters[i].words = kept;
 		if (found) {
-			time_words(session, t, &time);
+			session_add_time(session, t, &time);
 			session_note(session,
 				     "no event: without %s there are some, the first at %s",
 				     buf_text(&words), buf_text(&time));
@@ -235,13 +225,13 @@ static bool blame_range(struct session *session, struct options *options,
 	bool before = find_first_time(session, options, NSTIME_MIN + 1, range->begin, true, &t);
 	if (before) {
 		buf_add_text(&text, "the last before it is at ");
-		time_words(session, t, &text);
+		session_add_time(session, t, &text);
 	}
 	bool after = find_first_time(session, options, range->end, NSTIME_MAX, false, &t);
 	if (after) {
 		buf_add_text(&text,
 			     before ? ", the first after it at " : "the first after it is at ");
-		time_words(session, t, &text);
+		session_add_time(session, t, &text);
 	}
 	session->has_range = prompt;
 	if (text.len)
@@ -396,8 +386,8 @@ void asked_outside(struct session *session, uint64_t outside, uint64_t all)
 	if (!outside || !(state = session_state(session, &ignored)) ||
 	    !state_recorded(state, &begin, &end, &ignored))
 		return;
-	time_words(session, begin, &from);
-	time_words(session, end, &to);
+	session_add_time(session, begin, &from);
+	session_add_time(session, end, &to);
 	if (begin > end)
 		session_note(session, "nothing was recorded: all is unknown");
 	else if (all == 1)

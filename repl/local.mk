@@ -90,7 +90,6 @@ librepl_a_SOURCES = \
 	%D%/commands/interval_triggers.h \
 	%D%/commands/intervals.c \
 	%D%/commands/intervals_follow.c \
-	%D%/commands/intervals_follow.h \
 	%D%/commands/intervals.h \
 	%D%/render/line_names.c \
 	%D%/render/line_names.h \

@@ -52,11 +52,10 @@ static bool find_span(struct session *session, size_t path, struct time_span *ou
 
 static void add_seconds(nstime t, struct buf *out)
 {
-	char text[TIME_TEXT_MAX];
 	struct times times;
 
 	times_init(&times, TIME_SECONDS, true, false, NSTIME_MIN, NSTIME_MIN);
-	buf_add(out, text, (size_t)(time_put(&times, t, text) - text));
+	time_add_buf(&times, t, out);
 }
 
 static void add_range(const struct time_span *span, struct buf *out)

@@ -689,6 +689,15 @@ bool session_times(struct session *session, struct times *out, struct error *err
 	return true;
 }
 
+void session_add_time(struct session *session, nstime t, struct buf *out)
+{
+	struct error ignored;
+	struct times times;
+
+	if (session_times(session, &times, &ignored))
+		time_add_buf(&times, t, out);
+}
+
 /* The first event's time alone: of far fewer packets than session_bounds() reads. */
 static bool only_first(struct session *session, nstime *first, struct error *err)
 {

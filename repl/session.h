@@ -150,6 +150,7 @@ MUST_CHECK bool session_range(struct session *session, nstime *begin, nstime *en
 MUST_CHECK bool session_lists_window(struct session *session, bool *window, struct error *err);
 /* How to print times now: style, zone and origin by the options; for time_add(). */
 MUST_CHECK bool session_times(struct session *session, struct times *out, struct error *err);
+void session_add_time(struct session *session, nstime t, struct buf *out); /* as text, if it can */
 
 /*
  * Opens a file that answers go to, made anew or, with `append`, gone on with. False: *err, also
@@ -198,6 +199,9 @@ void say_after_error(const char *text);
 void signals_install(void);
 void signals_keep_terminal(void); /* as it is now it is put back when a signal ends the process */
 bool signals_interrupted(void);
+/* The same, and its opposite, as callbacks that rooms ask. */
+bool signals_stopped(void *unused);
+bool signals_go_on(void *unused);
 const volatile sig_atomic_t *signals_flag(void); /* for rooms that look at it themselves */
 /* What the handler of SIGINT calls once the flag is set, in the thread that asked for it. */
 struct signals_told {

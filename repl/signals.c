@@ -192,10 +192,15 @@ struct signals_told signals_tell(struct signals_told now)
 	return before;
 }
 
-static bool is_stopped(void *arg)
+bool signals_stopped(void *unused)
 {
-	(void)arg;
+	(void)unused;
 	return signals_interrupted();
+}
+
+bool signals_go_on(void *unused)
+{
+	return !signals_stopped(unused);
 }
 
 static void tell_wake(void *arg, void (*wake)(void *wake_arg), void *wake_arg)
@@ -209,7 +214,7 @@ static void tell_wake(void *arg, void (*wake)(void *wake_arg), void *wake_arg)
 		signals_tell(before);
 }
 
-const struct watch_stop signals_stop = {.stopped = is_stopped, .tell = tell_wake};
+const struct watch_stop signals_stop = {.stopped = signals_stopped, .tell = tell_wake};
 
 void signals_clear(void)
 {

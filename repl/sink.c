@@ -265,6 +265,16 @@ bool sink_is_seen(const struct sink *sink)
 	return !sink->elsewhere && (sink->columns > 0 || (sink->fd >= 0 && isatty(sink->fd)));
 }
 
+bool sink_take(struct sink *sink, struct buf *text, bool good)
+{
+	if (good) {
+		sink_text(sink, buf_text(text));
+		sink_row(sink);
+	}
+	buf_release(text);
+	return good;
+}
+
 bool sink_file_open(struct sink_file *file, const char *path, struct error *err)
 {
 	if (!out_open(&file->out, path, err))

@@ -113,6 +113,9 @@ static inline void sink_char(struct sink *sink, char c)
 	sink->len++;
 }
 
+/* A text as a row, if it is `good`, which is returned. Ends the text. */
+bool sink_take(struct sink *sink, struct buf *text, bool good);
+
 /* A file that is written through a sink and replaces what is there when it is whole. */
 struct sink_file {
 	struct sink sink;

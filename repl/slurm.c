@@ -43,13 +43,15 @@ static void put_command(struct sink *sink, int n, char **words)
 
 static bool check(const struct options *options, bool index, struct error *err)
 {
+	const struct index_choices *own = options->own;
+
 	if (options->follow)
 		return error_set(err, ERR_QUERY, "--follow and --slurm do not go together");
 	if (!options->trace)
 		return error_set(err, ERR_QUERY, "--slurm needs a TRACE that all nodes have");
-	if (index && (!index_choices(options)->exchange || !index_choices(options)->timelines))
+	if (index && (!own->exchange || !own->timelines))
 		return error_set(err, ERR_QUERY, "index: --slurm is of --timelines --exchange");
-	if (index && index_choices(options)->workers)
+	if (index && own->workers)
 		return error_set(err, ERR_QUERY, "--slurm N says how many --workers there are");
 	if (options->chunk || options->partial || options->merges)
 		return error_set(err, ERR_QUERY,

@@ -13,6 +13,15 @@ static inline void time_add(struct times *times, nstime t, struct sink *out)
 	out->len += (size_t)(time_put(times, t, to) - to);
 }
 
+/* The same, into a text. */
+static inline void time_add_buf(struct times *times, nstime t, struct buf *out)
+{
+	char *end = time_put(times, t, buf_room(out, TIME_TEXT_MAX));
+
+	*end = '\0';
+	out->len = (size_t)(end - out->data);
+}
+
 /* A time, or - where there is none: NSTIME_MIN. */
 static inline void time_add_any(struct times *times, nstime t, struct sink *out)
 {

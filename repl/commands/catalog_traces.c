@@ -10,12 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_alive(void *arg)
-{
-	(void)arg;
-	return !signals_interrupted();
-}
-
 /* Does the file begin as all of SQLite's do? */
 static bool is_catalog(const char *path)
 {
@@ -71,7 +65,7 @@ static bool read_catalog(const char *path, struct folder_names *out, struct erro
 
 bool catalog_traces(const char *word, struct folder_names *out, struct error *err)
 {
-	const struct find_alive alive = {.alive = is_alive};
+	const struct find_alive alive = {.alive = signals_go_on};
 
 	return is_catalog(word) ? read_catalog(word, out, err)
 				: find_traces(word, &alive, out, err);

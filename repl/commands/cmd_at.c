@@ -417,6 +417,14 @@ static void begin_rows(struct at *at)
 		   (at->options->why ? all : comm) + first, count);
 }
 
+static void release(struct at *at)
+{
+	for (size_t i = 0; i < at->nqueries; i++)
+		query_free(at->queries[i]);
+	mem_free(at->queries);
+	mem_free(at->moments);
+}
+
 static bool run_at(struct session *session, const struct options *options, struct sink *sink,
 		   struct error *err)
 {
@@ -443,10 +451,7 @@ static bool run_at(struct session *session, const struct options *options, struc
 				     "moment: 'yore info %s' says what can be asked",
 				     session->path);
 	}
-	for (size_t i = 0; i < at.nqueries; i++)
-		query_free(at.queries[i]);
-	mem_free(at.queries);
-	mem_free(at.moments);
+	release(&at);
 	return ok;
 }
 
@@ -461,16 +466,8 @@ static bool explain_at(struct session *session, const struct options *options, s
 	for (size_t i = 0; i < at.nmoments && ok; i++)
 		ok = state_explain(state, &at.moments[i], (const struct query *const *)at.queries,
 				   at.nqueries, options->why, &text, err);
-	if (ok) {
-		sink_text(sink, buf_text(&text));
-		sink_row(sink);
-	}
-	for (size_t i = 0; i < at.nqueries; i++)
-		query_free(at.queries[i]);
-	mem_free(at.queries);
-	mem_free(at.moments);
-	buf_release(&text);
-	return ok;
+	release(&at);
+	return sink_take(sink, &text, ok);
 }
 
 const struct cmd cmd_at = {

@@ -9,16 +9,12 @@
 
 enum { CONNECT_MS = 10000, REPLY_MS = 10000, RETRY_S = 60 };
 
-static bool stopped(void *arg)
-{
-	(void)arg;
-	return signals_interrupted();
-}
-
 struct connection_limits relay_limits(void *arg)
 {
-	return (struct connection_limits){
-		.connect_ms = CONNECT_MS, .reply_ms = REPLY_MS, .stopped = stopped, .arg = arg};
+	return (struct connection_limits){.connect_ms = CONNECT_MS,
+					  .reply_ms = REPLY_MS,
+					  .stopped = signals_stopped,
+					  .arg = arg};
 }
 
 static void show(void *arg, const struct mirror_counts *counts)

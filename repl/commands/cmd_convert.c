@@ -236,22 +236,28 @@ static struct words listed(const char *const *paths)
 	return words;
 }
 
-/*
- * Of the paths of the command's words behind OUT, else of those that the format wants by itself.
- * Also when it fails: to be ended.
- */
+static const char *const everything[] = {"**", NULL};
+
+bool convert_paths(const struct options *options, const char *const *usual, struct wanteds *out,
+		   struct error *err)
+{
+	struct words paths = {options->words.items + 1, options->words.count - 1, 0};
+
+	if (!paths.count)
+		paths = listed(usual ? usual : everything);
+	return wanteds_parse(&paths, VALUE_FORBIDDEN, out, err);
+}
+
+/* Of those that the format wants by itself where the command has none. Also after false: to be
+ * ended. */
 static bool begin_state(struct convert_work *work, struct error *err)
 {
-	static const char *const everything[] = {"**", NULL};
 	const struct options *options = work->session->options;
-	struct words paths = {options->words.items + 1, options->words.count - 1, 0};
-	bool own = paths.count > 0;
 	nstime begin, end;
 
-	if (!own)
-		paths = listed(work->kind->paths ? work->kind->paths : everything);
-	work->state_begun = wanteds_parse(&paths, VALUE_FORBIDDEN, &work->wanteds, err);
-	if (!work->state_begun || (own && !asked_paths(work->session, &work->wanteds, err)))
+	work->state_begun = convert_paths(options, work->kind->paths, &work->wanteds, err);
+	if (!work->state_begun ||
+	    (options->words.count > 1 && !asked_paths(work->session, &work->wanteds, err)))
 		return false;
 	if (!work->wanteds.count) /* no thread has the names */
 		return true;
@@ -401,15 +407,10 @@ static bool carry_wanted(struct convert_work *work, const struct wanteds *wanted
 /* Of the paths of the command's words behind OUT, else of all. */
 static bool carry_state(struct convert_work *work, struct error *err)
 {
-	static const char *const everything[] = {"**", NULL};
-	const struct options *options = work->session->options;
-	struct words paths = {options->words.items + 1, options->words.count - 1, 0};
-	bool own = paths.count > 0;
+	bool own = work->session->options->words.count > 1;
 	struct wanteds wanteds;
 
-	if (!own)
-		paths = listed(everything);
-	if (!wanteds_parse(&paths, VALUE_FORBIDDEN, &wanteds, err))
+	if (!convert_paths(work->session->options, NULL, &wanteds, err))
 		return false;
 	bool ok = (!own || asked_paths(work->session, &wanteds, err)) &&
 		  (!wanteds.count || carry_wanted(work, &wanteds, !own, err));
@@ -421,28 +422,28 @@ static bool carry_state(struct convert_work *work, struct error *err)
 
 static const struct convert_kind *kind_of(const struct options *options, struct error *err)
 {
+	const struct convert_choices *own = options->own;
 	const char *path = options->words.items[0];
-	const struct convert_kind *kind = convert_choices(options)->to
-						  ? convert_kind_named(convert_choices(options)->to)
-						  : convert_kind_of_path(path);
+	const struct convert_kind *kind =
+		own->to ? convert_kind_named(own->to) : convert_kind_of_path(path);
 	char names[128] = "", hint[NEAREST_WORDS_MAX];
 	struct nearest nearest;
 	bool like = false;
 
 	if (kind)
 		return kind;
-	nearest_begin(&nearest, convert_choices(options)->to ? convert_choices(options)->to : "");
+	nearest_begin(&nearest, own->to ? own->to : "");
 	for (size_t i = 0; convert_kind(i); i++) {
 		size_t len = strlen(names);
 		snprintf(names + len, sizeof names - len, "%s%s", i ? ", " : "",
 			 convert_kind(i)->name);
 		nearest_offer(&nearest, convert_kind(i)->name);
 	}
-	if (convert_choices(options)->to)
+	if (own->to)
 		like = nearest_words(&nearest, hint, sizeof hint);
-	if (convert_choices(options)->to)
-		error_set(err, ERR_QUERY, "--to: '%s' is none of %s%s%s",
-			  convert_choices(options)->to, names, like ? ": " : "", hint);
+	if (own->to)
+		error_set(err, ERR_QUERY, "--to: '%s' is none of %s%s%s", own->to, names,
+			  like ? ": " : "", hint);
 	else
 		error_set(err, ERR_QUERY, "'%s' does not say the format: --to FORMAT, one of %s",
 			  path, names);
@@ -451,20 +452,21 @@ static const struct convert_kind *kind_of(const struct options *options, struct 
 
 static bool check(const struct options *options, const struct convert_kind *kind, struct error *err)
 {
-	if (convert_choices(options)->with_state && !kind->carries_state)
+	const struct convert_choices *own = options->own;
+
+	if (own->with_state && !kind->carries_state)
 		return error_set(err, ERR_QUERY, "--with-state is for ctf, ctf2 and ctf2010: %s %s",
 				 kind->name,
 				 kind->has_state ? "has intervals" : "has no events of it");
-	if (!convert_has_coding(kind, convert_choices(options)->compress,
-				convert_choices(options)->checksum, err))
+	if (!convert_has_coding(kind, own->compress, own->checksum, err))
 		return false;
-	if (options->words.count > 1 && !kind->has_state && !convert_choices(options)->with_state)
+	if (options->words.count > 1 && !kind->has_state && !own->with_state)
 		return error_set(err, ERR_QUERY, "%s has no place for attributes: '%s'", kind->name,
 				 options->words.items[1]);
 	if (kind->folder && strcmp(options->words.items[0], "-") == 0)
 		return error_set(err, ERR_QUERY, "%s is a folder of files: it cannot go to '-'",
 				 kind->name);
-	if (convert_choices(options)->partition && !kind->partitions)
+	if (own->partition && !kind->partitions)
 		return error_set(err, ERR_QUERY, "--partition is for parquet, not for %s",
 				 kind->name);
 	return true;
@@ -473,19 +475,21 @@ static bool check(const struct options *options, const struct convert_kind *kind
 static bool describe(struct session *session, const struct convert_kind *kind,
 		     struct thread_pool *pool, struct convert_options *out, struct error *err)
 {
+	const struct convert_choices *own = session->options->own;
+
 	*out = (struct convert_options){.trace = session_trace(session, err),
 					.to = kind->name,
 					.path = session->options->words.items[0],
-					.compression = convert_choices(session->options)->compress,
-					.checksum = convert_choices(session->options)->checksum,
+					.compression = own->compress,
+					.checksum = own->checksum,
 					.pool = pool,
-					.partition = convert_choices(session->options)->partition,
+					.partition = own->partition,
 					.damaged = &session->damaged};
 	if (!out->trace || !session_range(session, &out->begin, &out->end, err))
 		return false;
 	if (!session_bounds(session, &out->first, &out->last, err) && err->kind != ERR_RANGE)
 		return false;
-	if (out->partition && !convert_choices(session->options)->no_state) {
+	if (out->partition && !own->no_state) {
 		out->rules = session_rules(session, err);
 		if (!out->rules)
 			return false;
@@ -518,7 +522,8 @@ static bool attempt(struct convert_work *work, struct convert_options *describes
 		    bool *again, struct error *err)
 {
 	const struct options *options = work->session->options;
-	bool state = work->kind->has_state && !convert_choices(options)->no_state;
+	const struct convert_choices *own = options->own;
+	bool state = work->kind->has_state && !own->no_state;
 	uint64_t lost = work->session->lost;
 
 	work->events = work->again = 0;
@@ -529,9 +534,8 @@ static bool attempt(struct convert_work *work, struct convert_options *describes
 	/* names are told by the timelines that the state may make, without another reading */
 	bool ok = convert_open(describes, &work->convert, err) &&
 		  (!state || !work->kind->names || begin_state(work, err)) &&
-		  (convert_choices(options)->no_state || convert_names(work, err)) &&
-		  (!convert_choices(options)->with_state || carry_state(work, err)) &&
-		  convert_events(work, err) &&
+		  (own->no_state || convert_names(work, err)) &&
+		  (!own->with_state || carry_state(work, err)) && convert_events(work, err) &&
 		  (!state || work->state_begun || begin_state(work, err)) &&
 		  (!state || convert_state(work, err));
 	end_state(work);
@@ -625,11 +629,12 @@ static bool is_short(struct session *session)
 static void note_cost(struct session *session, const struct options *options,
 		      const struct convert_kind *kind)
 {
+	const struct convert_choices *own = options->own;
 	uint64_t bytes = trace_bytes(session->trace);
 	struct error ignored;
 
-	if (!kind->has_state || kind->paths || convert_choices(options)->no_state ||
-	    options->words.count > 1 || bytes < LARGE_TRACE || !is_short(session))
+	if (!kind->has_state || kind->paths || own->no_state || options->words.count > 1 ||
+	    bytes < LARGE_TRACE || !is_short(session))
 		return;
 	struct state *state = session_state(session, &ignored);
 	if (state && !timelines_there(state))
@@ -668,7 +673,7 @@ bool convert_trace(struct session *session, const struct options *options, struc
 static bool run_convert(struct session *session, const struct options *options, struct sink *sink,
 			struct error *err)
 {
-	const struct convert_choices *own = convert_choices(options);
+	const struct convert_choices *own = options->own;
 
 	(void)sink;
 	if (own->catalog)

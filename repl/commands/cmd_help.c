@@ -125,14 +125,8 @@ bool help_print(const struct cmd *cmd, struct sink *sink)
 bool help_analysis(const char *name, struct sink *sink, struct error *err)
 {
 	struct buf text = {0};
-	bool ok = script_analysis_help(name, &text, err);
 
-	if (ok) {
-		sink_text(sink, buf_text(&text));
-		sink_row(sink);
-	}
-	buf_release(&text);
-	return ok;
+	return sink_take(sink, &text, script_analysis_help(name, &text, err));
 }
 
 static bool run_help(struct session *session, const struct options *options, struct sink *sink,

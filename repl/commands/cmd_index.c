@@ -44,29 +44,25 @@ static bool write_manifest(struct session *session, struct sink *sink, struct er
 /* Do the words go together? */
 static bool check_words(const struct options *options, struct error *err)
 {
-	const char *other = index_choices(options)->list     ? "--list"
-			    : index_choices(options)->verify ? "--verify"
-			    : index_choices(options)->prune  ? "--prune"
-			    : index_choices(options)->drop   ? "--drop"
-			    : options->no_index              ? "--no-index: it is there to store"
-			    : index_choices(options)->exchange
-				    ? "--exchange, which cuts what has ended"
-				    : NULL;
+	const struct index_choices *own = options->own;
+	const char *other = own->list           ? "--list"
+			    : own->verify       ? "--verify"
+			    : own->prune        ? "--prune"
+			    : own->drop         ? "--drop"
+			    : options->no_index ? "--no-index: it is there to store"
+			    : own->exchange     ? "--exchange, which cuts what has ended"
+						: NULL;
 
-	if (index_choices(options)->list + index_choices(options)->verify +
-		    index_choices(options)->prune >
-	    1)
+	if (own->list + own->verify + own->prune > 1)
 		return error_set(err, ERR_QUERY,
 				 "index: --list, --verify and --prune are one at a time");
-	if (index_choices(options)->manifest &&
-	    (other || options->follow || index_choices(options)->timelines))
+	if (own->manifest && (other || options->follow || own->timelines))
 		return error_set(err, ERR_QUERY, "index: --manifest is asked for alone");
-	if (index_choices(options)->keep && !index_choices(options)->prune)
+	if (own->keep && !own->prune)
 		return error_set(err, ERR_QUERY, "index: --keep is of --prune");
-	if (index_choices(options)->exchange && !index_choices(options)->timelines)
+	if (own->exchange && !own->timelines)
 		return error_set(err, ERR_QUERY, "index: --exchange is of --timelines");
-	if (!index_choices(options)->exchange &&
-	    (index_choices(options)->workers || index_choices(options)->lapse))
+	if (!own->exchange && (own->workers || own->lapse))
 		return error_set(err, ERR_QUERY, "index: --workers and --lapse are of --exchange");
 	if (options->slurm)
 		return error_set(err, ERR_QUERY, "--slurm is of the command line");
@@ -79,23 +75,22 @@ static bool check_words(const struct options *options, struct error *err)
 static bool build_index(struct session *session, const struct options *options, struct sink *sink,
 			struct error *err)
 {
+	const struct index_choices *own = options->own;
 	uint64_t packets, bytes;
 
 	if (!check_words(options, err))
 		return false;
-	if (index_choices(options)->list || index_choices(options)->verify ||
-	    index_choices(options)->prune)
+	if (own->list || own->verify || own->prune)
 		return index_stored(session, options, sink, err);
-	if (index_choices(options)->manifest)
+	if (own->manifest)
 		return write_manifest(session, sink, err);
-	if (index_choices(options)->drop)
+	if (own->drop)
 		return drop(session, err);
 	session->scan_all = true;
 	if (options->follow && !index_follow(session, options, err))
 		return false;
 	struct index *index = session_index(session, err);
-	if (!index ||
-	    (index_choices(options)->exchange && !index_exchange_records(index, options, err)) ||
+	if (!index || (own->exchange && !index_exchange_records(index, options, err)) ||
 	    !index_build(index, err) || !totals(session, &packets, &bytes, err) ||
 	    !events_tell_damaged(index, err))
 		return false;
@@ -110,7 +105,7 @@ static bool build_index(struct session *session, const struct options *options, 
 			    streams == 1 ? "" : "s", (unsigned long long)bytes,
 			    path ? path : "kept in memory only");
 	sink_row(sink);
-	return !index_choices(options)->timelines || index_timelines(session, options, sink, err);
+	return !own->timelines || index_timelines(session, options, sink, err);
 }
 
 enum { WORKERS_MOST = SHARDS_MAX / EXCHANGE_SHARDS, LAPSE_MOST = 86400 };

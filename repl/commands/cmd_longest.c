@@ -127,18 +127,13 @@ static bool run_longest(struct session *session, const struct options *options, 
 	return ok;
 }
 
-static bool explain_longest(struct session *session, const struct options *options,
-			    struct sink *sink, struct error *err)
-{
-	return intervals_explain(session, options, VALUE_OPTIONAL, sink, err);
-}
-
 const struct cmd cmd_longest = {
 	.name = "longest",
 	.args = "PATH[=VALUE]...",
 	.summary = "the longest intervals of attributes",
 	.help = "Prints the longest intervals (10, or --limit N), longest first; with =VALUE, of\n"
-		"that value. An interval with an unknown beginning or end counts from the begin, or\n"
+		"that value. An interval with an unknown beginning or end counts from the begin, "
+		"or\n"
 		"to the end, of the trace.\n"
 		"\n"
 		"Examples:\n"
@@ -146,10 +141,11 @@ const struct cmd cmd_longest = {
 		"  $ yore longest fixtures/golden/sched-demo 'cpu[0]/thread=10891' --limit 1\n"
 		"  $ yore longest fixtures/golden/sched-demo 'thread[*]/state=ready' --comm "
 		"'demo-*'\n",
-	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_LISTS | OPT_FORMAT | OPT_RULES | OPT_LIMIT,
+	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_LISTS | OPT_FORMAT | OPT_RULES |
+		   OPT_LIMIT,
 	.words = WORD_PATH_VALUE,
 	.min_words = 1,
 	.max_words = -1,
 	.run = run_longest,
-	.explain = explain_longest,
+	.explain = intervals_explain,
 };

@@ -11,11 +11,6 @@ struct rules_choices {
 	bool explain_rules, check_rules;
 };
 
-static const struct rules_choices *rules_choices(const struct options *options)
-{
-	return options->own;
-}
-
 static bool list(const struct options *options, struct sink *sink)
 {
 	static const struct table_column columns[] = {{"name", false}, {"summary", false}};
@@ -51,15 +46,9 @@ static bool explain(struct session *session, const struct rules_builtin *one, st
 	bool ok = one ? rules_add_builtin(named, one->name, err)
 		      : session_rules(session, err) != NULL;
 
-	if (ok && rules_explain(one ? named : session->rules, &text, err)) {
-		sink_text(sink, buf_text(&text));
-		sink_row(sink);
-	} else {
-		ok = false;
-	}
+	ok = ok && rules_explain(one ? named : session->rules, &text, err);
 	rules_free(named);
-	buf_release(&text);
-	return ok;
+	return sink_take(sink, &text, ok);
 }
 
 /* ---- --check ---- */
@@ -119,10 +108,8 @@ static void report(struct report *to, enum found found, const struct rule_error 
 		said.text = buf_text(&line);
 		rule_error_add_text(&said, &text);
 	}
-	sink_text(to->sink, buf_text(&text));
-	sink_row(to->sink);
+	sink_take(to->sink, &text, true);
 	buf_release(&line);
-	buf_release(&text);
 }
 
 static void report_errors(struct report *to, const struct rules *rules)
@@ -247,17 +234,18 @@ static bool check(struct session *session, const struct options *options, struct
 static bool run_rules(struct session *session, const struct options *options, struct sink *sink,
 		      struct error *err)
 {
+	const struct rules_choices *own = options->own;
 	const struct rules_builtin *one = NULL;
 
-	if (rules_choices(options)->check_rules && !options->words.count)
+	if (own->check_rules && !options->words.count)
 		return error_set(err, ERR_QUERY,
 				 "rules: --check needs a FILE: 'yore rules --check "
 				 "FILE [TRACE]'");
-	if (rules_choices(options)->check_rules && session->prompt && options->words.count > 1)
+	if (own->check_rules && session->prompt && options->words.count > 1)
 		return error_set(err, ERR_QUERY,
 				 "rules: the prompt has a trace already: 'rules "
 				 "--check FILE'");
-	if (rules_choices(options)->check_rules)
+	if (own->check_rules)
 		return check(session, options, sink, err);
 	if (options->words.count > 1)
 		return error_set(err, ERR_QUERY,
@@ -266,7 +254,7 @@ static bool run_rules(struct session *session, const struct options *options, st
 				 options->words.items[1]);
 	if (options->words.count && !(one = rules_builtin(options->words.items[0], err)))
 		return error_while(err, "rules");
-	if (rules_choices(options)->explain_rules)
+	if (own->explain_rules)
 		return explain(session, one, sink, err);
 	if (!one && options->rules.count)
 		return error_set(err, ERR_QUERY, "rules: --rules FILE needs --explain");

@@ -9,14 +9,8 @@
 static bool list(struct scripting *scripting, struct sink *sink, struct error *err)
 {
 	struct buf text = {0};
-	bool ok = script_list(scripting_script(scripting), &text, err);
 
-	if (ok) {
-		sink_text(sink, buf_text(&text));
-		sink_row(sink);
-	}
-	buf_release(&text);
-	return ok;
+	return sink_take(sink, &text, script_list(scripting_script(scripting), &text, err));
 }
 
 static bool is_script(const char *path)

@@ -10,7 +10,7 @@
 static bool run_sql(struct session *session, const struct options *options, struct sink *sink,
 		    struct error *err)
 {
-	const struct sql_choices *own = sql_choices(options);
+	const struct sql_choices *own = options->own;
 	enum partials_mode mode;
 
 	if (!follow_words(options, err) || !partials_asked(options, &mode, err))

@@ -1,23 +1,6 @@
 /* cmd_state.c - the intervals of attributes */
 #include "repl/commands/cmds.h"
-#include "repl/commands/following.h"
 #include "repl/commands/intervals.h"
-#include "repl/commands/intervals_follow.h"
-
-static bool run_state(struct session *session, const struct options *options, struct sink *sink,
-		      struct error *err)
-{
-	if (!follow_words(options, err))
-		return false;
-	return (options->follow ? intervals_follow : intervals_show)(session, options,
-								     VALUE_FORBIDDEN, sink, err);
-}
-
-static bool explain_state(struct session *session, const struct options *options, struct sink *sink,
-			  struct error *err)
-{
-	return intervals_explain(session, options, VALUE_FORBIDDEN, sink, err);
-}
 
 const struct cmd cmd_state = {
 	.name = "state",
@@ -50,13 +33,14 @@ const struct cmd cmd_state = {
 		"  $ yore state fixtures/golden/sched-demo 'thread[\"demo-sleep\"]/state' --begin "
 		"-1ms\n"
 		"  $ yore state fixtures/golden/sched-demo 'cpu[*]/thread' --follow --limit 3\n"
-		"  $ yore state fixtures/golden/sched-demo 'cpu[*]/thread' --until 'value == 0 && dur "
+		"  $ yore state fixtures/golden/sched-demo 'cpu[*]/thread' --until 'value == 0 && "
+		"dur "
 		"> 90us'\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_LISTS | OPT_FORMAT | OPT_RULES |
 		   OPT_LIMIT | OPT_FOLLOW | OPT_TRIGGERS,
 	.words = WORD_PATH,
 	.min_words = 1,
 	.max_words = -1,
-	.run = run_state,
-	.explain = explain_state,
+	.run = intervals_run,
+	.explain = intervals_explain,
 };

@@ -21,11 +21,6 @@ struct stats_choices {
 	bool has_by;
 };
 
-static const struct stats_choices *stats_choices(const struct options *options)
-{
-	return options->own;
-}
-
 struct stats_row {
 	const char *name;
 	int32_t cpu;
@@ -294,14 +289,15 @@ static void print_rows(struct stats *stats, bool streams)
 
 static void print(struct stats *stats)
 {
-	bool both = stats->options->format == FORMAT_TEXT && !stats_choices(stats->options)->has_by;
+	const struct stats_choices *own = stats->options->own;
+	bool both = stats->options->format == FORMAT_TEXT && !own->has_by;
 	size_t most = stats->trace->nclasses > stats->trace->nstreams ? stats->trace->nclasses
 								      : stats->trace->nstreams;
 
 	stats->rows = mem_new_array(most + 1, sizeof *stats->rows);
 	if (stats->options->format == FORMAT_TEXT)
 		text_head(stats);
-	print_rows(stats, stats_choices(stats->options)->by == BY_STREAM);
+	print_rows(stats, own->by == BY_STREAM);
 	if (both) {
 		sink_char(stats->sink, '\n');
 		print_rows(stats, true);

@@ -39,12 +39,11 @@ struct timeline {
 
 static uint32_t terminal_width(const struct options *options)
 {
+	const struct timeline_choices *own = options->own;
 	struct winsize size = {0};
 
-	if (timeline_choices(options)->has_width)
-		return timeline_choices(options)->width > WIDTH_LEAST
-			       ? (uint32_t)timeline_choices(options)->width
-			       : WIDTH_LEAST;
+	if (own->has_width)
+		return own->width > WIDTH_LEAST ? (uint32_t)own->width : WIDTH_LEAST;
 	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
 	    size.ws_col >= WIDTH_LEAST)
 		return size.ws_col;
@@ -409,16 +408,15 @@ static bool run_svg(struct timeline *timeline, nstime begin, nstime end, size_t 
 		    struct error *err)
 {
 	const struct options *options = timeline->options;
+	const struct timeline_choices *own = options->own;
 	struct lanes lanes;
 	struct timeline_svg svg = {.session = timeline->session,
 				   .lanes = &lanes,
-				   .width = timeline_choices(options)->has_width
-						    ? (size_t)timeline_choices(options)->width
-						    : SVG_WIDTH};
+				   .width = own->has_width ? (size_t)own->width : SVG_WIDTH};
 
 	lanes_init(&lanes, begin, end, limit);
 	bool good = timeline_svg_losses(&svg, err) && fill_lanes(timeline, &lanes, err) &&
-		    timeline_svg_write(&svg, timeline_choices(options)->svg, err);
+		    timeline_svg_write(&svg, own->svg, err);
 	if (good && !lanes.nvalues && limit)
 		asked_no_intervals(timeline->session, &timeline->wanteds);
 	lanes_release(&lanes);
@@ -428,6 +426,7 @@ static bool run_svg(struct timeline *timeline, nstime begin, nstime end, size_t 
 static bool run_timeline(struct session *session, const struct options *options, struct sink *sink,
 			 struct error *err)
 {
+	const struct timeline_choices *own = options->own;
 	struct timeline timeline = {.session = session, .options = options};
 	uint64_t most = options->has_limit ? options->limit : ROWS_MOST;
 	size_t limit = most < SIZE_MAX ? (size_t)most : SIZE_MAX;
@@ -443,19 +442,13 @@ static bool run_timeline(struct session *session, const struct options *options,
 		    find_range(&timeline, &begin, &end, err) &&
 		    row_threads_open(session, options, &timeline.only, err);
 	bool some = timeline.wanteds.count > 0; /* else no thread has the names */
-	if (good && some && timeline_choices(options)->svg)
+	if (good && some && own->svg)
 		good = run_svg(&timeline, begin, end, limit, err);
 	else if (good && some)
 		good = run_text(&timeline, begin, end, limit, sink, err);
 	row_threads_close(timeline.only);
 	wanteds_release(&timeline.wanteds);
 	return good;
-}
-
-static bool explain_timeline(struct session *session, const struct options *options,
-			     struct sink *sink, struct error *err)
-{
-	return intervals_explain(session, options, VALUE_FORBIDDEN, sink, err);
 }
 
 enum { WIDTH_MOST = 100000 };
@@ -503,5 +496,5 @@ const struct cmd cmd_timeline = {
 	.min_words = 1,
 	.max_words = -1,
 	.run = run_timeline,
-	.explain = explain_timeline,
+	.explain = intervals_explain,
 };

@@ -49,12 +49,6 @@ struct viewing {
 	double bytes; /* about, of the range in Perfetto's form; 0: not known */
 };
 
-static bool stopped(void *arg)
-{
-	(void)arg;
-	return signals_interrupted();
-}
-
 /*
  * Into view->bytes, how much the range is in Perfetto's form: of a part of the trace as long.
  * Filters leave less, which is not known: 0.
@@ -131,20 +125,6 @@ static void release_view(struct viewing *view)
 	mem_free(view->path);
 }
 
-/* The paths that are asked for, else those that the format has tracks for. */
-static bool parse_paths(const struct options *options, struct wanteds *out, struct error *err)
-{
-	const struct convert_kind *kind = convert_kind_named("perfetto");
-	struct words paths = {options->words.items + 1, options->words.count - 1, 0};
-	struct words usual = {0};
-
-	for (const char *const *path = kind->paths; paths.count == 0 && *path; path++)
-		words_add(&usual, *path);
-	bool ok = wanteds_parse(paths.count ? &paths : &usual, VALUE_FORBIDDEN, out, err);
-	mem_free(usual.items);
-	return ok;
-}
-
 static bool fill_view(struct state *state, const struct wanteds *wanteds, struct picture *picture,
 		      struct error *err)
 {
@@ -168,7 +148,7 @@ static bool convert_overview(struct viewing *view, const struct options *options
 		return false;
 	if (!timelines_there(state))
 		return has_no_room(view, err);
-	if (!parse_paths(options, &wanteds, err))
+	if (!convert_paths(options, convert_kind_named("perfetto")->paths, &wanteds, err))
 		return false;
 	uint64_t span = (uint64_t)view->end - (uint64_t)view->begin;
 	picture_init(&picture, view->begin, view->end, span < COLUMNS ? (uint32_t)span : COLUMNS,
@@ -236,7 +216,7 @@ static bool view_part(struct viewing *view, const struct options *options, struc
 		      struct error *err)
 {
 	struct one_file file = {
-		.name = view->name, .origin = page, .port = PAGE_PORT, .stopped = stopped};
+		.name = view->name, .origin = page, .port = PAGE_PORT, .stopped = signals_stopped};
 	struct one_file_server *server;
 
 	if (!one_file_open(&file, &server, err))

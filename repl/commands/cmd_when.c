@@ -1,23 +1,6 @@
 /* cmd_when.c - the intervals in which an attribute had a value */
 #include "repl/commands/cmds.h"
-#include "repl/commands/following.h"
 #include "repl/commands/intervals.h"
-#include "repl/commands/intervals_follow.h"
-
-static bool run_when(struct session *session, const struct options *options, struct sink *sink,
-		     struct error *err)
-{
-	if (!follow_words(options, err))
-		return false;
-	return (options->follow ? intervals_follow : intervals_show)(session, options, VALUE_NEEDED,
-								     sink, err);
-}
-
-static bool explain_when(struct session *session, const struct options *options, struct sink *sink,
-			 struct error *err)
-{
-	return intervals_explain(session, options, VALUE_NEEDED, sink, err);
-}
 
 const struct cmd cmd_when = {
 	.name = "when",
@@ -59,6 +42,6 @@ const struct cmd cmd_when = {
 	.words = WORD_PATH_VALUE,
 	.min_words = 1,
 	.max_words = -1,
-	.run = run_when,
-	.explain = explain_when,
+	.run = intervals_run,
+	.explain = intervals_explain,
 };

@@ -22,10 +22,6 @@ struct sql_choices {         /* options of `sql` alone */
 	const char *catalog; /* a folder, or a file of `yore catalog --to`; NULL: of one trace */
 	const char *then, *timeout; /* with it; NULL: not given */
 };
-static inline const struct sql_choices *sql_choices(const struct options *options)
-{
-	return options->own;
-}
 /* `sql --catalog`: the query over each trace, then a SELECT over the rows of all. */
 MUST_CHECK bool sql_catalog(struct session *session, const struct options *options,
 			    struct sink *sink, struct error *err);
@@ -37,12 +33,12 @@ struct convert_choices {                 /* options of `convert` alone */
 	bool no_state, with_state, partition;
 	const char *catalog, *timeout; /* of each trace below a folder; NULL: not given */
 };
-static inline const struct convert_choices *convert_choices(const struct options *options)
-{
-	return options->own;
-}
 /* Are its options such as the format takes? */
 MUST_CHECK bool convert_check(const struct options *options, struct error *err);
+struct wanteds;
+/* The paths behind OUT, else the usual ones, up to NULL; without these all. */
+MUST_CHECK bool convert_paths(const struct options *options, const char *const *usual,
+			      struct wanteds *out, struct error *err);
 /* `convert` of the session's trace */
 MUST_CHECK bool convert_trace(struct session *session, const struct options *options,
 			      struct error *err);
@@ -62,10 +58,6 @@ struct index_choices { /* options of `index` alone */
 	bool list, verify, prune; /* what is stored of all traces */
 	uint64_t keep;            /* --prune: bytes; 0: not given */
 };
-static inline const struct index_choices *index_choices(const struct options *options)
-{
-	return options->own;
-}
 /* `index --list`, `--verify`, `--prune` */
 MUST_CHECK bool index_stored(struct session *session, const struct options *options,
 			     struct sink *sink, struct error *err);

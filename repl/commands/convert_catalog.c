@@ -56,13 +56,16 @@ static bool end_one(void *arg, size_t i, const struct worker_end *end, struct er
 
 static bool check(const struct session *session, const struct options *options, struct error *err)
 {
-	if (!convert_choices(options)->partition)
+	const struct convert_choices *own = options->own;
+
+	if (!own->partition)
 		return error_set(err, ERR_QUERY, "convert: --catalog wants --partition");
 	return catalog_check(session, "convert --catalog", err) && convert_check(options, err);
 }
 
 static bool convert_all(struct converting *all, struct error *err)
 {
+	const struct convert_choices *own = all->options->own;
 	struct trace_work work = {.count = all->paths.count,
 				  .jobs = all->jobs,
 				  .memory = all->options->memory_most,
@@ -71,7 +74,7 @@ static bool convert_all(struct converting *all, struct error *err)
 				  .arg = all};
 	size_t wrong;
 
-	if (!trace_workers_timeout(convert_choices(all->options)->timeout, &work.most_ms, err) ||
+	if (!trace_workers_timeout(own->timeout, &work.most_ms, err) ||
 	    !trace_workers_run(all->session, &work, err))
 		return false;
 	wrong = all->failed + all->damaged;
@@ -91,7 +94,8 @@ static bool convert_all(struct converting *all, struct error *err)
 
 bool convert_catalog(struct session *session, const struct options *options, struct error *err)
 {
-	const char *catalog = convert_choices(options)->catalog;
+	const struct convert_choices *own = options->own;
+	const char *catalog = own->catalog;
 	struct converting all = {.session = session, .options = options};
 	bool ok = check(session, options, err) && catalog_traces(catalog, &all.paths, err);
 

@@ -68,16 +68,6 @@ static void note(void *arg, const char *text)
 	session_note(of->session, "%s", text);
 }
 
-static void add_time(struct session *session, nstime t, struct buf *out)
-{
-	struct error ignored;
-	struct times times;
-	char text[TIME_TEXT_MAX];
-
-	if (session_times(session, &times, &ignored))
-		buf_add(out, text, (size_t)(time_put(&times, t, text) - text));
-}
-
 static void tell_late(struct session *session, const struct follow *follow)
 {
 	size_t told = 0, others = 0;
@@ -121,11 +111,11 @@ static void tell_rest(struct session *session, const struct follow *follow, bool
 	if (!stopped || !session->trace || reached < told || reached == NSTIME_MIN ||
 	    reached == NSTIME_MAX)
 		return;
-	add_time(session, reached, &recorded);
+	session_add_time(session, reached, &recorded);
 	if (told == NSTIME_MIN)
 		buf_add_text(&shown, "nothing");
 	else
-		add_time(session, told, &shown);
+		session_add_time(session, told, &shown);
 	session_note(session, "%s%s %s, the recording has come to %s%s",
 		     told == NSTIME_MIN ? "" : "what is before ", buf_text(&shown),
 		     session->keeps ? "is stored" : "was shown", buf_text(&recorded),

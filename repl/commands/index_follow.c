@@ -25,7 +25,7 @@ enum { WORTH = 16 << 20, SHARE = 100, SHARE_SMALL = 4 };
 
 struct keeping {
 	struct session *session;
-	const struct options *options;
+	bool timelines; /* are wanted */
 	int64_t patience;
 	char *path;   /* where the index was in the last step; NULL: there was none */
 	nstime until; /* what is before it is final, and was read for timelines */
@@ -162,14 +162,11 @@ static void show_progress(const struct keeping *own)
 {
 	struct session *session = own->session;
 	struct buf text = {0};
-	char digits[TIME_TEXT_MAX];
-	struct error ignored;
-	struct times times;
 
 	buf_printf(&text, "following: %llu MB", (unsigned long long)(own->bytes >> 20));
-	if (own->kept > NSTIME_MIN && session_times(session, &times, &ignored)) {
+	if (own->kept > NSTIME_MIN) {
 		buf_add_text(&text, ", timelines up to ");
-		buf_add(&text, digits, (size_t)(time_put(&times, own->kept, digits) - digits));
+		session_add_time(session, own->kept, &text);
 	}
 	progress_text(session->progress, buf_text(&text));
 	buf_release(&text);
@@ -195,8 +192,7 @@ static bool keep_stored(struct keeping *own, struct follow *follow, const struct
 			     "streams lie among one another in one file: what is stored of them "
 			     "comes when the recording has ended");
 	own->told_later |= !can;
-	return !can || !index_choices(own->options)->timelines ||
-	       keep_timelines(own, follow, news, err);
+	return !can || !own->timelines || keep_timelines(own, follow, news, err);
 }
 
 /* A follow_more. */
@@ -219,9 +215,9 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 		session_note(own->session,
 			     "another process writes what is stored: it is waited for");
 	own->told_busy |= busy;
-	follow_has_shown(follow, busy || own->told_later                  ? NSTIME_MIN
-				 : index_choices(own->options)->timelines ? own->kept
-									  : news->end);
+	follow_has_shown(follow, busy || own->told_later ? NSTIME_MIN
+				 : own->timelines        ? own->kept
+							 : news->end);
 	follow_pace(follow, rest_of(own));
 	own->session->steps = true; /* the first may have had much to do */
 	show_progress(own);
@@ -230,8 +226,11 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 
 bool index_follow(struct session *session, const struct options *options, struct error *err)
 {
-	struct keeping own = {
-		.session = session, .options = options, .until = NSTIME_MIN, .kept = NSTIME_MIN};
+	const struct index_choices *choices = options->own;
+	struct keeping own = {.session = session,
+			      .timelines = choices->timelines,
+			      .until = NSTIME_MIN,
+			      .kept = NSTIME_MIN};
 	bool ok;
 
 	if (session_reads_once(session))

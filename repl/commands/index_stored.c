@@ -98,12 +98,13 @@ static bool prune(struct trace_listing *listing, const struct stored_traces *tra
 static bool each(struct trace_listing *listing, const struct stored_traces *traces, int *status,
 		 struct error *err)
 {
+	const struct index_choices *own = listing->options->own;
 	bool open = true, ok = true;
 
-	if (index_choices(listing->options)->prune)
+	if (own->prune)
 		return prune(listing, traces, err);
 	for (size_t i = 0; i < traces->count && open && ok; i++)
-		if (index_choices(listing->options)->verify)
+		if (own->verify)
 			ok = verify(listing, &traces->items[i], &open, status, err);
 		else
 			open = put_trace(listing, &traces->items[i], NULL);
@@ -113,6 +114,7 @@ static bool each(struct trace_listing *listing, const struct stored_traces *trac
 bool index_stored(struct session *session, const struct options *options, struct sink *sink,
 		  struct error *err)
 {
+	const struct index_choices *own = options->own;
 	static const struct table_column plain[] = {{"bytes", true},
 						    {"timelines", true},
 						    {"used", false},
@@ -126,21 +128,19 @@ bool index_stored(struct session *session, const struct options *options, struct
 	struct trace_listing listing = {.options = options, .sink = sink};
 	bool ok;
 
-	listing.keep = index_choices(options)->keep;
-	if (index_choices(options)->prune && !index_choices(options)->keep &&
-	    !options_keep(&listing.keep, err))
+	listing.keep = own->keep;
+	if (own->prune && !own->keep && !options_keep(&listing.keep, err))
 		return false;
 	char *folder = index_folder(&where);
 	if (!folder)
 		return error_set(err, ERR_IO, "index: there is no folder of indexes");
 	listing.folder = folder;
-	ok = (index_choices(options)->list || store_sweep(folder, err)) &&
+	ok = (own->list || store_sweep(folder, err)) &&
 	     stored_traces_list(folder, &traces, err);
 	if (ok && options->format != FORMAT_JSON)
 		rows_begin(&listing.rows, sink,
 			   options->format == FORMAT_TEXT ? FORMAT_TABLE : options->format,
-			   index_choices(options)->list ? plain : judged,
-			   index_choices(options)->list ? 5 : 6);
+			   own->list ? plain : judged, own->list ? 5 : 6);
 	if (ok && !traces.count)
 		notice(&where.notices, NOTICE_INFO, "%s: nothing is stored there", folder);
 	if (ok) {

@@ -27,21 +27,15 @@ static void say_built(const struct options *options, struct sink *sink,
 	sink_row(sink);
 }
 
-static bool not_interrupted(void *arg)
-{
-	(void)arg;
-	return !signals_interrupted();
-}
-
 static struct exchange_options exchange_options(const struct options *options)
 {
-	const struct index_choices *own = index_choices(options);
+	const struct index_choices *own = options->own;
 
 	return (struct exchange_options){
 		.dir = own->exchange,
 		.workers = own->workers ? (uint32_t)own->workers : options_threads(options),
 		.lapse = (own->lapse ? (unsigned)own->lapse : LAPSE_S) * 1000,
-		.goes_on = not_interrupted};
+		.goes_on = signals_go_on};
 }
 
 bool index_exchange_records(struct index *index, const struct options *options, struct error *err)

@@ -9,6 +9,8 @@
 
 #include "engine/base/mem.h"
 #include "repl/asked.h"
+#include "repl/commands/cmds.h"
+#include "repl/commands/following.h"
 #include "repl/commands/interval_triggers.h"
 #include "repl/render/row_threads.h"
 #include "state/comms.h"
@@ -177,7 +179,7 @@ static bool explain(struct session *session, const struct wanteds *wanteds, stru
 	struct moment moment = {.t = end < last ? end : last};
 	bool ok =
 		state_explain(state, &moment, wanteds->queries, wanteds->count, false, &text, err);
-	if (ok) {
+	if (ok)
 		sink_printf(sink,
 			    "intervals over %s to %s: the state at the end as below, then "
 			    "each change back to the beginning\n",
@@ -187,19 +189,22 @@ static bool explain(struct session *session, const struct wanteds *wanteds, stru
 			    end == NSTIME_MAX       ? "the end"
 			    : session->options->end ? session->options->end
 						    : "the range's end");
-		sink_text(sink, buf_text(&text));
-		sink_row(sink);
-	}
-	buf_release(&text);
-	return ok;
+	return sink_take(sink, &text, ok);
 }
 
-bool intervals_explain(struct session *session, const struct options *options,
-		       enum want_value value, struct sink *sink, struct error *err)
+static enum want_value value_of(const struct options *options)
+{
+	return options->cmd == &cmd_when      ? VALUE_NEEDED
+	       : options->cmd == &cmd_longest ? VALUE_OPTIONAL
+					      : VALUE_FORBIDDEN;
+}
+
+bool intervals_explain(struct session *session, const struct options *options, struct sink *sink,
+		       struct error *err)
 {
 	struct wanteds wanteds;
 
-	if (!wanteds_parse(&options->words, value, &wanteds, err))
+	if (!wanteds_parse(&options->words, value_of(options), &wanteds, err))
 		return false;
 	bool ok = asked_paths(session, &wanteds, err) && explain(session, &wanteds, sink, err);
 	wanteds_release(&wanteds);
@@ -566,13 +571,19 @@ static bool show_wanted(struct show *show, struct session *session, const struct
 	return ok && show_met(show, err);
 }
 
-bool intervals_show(struct session *session, const struct options *options, enum want_value value,
-		    struct sink *sink, struct error *err)
+bool intervals_run(struct session *session, const struct options *options, struct sink *sink,
+		   struct error *err)
 {
+	enum want_value value = value_of(options);
 	struct wanteds wanteds = {0};
 	struct show show = {.wanteds = value == VALUE_FORBIDDEN ? NULL : &wanteds,
 			    .sink = sink,
 			    .left = options->has_limit ? options->limit : UINT64_MAX};
+
+	if (!follow_words(options, err))
+		return false;
+	if (options->follow)
+		return intervals_follow(session, options, value, sink, err);
 	bool ok = interval_triggers_open(session, options, &show.triggers, err) &&
 		  wanteds_parse(&options->words, value, &wanteds, err) &&
 		  show_wanted(&show, session, options, &wanteds, err);

@@ -90,10 +90,13 @@ MUST_CHECK bool intervals_each(struct session *session, const struct wanteds *wa
 			       struct error *err);
 
 /* `state` and `when`: the intervals that the command's words want, up to --limit. */
-MUST_CHECK bool intervals_show(struct session *session, const struct options *options,
-			       enum want_value value, struct sink *sink, struct error *err);
+MUST_CHECK bool intervals_run(struct session *session, const struct options *options,
+			      struct sink *sink, struct error *err);
 /* What `explain` prints: the range, and how the state at its end would be found. */
 MUST_CHECK bool intervals_explain(struct session *session, const struct options *options,
-				  enum want_value value, struct sink *sink, struct error *err);
+				  struct sink *sink, struct error *err);
+/* intervals_follow.c: with --follow an interval is a row when its end is final. */
+MUST_CHECK bool intervals_follow(struct session *session, const struct options *options,
+				 enum want_value value, struct sink *sink, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * intervals_follow.c - see intervals_follow.h
+ * intervals_follow.c - `state` and `when` with --follow: an interval is a row when its end is final
  *
  *     step 1                step 2              step 3
  *     [----- a -----|-- b ──┼──── b ────]  ?  ──┼──── b ----|-- c ──
@@ -11,7 +11,7 @@
  * So one interval waits for each attribute, no more. The name of its thread is looked for while the
  * names of its time are known.
  */
-#include "repl/commands/intervals_follow.h"
+#include "repl/commands/intervals.h"
 
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"

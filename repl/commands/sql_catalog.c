@@ -469,21 +469,17 @@ static void release(struct gathering *all)
 	folder_release(&all->paths);
 }
 
-static bool is_alive(void *arg)
-{
-	(void)arg;
-	return !signals_interrupted();
-}
-
 static bool check(const struct session *session, const struct options *options, struct error *err)
 {
+	const struct sql_choices *own = options->own;
+
 	if (options->follow)
 		return error_set(err, ERR_QUERY, "sql: --follow is of one trace");
 	if (options->words.count != 1)
 		return error_set(err, ERR_QUERY,
 				 "sql: --catalog wants one query, as 'yore sql --catalog %s "
 				 "\"SELECT count(*) FROM events\"'",
-				 sql_choices(options)->catalog);
+				 own->catalog);
 	return catalog_check(session, "sql --catalog", err);
 }
 
@@ -508,14 +504,15 @@ bool sql_catalog(struct session *session, const struct options *options, struct 
 {
 	struct gathering all = {.session = session,
 				.options = options,
-				.own = sql_choices(options),
+				.own = options->own,
 				.columns = {.folds = true}};
 	bool ok = check(session, options, err) && catalog_traces(all.own->catalog, &all.paths, err);
 
 	all.jobs = trace_workers_jobs(options, all.paths.count);
 	if (ok && !all.paths.count)
 		session_note(session, "%s: there is no trace below it", all.own->catalog);
-	ok = ok && sql_open_plain(NULL, is_alive, NULL, &all.sql, err) && answer(&all, sink, err);
+	ok = ok && sql_open_plain(NULL, signals_go_on, NULL, &all.sql, err) &&
+	     answer(&all, sink, err);
 	release(&all);
 	return ok;
 }

@@ -40,12 +40,6 @@ static struct symbols *give_symbols(void *arg)
 	return session_symbols(arg);
 }
 
-static bool is_alive(void *arg)
-{
-	(void)arg;
-	return !signals_interrupted();
-}
-
 struct sql_shell *sql_shell_get(struct session *session, struct error *err)
 {
 	struct index *index = session_index(session, err);
@@ -56,7 +50,7 @@ struct sql_shell *sql_shell_get(struct session *session, struct error *err)
 				      .range = give_range,
 				      .progress = session_progress_time,
 				      .follows = session->follows,
-				      .alive = is_alive,
+				      .alive = signals_go_on,
 				      .arg = session};
 
 	if (!index || session->sql)

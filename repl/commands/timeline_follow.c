@@ -63,7 +63,9 @@ static bool read_span(const struct options *options, nstime *out, struct error *
 
 static const char *refused(const struct options *options, const struct sink *sink)
 {
-	if (timeline_choices(options)->svg)
+	const struct timeline_choices *own = options->own;
+
+	if (own->svg)
 		return "--svg, which draws what has ended";
 	if (options->end)
 		return "--end: the last while is drawn, which ends now";

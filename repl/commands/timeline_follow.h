@@ -15,10 +15,6 @@ struct timeline_choices { /* options of `timeline` alone */
 	uint64_t width; /* characters, or pixels of an SVG */
 	bool has_width;
 };
-static inline const struct timeline_choices *timeline_choices(const struct options *options)
-{
-	return options->own;
-}
 
 /* --begin -SPAN says how long that while is. */
 MUST_CHECK bool timeline_follow(struct session *session, const struct options *options,

@@ -104,7 +104,6 @@ void prompt_text(struct prompt *prompt, struct buf *out)
 	const struct session *session = prompt->session;
 	struct times times;
 	struct error ignored;
-	char text[TIME_TEXT_MAX];
 
 	buf_clear(out);
 	if (prompt->chunk.len || prompt->statement.len) {
@@ -116,14 +115,13 @@ void prompt_text(struct prompt *prompt, struct buf *out)
 	    session_times(prompt->session, &times, &ignored)) {
 		if (session->has_moment) {
 			buf_add_char(out, ' ');
-			buf_add(out, text,
-				(size_t)(time_put(&times, session->moment, text) - text));
+			time_add_buf(&times, session->moment, out);
 		}
 		if (session->has_range) {
 			buf_add_text(out, " [");
-			buf_add(out, text, (size_t)(time_put(&times, session->begin, text) - text));
+			time_add_buf(&times, session->begin, out);
 			buf_add_text(out, " to ");
-			buf_add(out, text, (size_t)(time_put(&times, session->end, text) - text));
+			time_add_buf(&times, session->end, out);
 			buf_add_char(out, ']');
 		}
 	}

@@ -126,8 +126,6 @@ librepl_a_SOURCES = \
 	%D%/commands/convert_catalog.c \
 	%D%/commands/sql_catalog.c \
 	%D%/commands/sql_dot.c \
-	%D%/commands/trace_messages.c \
-	%D%/commands/trace_messages.h \
 	%D%/commands/trace_workers.c \
 	%D%/commands/trace_workers.h \
 	%D%/render/redraw.c \

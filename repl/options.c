@@ -212,6 +212,20 @@ bool options_keep(uint64_t *out, struct error *err)
 	return size_of("YORE_INDEX_KEEP", keep, out, err);
 }
 
+bool option_span(const char *value, nstime *out)
+{
+	struct time_word span;
+	struct error ignored;
+	struct buf word = {0};
+
+	buf_printf(&word, "+%s", value);
+	bool good = *value != '-' && *value != '+' &&
+		    time_parse(buf_text(&word), &span, &ignored) && span.from == FROM_START;
+	buf_release(&word);
+	*out = good ? span.ns : 0;
+	return good;
+}
+
 /* `: did you mean "b"?` of the words of "a|b|c", or nothing. */
 static void add_like(const char *words, const char *value, struct buf *out)
 {

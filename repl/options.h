@@ -19,6 +19,9 @@
 
 struct cmd;
 
+/* A span as 30s or 500ms, without a sign. */
+bool option_span(const char *value, nstime *out);
+
 /*
  * Options that several commands share, by group: a command says which groups it takes. What one
  * command alone has is in its own table, struct cmd.

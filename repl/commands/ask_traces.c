@@ -7,10 +7,8 @@
 #include "repl/scripting.h"
 
 struct trace_asking {
-	struct session *session;
 	const struct script_asking *what;
 	struct script_answers *answers;
-	unsigned jobs;
 };
 
 static bool tell_printed(const struct sink *sink, struct trace_worker *worker, struct error *err)
@@ -24,27 +22,22 @@ static bool tell_printed(const struct sink *sink, struct trace_worker *worker, s
 	return ok;
 }
 
-static bool ask_one(void *arg, size_t i, struct trace_worker *worker, uint64_t *damaged,
+static bool ask_one(void *arg, size_t i, struct session *session, struct trace_worker *worker,
 		    struct error *err)
 {
 	const struct trace_asking *asking = arg;
 	const struct script_asking *what = asking->what;
 	struct scripting *scripting = NULL;
-	struct options options;
-	struct session session;
 	struct sink sink;
 	int status = 0;
 
-	catalog_session_init(&session, asking->session->options, asking->jobs,
-			     asking->answers->items[i].path, &options);
+	(void)i;
 	sink_init_write(&sink, NULL, NULL);
-	bool ok = scripting_open(&session, &sink, &scripting, err) &&
+	bool ok = scripting_open(session, &sink, &scripting, err) &&
 		  scripting_run(scripting, what->analysis, what->words, what->nwords, &status, err);
-	*damaged = catalog_damaged(&session);
 	ok = ok && tell_printed(&sink, worker, err);
 	scripting_close(scripting);
 	sink_release(&sink);
-	session_release(&session);
 	return ok;
 }
 
@@ -87,21 +80,19 @@ static void take_paths(struct folder_names *paths, struct script_answers *out)
 bool ask_traces(void *session, const struct script_asking *what, struct script_answers *out,
 		struct error *err)
 {
-	struct trace_asking asking = {.session = session, .what = what, .answers = out};
-	const struct options *options = asking.session->options;
+	struct trace_asking asking = {.what = what, .answers = out};
 	struct folder_names paths = {0};
-	struct trace_work work = {.memory = options->memory_most,
-				  .work = ask_one,
-				  .row = take_text,
-				  .ended = take_end,
-				  .arg = &asking};
+	const struct trace_work work = {.paths = &paths,
+					.timeout = what->timeout,
+					.work = ask_one,
+					.row = take_text,
+					.ended = take_end,
+					.arg = &asking};
 
 	bool ok = catalog_check(session, what->analysis, err) &&
-		  catalog_traces(what->catalog, &paths, err) &&
-		  trace_workers_timeout(what->timeout, &work.most_ms, err);
+		  catalog_traces(what->catalog, &paths, err);
 	take_paths(&paths, out);
+	ok = ok && trace_workers_run(session, &work, err);
 	folder_release(&paths);
-	work.count = out->count;
-	work.jobs = asking.jobs = trace_workers_jobs(options, out->count);
-	return ok && trace_workers_run(session, &work, err);
+	return ok;
 }

@@ -86,18 +86,6 @@ bool catalog_check(const struct session *session, const char *what, struct error
 	return true;
 }
 
-void catalog_session_init(struct session *session, const struct options *parent, unsigned jobs,
-			  const char *path, struct options *options)
-{
-	*options = *parent;
-	options->trace = path;
-	options->quiet = true;
-	options->progress = false;
-	if (jobs > 1)
-		options->jobs = 1;
-	session_init(session, options, path);
-}
-
 uint64_t catalog_damaged(const struct session *session)
 {
 	uint64_t told = session->damaged;

@@ -21,12 +21,6 @@ MUST_CHECK bool catalog_traces(const char *word, struct folder_names *out, struc
  */
 MUST_CHECK bool catalog_check(const struct session *session, const char *what, struct error *err);
 
-/*
- * In a worker, one of `jobs`: a session of the trace at `path`, by the parent's options. `options`
- * lives as long as the session, which ends with session_release().
- */
-void catalog_session_init(struct session *session, const struct options *parent, unsigned jobs,
-			  const char *path, struct options *options);
 /* Parts of the session's trace that could not be read so far. */
 uint64_t catalog_damaged(const struct session *session);
 

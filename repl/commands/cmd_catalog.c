@@ -27,7 +27,6 @@ struct catalog_making {
 	const struct options *options;
 	const struct catalog_choices *own;
 	struct folder_names paths;
-	unsigned jobs;
 	struct sql *sql;
 	struct sql_inserter *rows;
 	size_t wrong; /* traces that could not be opened, or not whole */
@@ -35,21 +34,15 @@ struct catalog_making {
 
 /* Gathering */
 
-static bool describe(void *arg, size_t i, struct trace_worker *worker, uint64_t *damaged,
+static bool describe(void *arg, size_t i, struct session *session, struct trace_worker *worker,
 		     struct error *err)
 {
 	const struct catalog_making *catalog = arg;
 	struct sql_value values[CATALOG_GATHERED] = {0};
-	struct options options;
-	struct session session;
 
-	catalog_session_init(&session, catalog->options, catalog->jobs, catalog->paths.items[i],
-			     &options);
-	bool ok = catalog_describe(&session, catalog->own->count, values, err);
-	*damaged = catalog_damaged(&session);
-	ok = ok && worker_row(worker, values, CATALOG_GATHERED, err);
-	session_release(&session);
-	return ok;
+	(void)i;
+	return catalog_describe(session, catalog->own->count, values, err) &&
+	       worker_row(worker, values, CATALOG_GATHERED, err);
 }
 
 static bool add_row(void *arg, size_t i, const struct sql_value *values, size_t count,
@@ -125,16 +118,14 @@ static bool find_stored(struct catalog_making *catalog, struct error *err)
 
 static bool gather_traces(struct catalog_making *catalog, struct error *err)
 {
-	struct trace_work work = {.count = catalog->paths.count,
-				  .jobs = catalog->jobs,
-				  .memory = catalog->options->memory_most,
-				  .work = describe,
-				  .row = add_row,
-				  .ended = end_row,
-				  .arg = catalog};
+	const struct trace_work work = {.paths = &catalog->paths,
+					.timeout = catalog->own->timeout,
+					.work = describe,
+					.row = add_row,
+					.ended = end_row,
+					.arg = catalog};
 
-	return trace_workers_timeout(catalog->own->timeout, &work.most_ms, err) &&
-	       sql_make_table(catalog->sql, CATALOG_TABLE, catalog_columns, CATALOG_COLUMNS, err) &&
+	return sql_make_table(catalog->sql, CATALOG_TABLE, catalog_columns, CATALOG_COLUMNS, err) &&
 	       sql_inserter_new(catalog->sql, CATALOG_TABLE, catalog_columns, CATALOG_COLUMNS,
 				&catalog->rows, err) &&
 	       trace_workers_run(catalog->session, &work, err) && find_stored(catalog, err);
@@ -326,7 +317,6 @@ static bool find_all(struct catalog_making *catalog, struct error *err)
 	}
 	if (catalog->own->to)
 		make_absolute(&catalog->paths);
-	catalog->jobs = trace_workers_jobs(catalog->options, catalog->paths.count);
 	return true;
 }
 

@@ -11,24 +11,17 @@ struct converting {
 	struct session *session;
 	const struct options *options;
 	struct folder_names paths;
-	unsigned jobs;
 	size_t failed, damaged;
 	struct error last;
 };
 
-static bool convert_one_of(void *arg, size_t i, struct trace_worker *worker, uint64_t *damaged,
-			   struct error *err)
+static bool convert_one_of(void *arg, size_t i, struct session *session,
+			   struct trace_worker *worker, struct error *err)
 {
-	const struct converting *all = arg;
-	struct options options;
-	struct session session;
-
+	(void)arg;
+	(void)i;
 	(void)worker;
-	catalog_session_init(&session, all->options, all->jobs, all->paths.items[i], &options);
-	bool ok = convert_trace(&session, &options, err);
-	*damaged = catalog_damaged(&session);
-	session_release(&session);
-	return ok;
+	return convert_trace(session, session->options, err);
 }
 
 static bool end_one(void *arg, size_t i, const struct worker_end *end, struct error *err)
@@ -66,16 +59,14 @@ static bool check(const struct session *session, const struct options *options, 
 static bool convert_all(struct converting *all, struct error *err)
 {
 	const struct convert_choices *own = all->options->own;
-	struct trace_work work = {.count = all->paths.count,
-				  .jobs = all->jobs,
-				  .memory = all->options->memory_most,
-				  .work = convert_one_of,
-				  .ended = end_one,
-				  .arg = all};
+	const struct trace_work work = {.paths = &all->paths,
+					.timeout = own->timeout,
+					.work = convert_one_of,
+					.ended = end_one,
+					.arg = all};
 	size_t wrong;
 
-	if (!trace_workers_timeout(own->timeout, &work.most_ms, err) ||
-	    !trace_workers_run(all->session, &work, err))
+	if (!trace_workers_run(all->session, &work, err))
 		return false;
 	wrong = all->failed + all->damaged;
 	if (wrong > TOLD_MOST)
@@ -99,7 +90,6 @@ bool convert_catalog(struct session *session, const struct options *options, str
 	struct converting all = {.session = session, .options = options};
 	bool ok = check(session, options, err) && catalog_traces(catalog, &all.paths, err);
 
-	all.jobs = trace_workers_jobs(options, all.paths.count);
 	if (ok && !all.paths.count)
 		session_note(session, "%s: there is no trace below it", catalog);
 	ok = ok && convert_all(&all, err);

@@ -15,21 +15,10 @@ struct following {
 
 bool follow_patience(const struct options *options, int64_t *out, struct error *err)
 {
-	struct time_word span;
-	struct buf word = {0};
-
 	*out = FOLLOW_PATIENCE;
-	if (!options->patience)
-		return true;
-	buf_printf(&word, "+%s", options->patience);
-	bool good = *options->patience != '-' && *options->patience != '+' &&
-		    time_parse(buf_text(&word), &span, err) && span.from == FROM_START;
-	buf_release(&word);
-	if (!good)
-		return error_set(err, ERR_QUERY, "--patience: '%s' is not a span: 2s, 300ms",
-				 options->patience);
-	*out = span.ns;
-	return true;
+	return !options->patience || option_span(options->patience, out) ||
+	       error_set(err, ERR_QUERY, "--patience: '%s' is not a span: 2s, 300ms",
+			 options->patience);
 }
 
 bool follow_words(const struct options *options, struct error *err)

@@ -35,7 +35,6 @@ struct gathering {
 	const struct options *options;
 	const struct sql_choices *own;
 	struct folder_names paths;
-	unsigned jobs;
 	struct sql *sql;
 	struct row_source *sources;
 	bool made;              /* the table `rows` is */
@@ -162,31 +161,19 @@ static bool tell_rows(struct sql_statement *statement, const struct session *ses
 	return ok;
 }
 
-static bool run_query(struct session *session, const char *text, struct trace_worker *worker,
-		      struct error *err)
-{
-	struct sql_shell *shell = sql_shell_get(session, err);
-	struct sql_statement *statement = NULL;
-	bool ok = shell && set_constants(shell->sql, session, err) &&
-		  prepare_query(shell->sql, text, &statement, err) &&
-		  tell_columns(statement, worker, err) &&
-		  tell_rows(statement, session, worker, err);
-
-	sql_finish(statement);
-	return ok;
-}
-
-static bool query_trace(void *arg, size_t i, struct trace_worker *worker, uint64_t *damaged,
+static bool query_trace(void *arg, size_t i, struct session *session, struct trace_worker *worker,
 			struct error *err)
 {
 	const struct gathering *all = arg;
-	struct options options;
-	struct session session;
+	struct sql_shell *shell = sql_shell_get(session, err);
+	struct sql_statement *statement = NULL;
+	bool ok = shell && set_constants(shell->sql, session, err) &&
+		  prepare_query(shell->sql, all->options->words.items[0], &statement, err) &&
+		  tell_columns(statement, worker, err) &&
+		  tell_rows(statement, session, worker, err);
 
-	catalog_session_init(&session, all->options, all->jobs, all->paths.items[i], &options);
-	bool ok = run_query(&session, all->options->words.items[0], worker, err);
-	*damaged = catalog_damaged(&session);
-	session_release(&session);
+	(void)i;
+	sql_finish(statement);
 	return ok;
 }
 
@@ -441,18 +428,16 @@ static bool fail_all(const struct gathering *all, struct error *err)
 static bool gather_rows(struct gathering *all, struct error *err)
 {
 	static const struct sql_column failures[] = {{"trace", ""}, {"kind", ""}, {"error", ""}};
-	struct trace_work work = {.count = all->paths.count,
-				  .jobs = all->jobs,
-				  .memory = all->options->memory_most,
-				  .work = query_trace,
-				  .columns = take_columns,
-				  .row = take_row,
-				  .ended = take_end,
-				  .arg = all};
+	const struct trace_work work = {.paths = &all->paths,
+					.timeout = all->own->timeout,
+					.work = query_trace,
+					.columns = take_columns,
+					.row = take_row,
+					.ended = take_end,
+					.arg = all};
 
 	all->sources = mem_new_array(all->paths.count + 1, sizeof *all->sources);
-	return trace_workers_timeout(all->own->timeout, &work.most_ms, err) &&
-	       sql_make_table(all->sql, "failures", failures, 3, err) &&
+	return sql_make_table(all->sql, "failures", failures, 3, err) &&
 	       sql_inserter_new(all->sql, "failures", failures, 3, &all->failures, err) &&
 	       trace_workers_run(all->session, &work, err);
 }
@@ -508,7 +493,6 @@ bool sql_catalog(struct session *session, const struct options *options, struct 
 				.columns = {.folds = true}};
 	bool ok = check(session, options, err) && catalog_traces(all.own->catalog, &all.paths, err);
 
-	all.jobs = trace_workers_jobs(options, all.paths.count);
 	if (ok && !all.paths.count)
 		session_note(session, "%s: there is no trace below it", all.own->catalog);
 	ok = ok && sql_open_plain(NULL, signals_go_on, NULL, &all.sql, err) &&

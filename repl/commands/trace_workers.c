@@ -2,15 +2,23 @@
  * trace_workers.c - starting workers, reading what they give, and ending them
  *
  * Workers are started in the order of the traces. The columns of one are taken up when those of
- * all before it were, or these ended without: until then its pipe fills, and it waits.
+ * all before it were, or these ended without: until then its pipe fills, and it waits. Messages:
+ *
+ *     OFF  TYPE  MEANING
+ *       0  u8    enum message_kind
+ *       1  u64   bytes that follow
+ *       9        columns: name and type of each, both ended by a zero
+ *                row: of each value its kind (u8), and 8 bytes of a number, or a length (u64) and
+ *                so many bytes
+ *                end: done (u8), kind of the error (u8), damaged parts (u64), text of the error
  */
-#include "repl/commands/trace_messages.h"
+#include "repl/commands/trace_workers.h"
 
 #include "engine/base/budget.h"
 #include "engine/base/mem.h"
 #include "engine/base/temporary.h"
 #include "engine/base/wait.h"
-#include "engine/timetext.h"
+#include "repl/commands/catalog_traces.h"
 #include "repl/progress.h"
 
 #include <errno.h>
@@ -30,6 +38,186 @@ enum {
 	GRACE_MS = 2000 /* between SIGTERM, which removes temporary files, and SIGKILL */
 };
 
+/* Messages */
+
+/* A message is a kind, its length and so much; both sides are one program on one machine. */
+enum message_kind { MESSAGE_COLUMNS = 'c', MESSAGE_ROW = 'r', MESSAGE_END = 'e' };
+struct message {
+	enum message_kind kind;
+	const char *bytes; /* borrowed from the buffer */
+	size_t len, all;   /* all: with its head */
+};
+
+struct trace_worker {
+	int fd;
+	struct buf out;
+};
+
+enum { HEAD = 9, FLUSH_AT = 1 << 16 };
+
+/* Writes what waits. False: the parent has gone. */
+static bool worker_flush(struct trace_worker *worker, struct error *err)
+{
+	bool ok = !worker->out.len || file_put(worker->fd, worker->out.data, worker->out.len);
+
+	buf_clear(&worker->out);
+	return ok || error_set(err, ERR_IO, "writing rows: %s", strerror(errno));
+}
+
+static void put_u64(struct buf *out, uint64_t number)
+{
+	buf_add(out, &number, sizeof number);
+}
+
+/* Begins a message; its length is put in by end_message(). */
+static size_t begin_message(struct trace_worker *worker, enum message_kind kind)
+{
+	size_t at = worker->out.len;
+
+	buf_add_char(&worker->out, (char)kind);
+	put_u64(&worker->out, 0);
+	return at;
+}
+
+static bool end_message(struct trace_worker *worker, size_t at, struct error *err)
+{
+	uint64_t len = worker->out.len - at - HEAD;
+
+	memcpy(worker->out.data + at + 1, &len, sizeof len);
+	return worker->out.len < FLUSH_AT || worker_flush(worker, err);
+}
+
+bool worker_columns(struct trace_worker *worker, const struct sql_column *columns, size_t count,
+		    struct error *err)
+{
+	size_t at = begin_message(worker, MESSAGE_COLUMNS);
+
+	for (size_t i = 0; i < count; i++) {
+		buf_add(&worker->out, columns[i].name, strlen(columns[i].name) + 1);
+		buf_add(&worker->out, columns[i].type, strlen(columns[i].type) + 1);
+	}
+	return end_message(worker, at, err) && worker_flush(worker, err);
+}
+
+static void send_value(struct buf *out, const struct sql_value *value)
+{
+	buf_add_char(out, (char)value->kind);
+	if (value->kind == SQL_INTEGER)
+		buf_add(out, &value->integer, sizeof value->integer);
+	if (value->kind == SQL_REAL)
+		buf_add(out, &value->real, sizeof value->real);
+	if (value->kind == SQL_TEXT || value->kind == SQL_BLOB) {
+		put_u64(out, value->len);
+		buf_add(out, value->bytes, value->len);
+	}
+}
+
+bool worker_row(struct trace_worker *worker, const struct sql_value *values, size_t count,
+		struct error *err)
+{
+	size_t at = begin_message(worker, MESSAGE_ROW);
+
+	for (size_t i = 0; i < count; i++)
+		send_value(&worker->out, &values[i]);
+	return end_message(worker, at, err);
+}
+
+static bool worker_end(struct trace_worker *worker, bool ok, uint64_t damaged,
+		       const struct error *cause, struct error *err)
+{
+	size_t at = begin_message(worker, MESSAGE_END);
+
+	buf_add_char(&worker->out, ok);
+	buf_add_char(&worker->out, (char)(ok ? ERR_NONE : cause->kind));
+	put_u64(&worker->out, damaged);
+	if (!ok)
+		buf_add_text(&worker->out, cause->text);
+	return end_message(worker, at, err) && worker_flush(worker, err);
+}
+
+/* Reading: what a killed worker cut short is never whole */
+
+/* The message at the front of the bytes; false: it is not whole yet. */
+static bool message_next(const char *bytes, size_t len, struct message *out)
+{
+	uint64_t inner;
+
+	if (len < HEAD)
+		return false;
+	memcpy(&inner, bytes + 1, sizeof inner);
+	if (inner > len - HEAD)
+		return false;
+	*out = (struct message){.kind = (enum message_kind)(unsigned char)bytes[0],
+				.bytes = bytes + HEAD,
+				.len = inner,
+				.all = inner + HEAD};
+	return true;
+}
+
+static const char *take_text(const char **at)
+{
+	const char *text = *at;
+
+	*at += strlen(text) + 1;
+	return text;
+}
+
+/* To be freed, as values are; their texts are borrowed from the message. */
+static struct sql_column *message_columns(const struct message *message, size_t *count)
+{
+	const char *at = message->bytes, *end = at + message->len;
+	struct sql_column *columns = NULL;
+	size_t capacity = 0;
+
+	*count = 0;
+	while (at < end) {
+		struct sql_column *column = mem_push(columns, *count, capacity);
+		column->name = take_text(&at);
+		column->type = take_text(&at);
+	}
+	return columns;
+}
+
+static struct sql_value *message_values(const struct message *message, size_t *count)
+{
+	const char *at = message->bytes, *end = at + message->len;
+	struct sql_value *values = NULL;
+	size_t capacity = 0;
+
+	*count = 0;
+	while (at < end) {
+		struct sql_value *value = mem_push(values, *count, capacity);
+		uint64_t len = 0;
+
+		*value = (struct sql_value){.kind = (enum sql_kind)(unsigned char)*at++};
+		if (value->kind == SQL_NULL)
+			continue;
+		memcpy(&len, at, sizeof len);
+		memcpy(&value->integer, at, sizeof value->integer);
+		memcpy(&value->real, at, sizeof value->real);
+		at += sizeof len;
+		if (value->kind != SQL_TEXT && value->kind != SQL_BLOB)
+			continue;
+		value->bytes = at;
+		value->len = len;
+		at += len;
+	}
+	return values;
+}
+
+static void message_end(const struct message *message, struct worker_end *out)
+{
+	const char *at = message->bytes;
+	int len = (int)message->len - 10;
+
+	out->fate = at[0] ? WORKER_DONE : WORKER_FAILED;
+	memcpy(&out->damaged, at + 2, sizeof out->damaged);
+	if (out->fate == WORKER_FAILED)
+		error_set(&out->error, (enum error_kind)(unsigned char)at[1], "%.*s", len, at + 10);
+}
+
+/* The worker */
+
 struct trace_process {
 	pid_t pid;      /* 0: the place is free */
 	size_t i;       /* the trace */
@@ -45,12 +233,12 @@ struct trace_process {
 struct crew {
 	struct session *session;
 	const struct trace_work *work;
+	unsigned jobs;   /* workers at a time */
+	int64_t most_ms; /* that each may take; 0: as long as it wants */
 	struct trace_process *places;
 	struct pollfd *polled; /* two of each place */
 	size_t next, done;
 };
-
-/* The worker */
 
 static void become_worker(const struct crew *crew, struct trace_process *own, pid_t parent)
 {
@@ -63,18 +251,27 @@ static void become_worker(const struct crew *crew, struct trace_process *own, pi
 	dup2(nothing, STDIN_FILENO);
 	dup2(nothing, STDOUT_FILENO);
 	dup2(own->said, STDERR_FILENO);
-	signals_begin((crew->work->memory ? crew->work->memory : budget_most()) / crew->work->jobs);
+	uint64_t memory = crew->session->options->memory_most;
+	signals_begin((memory ? memory : budget_most()) / crew->jobs);
 }
 
 /* Never returns. */
 static void run_worker(const struct crew *crew, struct trace_process *own, pid_t parent)
 {
 	struct trace_worker worker = {.fd = own->rows};
+	struct options options = *crew->session->options;
 	struct error cause = {0}, ignored;
-	uint64_t damaged = 0;
+	struct session session;
 
 	become_worker(crew, own, parent);
-	bool ok = crew->work->work(crew->work->arg, own->i, &worker, &damaged, &cause);
+	options.trace = crew->work->paths->items[own->i];
+	options.quiet = true;
+	options.progress = false;
+	options.jobs = crew->jobs > 1 ? 1 : options.jobs;
+	session_init(&session, &options, options.trace);
+	bool ok = crew->work->work(crew->work->arg, own->i, &session, &worker, &cause);
+	uint64_t damaged = catalog_damaged(&session);
+	session_release(&session);
 	if (!ok)
 		signals_explain(&cause);
 	MAY_FAIL(worker_end(&worker, ok, damaged, &cause, &ignored)); /* the parent has gone */
@@ -125,7 +322,7 @@ static bool start(struct crew *crew, struct trace_process *place, struct error *
 /* Has every worker of a trace before this one's told its columns, or ended? */
 static bool is_turn(const struct crew *crew, const struct trace_process *own)
 {
-	for (unsigned k = 0; k < crew->work->jobs; k++) {
+	for (unsigned k = 0; k < crew->jobs; k++) {
 		const struct trace_process *other = &crew->places[k];
 		if (other->pid && other->i < own->i && !other->has_columns)
 			return false;
@@ -239,7 +436,7 @@ static bool finish(struct crew *crew, struct trace_process *own, struct error *e
 
 	while (waitpid(own->pid, &status, 0) < 0 && errno == EINTR)
 		continue;
-	tell_status(status, own, crew->work->most_ms);
+	tell_status(status, own, crew->most_ms);
 	own->end.said = buf_text(&own->text);
 	bool ok = crew->work->ended(crew->work->arg, own->i, &own->end, err);
 	release(own);
@@ -250,7 +447,7 @@ static bool finish(struct crew *crew, struct trace_process *own, struct error *e
 /* After its time it is asked to end, and made to. */
 static void mind_time(const struct crew *crew, struct trace_process *own)
 {
-	int64_t now = clock_ms(), most = crew->work->most_ms;
+	int64_t now = clock_ms(), most = crew->most_ms;
 
 	if (waits(crew, own)) /* for others, which is none of its time */
 		own->begun += now - own->looked;
@@ -281,7 +478,7 @@ static bool serve(struct crew *crew, struct trace_process *own, bool rows, bool 
 /* Waits until something comes. */
 static bool wait_for_some(struct crew *crew, struct error *err)
 {
-	const unsigned jobs = crew->work->jobs;
+	const unsigned jobs = crew->jobs;
 
 	for (unsigned k = 0; k < jobs; k++) {
 		struct trace_process *own = &crew->places[k];
@@ -301,10 +498,10 @@ static void stop_all(struct crew *crew)
 {
 	int64_t begun = clock_ms();
 
-	for (unsigned k = 0; k < crew->work->jobs; k++)
+	for (unsigned k = 0; k < crew->jobs; k++)
 		if (crew->places[k].pid)
 			kill(crew->places[k].pid, SIGTERM);
-	for (unsigned k = 0; k < crew->work->jobs; k++) {
+	for (unsigned k = 0; k < crew->jobs; k++) {
 		struct trace_process *own = &crew->places[k];
 		int status;
 
@@ -321,7 +518,7 @@ static void stop_all(struct crew *crew)
 
 static bool fill_places(struct crew *crew, struct error *err)
 {
-	for (unsigned k = 0; k < crew->work->jobs && crew->next < crew->work->count; k++)
+	for (unsigned k = 0; k < crew->jobs && crew->next < crew->work->paths->count; k++)
 		if (!crew->places[k].pid && !start(crew, &crew->places[k], err))
 			return false;
 	return true;
@@ -333,54 +530,47 @@ static bool step(struct crew *crew, struct error *err)
 
 	if (ok && signals_interrupted())
 		ok = error_set(err, ERR_INTERRUPTED, "interrupted");
-	for (unsigned k = 0; ok && k < crew->work->jobs; k++) {
+	for (unsigned k = 0; ok && k < crew->jobs; k++) {
 		struct trace_process *own = &crew->places[k];
 		if (own->pid)
 			ok = serve(crew, own, crew->polled[2 * k].revents != 0,
 				   crew->polled[2 * k + 1].revents != 0, err);
 	}
-	progress_show(crew->session->progress, crew->done, crew->work->count);
+	progress_show(crew->session->progress, crew->done, crew->work->paths->count);
 	return ok;
+}
+
+/* --timeout */
+static bool read_timeout(const char *word, int64_t *ms, struct error *err)
+{
+	nstime span = 0;
+
+	if (word && (!option_span(word, &span) || !span))
+		return error_set(err, ERR_QUERY, "--timeout: '%s' is not a span: 30s, 500ms", word);
+	*ms = span && span < 1000000 ? 1 : span / 1000000;
+	return true;
 }
 
 bool trace_workers_run(struct session *session, const struct trace_work *work, struct error *err)
 {
+	unsigned most = options_threads(session->options);
+	size_t count = work->paths->count;
 	struct crew crew = {.session = session,
 			    .work = work,
-			    .places = mem_new_array(work->jobs, sizeof *crew.places),
-			    .polled = mem_new_array(2 * (size_t)work->jobs, sizeof *crew.polled)};
-	bool ok = true;
+			    .jobs = most <= count ? most
+				    : count       ? (unsigned)count
+						  : 1};
 
-	while (ok && crew.done < work->count)
+	if (!read_timeout(work->timeout, &crew.most_ms, err))
+		return false;
+	crew.places = mem_new_array(crew.jobs, sizeof *crew.places);
+	crew.polled = mem_new_array(2 * (size_t)crew.jobs, sizeof *crew.polled);
+	bool ok = true;
+	while (ok && crew.done < count)
 		ok = step(&crew, err);
 	stop_all(&crew);
 	progress_clear(session->progress);
 	mem_free(crew.places);
 	mem_free(crew.polled);
 	return ok;
-}
-
-unsigned trace_workers_jobs(const struct options *options, size_t count)
-{
-	unsigned jobs = options_threads(options);
-
-	return jobs <= count ? jobs : count ? (unsigned)count : 1;
-}
-
-bool trace_workers_timeout(const char *word, int64_t *ms, struct error *err)
-{
-	struct time_word span;
-	struct buf text = {0};
-
-	*ms = 0;
-	if (!word)
-		return true;
-	buf_printf(&text, "+%s", word);
-	bool good = *word != '-' && *word != '+' && time_parse(buf_text(&text), &span, err) &&
-		    span.from == FROM_START && span.ns > 0;
-	buf_release(&text);
-	if (!good)
-		return error_set(err, ERR_QUERY, "--timeout: '%s' is not a span: 30s, 500ms", word);
-	*ms = span.ns / 1000000 ? span.ns / 1000000 : 1;
-	return true;
 }

@@ -11,6 +11,7 @@
 #ifndef REPL_COMMANDS_TRACE_WORKERS_H
 #define REPL_COMMANDS_TRACE_WORKERS_H
 
+#include "engine/base/folder.h"
 #include "repl/session.h"
 #include "sql/sql.h"
 
@@ -38,15 +39,13 @@ struct worker_end {
 };
 
 struct trace_work {
-	size_t count;    /* traces, numbered from 0 */
-	unsigned jobs;   /* workers at a time, at least 1 */
-	int64_t most_ms; /* that each may take; 0: as long as it wants */
-	uint64_t memory; /* bytes that all may take together; 0: most of what is left */
+	const struct folder_names *paths; /* traces, numbered from 0 */
+	const char *timeout; /* --timeout, a span as 30s; NULL: each has all the time it wants */
 	/*
-	 * In the worker, whose standard input and output are empty. *damaged: parts of the trace
-	 * that could not be read.
+	 * In the worker, whose standard input and output are empty: a session of trace i, with the
+	 * parent's options.
 	 */
-	bool (*work)(void *arg, size_t i, struct trace_worker *worker, uint64_t *damaged,
+	bool (*work)(void *arg, size_t i, struct session *session, struct trace_worker *worker,
 		     struct error *err);
 	/*
 	 * In the parent: columns in the order of the traces, rows behind the columns of their
@@ -63,14 +62,10 @@ struct trace_work {
 };
 
 /*
- * Until all traces are done. The process must have one thread and no index open. False: *err,
- * ERR_INTERRUPTED after Ctrl-C; no worker is left then, either.
+ * Until all traces are done, --jobs at a time. The process must have one thread and no index open.
+ * False: *err, ERR_INTERRUPTED after Ctrl-C; no worker is left then, either.
  */
 MUST_CHECK bool trace_workers_run(struct session *session, const struct trace_work *work,
 				  struct error *err);
-/* Workers at a time for so many traces: --jobs, else processors, and not more than traces. */
-unsigned trace_workers_jobs(const struct options *options, size_t count);
-/* --timeout: a span as 30s or 500ms, in milliseconds; NULL: 0. */
-MUST_CHECK bool trace_workers_timeout(const char *word, int64_t *ms, struct error *err);
 
 #endif

@@ -34,17 +34,23 @@ static void no_command(const char *name, struct error *err)
 	script_analyses_release(&analyses);
 }
 
+const struct cmd *cmd_named(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
 const struct cmd *cmd_find(const char *name, struct error *err)
 {
-	const struct cmd *found = NULL;
+	const struct cmd *found = cmd_named(name);
 	struct buf all = {0};
 	size_t len = strlen(name), hits = 0;
 
+	if (found)
+		return found;
 	for (size_t i = 0; commands[i]; i++) {
-		if (strcmp(commands[i]->name, name) == 0) {
-			buf_release(&all);
-			return commands[i];
-		}
 		if (!len || strncmp(commands[i]->name, name, len) != 0)
 			continue;
 		found = commands[i];

@@ -45,6 +45,7 @@ struct cmd {
 
 extern const struct cmd *const commands[]; /* ended by NULL, in the order of help */
 
+const struct cmd *cmd_named(const char *name); /* by its whole name; NULL: there is none */
 /* By name or by the only beginning of one; NULL and ERR_QUERY ("ambiguous: ...") otherwise. */
 MUST_CHECK const struct cmd *cmd_find(const char *name, struct error *err);
 

@@ -160,21 +160,17 @@ librepl_a_SOURCES += \
 	%D%/commands/commands.c \
 	%D%/commands/commands.h \
 	%D%/prompt/complete.c \
-	%D%/prompt/complete.h \
 	%D%/prompt/complete_seen.c \
 	%D%/prompt/complete_help.c \
 	%D%/render/pager.c \
 	%D%/render/pager.h \
 	%D%/prompt/prompt.c \
-	%D%/prompt/prompt.h \
 	%D%/prompt/prompt_internal.h \
 	%D%/prompt/prompt_banner.c \
 	%D%/prompt/prompt_line.c \
-	%D%/prompt/prompt_marks.c \
 	%D%/prompt/prompt_moves.c \
 	%D%/prompt/prompt_output.c \
 	%D%/prompt/prompt_follow.c \
-	%D%/prompt/prompt_refresh.c \
 	%D%/prompt/prompt_sql.c \
 	%D%/scripting.c \
 	%D%/scripting.h

@@ -11,7 +11,6 @@
 #include "engine/trace.h"
 #include "remote/remote.h"
 #include "repl/commands/cmds.h"
-#include "repl/prompt/prompt.h"
 #include "repl/scripting.h"
 #include "repl/slurm.h"
 #include "repl/stats.h"

@@ -13,6 +13,13 @@ extern const struct cmd cmd_info, cmd_index, cmd_check, cmd_dump, cmd_events, cm
 MUST_CHECK bool cmd_run(struct session *session, const struct options *options, struct sink *sink,
 			struct error *err);
 
+/*
+ * The prompt: commands and Lua over one trace. Asks and answers until the end of input or `quit`.
+ * On a terminal it edits lines, keeps a history and pages long output; otherwise it reads plain
+ * lines and echoes nothing. Returns the program's exit status.
+ */
+int prompt_run(struct session *session);
+
 bool help_print(const struct cmd *cmd, struct sink *sink); /* NULL: the overview */
 MUST_CHECK bool help_analysis(const char *name, struct sink *sink, struct error *err);
 MUST_CHECK bool explain_print(struct session *session, const struct options *options,

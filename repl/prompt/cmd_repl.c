@@ -1,6 +1,5 @@
 /* cmd_repl.c - the prompt, by its name */
 #include "repl/commands/cmds.h"
-#include "repl/prompt/prompt.h"
 
 static bool run_repl(struct session *session, const struct options *options, struct sink *sink,
 		     struct error *err)

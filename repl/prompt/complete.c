@@ -5,14 +5,13 @@
  * is Lua. An attribute is completed from the shape that rules write: of "cpu[3]/th" the key stays
  * as it was typed, and `*` stands where none was.
  */
-#include "repl/prompt/complete.h"
+#include "repl/prompt/prompt_internal.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
 #include "engine/reader.h"
 #include "repl/cmd.h"
 #include "repl/commands/interval_triggers.h"
-#include "repl/prompt/prompt_internal.h"
 #include "repl/commands/sql_shell.h"
 #include "state/program/program.h"
 
@@ -24,7 +23,6 @@
 struct completer {
 	struct session *session;
 	struct script *script;
-	const struct complete_word *own;
 	struct program *program; /* compiled for its shapes when first needed */
 	const struct rules *rules; /* of which it was compiled; NULL: of none yet */
 };
@@ -40,12 +38,11 @@ struct completion {
 	size_t nline;
 };
 
-struct completer *completer_new(struct session *session, struct script *script,
-				const struct complete_word *own)
+struct completer *completer_new(struct session *session, struct script *script)
 {
 	struct completer *completer = mem_new(sizeof *completer);
 
-	*completer = (struct completer){.session = session, .script = script, .own = own};
+	*completer = (struct completer){.session = session, .script = script};
 	return completer;
 }
 
@@ -174,8 +171,7 @@ static bool fit_shape(const char *typed, const char *shape, struct buf *out)
 enum { KEYS_WHOLE = 4 }; /* of so many keys the whole paths are offered, of more the keys */
 
 struct keys {
-	char **items;
-	size_t count, capacity;
+	struct word_list list;
 	const char *typed; /* what the key begins with */
 };
 
@@ -183,12 +179,8 @@ static void keep_key(void *arg, const char *key)
 {
 	struct keys *keys = arg;
 
-	if (strncmp(key, keys->typed, strlen(keys->typed)) != 0)
-		return;
-	for (size_t i = 0; i < keys->count; i++)
-		if (!strcmp(keys->items[i], key))
-			return;
-	*mem_push(keys->items, keys->count, keys->capacity) = mem_strdup(key);
+	if (!strncmp(key, keys->typed, strlen(keys->typed)))
+		word_list_keep(&keys->list, key);
 }
 
 /* Where the key that is being typed begins in the text; NULL: none is. */
@@ -199,27 +191,24 @@ static const char *open_key(const char *text)
 	return open && !strchr(open, ']') ? open + 1 : NULL;
 }
 
-/* Paths with `*` for the key that is being typed. */
-struct stars {
-	char **items;
-	size_t count, capacity;
-};
-
-/* `path` is what was typed, completed, with a `*` where no key was. */
-static void add_star(struct stars *stars, const char *text, const char *path)
+/* Adds the path, which is what was typed, completed, with `*` for the key that is being typed. */
+static void gather_star(const struct completion *completion, const char *path, const char *shape,
+			void *stars)
 {
+	const char *text = completion->text;
 	const char *typed = open_key(text);
 	struct buf star = {0};
 
 	buf_add(&star, text, (size_t)(typed - text));
 	buf_add_char(&star, '*');
 	buf_add_text(&star, path + strlen(text) + !*typed);
-	*mem_push(stars->items, stars->count, stars->capacity) = mem_strdup(buf_text(&star));
+	word_list_add(stars, buf_text(&star));
 	buf_release(&star);
+	(void)shape;
 }
 
 /* Frees the paths. False: there is no such key. */
-static bool offer_keys(const struct completion *completion, struct stars *stars)
+static bool offer_keys(const struct completion *completion, struct word_list *stars)
 {
 	const char *typed = open_key(completion->text);
 	size_t nhead = (size_t)(typed - completion->text);
@@ -228,26 +217,24 @@ static bool offer_keys(const struct completion *completion, struct stars *stars)
 
 	if (char_begins_word(*typed) && nhead >= 7 && !memcmp(typed - 7, "thread[", 7))
 		complete_thread_names(completion->completer->session, keep_key, &keys);
-	for (size_t i = 0; i < stars->count && !keys.count; i++)
+	for (size_t i = 0; i < stars->count && !keys.list.count; i++)
 		complete_keys(completion->completer->session, stars->items[i], nhead, keep_key, &keys);
-	for (size_t k = 0; k < keys.count; k++) {
-		bool whole = keys.count <= KEYS_WHOLE;
+	for (size_t k = 0; k < keys.list.count; k++) {
+		bool whole = keys.list.count <= KEYS_WHOLE;
 
 		for (size_t i = 0; i < (whole ? stars->count : 1); i++) {
 			buf_clear(&word);
 			buf_add(&word, completion->text, nhead);
-			buf_add_text(&word, keys.items[k]);
+			buf_add_text(&word, keys.list.items[k]);
 			buf_add_text(&word, whole ? stars->items[i] + nhead + 1 : "]");
 			offer(completion, buf_text(&word));
 		}
-		mem_free(keys.items[k]);
 	}
-	for (size_t i = 0; i < stars->count; i++)
-		mem_free(stars->items[i]);
-	mem_free(stars->items);
-	mem_free(keys.items);
+	bool found = keys.list.count > 0;
+	word_list_free(stars);
+	word_list_free(&keys.list);
 	buf_release(&word);
-	return keys.count > 0;
+	return found;
 }
 
 /* Of "cpu[" also the CPUs that streams are of. */
@@ -291,13 +278,6 @@ static void each_path(const struct completion *completion,
 	buf_release(&path);
 }
 
-static void gather_star(const struct completion *completion, const char *path, const char *shape,
-			void *stars)
-{
-	(void)shape;
-	add_star(stars, completion->text, path);
-}
-
 static void offer_path(const struct completion *completion, const char *path, const char *shape,
 		       void *arg)
 {
@@ -310,7 +290,7 @@ static void offer_path(const struct completion *completion, const char *path, co
 static void offer_paths(const struct completion *completion)
 {
 	const char *key = open_key(completion->text);
-	struct stars stars = {0};
+	struct word_list stars = {0};
 	bool found = false;
 
 	if (key) {
@@ -342,8 +322,8 @@ static void offer_commands(const struct completion *completion)
 
 	for (size_t i = 0; commands[i]; i++)
 		offer(completion, commands[i]->name);
-	for (size_t i = 0; completion->completer->own[i].name; i++)
-		offer(completion, completion->completer->own[i].name);
+	for (size_t i = 0; prompt_cmds[i].name; i++)
+		offer(completion, prompt_cmds[i].name);
 	for (size_t i = 0; i < count; i++)
 		offer(completion, added[i].name);
 	offer_analyses(completion);
@@ -623,37 +603,21 @@ static bool offer_argument(const struct completion *completion, const struct cmd
 	return !(cmd->words & WORD_FILE);
 }
 
-static const struct cmd *table_command(const char *name)
-{
-	for (size_t i = 0; commands[i]; i++)
-		if (!strcmp(commands[i]->name, name))
-			return commands[i];
-	return NULL;
-}
-
-static const struct complete_word *own_command(const struct completer *completer, const char *name)
-{
-	for (size_t i = 0; completer->own[i].name; i++)
-		if (!strcmp(completer->own[i].name, name))
-			return &completer->own[i];
-	return NULL;
-}
-
 /* `first` is the line's first word, `before` the one left of the cursor's. */
 static bool offer_after(const struct completion *completion, const char *first, const char *before)
 {
-	const struct complete_word *own = own_command(completion->completer, first);
-	const struct cmd *cmd = table_command(first);
+	const struct prompt_cmd *own = prompt_cmd_named(first);
+	const struct cmd *cmd = cmd_named(first);
 
 	if (*first == '.')
 		return offer_setting(completion, first);
-	if (own && own->then == COMPLETE_TIME)
+	if (own && own->completes == COMPLETE_TIME)
 		offer_marks(completion);
-	if (own && own->then == COMPLETE_EVENT)
+	if (own && own->completes == COMPLETE_EVENT)
 		offer_events(completion);
-	if (own && own->then == COMPLETE_PATH)
+	if (own && own->completes == COMPLETE_PATH)
 		offer_paths(completion);
-	if (own && own->then == COMPLETE_COMMAND)
+	if (own && own->completes == COMPLETE_COMMAND)
 		offer_commands(completion);
 	if (own)
 		return true;
@@ -668,20 +632,15 @@ static bool offer_after(const struct completion *completion, const char *first, 
 	return true;
 }
 
-static bool is_break(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 /* The word that ends at `end`; what an equals sign or comma cut off belongs to it. */
 static char *word_before(const char *line, size_t end)
 {
 	size_t start;
 
-	while (end && (is_break(line[end - 1]) || line[end - 1] == '=' || line[end - 1] == ',' ||
+	while (end && (is_blank(line[end - 1]) || line[end - 1] == '=' || line[end - 1] == ',' ||
 		       line[end - 1] == '\'' || line[end - 1] == '"'))
 		end--;
-	for (start = end; start && !is_break(line[start - 1]);)
+	for (start = end; start && !is_blank(line[start - 1]);)
 		start--;
 	for (size_t i = start; i < end; i++)
 		if (line[i] == '=')
@@ -704,12 +663,12 @@ static bool complete_at(struct completer *completer, const char *line, size_t st
 	bool done = true;
 
 	text[end - start] = '\0';
-	while (begin < start && is_break(line[begin]))
+	while (begin < start && is_blank(line[begin]))
 		begin++;
-	for (stop = begin; stop < start && !is_break(line[stop]);)
+	for (stop = begin; stop < start && !is_blank(line[stop]);)
 		stop++;
 	const char *sent = line + start;
-	while (sent > line && is_break(sent[-1]))
+	while (sent > line && is_blank(sent[-1]))
 		sent--;
 	if (sent > line && sent[-1] == '>') {
 		done = false;
@@ -724,8 +683,7 @@ static bool complete_at(struct completer *completer, const char *line, size_t st
 		char *first = mem_strdup(line + begin), *before = word_before(line, start);
 
 		first[stop - begin] = '\0';
-		done = offer_compared(&completion, table_command(first), line + begin,
-				      start - begin) ||
+		done = offer_compared(&completion, cmd_named(first), line + begin, start - begin) ||
 		       offer_after(&completion, first, before);
 		mem_free(first);
 		mem_free(before);
@@ -738,23 +696,14 @@ static bool complete_at(struct completer *completer, const char *line, size_t st
 
 static struct completer *installed;
 
-struct matches {
-	char **words;
-	size_t count, capacity, next;
-};
-
-static struct matches matches;
+static struct word_list matches;
+static size_t next_at;
 
 static void keep_word(void *arg, const char *word)
 {
-	struct matches *to = arg;
-
 	if (printable_length(word, strlen(word)) < strlen(word) || strpbrk(word, "\n\t"))
 		return; /* readline would show it as it is */
-	for (size_t i = 0; i < to->count; i++)
-		if (!strcmp(to->words[i], word))
-			return;
-	*mem_push(to->words, to->count, to->capacity) = mem_strdup(word);
+	word_list_keep(arg, word);
 }
 
 /* readline frees what it is given, so it gets the words themselves (mem_strdup is malloc's). */
@@ -762,21 +711,21 @@ static char *next_match(const char *text, int state)
 {
 	(void)text;
 	if (!state)
-		matches.next = 0;
-	return matches.next < matches.count ? matches.words[matches.next++] : NULL;
+		next_at = 0;
+	return next_at < matches.count ? matches.items[next_at++] : NULL;
 }
 
 static char **attempt(const char *text, int start, int end)
 {
 	char **list;
 
-	matches = (struct matches){0};
+	matches = (struct word_list){0};
 	if (!complete_at(installed, rl_line_buffer, (size_t)start, (size_t)end, keep_word,
 			 &matches))
 		return NULL;
 	rl_attempted_completion_over = 1;
 	list = rl_completion_matches(text, next_match);
-	mem_free(matches.words);
+	mem_free(matches.items);
 	return list;
 }
 

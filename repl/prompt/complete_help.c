@@ -1,16 +1,38 @@
 /*
- * complete_help.c - candidates behind the name of an analysis, read off its help
+ * complete_help.c - lists of words, and candidates behind the name of an analysis, read off its
+ * help
  *
  *     yore latency TRACE [stats|top|log|freq] [OPTIONS]      words
  *       --mi-version --metadata   the phases ...             options, up to two blanks
  *       --format table|csv|json   ...                        values
  */
-#include "repl/prompt/complete.h"
+#include "repl/prompt/prompt_internal.h"
 
 #include "engine/base/mem.h"
 #include "lua-lib/script.h"
 
 #include <string.h>
+
+void word_list_add(struct word_list *list, const char *word)
+{
+	*mem_push(list->items, list->count, list->capacity) = mem_strdup(word);
+}
+
+void word_list_keep(struct word_list *list, const char *word)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (!strcmp(list->items[i], word))
+			return;
+	word_list_add(list, word);
+}
+
+void word_list_free(struct word_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		mem_free(list->items[i]);
+	mem_free(list->items);
+	*list = (struct word_list){0};
+}
 
 void complete_choice(const char *text, const char *ends, void (*each)(void *arg, const char *word),
 		     void *arg)

@@ -1,5 +1,5 @@
 /* complete_seen.c - candidates that stand in the trace: keys of attributes, values of fields */
-#include "repl/prompt/complete.h"
+#include "repl/prompt/prompt_internal.h"
 
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
@@ -95,20 +95,8 @@ void complete_thread_names(struct session *session, void (*each)(void *arg, cons
 
 struct seen_values {
 	struct buf text, scratch;
-	char **seen;
-	size_t nseen, capacity;
-	void (*each)(void *arg, const char *value);
-	void *arg;
+	struct word_list seen;
 };
-
-static void add_value(struct seen_values *values, const char *text)
-{
-	for (size_t i = 0; i < values->nseen; i++)
-		if (!strcmp(values->seen[i], text))
-			return;
-	*mem_push(values->seen, values->nseen, values->capacity) = mem_strdup(text);
-	values->each(values->arg, text);
-}
 
 /* Numbers and texts; of others there is nothing to type. */
 static void add_field(struct seen_values *values, const struct field *field)
@@ -126,7 +114,7 @@ static void add_field(struct seen_values *values, const struct field *field)
 		buf_add(&values->text, (const char *)bytes, len);
 	}
 	if (values->text.len)
-		add_value(values, buf_text(&values->text));
+		word_list_keep(&values->seen, buf_text(&values->text));
 }
 
 static const unsigned scopes =
@@ -155,7 +143,7 @@ static void add_seen(struct index *index, const struct field_path *paths, const 
 
 	if (!events_open(index, &open, &events, &ignored))
 		return;
-	for (size_t n = 0; n < VALUES_EVENTS && values->nseen < VALUES_MAX &&
+	for (size_t n = 0; n < VALUES_EVENTS && values->seen.count < VALUES_MAX &&
 			   events_next(events, &event, &ignored) == STEP_ITEM;
 	     n++) {
 		if (!event.class || !events_fields(events, &event, &fields, &ignored))
@@ -169,7 +157,7 @@ static void add_seen(struct index *index, const struct field_path *paths, const 
 void complete_values(struct session *session, const char *field,
 		     void (*each)(void *arg, const char *value), void *arg)
 {
-	struct seen_values values = {.each = each, .arg = arg};
+	struct seen_values values = {0};
 	struct error ignored;
 	struct index *index = session_index(session, &ignored);
 	const struct trace *trace = session->trace;
@@ -179,9 +167,9 @@ void complete_values(struct session *session, const char *field,
 	struct field_path *paths = mem_new_array(trace->nclasses + 1, sizeof *paths);
 	uint64_t *classes = find_field(trace, field, paths);
 	add_seen(index, paths, classes, &values);
-	for (size_t i = 0; i < values.nseen; i++)
-		mem_free(values.seen[i]);
-	mem_free(values.seen);
+	for (size_t i = 0; i < values.seen.count; i++)
+		each(arg, values.seen.items[i]);
+	word_list_free(&values.seen);
 	mem_free(classes);
 	mem_free(paths);
 	buf_release(&values.text);

@@ -5,11 +5,11 @@
  * (and a chunk that waits) at once: ppoll() sees the signal, which is blocked elsewhere in the
  * loop and open while a question is answered.
  */
-#include "repl/prompt/prompt.h"
+#include "repl/prompt/prompt_internal.h"
 
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
-#include "repl/prompt/prompt_internal.h"
+#include "repl/commands/cmds.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -166,18 +166,6 @@ static void drain(void *arg)
 	prompt_show(arg);
 }
 
-static struct complete_word *own_words(struct arena *arena)
-{
-	size_t count = 0;
-
-	while (prompt_cmds[count].name)
-		count++;
-	struct complete_word *words = arena_array(arena, count + 1, sizeof *words);
-	for (size_t i = 0; i < count; i++)
-		words[i] = (struct complete_word){prompt_cmds[i].name, prompt_cmds[i].completes};
-	return words;
-}
-
 /* What the command line says of rules and of the range holds for all questions. */
 static bool take_options(struct session *session, struct error *err)
 {
@@ -218,8 +206,7 @@ static int run(struct prompt *prompt)
 	if (prompt->terminal) {
 		prompt_banner(prompt);
 		drain(prompt);
-		prompt->completer = completer_new(session, scripting_script(prompt->scripting),
-						  own_words(session->arena));
+		prompt->completer = completer_new(session, scripting_script(prompt->scripting));
 		read_terminal(prompt);
 		completer_free(prompt->completer);
 	} else {
@@ -229,7 +216,7 @@ static int run(struct prompt *prompt)
 	buf_release(&prompt->chunk);
 	buf_release(&prompt->statement);
 	buf_release(&prompt->asked);
-	prompt_watch_release(prompt);
+	word_list_free(&prompt->watched);
 	mem_free(prompt->step);
 	sink_release(&prompt->sink);
 	return prompt->status;

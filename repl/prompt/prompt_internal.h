@@ -4,11 +4,25 @@
 
 #include "engine/base/buf.h"
 #include "index/events.h"
-#include "repl/prompt/complete.h"
+#include "lua-lib/script.h"
 #include "repl/render/pager.h"
 #include "repl/scripting.h"
 #include "repl/session.h"
 #include "repl/sink.h"
+
+/* Texts of its own; zero it. */
+struct word_list {
+	char **items;
+	size_t count, capacity;
+};
+void word_list_add(struct word_list *list, const char *word);
+void word_list_keep(struct word_list *list, const char *word); /* unless it has the word */
+void word_list_free(struct word_list *list);
+
+static inline bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
 
 struct prompt {
 	struct session *session;
@@ -25,8 +39,7 @@ struct prompt {
 	char *step;                /* the last line, if it was next or prev: Enter repeats it */
 	bool redirected;           /* this answer goes elsewhere: */
 	pid_t reader;              /* to a command; 0: to a file */
-	char **watched;            /* PATHs that are shown at each step */
-	size_t nwatched, watched_capacity;
+	struct word_list watched;  /* PATHs that are shown at each step */
 	uint64_t folders;	   /* of the trace, as they were when it was opened */
 	uint64_t grown_told;       /* the growth that was told last */
 	bool quit;
@@ -39,10 +52,17 @@ struct prompt {
 /* A word that only the prompt knows. */
 struct prompt_cmd {
 	const char *name, *args, *summary;
-	enum complete_kind completes;
+	enum complete_kind {
+		COMPLETE_NOTHING,
+		COMPLETE_EVENT,
+		COMPLETE_COMMAND,
+		COMPLETE_PATH,
+		COMPLETE_TIME
+	} completes; /* what its arguments are */
 	bool (*run)(struct prompt *prompt, int nwords, char **words, struct error *err);
 };
 extern const struct prompt_cmd prompt_cmds[]; /* ended by a name that is NULL */
+const struct prompt_cmd *prompt_cmd_named(const char *name); /* NULL: there is none */
 
 /* Prints the help of one of the prompt's own commands; true. */
 bool prompt_help(struct prompt *prompt, const char *name);
@@ -54,9 +74,8 @@ MUST_CHECK bool prompt_prev(struct prompt *prompt, int nwords, char **words, str
 MUST_CHECK bool prompt_mark(struct prompt *prompt, int nwords, char **words, struct error *err);
 MUST_CHECK bool prompt_watch(struct prompt *prompt, int nwords, char **words, struct error *err);
 MUST_CHECK bool prompt_show_watched(struct prompt *prompt, struct error *err);
-void prompt_watch_release(struct prompt *prompt);
 
-/* prompt_refresh.c: the trace was opened just now; files that grew since are told, once each time */
+/* prompt_follow.c: the trace was opened just now; files that grew since are told, once each time */
 void prompt_opened(struct prompt *prompt);
 void prompt_tell_growth(struct prompt *prompt);
 MUST_CHECK bool prompt_refresh(struct prompt *prompt, int nwords, char **words, struct error *err);
@@ -65,7 +84,6 @@ MUST_CHECK bool prompt_refresh(struct prompt *prompt, int nwords, char **words, 
 MUST_CHECK bool prompt_reopen(struct prompt *prompt,
 			      bool (*open)(struct session *session, struct error *err),
 			      struct error *err);
-/* prompt_follow.c */
 MUST_CHECK bool prompt_follow(struct prompt *prompt, int nwords, char **words, struct error *err);
 /* A command that is not the prompt's own; its rows go to the prompt's sink. */
 MUST_CHECK bool prompt_answer(struct prompt *prompt, int nwords, char **words, struct error *err);
@@ -97,5 +115,44 @@ void prompt_show(struct prompt *prompt);                          /* all that is
 
 /* Answers one line, or takes it as one more of a Lua chunk. Errors are said. */
 void prompt_line(struct prompt *prompt, const char *line);
+
+/*
+ * complete.c: what may stand where the cursor is: commands, options, names of this trace, Lua. The
+ * candidates come from the command table, the option table, the trace's event classes, fields and
+ * streams, the shapes of attributes that the rules write, and Lua's tables.
+ */
+/* All is borrowed until completer_free(). */
+struct completer *completer_new(struct session *session, struct script *script);
+void completer_free(struct completer *completer);   /* NULL is fine */
+void completer_forget(struct completer *completer); /* what it knows of the trace; NULL is fine */
+
+/* Names of threads, as they are at the current moment, or at the end. */
+void complete_thread_names(struct session *session, void (*each)(void *arg, const char *name),
+			   void *arg);
+/*
+ * complete_seen.c: what stands in the trace. Both give up early, without an error.
+ * The keys at which `path` has `*` at place `at`, of attributes that have a value at the prompt's
+ * moment, or at the trace's end.
+ */
+void complete_keys(struct session *session, const char *path, size_t at,
+		   void (*each)(void *arg, const char *key), void *arg);
+/* Values of a field: numbers and texts of the first events that have it. */
+void complete_values(struct session *session, const char *field,
+		     void (*each)(void *arg, const char *value), void *arg);
+
+/* Offers words that `|` parts, up to any of the ends or the end of text; one alone is no choice. */
+void complete_choice(const char *text, const char *ends, void (*each)(void *arg, const char *word),
+		     void *arg);
+
+/*
+ * What may stand behind the name of an analysis, by its help: words, options where `text` begins
+ * with `-`, and values where the word `before` is an option; line[0 .. len) stands before `text`.
+ * False: it is no analysis.
+ */
+bool complete_analysis(const char *name, const char *line, size_t len, const char *before,
+		       const char *text, void (*each)(void *arg, const char *word), void *arg);
+
+/* Makes readline ask this completer. */
+void complete_install(struct completer *completer);
 
 #endif

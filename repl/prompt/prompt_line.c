@@ -51,16 +51,6 @@ const struct prompt_cmd prompt_cmds[] = {
 
 /* ---- words ---- */
 
-struct word_list {
-	char **items;
-	size_t count, capacity;
-};
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 /* One word at *at, its quotes ('...', "...", \c) taken off; false: a quote is not closed. */
 static bool take_word(const char **at, struct buf *word)
 {
@@ -87,18 +77,11 @@ static bool split(const char *line, struct word_list *list, struct error *err)
 		if (!*line)
 			return true;
 		bool closed = take_word(&line, &word);
-		*mem_push(list->items, list->count, list->capacity) = mem_strdup(buf_text(&word));
+		word_list_add(list, buf_text(&word));
 		buf_release(&word);
 		if (!closed)
 			return error_set(err, ERR_QUERY, "a quote is not closed");
 	}
-}
-
-static void free_words(struct word_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		mem_free(list->items[i]);
-	mem_free(list->items);
 }
 
 /* ---- help, quit ---- */
@@ -136,7 +119,7 @@ static bool help_overview(struct prompt *prompt)
 	return help_print(NULL, sink);
 }
 
-static const struct prompt_cmd *own_command(const char *name)
+const struct prompt_cmd *prompt_cmd_named(const char *name)
 {
 	for (size_t i = 0; prompt_cmds[i].name; i++)
 		if (!strcmp(prompt_cmds[i].name, name))
@@ -146,7 +129,7 @@ static const struct prompt_cmd *own_command(const char *name)
 
 bool prompt_help(struct prompt *prompt, const char *name)
 {
-	const struct prompt_cmd *own = own_command(name);
+	const struct prompt_cmd *own = prompt_cmd_named(name);
 
 	if (own)
 		help_row(&prompt->sink, own->name, own->args, own->summary);
@@ -163,7 +146,7 @@ static bool run_help(struct prompt *prompt, int nwords, char **words, struct err
 	if (nwords > 2)
 		return error_set(err, ERR_QUERY, "help: one command is expected, '%s' is too much",
 				 words[2]);
-	if (own_command(words[1]))
+	if (prompt_cmd_named(words[1]))
 		return prompt_help(prompt, words[1]);
 	if (script_has_analysis(words[1]))
 		return help_analysis(words[1], &prompt->sink, err);
@@ -187,14 +170,6 @@ static bool run_quit(struct prompt *prompt, int nwords, char **words, struct err
 
 /* ---- one line ---- */
 
-static bool in_table(const char *name)
-{
-	for (size_t i = 0; commands[i]; i++)
-		if (!strcmp(commands[i]->name, name))
-			return true;
-	return false;
-}
-
 /* What can follow a name in Lua and not a command. */
 static bool goes_on_as_lua(const char *rest)
 {
@@ -214,7 +189,7 @@ static bool is_command(const struct prompt *prompt, const char *line)
 	name[len] = '\0';
 	while (is_blank(*rest))
 		rest++;
-	known = *line == '.' || own_command(name) || in_table(name) ||
+	known = *line == '.' || prompt_cmd_named(name) || cmd_named(name) ||
 		script_command_find(scripting_script(prompt->scripting), name);
 	/* `at > 5` of a variable; else an answer that goes elsewhere */
 	bool sent = (*rest == '|' || *rest == '>') &&
@@ -296,10 +271,10 @@ bool prompt_answer(struct prompt *prompt, int count, char **words, struct error 
 {
 	struct word_list list = {.items = words, .count = (size_t)count};
 
-	if (own_command(words[0]))
+	if (prompt_cmd_named(words[0]))
 		return error_set(err, ERR_QUERY, "%s: this word of the prompt answers nothing",
 				 words[0]);
-	if (in_table(words[0]))
+	if (cmd_named(words[0]))
 		return cmd_run_words(prompt->session, count, words, &prompt->sink, err);
 	if (script_command_find(scripting_script(prompt->scripting), words[0]))
 		return run_script_command(prompt, &list, err);
@@ -315,7 +290,7 @@ static bool run_words(struct prompt *prompt, const char *line, struct error *err
 	took_begin(&took);
 
 	if (done) {
-		const struct prompt_cmd *own = own_command(words.items[0]);
+		const struct prompt_cmd *own = prompt_cmd_named(words.items[0]);
 		int count = (int)words.count;
 
 		done = own ? run_own(prompt, own, count, words.items, err)
@@ -323,7 +298,7 @@ static bool run_words(struct prompt *prompt, const char *line, struct error *err
 		if (done && !own)
 			sql_shell_took(prompt->session->sql, &took, &prompt->sink);
 	}
-	free_words(&words);
+	word_list_free(&words);
 	return done;
 }
 

@@ -1,5 +1,8 @@
 /*
- * prompt_moves.c - goto, range, next, prev: the current moment and the current range
+ * prompt_moves.c - goto, range, next, prev: the current moment and the current range; names for
+ * moments, and what is shown at each step
+ *
+ *     mark here      goto here+1ms      range .-2ms .+2ms      watch cpu[0]/thread
  *
  * A moment stands after all events of its time. `next` goes to the first event after it, `prev` to
  * the last one not after it; from then on the moment is that event's, and the event's place tells
@@ -7,6 +10,7 @@
  */
 #include "repl/prompt/prompt_internal.h"
 
+#include "repl/asked.h"
 #include "repl/cmd.h"
 #include "repl/filter.h"
 #include "repl/render/render.h"
@@ -227,4 +231,106 @@ bool prompt_next(struct prompt *prompt, int nwords, char **words, struct error *
 bool prompt_prev(struct prompt *prompt, int nwords, char **words, struct error *err)
 {
 	return move(prompt, nwords, words, true, err);
+}
+
+/* ---- mark, watch ---- */
+
+static bool is_name(const char *word)
+{
+	size_t len =
+		strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+
+	return len && !word[len] && !(*word >= '0' && *word <= '9');
+}
+
+static bool show_marks(struct prompt *prompt, struct error *err)
+{
+	const struct session *session = prompt->session;
+	struct times times;
+
+	if (!session_times(prompt->session, &times, err))
+		return false;
+	for (size_t i = 0; i < session->nmarks; i++) {
+		sink_printf(&prompt->sink, "%-12s ", session->marks[i].name);
+		time_add(&times, session->marks[i].t, &prompt->sink);
+		sink_char(&prompt->sink, '\n');
+		sink_row(&prompt->sink);
+	}
+	return true;
+}
+
+bool prompt_mark(struct prompt *prompt, int nwords, char **words, struct error *err)
+{
+	struct session *session = prompt->session;
+	nstime t = session->moment;
+
+	if (nwords == 1)
+		return show_marks(prompt, err);
+	if (nwords > 3)
+		return error_set(err, ERR_QUERY,
+				 "mark: NAME and TIME are expected, '%s' is too much", words[3]);
+	if (nwords == 2 && !strcmp(words[1], "off")) {
+		session->nmarks = 0;
+		return true;
+	}
+	if (!is_name(words[1]) || !strcmp(words[1], "off"))
+		return error_set(err, ERR_QUERY,
+				 "mark: '%s' is no name: letters, digits and _, no digit first, "
+				 "and not 'off'",
+				 words[1]);
+	if (nwords == 2 && !session->has_moment)
+		return error_set(err, ERR_QUERY, "there is no current moment yet: goto TIME");
+	if (nwords == 3 && !session_time(session, words[2], &t, err))
+		return false;
+	session_set_mark(session, words[1], t);
+	return true;
+}
+
+/* The values of what is watched, at the current moment. */
+bool prompt_show_watched(struct prompt *prompt, struct error *err)
+{
+	struct word_list words = {0};
+
+	if (!prompt->watched.count || !prompt->session->has_moment)
+		return true;
+	word_list_add(&words, "at");
+	for (size_t i = 0; i < prompt->watched.count; i++)
+		word_list_add(&words, prompt->watched.items[i]);
+	bool done =
+		cmd_run_words(prompt->session, (int)words.count, words.items, &prompt->sink, err);
+	word_list_free(&words);
+	return done;
+}
+
+/* An attribute that rules may write in this trace. */
+static bool is_path(struct session *session, const char *word, struct error *err)
+{
+	struct query *query;
+
+	if (!query_parse(word, &query, err))
+		return false;
+	bool known = asked_path(session, query, NULL, NULL, err);
+	query_free(query);
+	return known;
+}
+
+bool prompt_watch(struct prompt *prompt, int nwords, char **words, struct error *err)
+{
+	if (nwords == 1) {
+		for (size_t i = 0; i < prompt->watched.count; i++) {
+			sink_printf(&prompt->sink, "%s\n", prompt->watched.items[i]);
+			sink_row(&prompt->sink);
+		}
+		return true;
+	}
+	if (nwords == 2 && !strcmp(words[1], "off")) {
+		word_list_free(&prompt->watched);
+		return true;
+	}
+	for (int i = 1; i < nwords; i++)
+		if (!is_path(prompt->session, words[i], err))
+			return false;
+	for (int i = 1; i < nwords; i++)
+		word_list_add(&prompt->watched, words[i]);
+	return prompt_show_watched(prompt, err);
 }

@@ -18,11 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 static bool is_sign(const char *line, size_t at)
 {
 	return at && is_blank(line[at - 1]) && (line[at] == '|' || line[at] == '>') &&

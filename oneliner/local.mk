@@ -23,11 +23,8 @@ liboneliner_a_SOURCES = \
 	%D%/program.c \
 	%D%/question.c \
 	%D%/run.c \
-	%D%/run_internal.h \
-	%D%/run_partial.c \
 	%D%/runtime.h \
 	%D%/statement.c \
-	%D%/text.c \
 	%D%/tree.h
 oneliner_libs = liboneliner.a libaggregate.a $(state_libs) # PCRE is state's, too
 shared_oneliner = -Wl,liboneliner.a,libaggregate.a

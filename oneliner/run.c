@@ -1,5 +1,6 @@
 /* run.c - a program over the events of a range: in a sweep, or in order of time */
-#include "oneliner/run_internal.h"
+#include "oneliner/oneliner.h"
+#include "oneliner/runtime.h"
 
 #include "engine/base/mem.h"
 #include "index/sweep/sweep.h"
@@ -8,6 +9,45 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { LACK_ROOM = sizeof((struct oneliner_result *)NULL)->lack };
+
+struct ticker { /* a probe of interval */
+	const struct clause *probe;
+	nstime period, next;
+};
+
+/* What goes on from one range to the next. */
+struct oneliner_run {
+	struct runtime *rt; /* whose maps are printed */
+	struct ticker *tickers;
+	size_t ntickers;
+	nstime next; /* of all tickers */
+	uint64_t losses;
+	bool begun;    /* BEGIN was run */
+	bool has_lack; /* some chunk had no value for what stands in the program: */
+	uint64_t lack_at;
+	char lack[LACK_ROOM];
+};
+
+struct work { /* over one range */
+	const struct oneliner_work *of;
+	struct oneliner_run *run;
+	struct runtime *rt; /* the run's */
+	uint64_t *classes;  /* that are read */
+	bool join_failed;
+	struct error error;
+};
+
+static inline const struct bound *bound_of(const struct work *work)
+{
+	return &work->of->question->bound;
+}
+
+static inline const struct oneliner *program_of(const struct work *work)
+{
+	return &work->of->question->text;
+}
 
 /* ---- sweep ---- */
 
@@ -302,6 +342,70 @@ static bool run_ordered(struct work *work, struct events_options *options, struc
 	if (work->of->pass_new)
 		where_pass_free(options->select_arg);
 	return good;
+}
+
+/* ---- what a chunk of a sweep counted, as bytes of a partial file ---- */
+
+/* The maps of a chunk, and what was lost and not known, to work->of->partial. */
+static void run_add_body(const struct work *work, const struct oneliner_result *result)
+{
+	const struct ast *lack = work->rt->lack;
+	struct buf *body = work->of->partial->body;
+
+	partial_add_u64(body, result->losses);
+	partial_add_u64(body, result->unknown);
+	partial_add_u64(body, lack != NULL);
+	partial_add_u64(body, lack ? lack->at : 0);
+	partial_add_text(body, result->lack, strlen(result->lack));
+	partial_add_u64(body, program_of(work)->nmaps);
+	for (size_t i = 0; i < program_of(work)->nmaps; i++)
+		partial_add_groups(body, &work->rt->maps[i].groups);
+}
+
+/* The leftmost of all chunks is told. */
+static void take_lack(struct oneliner_run *run, struct cursor *body)
+{
+	bool has = cursor_u64le(body) != 0;
+	uint64_t at = cursor_u64le(body);
+	size_t len;
+	const char *text = partial_take_text(body, &len);
+
+	if (!has || (run->has_lack && run->lack_at <= at))
+		return;
+	run->has_lack = true;
+	run->lack_at = at;
+	snprintf(run->lack, sizeof run->lack, "%.*s", (int)(len < LACK_ROOM ? len : LACK_ROOM - 1),
+		 text);
+}
+
+static enum partial_taken join_body(struct work *work, struct cursor *body)
+{
+	const size_t nmaps = program_of(work)->nmaps;
+	enum partial_taken taken = PARTIAL_TAKEN;
+
+	work->run->losses += cursor_u64le(body);
+	work->rt->unknown += cursor_u64le(body);
+	take_lack(work->run, body);
+	if (cursor_u64le(body) != nmaps)
+		return PARTIAL_DAMAGED;
+	for (size_t i = 0; i < nmaps && taken == PARTIAL_TAKEN; i++)
+		taken = partial_take_groups(body, &work->rt->maps[i].groups);
+	if (taken == PARTIAL_TAKEN && body->pos != body->size)
+		taken = PARTIAL_DAMAGED;
+	return taken;
+}
+
+/* The same of all chunks into the run. False: *err, and the partial work says which is refused. */
+static bool run_join_bodies(struct work *work, struct error *err)
+{
+	struct partial_work *partial = work->of->partial;
+
+	for (uint32_t i = 0; i < partial->count; i++) {
+		enum partial_taken taken = join_body(work, &partial->bodies[i]);
+		if (taken != PARTIAL_TAKEN)
+			return partial_refuse(partial, i, taken, err);
+	}
+	return true;
 }
 
 /* ---- all of it ---- */

@@ -91,7 +91,4 @@ struct value event_reading(struct runtime *rt, uint32_t reading);
 struct value event_symbol(struct runtime *rt, bool kernel, struct value address);
 struct value event_stack(struct runtime *rt, bool kernel, int64_t most);
 
-/* text.c: functions of texts */
-struct value text_call(struct runtime *rt, const struct expr *expr);
-
 #endif

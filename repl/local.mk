@@ -4,49 +4,33 @@ librepl_a_SOURCES = \
 	%D%/asked.c \
 	%D%/asked.h \
 	%D%/commands/capabilities.c \
-	%D%/commands/capabilities.h \
-	%D%/commands/catalog_traces.c \
-	%D%/commands/catalog_traces.h \
 	%D%/commands/check_state.c \
-	%D%/commands/check_state.h \
 	%D%/cmd.c \
 	%D%/cmd.h \
 	%D%/commands/cmds.h \
-	%D%/render/contradicted.c \
-	%D%/render/contradicted.h \
 	%D%/commands/cmd_at.c \
 	%D%/commands/cmd_attach.c \
 	%D%/commands/cmd_live.c \
 	%D%/commands/cmd_aux.c \
 	%D%/commands/cmd_catalog.c \
-	%D%/commands/catalog_rows.c \
-	%D%/commands/catalog_rows.h \
+	%D%/commands/catalog.c \
+	%D%/commands/catalog.h \
 	%D%/commands/cmd_check.c \
 	%D%/commands/cmd_convert.c \
-	%D%/commands/convert_windows.c \
-	%D%/commands/convert_windows.h \
 	%D%/commands/cmd_diff.c \
 	%D%/commands/cmd_dump.c \
 	%D%/commands/cmd_do.c \
 	%D%/commands/cmd_events.c \
 	%D%/commands/cmd_explain.c \
 	%D%/commands/cmd_frame.c \
-	%D%/render/frame_values.c \
-	%D%/render/frame_values.h \
 	%D%/commands/cmd_help.c \
 	%D%/commands/cmd_index.c \
 	%D%/commands/index_follow.c \
 	%D%/commands/index_stored.c \
-	%D%/commands/index_timelines.c \
 	%D%/commands/cmd_info.c \
-	%D%/commands/info_classes.c \
+	%D%/commands/info_parts.c \
+	%D%/commands/info.h \
 	%D%/commands/info_gather.c \
-	%D%/commands/info_gather.h \
-	%D%/commands/info_classes.h \
-	%D%/commands/info_clocks.c \
-	%D%/commands/info_clocks.h \
-	%D%/commands/info_live.c \
-	%D%/commands/info_live.h \
 	%D%/render/info_losses.c \
 	%D%/render/info_losses.h \
 	%D%/commands/cmd_longest.c \
@@ -68,9 +52,7 @@ librepl_a_SOURCES = \
 	%D%/render/lanes.c \
 	%D%/render/lanes.h \
 	%D%/commands/timeline_follow.c \
-	%D%/commands/timeline_follow.h \
 	%D%/pictures/timeline_svg.c \
-	%D%/pictures/timeline_svg.h \
 	%D%/render/event_rows.c \
 	%D%/render/event_rows.h \
 	%D%/render/event_windows.c \
@@ -87,27 +69,21 @@ librepl_a_SOURCES = \
 	%D%/commands/triggers.h \
 	%D%/filter.h \
 	%D%/commands/interval_triggers.c \
-	%D%/commands/interval_triggers.h \
 	%D%/commands/intervals.c \
 	%D%/commands/intervals_follow.c \
 	%D%/commands/intervals.h \
 	%D%/render/line_names.c \
 	%D%/render/line_names.h \
 	%D%/render/functions.c \
-	%D%/render/functions.h \
 	%D%/render/names.c \
 	%D%/render/names.h \
 	%D%/options.c \
 	%D%/options.h \
 	%D%/overlap.c \
-	%D%/overlap.h \
 	%D%/progress.c \
 	%D%/progress.h \
-	%D%/commands/relay.h \
 	%D%/commands/partials.c \
 	%D%/commands/partials.h \
-	%D%/commands/stats_partial.c \
-	%D%/commands/stats_partial.h \
 	%D%/render/render.h \
 	%D%/render/render_event.c \
 	%D%/render/render_event_data.c \
@@ -115,14 +91,11 @@ librepl_a_SOURCES = \
 	%D%/render/render_event_text.c \
 	%D%/render/render_frames.c \
 	%D%/render/render_plan.c \
-	%D%/render/render_plan.h \
 	%D%/render/render_rows.c \
 	%D%/render/render_value.c \
 	%D%/render/row_threads.c \
 	%D%/render/row_threads.h \
 	%D%/commands/cmd_sql.c \
-	%D%/commands/ask_traces.c \
-	%D%/commands/ask_traces.h \
 	%D%/commands/convert_catalog.c \
 	%D%/commands/sql_catalog.c \
 	%D%/commands/sql_dot.c \
@@ -131,13 +104,10 @@ librepl_a_SOURCES = \
 	%D%/render/redraw.c \
 	%D%/render/redraw.h \
 	%D%/commands/sql_follow.c \
-	%D%/render/summary_kept.c \
-	%D%/render/summary_kept.h \
 	%D%/commands/sql_partial.c \
 	%D%/commands/sql_rows.c \
 	%D%/commands/sql_shell.c \
 	%D%/commands/sql_shell.h \
-	%D%/commands/sql_shell_internal.h \
 	%D%/session.c \
 	%D%/windows.c \
 	%D%/windows.h \
@@ -145,10 +115,8 @@ librepl_a_SOURCES = \
 	%D%/signals.c \
 	%D%/sink.c \
 	%D%/slurm.c \
-	%D%/slurm.h \
 	%D%/sink.h \
 	%D%/stats.c \
-	%D%/stats.h \
 	%D%/render/summary.c \
 	%D%/render/summary.h \
 	%D%/render/thread_names.c \

@@ -12,8 +12,6 @@
 #include "remote/remote.h"
 #include "repl/commands/cmds.h"
 #include "repl/scripting.h"
-#include "repl/slurm.h"
-#include "repl/stats.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /*
- * overlap.c - see overlap.h
+ * overlap.c - have the traces that --with merges a clock and any time in common?
  *
  * Traces are merged by their clocks. Where one counts from the Unix epoch and another since boot,
  * their events would stand side by side as if years lay between them: the user must say how far.
  */
-#include "repl/overlap.h"
+#include "repl/session.h"
 
 #include "engine/clocks.h"
 

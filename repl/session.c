@@ -12,9 +12,8 @@
 #include "engine/symbols/symbols.h"
 #include "follow/socket.h"
 #include "index/tables/location.h"
-#include "repl/overlap.h"
-#include "repl/progress.h"
 #include "repl/commands/sql_shell.h"
+#include "repl/progress.h"
 #include "state/state.h"
 
 #include <errno.h>

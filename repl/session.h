@@ -148,6 +148,13 @@ MUST_CHECK bool session_range(struct session *session, nstime *begin, nstime *en
 			      struct error *err);
 /* Do lists over that range leave out what does not change in it (state_set_lists())? */
 MUST_CHECK bool session_lists_window(struct session *session, bool *window, struct error *err);
+/*
+ * overlap.c: an error for the first trace of --with whose clock has no relation to the first
+ * trace's (see engine/clocks.h); it says which --offset lets both begin together. Notes each of the
+ * others whose range does not touch the first trace's, unless both have the same clock by its UUID.
+ * Ranges are those of packet tables. The index is open.
+ */
+MUST_CHECK bool overlap_check(struct session *session, struct error *err);
 /* How to print times now: style, zone and origin by the options; for time_add(). */
 MUST_CHECK bool session_times(struct session *session, struct times *out, struct error *err);
 void session_add_time(struct session *session, nstime t, struct buf *out); /* as text, if it can */

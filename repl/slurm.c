@@ -1,5 +1,5 @@
 /*
- * slurm.c - see slurm.h
+ * slurm.c - a command line as a script that has the nodes of a Slurm cluster do it
  *
  *     sums       array: --chunk I/N --partial FILE ──> one job: --merge FILE...
  *     timelines  array: --exchange DIR ──────────────> the same here, which imports
@@ -7,9 +7,6 @@
  * The script waits for its jobs and prints the answer, as the command itself would. Where jobs run
  * is told by the environment of sbatch: SBATCH_PARTITION, SBATCH_TIMELIMIT and so on.
  */
-#include "repl/slurm.h"
-
-#include "repl/cmd.h"
 #include "repl/commands/cmds.h"
 
 #include <string.h>

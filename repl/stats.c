@@ -1,5 +1,11 @@
-/* stats.c - a sampling thread, and one line of JSON */
-#include "repl/stats.h"
+/*
+ * stats.c - what a run cost, for --stats: a sampling thread, and one line of JSON
+ *
+ * Peak anonymous memory is not kept by the kernel (VmHWM counts mapped files too), so a thread
+ * samples RssAnon of /proc/self/status every 5 ms while --stats is on, and once at the end. A peak
+ * shorter than that may be missed.
+ */
+#include "repl/commands/cmds.h"
 
 #include "engine/base/workers.h"
 #include "remote/remote.h"

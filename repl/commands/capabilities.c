@@ -4,7 +4,7 @@
  * Questions that people ask of kernel traces are named even where nothing answers them, with the
  * event that would; of all others only those that something answers.
  */
-#include "repl/commands/capabilities.h"
+#include "repl/commands/info.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"

@@ -1,5 +1,5 @@
 /* check_state.c - `check --state`: prints what violations.h finds */
-#include "repl/commands/check_state.h"
+#include "repl/commands/cmds.h"
 
 #include "repl/render/render.h"
 #include "state/state.h"

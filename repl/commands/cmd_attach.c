@@ -2,7 +2,6 @@
 #include "live/mirror.h"
 #include "repl/commands/cmds.h"
 #include "repl/progress.h"
-#include "repl/commands/relay.h"
 #include "repl/render/render.h"
 
 #include <stdio.h>

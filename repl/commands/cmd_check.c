@@ -6,9 +6,7 @@
  * standard error where it is found, and makes the exit status 3; rows are what else is odd.
  */
 #include "engine/base/mem.h"
-#include "repl/commands/check_state.h"
 #include "repl/commands/cmds.h"
-#include "repl/render/contradicted.h"
 #include "repl/render/info_losses.h"
 #include "repl/render/render.h"
 

@@ -4,6 +4,7 @@
 #include "remote/remote.h"
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
+#include "repl/render/info_losses.h"
 #include "state/timelines/exchange.h"
 
 static bool drop(struct session *session, struct error *err)
@@ -72,6 +73,96 @@ static bool check_words(const struct options *options, struct error *err)
 	return follow_words(options, err);
 }
 
+enum { LAPSE_S = 30, WORTH_SHARDS = 32 << 20 /* bytes of trace: threads do not pay below */ };
+
+static void say_built(const struct options *options, struct sink *sink,
+		      const struct timelines_built *built)
+{
+	if (built->disorderly)
+		sink_printf(sink, "%s\n",
+			    options->format == FORMAT_JSON ? "{\"timelines\":null}"
+							   : "no timelines: events come late, or "
+							     "lie outside of what their packets "
+							     "claim; questions read the trace");
+	else if (options->format == FORMAT_JSON)
+		sink_printf(sink,
+			    "{\"timelines\":{\"changes\":%llu,\"slices\":%u,\"bytes\":%llu}}\n",
+			    (unsigned long long)built->changes, built->slices,
+			    (unsigned long long)built->bytes);
+	else
+		sink_printf(sink, "%llu change%s of state in %u slice%s, %llu bytes\n",
+			    (unsigned long long)built->changes, built->changes == 1 ? "" : "s",
+			    built->slices, built->slices == 1 ? "" : "s",
+			    (unsigned long long)built->bytes);
+	sink_row(sink);
+}
+
+static struct exchange_options exchange_options(const struct options *options)
+{
+	const struct index_choices *own = options->own;
+
+	return (struct exchange_options){
+		.dir = own->exchange,
+		.workers = own->workers ? (uint32_t)own->workers : options_threads(options),
+		.lapse = (own->lapse ? (unsigned)own->lapse : LAPSE_S) * 1000,
+		.goes_on = signals_go_on};
+}
+
+/* `index --timelines --exchange`, before any table is asked for */
+static bool exchange_tables(struct index *index, const struct options *options, struct error *err)
+{
+	struct exchange_options exchange = exchange_options(options);
+
+	return exchange_records(index, &exchange, err);
+}
+
+static unsigned threads_of(const struct options *options, const struct trace *trace)
+{
+	return trace_bytes(trace) < WORTH_SHARDS ? 1 : options_threads(options);
+}
+
+/* The build has found them. */
+static bool say_contradictions(struct session *session, struct state *state, struct error *err)
+{
+	const struct trace *trace = session->trace;
+	struct contradicted found;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < trace->nstreams; i++, count += found.count)
+		if (!contradicted_find(state, trace->streams[i], &found, err))
+			return false;
+	if (count)
+		session_note(session,
+			     "events contradict each other at %llu place%s, where some must be "
+			     "missing: 'yore check %s' says where",
+			     (unsigned long long)count, count == 1 ? "" : "s", session->path);
+	return true;
+}
+
+static bool everything(struct session *session, struct state *state, const struct options *options,
+		       struct sink *sink, struct error *err)
+{
+	const struct exchange_options exchange = exchange_options(options);
+	struct timelines_built built;
+
+	if (!(exchange.dir
+		      ? exchange_build(state, &exchange, &built, err)
+		      : timelines_build(state, threads_of(options, session->trace), &built, err)))
+		return false;
+	say_built(options, sink, &built);
+	/* a process that evaluated some parts would have to read all others to say it */
+	return exchange.dir || say_contradictions(session, state, err);
+}
+
+/* `index --timelines`: whole, by threads, or with other processes */
+static bool make_timelines(struct session *session, const struct options *options,
+			   struct sink *sink, struct error *err)
+{
+	struct state *state = session_state(session, err);
+
+	return state && everything(session, state, options, sink, err);
+}
+
 static bool build_index(struct session *session, const struct options *options, struct sink *sink,
 			struct error *err)
 {
@@ -90,7 +181,7 @@ static bool build_index(struct session *session, const struct options *options, 
 	if (options->follow && !index_follow(session, options, err))
 		return false;
 	struct index *index = session_index(session, err);
-	if (!index || (own->exchange && !index_exchange_records(index, options, err)) ||
+	if (!index || (own->exchange && !exchange_tables(index, options, err)) ||
 	    !index_build(index, err) || !totals(session, &packets, &bytes, err) ||
 	    !events_tell_damaged(index, err))
 		return false;
@@ -105,7 +196,7 @@ static bool build_index(struct session *session, const struct options *options, 
 			    streams == 1 ? "" : "s", (unsigned long long)bytes,
 			    path ? path : "kept in memory only");
 	sink_row(sink);
-	return !own->timelines || index_timelines(session, options, sink, err);
+	return !own->timelines || make_timelines(session, options, sink, err);
 }
 
 enum { WORKERS_MOST = SHARDS_MAX / EXCHANGE_SHARDS, LAPSE_MOST = 86400 };

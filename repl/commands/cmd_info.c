@@ -5,11 +5,8 @@
  */
 #include "engine/base/nameset.h"
 #include "live/mirror.h"
-#include "repl/commands/capabilities.h"
 #include "repl/commands/cmds.h"
-#include "repl/commands/info_classes.h"
-#include "repl/commands/info_clocks.h"
-#include "repl/commands/info_gather.h"
+#include "repl/commands/info.h"
 #include "repl/render/render.h"
 
 #include <string.h>

@@ -12,9 +12,9 @@
 #include "engine/base/mem.h"
 #include "engine/base/temporary.h"
 #include "engine/base/wait.h"
+#include "live/connection.h"
 #include "live/url.h"
 #include "repl/commands/cmds.h"
-#include "repl/commands/relay.h"
 
 #include <errno.h>
 #include <fcntl.h>

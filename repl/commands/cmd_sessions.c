@@ -1,7 +1,7 @@
 /* cmd_sessions.c - the sessions that a relay has */
+#include "live/connection.h"
 #include "live/viewer.h"
 #include "repl/commands/cmds.h"
-#include "repl/commands/relay.h"
 #include "repl/render/render.h"
 
 #include <string.h>

@@ -56,6 +56,40 @@ MUST_CHECK bool convert_catalog(struct session *session, const struct options *o
 MUST_CHECK bool convert_picture(struct session *session, const struct options *options,
 				const struct picture *picture, struct error *err);
 
+struct timeline_choices { /* options of `timeline` alone */
+	const char *svg;
+	uint64_t width; /* characters, or pixels of an SVG */
+	bool has_width;
+};
+
+/* --begin -SPAN says how long that while is. */
+MUST_CHECK bool timeline_follow(struct session *session, const struct options *options,
+				struct sink *sink, struct error *err);
+/*
+ * How many columns a drawing has (cmd_timeline.c): what a width of the terminal or --width leaves
+ * beside labels of at most *most_label characters. *named: rows of threads have room for names.
+ */
+uint32_t timeline_columns(const struct options *options, size_t *most_label, bool *named);
+/* `check --state`: prints what does not hold, and figures; session->violated says whether all
+ * holds. */
+MUST_CHECK bool check_state(struct session *session, const struct options *options,
+			    struct sink *sink, struct error *err);
+
+/* How long is waited for a relay; Ctrl-C ends it. `arg` is the caller's. */
+struct connection_limits;
+struct connection_limits relay_limits(void *arg);
+
+/*
+ * Writes a script for sh, by which --slurm N tasks answer what words[0 .. n), argv without --slurm,
+ * asks. False: ERR_QUERY, it does not go together.
+ */
+MUST_CHECK bool slurm_script(const struct options *options, int n, char **words, struct sink *sink,
+			     struct error *err);
+
+/* What a run cost, for --stats: */
+void stats_begin(bool sample);             /* at the start of the program */
+void stats_print(struct session *session); /* one line of JSON on standard error */
+
 struct index_choices { /* options of `index` alone */
 	bool drop, timelines;
 	bool manifest;            /* of a folder that is to be read over HTTP */
@@ -74,11 +108,5 @@ MUST_CHECK bool index_stored(struct session *session, const struct options *opti
  */
 MUST_CHECK bool index_follow(struct session *session, const struct options *options,
 			     struct error *err);
-/* `index --timelines` */
-MUST_CHECK bool index_timelines(struct session *session, const struct options *options,
-				struct sink *sink, struct error *err);
-/* `index --timelines --exchange`, before any table is asked for */
-MUST_CHECK bool index_exchange_records(struct index *index, const struct options *options,
-				       struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* convert_catalog.c - `convert --catalog`: each trace below a folder, into one partition */
-#include "repl/commands/catalog_traces.h"
+#include "repl/commands/catalog.h"
 #include "repl/commands/cmds.h"
 #include "repl/commands/trace_workers.h"
 

@@ -1,10 +1,9 @@
-/* interval_triggers.c - see interval_triggers.h */
-#include "repl/commands/interval_triggers.h"
+/* interval_triggers.c - see triggers.h */
+#include "repl/commands/triggers.h"
 
 #include "engine/base/mem.h"
 #include "repl/commands/commands.h"
 #include "repl/render/row_threads.h"
-#include "repl/commands/triggers.h"
 #include "state/filter/rows.h"
 #include "state/state.h"
 

@@ -11,7 +11,7 @@
 #include "repl/asked.h"
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
-#include "repl/commands/interval_triggers.h"
+#include "repl/commands/triggers.h"
 #include "repl/render/row_threads.h"
 #include "state/comms.h"
 #include "state/state.h"

@@ -16,10 +16,10 @@
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "repl/asked.h"
-#include "repl/commands/interval_triggers.h"
+#include "repl/commands/state_steps.h"
+#include "repl/commands/triggers.h"
 #include "repl/render/names.h"
 #include "repl/render/row_threads.h"
-#include "repl/commands/state_steps.h"
 
 #include <stdlib.h>
 #include <string.h>

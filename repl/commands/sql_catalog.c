@@ -10,10 +10,9 @@
  */
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"
-#include "repl/commands/catalog_rows.h"
-#include "repl/commands/catalog_traces.h"
+#include "repl/commands/catalog.h"
 #include "repl/commands/cmds.h"
-#include "repl/commands/sql_shell_internal.h"
+#include "repl/commands/sql_shell.h"
 #include "repl/commands/trace_workers.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
-#include "repl/commands/sql_shell_internal.h"
+#include "repl/commands/sql_shell.h"
 #include "state/program/lookup.h"
 
 #include <fnmatch.h>

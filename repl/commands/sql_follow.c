@@ -6,7 +6,7 @@
  */
 #include "repl/asked.h"
 #include "repl/commands/following.h"
-#include "repl/commands/sql_shell_internal.h"
+#include "repl/commands/sql_shell.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* sql_partial.c - `sql QUERY --chunk I/N --partial FILE` and `--merge FILE...` */
 #include "repl/commands/partials.h"
-#include "repl/commands/sql_shell_internal.h"
+#include "repl/commands/sql_shell.h"
 
 #include "engine/base/mem.h"
 #include "repl/progress.h"

@@ -6,8 +6,8 @@
  * JSON, its bytes in hex elsewhere.
  */
 #include "engine/base/arena.h"
+#include "repl/commands/sql_shell.h"
 #include "repl/render/render.h"
-#include "repl/commands/sql_shell_internal.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  *     SELECT ... ;  SELECT ...      the last needs no semicolon
  *     .tables                       a line of its own
  */
-#include "repl/commands/sql_shell_internal.h"
+#include "repl/commands/sql_shell.h"
 
 #include "engine/base/mem.h"
 #include "repl/progress.h"

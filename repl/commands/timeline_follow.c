@@ -1,12 +1,15 @@
 /*
- * timeline_follow.c - see timeline_follow.h
+ * timeline_follow.c - `timeline --follow`: the last while, drawn again in its place as time passes
+ *
+ *     |──────── the last 10 s ────────|
+ *      columns that are over           next: not drawn before all of it is final
  *
  * Time is cut into columns once, from the first event on. A step tells whole columns, from the run
  * that goes on (state_steps.h), so that each is filled once. For each drawing a picture is made
  * that begins where the last one does, or later, and takes its columns over: what has left the
  * picture is forgotten.
  */
-#include "repl/commands/timeline_follow.h"
+#include "repl/commands/cmds.h"
 
 #include "engine/base/mem.h"
 #include "engine/timetext.h"

@@ -18,7 +18,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/temporary.h"
 #include "engine/base/wait.h"
-#include "repl/commands/catalog_traces.h"
+#include "repl/commands/catalog.h"
 #include "repl/progress.h"
 
 #include <errno.h>

@@ -2,6 +2,7 @@
 #ifndef REPL_PICTURES_PICTURE_DRAW_H
 #define REPL_PICTURES_PICTURE_DRAW_H
 
+#include "repl/session.h"
 #include "repl/sink.h"
 #include "repl/times.h"
 #include "state/pictures/picture.h"
@@ -23,5 +24,20 @@ bool picture_first_tick(const struct picture *picture, struct times *times,
 			struct picture_tick *out);
 bool picture_next_tick(const struct picture *picture, struct times *times,
 		       struct picture_tick *tick);
+
+/* The file that `timeline --svg` writes. */
+struct lanes;
+/* Everything that is needed to draw; the caller fills `lanes` and finishes them. */
+struct timeline_svg {
+	struct session *session;
+	struct lanes *lanes;
+	size_t width; /* pixels, where no script runs */
+};
+
+/* Adds where events were lost, before all else. */
+MUST_CHECK bool timeline_svg_losses(const struct timeline_svg *svg, struct error *err);
+/* Names threads, and writes the file whole or not at all. */
+MUST_CHECK bool timeline_svg_write(const struct timeline_svg *svg, const char *path,
+				   struct error *err);
 
 #endif

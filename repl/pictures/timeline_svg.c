@@ -11,13 +11,12 @@
  * What is drawn here is seen where no script runs: the whole range. A pixel that holds several
  * pieces is a stack of their shares, so nothing short is lost and nothing long hides it.
  */
-#include "repl/pictures/timeline_svg.h"
+#include "repl/pictures/picture_draw.h"
 
 #include "engine/base/mem.h"
 #include "repl/render/info_losses.h"
 #include "repl/render/lanes.h"
 #include "repl/render/names.h"
-#include "repl/pictures/picture_draw.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -11,8 +11,8 @@
 #include "engine/base/quote.h"
 #include "engine/reader.h"
 #include "repl/cmd.h"
-#include "repl/commands/interval_triggers.h"
 #include "repl/commands/sql_shell.h"
+#include "repl/commands/triggers.h"
 #include "state/program/program.h"
 
 #include <ctype.h>

@@ -1,7 +1,6 @@
 /* prompt_banner.c - what a prompt on a terminal says of itself: first, and in each line */
 #include "live/mirror.h"
-#include "repl/commands/capabilities.h"
-#include "repl/commands/info_live.h"
+#include "repl/commands/info.h"
 #include "repl/prompt/prompt_internal.h"
 
 #include "engine/reader.h"

@@ -1,5 +1,5 @@
-/* functions.c - see functions.h; processes of threads are asked of the state, many at once */
-#include "repl/render/functions.h"
+/* functions.c - see names.h; processes of threads are asked of the state, many at once */
+#include "repl/render/names.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"

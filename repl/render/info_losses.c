@@ -5,6 +5,7 @@
 #include "engine/base/mem.h"
 #include "index/events.h"
 #include "repl/render/render.h"
+#include "state/state.h"
 
 #include <string.h>
 
@@ -96,6 +97,23 @@ bool info_losses_untold(struct session *session, uint64_t told, uint64_t *out, s
 	mem_free(classes);
 	*out = sum > told ? sum - told : 0;
 	return step != STEP_ERROR;
+}
+
+/* ---- contradictions ---- */
+
+static void add_contradiction(void *arg, const struct contradiction *found)
+{
+	struct contradicted *to = arg;
+
+	if (!to->count++)
+		to->first = *found;
+}
+
+bool contradicted_find(struct state *state, const struct stream *stream, struct contradicted *out,
+		       struct error *err)
+{
+	*out = (struct contradicted){0};
+	return state_contradictions(state, stream, add_contradiction, out, err);
 }
 
 /* ---- JSON and text ---- */

@@ -1,7 +1,8 @@
 /*
- * info_losses.h - what streams lost and how their packets were delivered, as `info` prints it
+ * info_losses.h - what streams lost and how their packets were delivered, as `info` prints it;
+ * where their events contradict each other
  *
- * Both come from the counters of the packet tables; no packet is read.
+ * The first two come from the counters of the packet tables; no packet is read.
  */
 #ifndef REPL_RENDER_INFO_LOSSES_H
 #define REPL_RENDER_INFO_LOSSES_H
@@ -10,6 +11,9 @@
 #include "index/tables/losses.h"
 #include "repl/session.h"
 #include "repl/times.h"
+#include "state/replay/contradictions.h"
+
+struct state;
 
 struct info_losses { /* of one stream */
 	uint64_t lost, lost_packets;
@@ -39,5 +43,15 @@ MUST_CHECK bool info_losses_untold(struct session *session, uint64_t told, uint6
  */
 void info_text_losses(const struct trace *trace, const struct info_losses *losses, uint64_t untold,
 		      struct times *times, struct sink *out);
+
+/* How often events of a stream contradict each other, so that some must be missing. */
+struct contradicted {
+	uint64_t count;
+	struct contradiction first; /* when there is any */
+};
+
+/* Reads the events of the stream that tell what runs, unless that was done before. */
+MUST_CHECK bool contradicted_find(struct state *state, const struct stream *stream,
+				  struct contradicted *out, struct error *err);
 
 #endif

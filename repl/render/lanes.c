@@ -2,7 +2,7 @@
 #include "repl/render/lanes.h"
 
 #include "engine/base/mem.h"
-#include "repl/render/functions.h"
+#include "repl/render/names.h"
 #include "state/comms.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "repl/render/names.h"
 
 #include "engine/base/mem.h"
-#include "repl/render/functions.h"
 #include "repl/render/render.h"
 #include "state/comms.h"
 #include "state/state.h"

@@ -1,6 +1,6 @@
 /*
  * names.h - names beside values: of threads, the last that was known at the time of the value, and
- * of functions whose addresses are on stacks (functions.h)
+ * of functions whose addresses are on stacks
  *
  * A row shows a thread when its value is one, that of an attribute whose path ends in /thread, or
  * when its path begins with thread[T].
@@ -66,5 +66,19 @@ const char *named_value(const struct named *named);
 void named_add(struct sink *out, enum format format, const struct named *named);
 /* `,"comm":"NAME"`, `,"symbol":"NAME"`; nothing without a name. */
 void named_add_json(struct sink *out, const struct named *named);
+
+/*
+ * functions.c: functions beside addresses on stacks of the state. Rules push addresses as texts:
+ * thread[T]/stack[1] and so on are those of LTTng-UST's cyg-profile. Which function is there goes
+ * by what the thread's process had loaded.
+ */
+/* Is the value of such a path an address, as in thread[7]/stack[2]? */
+bool functions_is_address(const char *path, const struct value *value);
+/*
+ * Finds the functions of items that are addresses, each at its time: "leaf", "leaf+0x4", or of a
+ * file without symbols "[libx.so]".
+ */
+MUST_CHECK bool functions_put(struct session *session, struct named *items, size_t count,
+			      struct arena *arena, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * render_event.c - an event as a row: what is prepared for each class and stream, and losses
  *
- * Each class is flattened once to plans (render_plan.h), which are run over the slots of an event.
+ * Each class is flattened once to plans (render_plan.c), which are run over the slots of an event.
  * What is the same in all rows of a stream, class or thread is ready-made text.
  */
 #include "engine/base/bitset.h"

@@ -1,8 +1,7 @@
-/* render_plan.c - see render_plan.h */
-#include "repl/render/render_plan.h"
+/* render_plan.c - see render_event_internal.h */
+#include "repl/render/render_event_internal.h"
 
 #include "engine/base/mem.h"
-#include "repl/render/render.h"
 
 #include <string.h>
 

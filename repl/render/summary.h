@@ -6,6 +6,7 @@
 #ifndef REPL_RENDER_SUMMARY_H
 #define REPL_RENDER_SUMMARY_H
 
+#include "follow/follow.h"
 #include "index/sweep/sweep.h"
 #include "repl/filter.h"
 #include "repl/session.h"
@@ -35,5 +36,23 @@ void summary_init(struct summary *out, const struct trace *trace); /* of no even
 void summary_release(struct summary *summary);
 /* Adds what another one counted. */
 void tally_join(struct tally *to, const struct tally *from);
+
+/*
+ * Counts of a trace that is opened again and again, added up. Classes are known by their names,
+ * streams by their numbers (follow_number()): both have other indices when others came.
+ */
+struct summary_kept;
+
+struct summary_kept *summary_kept_new(void);
+void summary_kept_free(struct summary_kept *kept); /* NULL is fine */
+/* Adds what was counted in the trace as it is open now. */
+void summary_keep(struct summary_kept *kept, const struct follow *follow, const struct trace *trace,
+		  const struct summary *sum);
+/*
+ * All of it as of the trace that is open now, of which something was kept last; classes of one name
+ * are counted with the first. The caller ends *out with summary_release().
+ */
+void summary_of_kept(const struct summary_kept *kept, const struct trace *trace,
+		     struct summary *out);
 
 #endif

@@ -87,7 +87,7 @@ static void take_counted(struct oneliner_worker *worker, const struct run *run,
 		uint32_t i = entries ? entries[k] : run->first + k;
 		const struct bound_class *class = bound->classes[classes[i]];
 		if (!class || !class->is_uniform) {
-			open = runtime_event(worker->rt, run, i);
+			open = runtime_event(worker->rt, run, i, 1);
 			continue;
 		}
 		firsts[nfirsts] = (uint16_t)i;
@@ -95,7 +95,7 @@ static void take_counted(struct oneliner_worker *worker, const struct run *run,
 	}
 	for (uint32_t k = 0; k < nfirsts; k++) {
 		uint16_t *count = &worker->counts[classes[firsts[k]]];
-		open = open && runtime_events(worker->rt, run, firsts[k], *count);
+		open = open && runtime_event(worker->rt, run, firsts[k], *count);
 		*count = 0;
 	}
 }
@@ -119,7 +119,7 @@ static bool take_run(void *own, const struct sweep_run *given, struct error *err
 	else
 		for (uint32_t k = 0; k < n && open; k++)
 			open = runtime_event(worker->rt, run,
-					     worker->pass ? entries[k] : run->first + k);
+					     worker->pass ? entries[k] : run->first + k, 1);
 	if (worker->rt->failed)
 		*err = worker->rt->error;
 	return !worker->rt->failed;
@@ -276,7 +276,7 @@ static bool take_entries(struct work *work, const struct run *run)
 
 	for (uint32_t i = run->first; i < run->first + run->count && open; i++) {
 		nstime t = run->batch->time[i];
-		open = (work->run->next > t || tick(work, t)) && runtime_event(work->rt, run, i);
+		open = (work->run->next > t || tick(work, t)) && runtime_event(work->rt, run, i, 1);
 	}
 	return open;
 }

@@ -61,10 +61,11 @@ struct map *runtime_take_maps(struct runtime *rt);
 /* False: it failed, or exit() was called, or nobody reads what it prints. */
 bool runtime_is_open(const struct runtime *rt);
 
-/* All probes of the run's entry. False: rt->failed, rt->exits or the outlet is closed. */
-bool runtime_event(struct runtime *rt, const struct run *run, uint32_t entry);
-/* The same for so many events of its class in the run, a uniform one. */
-bool runtime_events(struct runtime *rt, const struct run *run, uint32_t entry, uint64_t events);
+/*
+ * All probes of the run's entry, for so many events of its class, more than one of a uniform class.
+ * False: rt->failed, rt->exits or the outlet is closed.
+ */
+bool runtime_event(struct runtime *rt, const struct run *run, uint32_t entry, uint64_t events);
 /* BEGIN, END, and one probe of interval. */
 bool runtime_plain(struct runtime *rt, const struct clause *probe, nstime t);
 

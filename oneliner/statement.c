@@ -246,13 +246,14 @@ static void run_probe(struct runtime *rt, const struct clause *probe)
 	run_block(rt, probe->block);
 }
 
-bool runtime_event(struct runtime *rt, const struct run *run, uint32_t entry)
+bool runtime_event(struct runtime *rt, const struct run *run, uint32_t entry, uint64_t events)
 {
 	const struct bound_class *class = rt->bound->classes[run->batch->class_index[entry]];
 
 	if (!class)
 		return true;
 	rt->has_event = true;
+	rt->events = events;
 	rt->run = run;
 	rt->entry = entry;
 	rt->time = run->batch->time[entry];
@@ -266,15 +267,8 @@ bool runtime_event(struct runtime *rt, const struct run *run, uint32_t entry)
 	if (arena_used(rt->texts))
 		arena_reset(rt->texts);
 	rt->has_event = false;
-	return runtime_is_open(rt);
-}
-
-bool runtime_events(struct runtime *rt, const struct run *run, uint32_t entry, uint64_t events)
-{
-	rt->events = events;
-	bool open = runtime_event(rt, run, entry);
 	rt->events = 1;
-	return open;
+	return runtime_is_open(rt);
 }
 
 bool runtime_plain(struct runtime *rt, const struct clause *probe, nstime t)

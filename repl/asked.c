@@ -18,17 +18,14 @@ enum { LOOK_MOST = 1 << 20, NOTES_EACH = 3 /* of paths that have a note of their
 
 /* ---- paths ---- */
 
-bool asked_path(struct session *session, const struct query *query, const struct value *value,
-		bool *noted, struct error *err)
+bool asked_path(struct session *session, const struct query *query, struct error *err)
 {
 	struct state *state = session_state(session, err);
 	struct buf note = {0};
-	bool ok = state && state_lookup(state, query, value, &note, err);
+	bool ok = state && state_lookup(state, query, NULL, &note, err);
 
 	if (ok && note.len)
 		session_note(session, "%s", buf_text(&note));
-	if (noted)
-		*noted = note.len > 0;
 	buf_release(&note);
 	return ok;
 }

@@ -10,12 +10,8 @@
 #include "repl/commands/intervals.h"
 #include "repl/session.h"
 
-/*
- * A PATH, and a value that it is compared with (NULL: none). False: the rules or the trace have no
- * such name, *err. *noted, which may be NULL, is set when a note was said of it.
- */
-MUST_CHECK bool asked_path(struct session *session, const struct query *query,
-			   const struct value *value, bool *noted, struct error *err);
+/* A PATH. False: the rules or the trace have no such name, *err. */
+MUST_CHECK bool asked_path(struct session *session, const struct query *query, struct error *err);
 /* All of a command's paths; and wanteds_find_threads(). */
 MUST_CHECK bool asked_paths(struct session *session, struct wanteds *wanteds, struct error *err);
 

@@ -6,6 +6,7 @@
 #include "repl/commands/cmds.h"
 #include "repl/progress.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -163,4 +164,38 @@ bool cmd_run_words(struct session *session, int nwords, char **words, struct sin
 	}
 	options_release(&options);
 	return ok;
+}
+
+bool lines_read(struct input_lines *lines, struct error *err)
+{
+	enum { AT_ONCE = 1 << 16 };
+	struct buf *text = &lines->text;
+	ssize_t n;
+
+	if (lines->at)
+		memmove(text->data, text->data + lines->at, text->len - lines->at);
+	text->len -= lines->at;
+	lines->at = 0;
+	do
+		n = read(lines->fd, buf_room(text, AT_ONCE), AT_ONCE);
+	while (n < 0 && errno == EINTR && !signals_interrupted());
+	lines->end = n <= 0;
+	text->len += n > 0 ? (size_t)n : 0;
+	text->data[text->len] = '\0';
+	return n >= 0 || error_set(err, errno == EINTR ? ERR_INTERRUPTED : ERR_IO, "%s: %s",
+				   lines->name, strerror(errno));
+}
+
+char *lines_next(struct input_lines *lines)
+{
+	struct buf *text = &lines->text;
+	char *line = text->data + lines->at;
+	char *end = memchr(line, '\n', text->len - lines->at);
+
+	if (!end && (!lines->end || lines->at == text->len))
+		return NULL;
+	lines->at = end ? (size_t)(end + 1 - text->data) : text->len;
+	if (end)
+		*end = '\0';
+	return line;
 }

@@ -57,6 +57,19 @@ MUST_CHECK const struct cmd *cmd_find(const char *name, struct error *err);
 MUST_CHECK bool cmd_run_words(struct session *session, int nwords, char **words, struct sink *sink,
 			      struct error *err);
 
+/* Lines of a file as they come. Zero it but for these two; buf_release() its text. */
+struct input_lines {
+	int fd;
+	const char *name;
+	struct buf text;
+	size_t at; /* behind the lines that were taken */
+	bool end;  /* nothing more comes */
+};
+/* Reads what has come. False: *err. */
+MUST_CHECK bool lines_read(struct input_lines *lines, struct error *err);
+/* The next line that is whole, at the end also one without an end of line; NULL: there is none. */
+char *lines_next(struct input_lines *lines);
+
 /* The options that opened the trace hold for all commands of a prompt. */
 void cmd_inherit(struct options *options, const struct options *outer);
 

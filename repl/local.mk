@@ -57,10 +57,6 @@ librepl_a_SOURCES = \
 	%D%/render/event_rows.h \
 	%D%/render/event_windows.c \
 	%D%/render/event_windows.h \
-	%D%/render/event_workers.c \
-	%D%/render/event_workers.h \
-	%D%/render/row_maker.c \
-	%D%/render/row_maker.h \
 	%D%/say.c \
 	%D%/filter.c \
 	%D%/commands/following.c \

@@ -80,51 +80,32 @@ static int run(const struct options *options, struct session *session)
 	return status;
 }
 
-/* Nothing was asked for. */
-static int print_usage(void)
+/* What needs no session: the version, help, a script for Slurm; how to use it, if nothing was
+ * asked. */
+static int print_only(const struct options *options, int n, char **words)
 {
-	struct sink sink;
-
-	sink_init(&sink, STDERR_FILENO);
-	help_print(NULL, &sink);
-	sink.whole = sink.len;
-	sink_flush(&sink);
-	sink_release(&sink);
-	return MISUSED;
-}
-
-static int print_only(const struct options *options)
-{
-	bool helped = true;
+	bool help = options->version || options->help, misused = !help && !options->cmd;
+	bool good = true;
 	struct error err;
 	struct sink sink;
 
-	sink_init(&sink, STDOUT_FILENO);
+	sink_init(&sink, misused ? STDERR_FILENO : STDOUT_FILENO);
 	if (options->version)
 		sink_text(&sink, "yore " YORE_VERSION "\n");
-	else if (options->words.count && script_has_analysis(options->words.items[0]))
-		helped = help_analysis(options->words.items[0], &sink, &err);
-	else
+	else if (help && options->words.count && script_has_analysis(options->words.items[0]))
+		good = help_analysis(options->words.items[0], &sink, &err);
+	else if (help || misused)
 		help_print(options->cmd, &sink);
+	else
+		good = slurm_script(options, n, words, &sink, &err);
 	sink.whole = sink.len;
 	sink_flush(&sink);
-	if (sink.failed)
+	if (good && sink.failed && !misused)
 		say(NULL, "writing the answer: %s", sink_failure(&sink));
-	int status = sink.failed || !helped ? COULD_NOT : DONE;
-	sink_release(&sink);
-	return status;
-}
-
-static int print_slurm(const struct options *options, int n, char **words)
-{
-	struct error err;
-	struct sink sink;
-
-	sink_init(&sink, STDOUT_FILENO);
-	bool good = slurm_script(options, n, words, &sink, &err);
-	if (good && sink.failed)
-		say(NULL, "writing the answer: %s", sink_failure(&sink));
-	int status = !good ? failed(&err) : sink.failed ? COULD_NOT : DONE;
+	int status = misused                ? MISUSED
+		     : !good && !help       ? failed(&err)
+		     : !good || sink.failed ? COULD_NOT
+					    : DONE;
 	sink_release(&sink);
 	return status;
 }
@@ -143,12 +124,6 @@ static void open_standard(void)
 			_exit(COULD_NOT); /* nowhere to say it */
 }
 
-/* Is it an analysis, or may it be a command that the start-up file adds? */
-static bool is_script_word(int argc, char **argv)
-{
-	return script_has_analysis(argv[1]) || (argc > 2 && scripting_has_startup());
-}
-
 /*
  * `yore WORD TRACE` where WORD is no command: an analysis, also where a file is called like one, or a
  * command that the start-up file adds, which `run` finds. A file alone is a trace. NULL: the words
@@ -160,7 +135,9 @@ static char **as_script(int argc, char **argv)
 	struct error err;
 	char **words;
 
-	if (argc < 2 || argv[1][0] == '-' || cmd_find(argv[1], &err) || !is_script_word(argc, argv))
+	if (argc < 2 || argv[1][0] == '-' || cmd_find(argv[1], &err))
+		return NULL;
+	if (!script_has_analysis(argv[1]) && (argc == 2 || !scripting_has_startup()))
 		return NULL;
 	bool more = false;
 	for (int i = 2; i < argc; i++)
@@ -197,12 +174,9 @@ int main(int argc, char **argv)
 		return failed(&err);
 	}
 	stats_begin(options.stats);
-	if (options.version || options.help) {
-		status = print_only(&options);
-	} else if (!options.cmd && !options.trace) {
-		status = print_usage();
-	} else if (options.slurm && !options.explain_only) {
-		status = print_slurm(&options, argc, argv);
+	if (options.version || options.help || (!options.cmd && !options.trace) ||
+	    (options.slurm && !options.explain_only)) {
+		status = print_only(&options, argc, argv);
 	} else {
 		signals_begin(options.memory_most);
 		session_init(&session, &options, options.trace);

@@ -95,11 +95,6 @@ bool scripting_take_trace(struct scripting *scripting, struct error *err)
 	       scripting_update(scripting, err);
 }
 
-bool scripting_drop_trace(struct scripting *scripting, struct error *err)
-{
-	return script_drop_trace(scripting->script, err);
-}
-
 static bool save(const char *path, const char *bytes, size_t count, struct error *err)
 {
 	struct sink_file file;

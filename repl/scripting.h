@@ -24,11 +24,7 @@ struct script *scripting_script(const struct scripting *scripting);
 /* Called before a traceback is written: output that is held back is shown first. */
 void scripting_set_drain(struct scripting *scripting, void (*drain)(void *arg), void *arg);
 
-/*
- * Before the session's trace is closed: what scripts have of it raises from then on. And after
- * another one was opened: the global `trace` is that one.
- */
-MUST_CHECK bool scripting_drop_trace(struct scripting *scripting, struct error *err);
+/* After another trace was opened: the global `trace` is that one. Before: script_drop_trace(). */
 MUST_CHECK bool scripting_take_trace(struct scripting *scripting, struct error *err);
 
 /* Tells scripts the session's present range and moment. */

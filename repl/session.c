@@ -501,28 +501,57 @@ void session_set_lists(const struct session *session, struct state *state)
 			options->budget);
 }
 
-struct state *session_state(struct session *session, struct error *err)
+static bool names_progress(void *arg, nstime at, nstime first, nstime last)
+{
+	struct session *session = arg;
+
+	(void)at;
+	(void)first;
+	(void)last;
+	return !signals_interrupted() && session->trace->events_decoded <= session->names_until &&
+	       (session->trace->packets_decoded < session->names_packets ||
+		trace_bytes_read(session->trace) < session->names_bytes);
+}
+
+/* Of the set of the question that is asked now: for answers, or for names beside them. */
+static struct state *open_state(struct session *session, bool names, struct error *err)
 {
 	struct index *index = session_index(session, err);
 	struct rule_set *set = index ? use_set(session, err) : NULL;
 
 	if (!set)
 		return NULL;
-	if (set->state) {
-		session_set_lists(session, set->state);
-		return set->state;
-	}
+	struct state **state = names ? &set->names : &set->state;
 	struct state_options open = {.rules = set->rules,
-				     .notices = session_notices(session),
-				     .progress = session_progress_time,
+				     .progress = names ? names_progress : session_progress_time,
 				     .progress_arg = session,
 				     .no_checkpoints = session->options->no_index};
-	if (!state_open(index, &open, &set->state, err))
-		set->state = NULL;
-	if (set->state)
-		session_set_lists(session, set->state);
-	session->asked_state = set->state != NULL;
-	return session->state = set->state;
+	if (!names)
+		open.notices = session_notices(session);
+	if (!*state && !state_open(index, &open, state, err))
+		*state = NULL;
+	if (*state)
+		session_set_lists(session, *state);
+	session->state = set->state;
+	session->names = set->names;
+	return *state;
+}
+
+struct state *session_state(struct session *session, struct error *err)
+{
+	struct state *state = open_state(session, false, err);
+
+	session->asked_state |= state != NULL;
+	return state;
+}
+
+struct state *session_names(struct session *session, uint64_t events, struct error *err)
+{
+	if (!session_index(session, err))
+		return NULL;
+	session->names_until = session->trace->events_decoded + events;
+	session->names_packets = session->names_bytes = UINT64_MAX;
+	return open_state(session, true, err);
 }
 
 /* FILE, or FILE@ADDRESS: where byte 0 of a position-independent program was loaded. */
@@ -557,38 +586,6 @@ struct symbols *session_symbols(struct session *session)
 		add_program(session);
 	}
 	return session->options->no_symbols ? NULL : session->symbols;
-}
-
-static bool names_progress(void *arg, nstime at, nstime first, nstime last)
-{
-	struct session *session = arg;
-
-	(void)at;
-	(void)first;
-	(void)last;
-	return !signals_interrupted() && session->trace->events_decoded <= session->names_until &&
-	       (session->trace->packets_decoded < session->names_packets ||
-		trace_bytes_read(session->trace) < session->names_bytes);
-}
-
-struct state *session_names(struct session *session, uint64_t events, struct error *err)
-{
-	struct index *index = session_index(session, err);
-	struct rule_set *set = index ? use_set(session, err) : NULL;
-
-	if (!set)
-		return NULL;
-	session->names_until = session->trace->events_decoded + events;
-	session->names_packets = session->names_bytes = UINT64_MAX;
-	struct state_options open = {.rules = set->rules,
-				     .progress = names_progress,
-				     .progress_arg = session,
-				     .no_checkpoints = session->options->no_index};
-	if (!set->names && !state_open(index, &open, &set->names, err))
-		set->names = NULL;
-	if (set->names)
-		session_set_lists(session, set->names);
-	return session->names = set->names;
 }
 
 bool session_names_gave_up(struct error *err)

@@ -215,13 +215,6 @@ static bool report(const struct windows *windows, struct error *err)
 	return error_set(err, ERR_INTERRUPTED, "interrupted");
 }
 
-static void leave_window(struct windows *windows, const struct window *window)
-{
-	pthread_mutex_lock(&windows->lock);
-	windows->waiting -= window->bytes;
-	pthread_mutex_unlock(&windows->lock);
-}
-
 static bool is_closed(const struct windows *windows)
 {
 	return windows->setup->closed && *windows->setup->closed;
@@ -240,7 +233,9 @@ static bool put_windows(struct windows *windows, struct windows_done *out, struc
 		if (!window->is_certain || trace_disorder(windows->trace) != windows->disorder)
 			break;
 		windows->oldest++;
-		leave_window(windows, window);
+		pthread_mutex_lock(&windows->lock);
+		windows->waiting -= window->bytes;
+		pthread_mutex_unlock(&windows->lock);
 		if (!setup->put(setup->arg, window->made, err))
 			return false;
 		out->events += window->events;

@@ -14,13 +14,12 @@
 #include "state/intervals/named.h"
 #include "state/state.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Moments of one question: enough to share packets, few enough that one backward pass has them all.
  */
-enum { BATCH_PATHS = 256, BATCH_LISTS = 32, BATCH_ALL = 16, READ_AT_ONCE = 1 << 16 };
+enum { BATCH_PATHS = 256, BATCH_LISTS = 32, BATCH_ALL = 16 };
 
 struct at {
 	struct session *session;
@@ -302,61 +301,35 @@ static bool add_moment_line(struct at *at, char *line, uint64_t number, struct e
 	return true;
 }
 
-/* Takes the whole lines out of `text`; at the end of input the rest as well. */
-static bool take_lines(struct at *at, struct buf *text, bool end, uint64_t *number,
-		       struct error *err)
+static bool add_lines(struct at *at, struct input_lines *lines, uint64_t *number, struct error *err)
 {
-	size_t from = 0;
-
-	for (size_t i = 0; i < text->len; i++) {
-		if (text->data[i] != '\n')
-			continue;
-		text->data[i] = 0;
-		if (!add_moment_line(at, text->data + from, ++*number, err))
+	for (char *line; (line = lines_next(lines));)
+		if (!add_moment_line(at, line, ++*number, err))
 			return false;
-		from = i + 1;
-	}
-	if (end && from < text->len) {
-		if (!add_moment_line(at, text->data + from, ++*number, err))
-			return false;
-		from = text->len;
-	}
-	if (from) {
-		memmove(text->data, text->data + from, text->len - from);
-		text->len -= from;
-	}
 	return true;
 }
 
 static bool ask_from_input(struct at *at, struct error *err)
 {
-	struct buf text = {0};
+	struct input_lines lines = {.fd = STDIN_FILENO, .name = "standard input"};
 	uint64_t number = 0;
-	bool ok = true, end = false;
+	bool ok = true;
 
 	at->many = true;
-	while (ok && !end && !at->sink->closed) {
-		ssize_t n = read(STDIN_FILENO, buf_room(&text, READ_AT_ONCE), READ_AT_ONCE);
-		if (n < 0 && errno == EINTR && !signals_interrupted())
-			continue;
-		if (n < 0 && signals_interrupted())
-			ok = error_set(err, ERR_INTERRUPTED, "interrupted");
-		else if (n < 0)
-			ok = error_set(err, ERR_IO, "standard input: %s", strerror(errno));
-		end = n <= 0;
-		text.len += n > 0 ? (size_t)n : 0;
+	while (ok && !lines.end && !at->sink->closed) {
 		struct error bad = {0};
-		bool lines = ok && take_lines(at, &text, end, &number, &bad);
+		ok = lines_read(&lines, err);
+		bool added = ok && add_lines(at, &lines, &number, &bad);
 		/* what came before a bad line is answered */
 		if (ok && at->nmoments)
 			ok = ask_values(at, err);
-		if (ok && !lines) {
+		if (ok && !added) {
 			*err = bad;
 			ok = false;
 		}
 		sink_flush(at->sink);
 	}
-	buf_release(&text);
+	buf_release(&lines.text);
 	return ok;
 }
 
@@ -382,8 +355,7 @@ static bool parse_words(struct at *at, bool *input, struct error *err)
 			if (!query_parse(word, &at->queries[at->nqueries], err))
 				return false;
 			at->nqueries++;
-			if (!asked_path(at->session, at->queries[at->nqueries - 1], NULL, NULL,
-					err))
+			if (!asked_path(at->session, at->queries[at->nqueries - 1], err))
 				return false;
 		} else if (session_time(at->session, word, &t, err)) {
 			add_moment(at, t);

@@ -53,33 +53,20 @@ static const struct table_column packet_columns[] = {
 /* One piece or packet ----------------------------------------------------------------------------
  */
 
-static void cell_u64(struct rows *rows, uint64_t number)
-{
-	sink_u64(rows_cell(rows), number);
-}
-
-static void cell_known(struct rows *rows, int64_t number)
-{
-	struct sink *cell = rows_cell(rows);
-
-	if (number >= 0)
-		sink_i64(cell, number);
-}
-
 static bool range_row(struct rows *rows, const char *file, const struct aux_buffer *buffer,
 		      const struct aux_piece *piece)
 {
 	rows_text(rows, file);
-	cell_known(rows, buffer->cpu);
-	cell_known(rows, buffer->tid);
-	cell_u64(rows, piece->offset);
-	cell_u64(rows, piece->len);
-	cell_u64(rows, piece->position);
-	cell_u64(rows, piece->reference);
+	rows_u64(rows, buffer->cpu >= 0, (uint64_t)buffer->cpu);
+	rows_u64(rows, buffer->tid >= 0, (uint64_t)buffer->tid);
+	rows_u64(rows, true, piece->offset);
+	rows_u64(rows, true, piece->len);
+	rows_u64(rows, true, piece->position);
+	rows_u64(rows, true, piece->reference);
 	rows_text(rows, piece->joined ? "joined" : "apart");
 	rows_text(rows, piece->truncated ? "truncated" : "");
 	rows_text(rows, source_name(piece->source));
-	cell_u64(rows, piece->at);
+	rows_u64(rows, true, piece->at);
 	return rows_end(rows);
 }
 
@@ -106,16 +93,14 @@ static bool packet_row(struct aux_work *work, const char *file, const struct pt_
 	struct rows *rows = &work->rows;
 
 	rows_text(rows, file);
-	cell_u64(rows, row->at);
-	cell_u64(rows, row->size);
+	rows_u64(rows, true, row->at);
+	rows_u64(rows, true, row->size);
 	rows_text(rows, row->name);
 	struct sink *cell = rows_cell(rows);
 	if (timed)
 		time_add(&work->times, t, cell);
 	rows_text(rows, row->text);
-	cell = rows_cell(rows);
-	if (row->has_tsc)
-		sink_u64(cell, row->tsc);
+	rows_u64(rows, row->has_tsc, row->tsc);
 	return rows_end(rows);
 }
 

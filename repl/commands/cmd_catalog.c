@@ -244,7 +244,7 @@ static void begin_rows(struct rows *rows, struct sink *sink, const struct option
 		rows_begin(rows, sink, FORMAT_CSV, all, CATALOG_COLUMNS);
 	else
 		rows_begin(rows, sink, FORMAT_TABLE, shown, nshown);
-	rows_fit(rows, sink->columns);
+	rows->fit = sink->columns;
 }
 
 static bool print_rows(const struct options *options, struct sql_statement *statement, bool errors,

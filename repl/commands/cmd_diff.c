@@ -207,7 +207,7 @@ static bool parse_words(struct diff *diff, struct error *err)
 		if (!query_parse(words->items[i], &diff->queries[diff->nqueries], err))
 			return false;
 	for (size_t i = 0; i < diff->nqueries; i++)
-		if (!asked_path(diff->session, diff->queries[i], NULL, NULL, err))
+		if (!asked_path(diff->session, diff->queries[i], err))
 			return false;
 	return true;
 }

@@ -332,20 +332,6 @@ static bool open_made(struct do_question *asking, bool last, struct error *err)
 	return false;
 }
 
-static bool count_late(struct do_question *asking, struct follow *follow,
-		       const struct follow_news *news, struct error *err)
-{
-	bool ok = true;
-
-	for (size_t i = 0; i < news->nlate && ok; i++) {
-		struct events_options open = {0};
-		filter_fill(asking->filter, &open);
-		ok = follow_late(asking->session, follow, &news->late[i], &open, asking->filter,
-				 NULL, NULL, err);
-	}
-	return ok;
-}
-
 /* The events from `asking->from` to `end`. */
 static bool run_more(struct do_question *asking, nstime end, bool *done, struct error *err)
 {
@@ -374,6 +360,7 @@ static bool run_more(struct do_question *asking, nstime end, bool *done, struct 
 static bool more(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
 		 struct error *err)
 {
+	struct events_options range = {0};
 	struct do_question *asking = arg;
 	bool begun, ok = true;
 
@@ -381,11 +368,14 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 		return false;
 	if (!begun)
 		return true;
-	if (open_made(asking, news->ended, err))
-		ok = count_late(asking, follow, news, err) &&
+	if (open_made(asking, news->ended, err)) {
+		filter_fill(asking->filter, &range);
+		ok = follow_late(asking->session, follow, news, NSTIME_MAX, &range, asking->filter,
+				 NULL, NULL, err) &&
 		     (news->end <= asking->from || run_more(asking, news->end, done, err));
-	else
+	} else {
 		ok = err->kind == ERR_NONE;
+	}
 	close_made(asking);
 	sink_flush(asking->sink);
 	return ok;

@@ -110,12 +110,8 @@ static bool packet_row(struct dump *dump, const struct stream *stream,
 	sink_u64(rows_cell(rows), packet_all_bytes(info));
 	put_bound(dump, rows_cell(rows), packet->min);
 	put_bound(dump, rows_cell(rows), packet->max);
-	struct sink *cpu = rows_cell(rows);
-	if (packet->cpu >= 0)
-		sink_i64(cpu, packet->cpu);
-	struct sink *seq = rows_cell(rows);
-	if (packet->seq != PACKET_NONE)
-		sink_u64(seq, packet->seq);
+	rows_u64(rows, packet->cpu >= 0, (uint64_t)packet->cpu);
+	rows_u64(rows, packet->seq != PACKET_NONE, packet->seq);
 	struct sink *kind = rows_cell(rows);
 	put_kind(kind, packet->flags);
 	if (info->nextents)

@@ -76,13 +76,6 @@ static bool take_row(struct events_shown *show, nstime t)
 	return false;
 }
 
-static void wrote(struct events_shown *show, bool open)
-{
-	show->shown = true;
-	if (!--show->left || !open)
-		show->stopped = true;
-}
-
 static void meet_loss(struct events_shown *show, const struct event *loss)
 {
 	if (show->again)
@@ -96,7 +89,9 @@ static void meet_loss(struct events_shown *show, const struct event *loss)
 		if (show->mode == MODE_WRITE && !show->skip && !event_rows_loss(show->rows, loss))
 			show->stopped = true;
 	} else if (take_row(show, loss->time)) {
-		wrote(show, event_rows_loss(show->rows, loss));
+		show->shown = true;
+		if (!event_rows_loss(show->rows, loss) || !--show->left)
+			show->stopped = true;
 	}
 }
 
@@ -673,16 +668,6 @@ static bool show_more(struct events_shown *show, nstime begin, nstime end, struc
 	return ok;
 }
 
-static bool count_late(struct events_shown *show, struct follow *follow,
-		       const struct follow_late *late, struct error *err)
-{
-	struct events_options open = {0};
-
-	fill_range(show, &open);
-	open.losses = !filter_selects(show->filter);
-	return follow_late(show->session, follow, late, &open, show->filter, NULL, NULL, err);
-}
-
 /* Rows of what is final now, and what is to be done at them. */
 static bool show_final(struct events_shown *show, const struct follow_news *news, struct error *err)
 {
@@ -723,7 +708,7 @@ static bool show_news(void *arg, struct follow *follow, const struct follow_news
 {
 	struct events_options range = {0};
 	struct events_shown *show = arg;
-	bool begun, ok = true;
+	bool begun;
 
 	if (!follow_has_begun(show->session, show->from, news->end, &begun, err))
 		return false;
@@ -731,10 +716,11 @@ static bool show_news(void *arg, struct follow *follow, const struct follow_news
 		return true;
 	if (!open_filters(show, news->ended, err))
 		return err->kind == ERR_NONE;
-	for (size_t i = 0; i < news->nlate && ok; i++)
-		ok = count_late(show, follow, &news->late[i], err);
-	ok = ok && (news->end <= show->from || show_final(show, news, err));
 	fill_range(show, &range);
+	range.losses = !filter_selects(show->filter);
+	bool ok = follow_late(show->session, follow, news, NSTIME_MAX, &range, show->filter, NULL,
+			      NULL, err) &&
+		  (news->end <= show->from || show_final(show, news, err));
 	*done = show->stopped || news->end >= range.end || triggers_found(show->triggers);
 	show->from = news->end > show->from ? news->end : show->from;
 	filter_close(show->filter);

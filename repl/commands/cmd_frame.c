@@ -169,6 +169,8 @@ static bool frame_condition_holds(struct session *session, nstime number,
  * where one has another value than in the last frame that had it.
  */
 struct frame_list {
+	struct session *session;
+	struct sink *out;
 	const char *const *names;
 	size_t nnames;
 	bool changes;
@@ -188,14 +190,15 @@ static bool turn_value(struct frame_list *list, size_t i, const char *value)
 	return true;
 }
 
-static void frame_list_add(struct session *session, nstime number, const struct fields *fields,
-			   struct frame_list *list, struct sink *out)
+static bool list_frame(void *arg, nstime number, const struct fields *fields)
 {
+	struct frame_list *list = arg;
+	struct sink *out = list->out;
 	struct buf line = {0}, value = {0};
 	bool wanted = false;
 
 	for (size_t i = 0; i < list->nnames; i++) {
-		if (!frame_value(session, number, fields, list->names[i], &value) ||
+		if (!frame_value(list->session, number, fields, list->names[i], &value) ||
 		    !strcmp(buf_text(&value), "<not collected>"))
 			continue;
 		buf_printf(&line, "  %s = %s", list->names[i], buf_text(&value));
@@ -211,6 +214,7 @@ static void frame_list_add(struct session *session, nstime number, const struct 
 	}
 	buf_release(&line);
 	buf_release(&value);
+	return true;
 }
 
 static void frame_list_release(struct frame_list *list)
@@ -690,99 +694,94 @@ static void bound(const struct session *session, const struct frame_search *sear
 	}
 }
 
-/* Prints the first that matches and makes it the current one; without `out` only looks for it. */
-static bool seek(struct session *session, struct events *events, const struct frame_search *search,
-		 struct sink *out, bool *found, struct error *err)
+/* Frames of the range, until `see` returns false. */
+static bool each_frame(struct session *session, const struct events_options *open,
+		       bool (*see)(void *arg, nstime number, const struct fields *fields),
+		       void *arg, struct error *err)
 {
+	enum step step = STEP_ITEM;
+	struct events *events;
 	struct fields fields;
 	struct event event;
-	enum step step;
+	bool more = true;
 
-	while ((step = events_next(events, &event, err)) == STEP_ITEM) {
-		if (!event.class || event.no_time)
-			continue;
-		if (!events_fields(events, &event, &fields, err))
-			return false;
-		*found = matches(session, search, event.time, &fields);
-		if (*found && out) {
-			print(session, event.time, &fields, out);
-			session->moment = event.time;
-			session->has_moment = true;
-		}
-		if (*found)
-			return true;
-		if (signals_interrupted())
-			return error_set(err, ERR_INTERRUPTED, "interrupted");
-	}
-	return step != STEP_ERROR;
-}
-
-static bool read_events(struct session *session, const struct events_options *open,
-			const struct frame_search *search, struct sink *out, bool *found,
-			struct error *err)
-{
-	struct events *events = NULL;
-
-	*found = false;
-	bool done = events_open(session->index, open, &events, err) &&
-		    seek(session, events, search, out, found, err);
-	events_close(events);
-	return done;
-}
-
-/* What variables are in all frames. */
-static bool list_values(struct session *session, struct events_options *open,
-			struct frame_list *list, struct sink *sink, struct error *err)
-{
-	struct events *events = NULL;
-	struct fields fields;
-	struct event event;
-	enum step step = STEP_ERROR;
-
-	open->begin = NSTIME_MIN + 1;
-	open->end = NSTIME_MAX;
 	if (!events_open(session->index, open, &events, err))
 		return false;
-	while ((step = events_next(events, &event, err)) == STEP_ITEM) {
+	while (more && step == STEP_ITEM &&
+	       (step = events_next(events, &event, err)) == STEP_ITEM) {
 		if (!event.class || event.no_time)
 			continue;
 		if (!events_fields(events, &event, &fields, err)) {
 			step = STEP_ERROR;
 			break;
 		}
-		frame_list_add(session, event.time, &fields, list, sink);
-		if (signals_interrupted()) {
+		more = see(arg, event.time, &fields);
+		if (more && signals_interrupted()) {
 			error_set(err, ERR_INTERRUPTED, "interrupted");
 			step = STEP_ERROR;
-			break;
 		}
 	}
 	events_close(events);
-	if (step == STEP_END && !list->lines)
+	return step != STEP_ERROR;
+}
+
+struct seeking {
+	struct session *session;
+	const struct frame_search *search;
+	struct sink *out; /* NULL: it is only looked for */
+	bool found;
+};
+
+/* Prints the first that matches and makes it the current one. */
+static bool see_frame(void *arg, nstime number, const struct fields *fields)
+{
+	struct seeking *seeking = arg;
+	struct session *session = seeking->session;
+
+	seeking->found = matches(session, seeking->search, number, fields);
+	if (seeking->found && seeking->out) {
+		print(session, number, fields, seeking->out);
+		session->moment = number;
+		session->has_moment = true;
+	}
+	return !seeking->found;
+}
+
+/* What variables are in all frames. */
+static bool list_values(struct events_options *open, struct frame_list *list, struct error *err)
+{
+	struct session *session = list->session;
+
+	open->begin = NSTIME_MIN + 1;
+	open->end = NSTIME_MAX;
+	if (!each_frame(session, open, list_frame, list, err))
+		return false;
+	if (!list->lines)
 		session_note(session, "no frame has a value of %s%s", list->names[0],
 			     session->options->program || *list->names[0] == '$'
 				     ? ""
 				     : ": variables of the program need --program FILE");
-	return step == STEP_END;
+	return true;
 }
 
 /* The frame that was looked for. */
 static bool find_frame(struct session *session, struct events_options *open,
 		       const struct frame_search *search, struct sink *sink, struct error *err)
 {
-	bool found, before = false;
+	struct seeking seeking = {session, search, sink, false};
 
 	bound(session, search, open);
-	if (!read_events(session, open, search, sink, &found, err))
+	if (!each_frame(session, open, see_frame, &seeking, err))
 		return false;
-	if (found)
+	if (seeking.found)
 		return true;
+	seeking.out = NULL;
 	open->end = open->begin;
 	open->begin = NSTIME_MIN + 1;
 	if (search->want >= WANT_TRACEPOINT && open->begin < open->end &&
-	    !read_events(session, open, search, NULL, &before, err))
+	    !each_frame(session, open, see_frame, &seeking, err))
 		return false;
-	return not_found(session, search, before, err);
+	return not_found(session, search, seeking.found, err);
 }
 
 static bool run_frame(struct session *session, const struct options *options, struct sink *sink,
@@ -802,9 +801,12 @@ static bool run_frame(struct session *session, const struct options *options, st
 				 "%s: the trace has no trace frames of GDB, which tsave writes",
 				 session->path);
 	if (changes || (words->count > 1 && !strcmp(words->items[0], "values"))) {
-		struct frame_list list = {
-			.names = words->items + 1, .nnames = words->count - 1, .changes = changes};
-		good = list_values(session, &open, &list, sink, err);
+		struct frame_list list = {.session = session,
+					  .out = sink,
+					  .names = words->items + 1,
+					  .nnames = words->count - 1,
+					  .changes = changes};
+		good = list_values(&open, &list, err);
 		frame_list_release(&list);
 		return good;
 	}

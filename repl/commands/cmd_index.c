@@ -108,14 +108,6 @@ static struct exchange_options exchange_options(const struct options *options)
 		.goes_on = signals_go_on};
 }
 
-/* `index --timelines --exchange`, before any table is asked for */
-static bool exchange_tables(struct index *index, const struct options *options, struct error *err)
-{
-	struct exchange_options exchange = exchange_options(options);
-
-	return exchange_records(index, &exchange, err);
-}
-
 static unsigned threads_of(const struct options *options, const struct trace *trace)
 {
 	return trace_bytes(trace) < WORTH_SHARDS ? 1 : options_threads(options);
@@ -139,33 +131,29 @@ static bool say_contradictions(struct session *session, struct state *state, str
 	return true;
 }
 
-static bool everything(struct session *session, struct state *state, const struct options *options,
-		       struct sink *sink, struct error *err)
+/* `index --timelines`: whole, by threads, or with other processes */
+static bool make_timelines(struct session *session, const struct options *options,
+			   const struct exchange_options *exchange, struct sink *sink,
+			   struct error *err)
 {
-	const struct exchange_options exchange = exchange_options(options);
+	struct state *state = session_state(session, err);
 	struct timelines_built built;
 
-	if (!(exchange.dir
-		      ? exchange_build(state, &exchange, &built, err)
+	if (!state)
+		return false;
+	if (!(exchange->dir
+		      ? exchange_build(state, exchange, &built, err)
 		      : timelines_build(state, threads_of(options, session->trace), &built, err)))
 		return false;
 	say_built(options, sink, &built);
 	/* a process that evaluated some parts would have to read all others to say it */
-	return exchange.dir || say_contradictions(session, state, err);
-}
-
-/* `index --timelines`: whole, by threads, or with other processes */
-static bool make_timelines(struct session *session, const struct options *options,
-			   struct sink *sink, struct error *err)
-{
-	struct state *state = session_state(session, err);
-
-	return state && everything(session, state, options, sink, err);
+	return exchange->dir || say_contradictions(session, state, err);
 }
 
 static bool build_index(struct session *session, const struct options *options, struct sink *sink,
 			struct error *err)
 {
+	const struct exchange_options exchange = exchange_options(options);
 	const struct index_choices *own = options->own;
 	uint64_t packets, bytes;
 
@@ -181,7 +169,7 @@ static bool build_index(struct session *session, const struct options *options, 
 	if (options->follow && !index_follow(session, options, err))
 		return false;
 	struct index *index = session_index(session, err);
-	if (!index || (own->exchange && !exchange_tables(index, options, err)) ||
+	if (!index || (own->exchange && !exchange_records(index, &exchange, err)) ||
 	    !index_build(index, err) || !totals(session, &packets, &bytes, err) ||
 	    !events_tell_damaged(index, err))
 		return false;
@@ -196,7 +184,7 @@ static bool build_index(struct session *session, const struct options *options, 
 			    streams == 1 ? "" : "s", (unsigned long long)bytes,
 			    path ? path : "kept in memory only");
 	sink_row(sink);
-	return !own->timelines || make_timelines(session, options, sink, err);
+	return !own->timelines || make_timelines(session, options, &exchange, sink, err);
 }
 
 enum { WORKERS_MOST = SHARDS_MAX / EXCHANGE_SHARDS, LAPSE_MOST = 86400 };

@@ -94,13 +94,6 @@ static bool make_folder(struct live *live, struct error *err)
 	return true;
 }
 
-static void remove_folder(struct live *live)
-{
-	temporary_folder_end(live->top, live->noted);
-	mem_free(live->folder);
-	mem_free(live->said);
-}
-
 static bool start_mirror(struct live *live, struct error *err)
 {
 	char retry[32];
@@ -192,17 +185,10 @@ static bool has_packet(const char *path, unsigned depth)
 	return found;
 }
 
-/* False: Ctrl-C. */
-static bool pause_a_while(struct error *err)
-{
-	const struct connection_limits limits = relay_limits(NULL);
-
-	return connection_idle(NULL, &limits, LOOK_MS, err);
-}
-
 /* A command that does not follow wants a trace. */
 static bool wait_for_packet(struct live *live, struct error *err)
 {
+	const struct connection_limits limits = relay_limits(NULL);
 	int64_t begun = clock_ms();
 	bool told = false;
 
@@ -216,7 +202,7 @@ static bool wait_for_packet(struct live *live, struct error *err)
 			session_note(live->session,
 				     "nothing was recorded yet: the first packet is waited for");
 		told |= clock_ms() - begun > TOLD_MS;
-		if (!pause_a_while(err))
+		if (!connection_idle(NULL, &limits, LOOK_MS, err)) /* Ctrl-C */
 			return false;
 	}
 	return true;
@@ -299,7 +285,9 @@ static bool run_live(struct session *session, const struct options *options, str
 	tell_said(&live);
 	if (ok && !session->status)
 		session->status = live.status;
-	remove_folder(&live);
+	temporary_folder_end(live.top, live.noted);
+	mem_free(live.folder);
+	mem_free(live.said);
 	return ok;
 }
 

@@ -166,11 +166,8 @@ static void csv_rows(struct stats *stats, bool streams)
 	for (size_t i = 0; i < stats->nrows && open; i++) {
 		const struct stats_row *row = &stats->rows[i];
 		rows_text(&rows, row->name);
-		if (streams) {
-			struct sink *cpu = rows_cell(&rows);
-			if (row->cpu >= 0)
-				sink_i64(cpu, row->cpu);
-		}
+		if (streams)
+			rows_u64(&rows, row->cpu >= 0, (uint64_t)row->cpu);
 		sink_u64(rows_cell(&rows), row->tally.events);
 		sink_u64(rows_cell(&rows), bytes_of(&row->tally));
 		if (streams)
@@ -548,18 +545,15 @@ static bool count_more(struct counting *counting, struct follow *follow,
 	struct session *session = counting->session;
 	struct events_options range = {0};
 	struct summary sum;
-	bool ok = true;
 
 	if (!summary_gather(session, filter, counting->from,
 			    news->end > counting->from ? news->end : counting->from, NULL, &sum,
 			    err))
 		return false;
-	for (size_t i = 0; i < news->nlate && ok; i++) {
-		filter_fill(filter, &range);
-		range.losses = !filter_selects(filter);
-		ok = follow_late(session, follow, &news->late[i], &range, filter, count_late, &sum,
-				 err);
-	}
+	filter_fill(filter, &range);
+	range.losses = !filter_selects(filter);
+	bool ok = follow_late(session, follow, news, NSTIME_MAX, &range, filter, count_late, &sum,
+			      err);
 	if (ok)
 		summary_keep(counting->kept, follow, session->trace, &sum);
 	summary_release(&sum);

@@ -284,12 +284,7 @@ static void print_rows(struct timeline *timeline, const struct named *names, str
 	rows_finish(&rows);
 }
 
-/* For programs: runs as rows. */
-static bool is_data(const struct options *options)
-{
-	return options->format == FORMAT_JSON || options->format == FORMAT_CSV;
-}
-
+/* For programs. */
 static bool write_data(struct timeline *timeline, struct times *times, struct sink *sink,
 		       struct error *err)
 {
@@ -310,11 +305,12 @@ static bool draw(struct timeline *timeline, struct sink *sink, struct error *err
 
 	if (!session_times(timeline->session, &times, err))
 		return false;
-	if (is_data(timeline->options))
+	enum format format = timeline->options->format;
+	if (format == FORMAT_JSON || format == FORMAT_CSV)
 		return write_data(timeline, &times, sink, err);
 	if (!find_names(timeline, err))
 		return false;
-	if (timeline->options->format == FORMAT_TABLE) {
+	if (format == FORMAT_TABLE) {
 		print_rows(timeline, NULL, &times, sink);
 		return true;
 	}

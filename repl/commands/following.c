@@ -255,15 +255,21 @@ static bool meet_late(void *arg, struct events *events, const struct event *even
 	return true;
 }
 
-bool follow_late(struct session *session, struct follow *follow, const struct follow_late *of,
-		 struct events_options *open, struct filter *filter, follow_late_take *take,
-		 void *arg, struct error *err)
+bool follow_late(struct session *session, struct follow *follow, const struct follow_news *news,
+		 nstime before, const struct events_options *open, struct filter *filter,
+		 follow_late_take *take, void *arg, struct error *err)
 {
-	struct index *index = session_index(session, err);
-	struct late late = {.filter = filter, .take = take, .arg = arg};
+	for (size_t i = 0; i < news->nlate; i++) {
+		const struct follow_late *of = &news->late[i];
+		struct index *index = session_index(session, err);
+		struct late late = {.filter = filter, .take = take, .arg = arg};
+		struct events_options range = *open;
 
-	if (!index || !follow_each_late(index, of, open, meet_late, &late, err))
-		return false;
-	follow_count_late(follow, of, late.events, late.losses);
+		if (of->begin >= before)
+			continue;
+		if (!index || !follow_each_late(index, of, &range, meet_late, &late, err))
+			return false;
+		follow_count_late(follow, of, late.events, late.losses);
+	}
 	return true;
 }

@@ -57,13 +57,13 @@ MUST_CHECK bool follow_has_begun(struct session *session, nstime from, nstime en
 /* An event or a loss that came late, which `events` gave last. */
 typedef void follow_late_take(void *arg, struct events *events, const struct event *event);
 /*
- * Goes through what came late: of the events of a range and of classes that `open` has (it is
- * changed) those that pass the filter, NULL: all. `take` takes them; NULL: they are left out, and
- * counted.
+ * Goes through what came late in streams before `before`: of the events of a range and of classes
+ * that `open` has those that pass the filter, NULL: all. `take` takes them; NULL: they are left
+ * out, and counted.
  */
 MUST_CHECK bool follow_late(struct session *session, struct follow *follow,
-			    const struct follow_late *late, struct events_options *open,
-			    struct filter *filter, follow_late_take *take, void *arg,
-			    struct error *err);
+			    const struct follow_news *news, nstime before,
+			    const struct events_options *open, struct filter *filter,
+			    follow_late_take *take, void *arg, struct error *err);
 
 #endif

@@ -230,8 +230,13 @@ struct interval_writer {
 	size_t count, named_capacity, waiting_capacity;
 	bool told;                 /* names came with the intervals */
 	bool of_path;              /* threads that paths alone show have names, too: a column */
+	/*
+	 * Is called for each row that was written, with the name of its thread (NULL: it has none,
+	 * or it is not known), which is looked for in any format; false: no more rows. NULL: nobody
+	 * watches.
+	 */
 	bool (*written)(void *arg, const struct interval *interval, const char *comm);
-	void *arg;                 /* for it; it is NULL: nobody watches */
+	void *arg;
 	struct names_range *range; /* of all rows; NULL: not needed so far */
 	struct names_range
 		*along; /* the same, come with the rows and not sorted; NULL: it did not */
@@ -261,15 +266,6 @@ bool interval_writer_new(struct session *session, const struct options *options,
 			   sizeof columns / sizeof *columns - !writer->of_path);
 	*out = writer;
 	return true;
-}
-
-void interval_writer_watch(struct interval_writer *writer,
-			   bool (*written)(void *arg, const struct interval *interval,
-					   const char *comm),
-			   void *arg)
-{
-	writer->written = written;
-	writer->arg = arg;
 }
 
 static bool write_json(struct sink *out, const struct waiting_interval *waiting,
@@ -533,7 +529,8 @@ static bool show_all(struct show *show, struct session *session, const struct op
 	bool of_path = show->writer->of_path || show->triggers, names;
 
 	if (show->triggers) {
-		interval_writer_watch(show->writer, see_row, show);
+		show->writer->written = see_row;
+		show->writer->arg = show;
 		if (!interval_triggers_begin(show->triggers, err))
 			return false;
 	}
@@ -543,14 +540,6 @@ static bool show_all(struct show *show, struct session *session, const struct op
 		show->writer->along = names_range_begin();
 	return !show->left ||
 	       intervals_each(session, wanteds, show->writer->along, show_interval, show, err);
-}
-
-/* Where all was read and written: was what --until asks for among it? */
-static bool show_met(const struct show *show, struct error *err)
-{
-	bool all = show->left && show->written == show->shown;
-
-	return interval_triggers_met(show->triggers, show->found || !all, err);
 }
 
 static bool show_wanted(struct show *show, struct session *session, const struct options *options,
@@ -568,7 +557,9 @@ static bool show_wanted(struct show *show, struct session *session, const struct
 		ok = error_set(err, ERR_INTERRUPTED, "interrupted");
 	if (ok && asked && !show->shown)
 		asked_no_intervals(session, wanteds);
-	return ok && show_met(show, err);
+	/* where all was read and written: was what --until asks for among it? */
+	bool all = show->left && show->written == show->shown;
+	return ok && interval_triggers_met(show->triggers, show->found || !all, err);
 }
 
 bool intervals_run(struct session *session, const struct options *options, struct sink *sink,

@@ -50,15 +50,6 @@ struct interval_writer;
 MUST_CHECK bool interval_writer_new(struct session *session, const struct options *options,
 				    bool of_path, struct sink *sink, struct interval_writer **out,
 				    struct error *err);
-/*
- * From now on `written` is called for each row that was written, with the name of its thread
- * (NULL: it has none, or it is not known), which is looked for in any format; false from it: no
- * more rows.
- */
-void interval_writer_watch(struct interval_writer *writer,
-			   bool (*written)(void *arg, const struct interval *interval,
-					   const char *comm),
-			   void *arg);
 /* False: stop; then interval_writer_failed() or the reader has gone. `interval` is borrowed. */
 bool interval_write(struct interval_writer *writer, const struct interval *interval);
 /*

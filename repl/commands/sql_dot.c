@@ -23,9 +23,6 @@ struct dot {
 static bool dot_help(struct sql_shell *shell, const char *argument, struct sink *sink,
 		     struct error *err);
 
-static const char *const formats[] = {"text", "table", "csv", "json", "line"};
-enum { NFORMATS = sizeof formats / sizeof *formats };
-
 /* The defaults of all commands of the prompt; elsewhere there are none to change. */
 static struct options *settings(const struct sql_shell *shell, const char *name, struct error *err)
 {
@@ -35,47 +32,59 @@ static struct options *settings(const struct sql_shell *shell, const char *name,
 	return shell->session->settings;
 }
 
+/* One of the words, up to NULL; without an argument that of *now is printed. */
+static bool pick(const char *name, const char *const *words, const char *argument, unsigned *now,
+		 struct sink *sink, struct error *err)
+{
+	struct buf all = {0};
+
+	if (!*argument) {
+		sink_printf(sink, "%s\n", words[*now]);
+		sink_row(sink);
+		return true;
+	}
+	for (unsigned i = 0; words[i]; i++) {
+		if (!strcmp(argument, words[i])) {
+			*now = i;
+			buf_release(&all);
+			return true;
+		}
+		buf_printf(&all, "%s%s", i ? ", " : "", words[i]);
+	}
+	error_set(err, ERR_QUERY, ".%s: '%s' is none of %s", name, argument, buf_text(&all));
+	buf_release(&all);
+	return false;
+}
+
 static bool dot_format(struct sql_shell *shell, const char *argument, struct sink *sink,
 		       struct error *err)
 {
+	static const char *const formats[] = {"text", "table", "csv", "json", "line", NULL};
 	struct options *all = settings(shell, "format", err);
+	unsigned format = sql_shell_format(shell, sink);
 
-	if (all && !*argument) {
-		sink_printf(sink, "%s\n", formats[sql_shell_format(shell, sink)]);
-		sink_row(sink);
-	}
-	if (!all || !*argument)
-		return all != NULL;
-	for (unsigned i = 0; i < NFORMATS; i++)
-		if (!strcmp(argument, formats[i])) {
-			shell->format = (enum format)i;
-			if (shell->format != FORMAT_LINE)
-				all->format = shell->format;
-			return shell->has_format = true;
-		}
-	return error_set(err, ERR_QUERY, ".format: '%s' is none of text, table, csv, json, line",
-			 argument);
+	if (!all || !pick("format", formats, argument, &format, sink, err))
+		return false;
+	if (!*argument)
+		return true;
+	shell->format = (enum format)format;
+	if (shell->format != FORMAT_LINE)
+		all->format = shell->format;
+	return shell->has_format = true;
 }
 
 static bool dot_time(struct sql_shell *shell, const char *argument, struct sink *sink,
 		     struct error *err)
 {
-	static const char *const styles[] = {"clock", "iso", "seconds", "ns", "relative"};
+	static const char *const styles[] = {"clock", "iso", "seconds", "ns", "relative", NULL};
 	struct options *all = settings(shell, "time", err);
+	unsigned style = all ? all->time : 0;
 
-	if (all && !*argument) {
-		sink_printf(sink, "%s\n", styles[all->time]);
-		sink_row(sink);
-	}
-	if (!all || !*argument)
-		return all != NULL;
-	for (unsigned i = 0; i < sizeof styles / sizeof *styles; i++)
-		if (!strcmp(argument, styles[i])) {
-			all->time = (enum time_style)i;
-			return all->time_set = true;
-		}
-	return error_set(err, ERR_QUERY, ".time: '%s' is none of clock, iso, seconds, ns, relative",
-			 argument);
+	if (!all || !pick("time", styles, argument, &style, sink, err))
+		return false;
+	all->time = (enum time_style)style;
+	all->time_set |= *argument != '\0';
+	return true;
 }
 
 static bool on_or_off(const char *name, const char *argument, bool *out, struct sink *sink,
@@ -343,12 +352,6 @@ bool sql_shell_setting_words(struct session *session, const char *name,
 		}
 	}
 	return true;
-}
-
-void sql_shell_names(struct sql_shell *shell, const char *text,
-		     void (*each)(void *arg, const char *name), void *arg)
-{
-	sql_names(shell->sql, text, each, arg);
 }
 
 /* The argument without blanks around it, and without its quotes. */

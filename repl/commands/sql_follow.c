@@ -33,13 +33,6 @@ static bool can_follow(const struct options *options, struct error *err)
 			 "'SELECT ts, name FROM events' --follow");
 }
 
-/* Nothing else stands behind the statement. */
-static bool is_alone(const char *rest, struct error *err)
-{
-	return !rest[strspn(rest, " \t\r\n;")] ||
-	       error_set(err, ERR_QUERY, "--follow: more than one statement: give one SELECT");
-}
-
 /* False with err->kind ERR_NONE: something that it names is not there yet. */
 static bool prepare(struct followed_query *asking, bool last, struct sql_shell *shell,
 		    struct sql_statement **out, struct error *err)
@@ -49,8 +42,11 @@ static bool prepare(struct followed_query *asking, bool last, struct sql_shell *
 
 	*out = NULL;
 	if (sql_prepare(shell->sql, asking->text, &rest, out, &cause))
-		return (*out && is_alone(rest, err) && sql_follows(*out, err)) ||
-		       (!*out && error_set(err, ERR_QUERY, "--follow: there is no statement"));
+		return !*out ? error_set(err, ERR_QUERY, "--follow: there is no statement")
+		       : rest[strspn(rest, " \t\r\n;")]
+			       ? error_set(err, ERR_QUERY,
+					   "--follow: more than one statement: give one SELECT")
+			       : sql_follows(*out, err);
 	if (last || cause.kind != ERR_RANGE) {
 		*err = cause;
 		return false;
@@ -73,19 +69,17 @@ static bool add_rows(struct followed_query *asking, struct sql_statement *statem
 static bool more(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
 		 struct error *err)
 {
+	const struct events_options all = {.begin = NSTIME_MIN + 1, .end = NSTIME_MAX};
 	struct followed_query *asking = arg;
 	struct session *session = asking->session;
 	struct sql_statement *statement = NULL;
-	bool begun, ok = true;
+	bool begun, ok;
 
 	if (!follow_has_begun(session, asking->from, news->end, &begun, err))
 		return false;
 	if (!begun)
 		return true;
-	for (size_t i = 0; i < news->nlate && ok; i++) {
-		struct events_options all = {.begin = NSTIME_MIN + 1, .end = NSTIME_MAX};
-		ok = follow_late(session, follow, &news->late[i], &all, NULL, NULL, NULL, err);
-	}
+	ok = follow_late(session, follow, news, NSTIME_MAX, &all, NULL, NULL, NULL, err);
 	if (!ok || news->end <= asking->from)
 		return ok;
 	session->has_range = true;

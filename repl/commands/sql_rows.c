@@ -159,7 +159,7 @@ static void begin_rows(struct sql_rows *out, const struct sql_statement *stateme
 	if (!out->cells)
 		return;
 	rows_begin(&out->rows, out->sink, out->format, out->columns, out->ncolumns);
-	rows_fit(&out->rows, out->sink->columns);
+	out->rows.fit = out->sink->columns;
 }
 
 bool sql_rows_add(struct sql_rows *out, struct sql_statement *statement, struct error *err)

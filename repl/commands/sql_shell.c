@@ -7,12 +7,11 @@
 #include "repl/commands/sql_shell.h"
 
 #include "engine/base/mem.h"
+#include "repl/cmd.h"
 #include "repl/progress.h"
 #include "sql/sql.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 static bool give_state(void *arg, struct state **out, struct error *err)
 {
@@ -156,11 +155,6 @@ static bool run_statements(struct sql_shell *shell, const char *text, struct sin
 	return ok;
 }
 
-enum sql_check sql_shell_check(struct sql_shell *shell, const char *text)
-{
-	return sql_check(shell->sql, text);
-}
-
 static bool is_only_blanks(const char *text)
 {
 	return text[strspn(text, " \t\r\n;")] == '\0';
@@ -212,59 +206,24 @@ bool sql_shell_run(struct sql_shell *shell, const char *text, struct sink *sink,
 	return ok;
 }
 
-/* Takes all whole lines of `text` and leaves the rest there. */
-static bool take_lines(struct sql_shell *shell, struct buf *text, struct buf *waiting,
-		       struct sink *sink, struct error *err)
-{
-	size_t from = 0;
-	bool ok = true;
-
-	while (ok && from < text->len) {
-		char *end = memchr(text->data + from, '\n', text->len - from);
-		if (!end)
-			break;
-		*end = '\0';
-		ok = take_line(shell, text->data + from, waiting, sink, err);
-		from = (size_t)(end - text->data) + 1;
-	}
-	if (from) {
-		memmove(text->data, text->data + from, text->len - from);
-		text->len -= from;
-		text->data[text->len] = '\0';
-	}
-	return ok;
-}
-
 bool sql_shell_read(struct sql_shell *shell, int fd, const char *name, struct sink *sink,
 		    struct error *err)
 {
-	struct buf text = {0}, waiting = {0};
+	struct input_lines lines = {.fd = fd, .name = name};
+	struct buf waiting = {0};
 	bool ok = true;
-	ssize_t n = 1;
 
-	while (ok && n > 0 && !sink->closed) {
-		n = read(fd, buf_room(&text, 65536), 65536);
-		if (n < 0 && errno == EINTR && !signals_interrupted()) {
-			n = 1;
-			continue;
-		}
-		if (n < 0)
-			ok = error_set(err, errno == EINTR ? ERR_INTERRUPTED : ERR_IO, "%s: %s",
-				       name, strerror(errno));
-		if (n > 0)
-			text.len += (size_t)n;
-		if (n > 0 && memchr(text.data, '\0', text.len))
+	while (ok && !lines.end && !sink->closed) {
+		ok = lines_read(&lines, err);
+		if (ok && memchr(lines.text.data, '\0', lines.text.len))
 			ok = error_set(err, ERR_QUERY, "%s: this is no text", name);
-		if (n > 0 && ok) {
-			text.data[text.len] = '\0';
-			ok = take_lines(shell, &text, &waiting, sink, err) &&
-			     (sink_flush(sink) || true);
-		}
+		for (char *line; ok && (line = lines_next(&lines));)
+			ok = take_line(shell, line, &waiting, sink, err);
+		if (ok)
+			sink_flush(sink);
 	}
-	if (ok && text.len)
-		ok = take_line(shell, buf_text(&text), &waiting, sink, err);
 	ok = ok && take_rest(shell, &waiting, sink, err);
-	buf_release(&text);
+	buf_release(&lines.text);
 	buf_release(&waiting);
 	return ok;
 }

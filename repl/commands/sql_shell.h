@@ -33,10 +33,6 @@ struct took {
 void took_begin(struct took *took);
 void sql_shell_took(const struct sql_shell *shell, const struct took *begin, struct sink *sink);
 
-enum sql_check sql_shell_check(struct sql_shell *shell, const char *text); /* as sql_check() */
-/* Names that a statement may have: tables, columns of those that the text has, functions. */
-void sql_shell_names(struct sql_shell *shell, const char *text,
-		     void (*each)(void *arg, const char *name), void *arg);
 /* repl/commands/sql_follow.c: `sql QUERY --follow`, the rows of one SELECT as they become final. */
 MUST_CHECK bool sql_follow(struct session *session, const struct options *options,
 			   struct sink *sink, struct error *err);

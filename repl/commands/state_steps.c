@@ -79,23 +79,18 @@ static bool look_up(struct state_steps *steps, struct error *err)
 	return asked_paths(steps->session, wanteds, err);
 }
 
-/* Is the first event final? */
-static bool has_begun(const struct state_steps *steps, nstime end)
-{
-	struct error ignored; /* it is not there yet */
-	bool begun;
-
-	return follow_has_begun(steps->session, steps->from, end, &begun, &ignored) && begun;
-}
-
 bool state_steps_final(struct state_steps *steps, const struct follow_news *news, nstime *end,
 		       struct error *err)
 {
 	struct session *session = steps->session;
+	struct error ignored; /* the first event is not there yet */
 	nstime least = news->end;
+	bool begun = true;
 
 	*end = steps->from;
-	if (!news->ended && (session->trace->lacks || !has_begun(steps, news->end)))
+	if (!news->ended &&
+	    (session->trace->lacks ||
+	     !follow_has_begun(session, steps->from, news->end, &begun, &ignored) || !begun))
 		return true; /* what is told now would be told otherwise at its end */
 	if (!steps->ready && !look_up(steps, err))
 		return false;
@@ -181,21 +176,10 @@ bool state_steps_run(struct state_steps *steps, nstime end, const struct state_s
 	return true;
 }
 
-static bool count_late(struct state_steps *steps, struct follow *follow,
-		       const struct follow_late *late, struct error *err)
-{
-	struct events_options open = {
-		.begin = late->begin, .end = late->end, .only = late->stream, .losses = true};
-
-	return follow_late(steps->session, follow, late, &open, NULL, NULL, NULL, err);
-}
-
 bool state_steps_late(struct state_steps *steps, struct follow *follow,
 		      const struct follow_news *news, struct error *err)
 {
-	for (size_t i = 0; i < news->nlate; i++)
-		if (news->late[i].begin < steps->from &&
-		    !count_late(steps, follow, &news->late[i], err))
-			return false;
-	return true;
+	const struct events_options all = {.begin = NSTIME_MIN, .end = NSTIME_MAX, .losses = true};
+
+	return follow_late(steps->session, follow, news, steps->from, &all, NULL, NULL, NULL, err);
 }

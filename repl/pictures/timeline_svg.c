@@ -452,16 +452,10 @@ static size_t draw_notes(struct canvas *canvas, size_t y)
 
 /* ---- The data ---- */
 
-static const char *style_name(enum time_style style)
-{
-	static const char *const names[] = {"clock", "iso", "seconds", "ns", "relative", "ordinal"};
-
-	return names[style];
-}
-
 /* What is added to times since the picture's begin, so that they show as the program's texts do. */
 static void data_time(struct canvas *canvas)
 {
+	static const char *const names[] = {"clock", "iso", "seconds", "ns", "relative", "ordinal"};
 	struct times *times = canvas->times;
 	__int128 base = canvas->lanes->begin;
 	int64_t zone = 0;
@@ -472,7 +466,7 @@ static void data_time(struct canvas *canvas)
 		zone = time_zone(times, canvas->lanes->begin);
 	base += (__int128)zone * 1000000000;
 	buf_printf(canvas->out, "\"time\":{\"style\":\"%s\",\"epoch\":%s,\"base\":\"",
-		   style_name(times->style), times->epoch ? "true" : "false");
+		   names[times->style], times->epoch ? "true" : "false");
 	if (base >= INT64_MIN && base <= INT64_MAX)
 		buf_add_i64(canvas->out, (int64_t)base);
 	else

@@ -557,7 +557,7 @@ static void offer_sql(const struct completion *completion, const char *line)
 	}
 	shell = sql_shell_get(completion->completer->session, &ignored);
 	if (shell)
-		sql_shell_names(shell, line, offer_word, (void *)(uintptr_t)completion);
+		sql_names(shell->sql, line, offer_word, (void *)(uintptr_t)completion);
 }
 
 static void offer_marks(const struct completion *completion)

@@ -25,23 +25,13 @@ struct growth {
 	uint64_t changes; /* files that were replaced or cut, folders with other files than then */
 };
 
-static bool stat_path(const char *path, struct stat *out)
-{
-	return stat(path, out) == 0;
-}
-
-static int64_t modified(const struct stat *info)
-{
-	return (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
-}
-
 static void add_source(const struct source *source, struct growth *growth)
 {
 	struct source_stamp stamp;
 	struct stat now;
 
 	(void)source_stamp(source, &stamp);
-	if (!stamp.inode || !stat_path(source_name(source), &now))
+	if (!stamp.inode || stat(source_name(source), &now) != 0)
 		return;
 	if ((uint64_t)now.st_ino != stamp.inode || (uint64_t)now.st_size < stamp.size)
 		growth->changes++;
@@ -71,8 +61,9 @@ static uint64_t folders_stamp(const struct trace *trace)
 	struct stat now;
 
 	for (size_t i = 0; i < trace->nparts; i++)
-		if (stat_path(trace->parts[i]->path, &now) && S_ISDIR(now.st_mode))
-			fold = fold * 31 + (uint64_t)modified(&now);
+		if (stat(trace->parts[i]->path, &now) == 0 && S_ISDIR(now.st_mode))
+			fold = fold * 31 + (uint64_t)now.st_mtim.tv_sec * 1000000000 +
+			       (uint64_t)now.st_mtim.tv_nsec;
 	return fold;
 }
 
@@ -118,7 +109,7 @@ void prompt_tell_growth(struct prompt *prompt)
 bool prompt_reopen(struct prompt *prompt, bool (*open)(struct session *session, struct error *err),
 		   struct error *err)
 {
-	if (!scripting_drop_trace(prompt->scripting, err))
+	if (!script_drop_trace(scripting_script(prompt->scripting), err))
 		return false;
 	completer_forget(prompt->completer);
 	prompt->at_event = false; /* its place may be another one's now */

@@ -309,7 +309,7 @@ static bool is_path(struct session *session, const char *word, struct error *err
 
 	if (!query_parse(word, &query, err))
 		return false;
-	bool known = asked_path(session, query, NULL, NULL, err);
+	bool known = asked_path(session, query, err);
 	query_free(query);
 	return known;
 }

@@ -54,7 +54,7 @@ static bool is_file(struct sql_shell *shell, const char *left, const char *targe
 	dot = strchr(target, '.');
 	buf_printf(&compared, "%s > 0", left);
 	buf_add(&table, target, dot ? (size_t)(dot - target) : 0);
-	bool file = sql_shell_check(shell, buf_text(&compared)) != SQL_CHECK_GOOD ||
+	bool file = sql_check(shell->sql, buf_text(&compared)) != SQL_CHECK_GOOD ||
 		    (table.len && !sql_has_word(left, buf_text(&table)));
 	buf_release(&compared);
 	buf_release(&table);
@@ -65,12 +65,12 @@ static size_t split_sql(struct sql_shell *shell, const char *line)
 {
 	size_t len = strlen(line);
 
-	if (sql_shell_check(shell, line) == SQL_CHECK_GOOD)
+	if (sql_check(shell->sql, line) == SQL_CHECK_GOOD)
 		return len;
 	for (size_t at = next_sign(line, 0); at < len; at = next_sign(line, at + 1)) {
 		char *left = mem_strdup(line);
 		left[at] = '\0';
-		bool good = sql_shell_check(shell, left) == SQL_CHECK_GOOD &&
+		bool good = sql_check(shell->sql, left) == SQL_CHECK_GOOD &&
 			    (line[at] == '|' || is_file(shell, left, line + at + 1));
 		mem_free(left);
 		if (good)

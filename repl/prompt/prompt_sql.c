@@ -79,6 +79,6 @@ bool prompt_sql_take(struct prompt *prompt, const char *line, struct error *err)
 	if (goes_on || !shell)
 		return !goes_on;
 	if (first)
-		return sql_shell_check(shell, buf_text(text)) != SQL_CHECK_CUT_SHORT;
+		return sql_check(shell->sql, buf_text(text)) != SQL_CHECK_CUT_SHORT;
 	return !line[strspn(line, " \t")] || sql_is_complete(buf_text(text));
 }

@@ -2,7 +2,7 @@
 #include "repl/render/event_windows.h"
 
 #include "engine/base/mem.h"
-#include "repl/render/row_maker.h"
+#include "repl/render/event_rows.h"
 
 #include <pthread.h>
 

@@ -165,7 +165,7 @@ static void put_spells(const struct names_range *range, struct named *items, siz
 	}
 }
 
-static bool add_idle(struct session *session, struct names_range *range, struct error *err)
+bool names_range_end(struct session *session, struct names_range *range, struct error *err)
 {
 	struct state *state = session_names(session, NAMES_EVENTS, err);
 
@@ -188,11 +188,6 @@ struct names_range *names_range_begin(void)
 	return range;
 }
 
-bool names_range_end(struct session *session, struct names_range *range, struct error *err)
-{
-	return add_idle(session, range, err);
-}
-
 struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
 				    struct error *err)
 {
@@ -210,7 +205,7 @@ struct names_range *names_range_new(struct session *session, nstime begin, nstim
 		ok = session_names_gave_up(err);
 	}
 	query_free(query);
-	if (ok && add_idle(session, range, err))
+	if (ok && names_range_end(session, range, err))
 		return range;
 	names_range_free(range);
 	return NULL;

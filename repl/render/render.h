@@ -152,16 +152,16 @@ struct rows {
 	size_t *ends;        /* where each ends */
 	size_t nends, ends_capacity;
 	size_t *widths; /* table: once known */
-	unsigned fit;   /* table: columns of the terminal; 0: as wide as it is */
+	/*
+	 * Columns of the terminal, for the caller to set after rows_begin(): texts of a table are
+	 * cut where they are longest, with an ellipsis, and rows that do not fit even so are
+	 * written as a line per value. 0: as wide as it is.
+	 */
+	unsigned fit;
 	bool as_lines;  /* it does not fit: a line per value */
 	bool began;     /* likewise: some row was written */
 };
 
-/*
- * A table fits so many columns: texts are cut where they are longest, with an ellipsis, and rows
- * that do not fit even so are written as a line per value. 0: as wide as it is. After rows_begin().
- */
-void rows_fit(struct rows *rows, unsigned columns);
 /* One value of such a row; names are `width` wide. */
 void rows_line(struct sink *sink, const char *name, size_t width);
 
@@ -169,6 +169,7 @@ void rows_begin(struct rows *rows, struct sink *sink, enum format format,
 		const struct table_column *columns, size_t ncolumns);
 struct sink *rows_cell(struct rows *rows); /* the next cell's text goes there */
 void rows_text(struct rows *rows, const char *text);
+void rows_u64(struct rows *rows, bool known, uint64_t number); /* empty where it is not known */
 bool rows_end(struct rows *rows);    /* ends a row; false as sink_row() */
 bool rows_finish(struct rows *rows); /* writes what waits, frees; false as sink_row() */
 

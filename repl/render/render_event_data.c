@@ -183,10 +183,7 @@ bool event_cells(struct event_writer *writer, nstime t, const struct stream *str
 
 	event_time(writer, rows_cell(rows), stream, t);
 	rows_text(rows, stream->name);
-	if (cpu >= 0)
-		sink_u64(rows_cell(rows), (uint64_t)cpu);
-	else
-		rows_cell(rows);
+	rows_u64(rows, cpu >= 0, (uint64_t)cpu);
 	rows_text(rows, class->name);
 	struct sink *context = rows_cell(rows);
 	if (fields)

@@ -67,6 +67,14 @@ void rows_text(struct rows *rows, const char *text)
 	sink_text(rows_cell(rows), text ? text : "");
 }
 
+void rows_u64(struct rows *rows, bool known, uint64_t number)
+{
+	struct sink *cell = rows_cell(rows);
+
+	if (known)
+		sink_u64(cell, number);
+}
+
 /* The character at `at`, `len` bytes of UTF-8, on a terminal: 2 columns of many in Asia, 0 of marks. */
 static size_t character_width(const uint8_t *at, size_t len)
 {
@@ -132,11 +140,6 @@ static void put_cell(struct rows *rows, size_t column, const char *text, size_t 
 		sink_pad(rows->sink, pad);
 	if (!last)
 		sink_pad(rows->sink, 2);
-}
-
-void rows_fit(struct rows *rows, unsigned columns)
-{
-	rows->fit = columns;
 }
 
 void rows_line(struct sink *sink, const char *name, size_t width)

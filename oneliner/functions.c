@@ -53,79 +53,45 @@ static const char *const builtins[] = {
 
 enum { NBUILTINS = sizeof builtins / sizeof *builtins };
 
-/* What a recording cannot answer, and why; ended by NULL. */
+/* What a recording cannot answer, names with blanks between them, and why; ended by NULL. */
 struct refusal {
-	const char *name, *why;
+	const char *names, *why;
 };
 
 #define RUNNING "acts on a system that runs; a recording is over"
 #define MEMORY "reads the memory of a system that runs; a recording has none"
 #define LACKING "yore do does not have it (yore help do lists what there is)"
 
-static const struct refusal functions_refused[] = {{"system", RUNNING},
-						   {"signal", RUNNING},
-						   {"override", RUNNING},
-						   {"cat", RUNNING},
-						   {"unwatch", RUNNING},
-						   {"skboutput", RUNNING},
-						   {"signal_thread", RUNNING},
-						   {"kaddr", MEMORY},
-						   {"uaddr", MEMORY},
-						   {"reg", MEMORY},
-						   {"kptr", MEMORY},
-						   {"uptr", MEMORY},
-						   {"buf", MEMORY},
-						   {"join", MEMORY},
-						   {"path", MEMORY},
-						   {"cgroupid", MEMORY},
-						   {"cgroup_path", MEMORY},
-						   {"macaddr", MEMORY},
-						   {"percpu_kaddr", MEMORY},
-						   {"socket_cookie", MEMORY},
-						   {"ntop", LACKING},
-						   {"pton", LACKING},
-						   {"kstr", LACKING},
-						   {"nsecs", LACKING},
-						   {"tseries", LACKING},
-						   {"bswap", LACKING},
-						   {"strcap", LACKING},
-						   {"errorf", LACKING},
-						   {"warnf", LACKING},
-						   {"sizeof", LACKING},
-						   {"offsetof", LACKING},
-						   {"fail", LACKING},
-						   {"assert", LACKING},
-						   {"debugf", LACKING},
-						   {"ppid", LACKING},
-						   {"default_str_length", LACKING},
-						   {NULL, NULL}};
+static const struct refusal functions_refused[] = {
+	{"system signal override cat unwatch skboutput signal_thread", RUNNING},
+	{"kaddr uaddr reg kptr uptr buf join path cgroupid cgroup_path macaddr percpu_kaddr "
+	 "socket_cookie",
+	 MEMORY},
+	{"ntop pton kstr nsecs tseries bswap strcap errorf warnf sizeof offsetof fail assert "
+	 "debugf ppid default_str_length",
+	 LACKING},
+	{NULL, NULL}};
 
 #define NOT_TOLD "no trace tells it"
 
 static const struct refusal builtins_refused[] = {
 	{"curtask", NOT_TOLD " (the address of the kernel's task); tid names the thread"},
 	{"rand", "it would differ from run to run"},
-	{"cgroup", NOT_TOLD},
+	{"cgroup username numaid usermode", NOT_TOLD},
 	{"ctx", MEMORY},
 	{"func", "it is of kprobes; probe names the event"},
-	{"username", NOT_TOLD},
-	{"numaid", NOT_TOLD},
 	{"jiffies", NOT_TOLD " ; nsecs is the time"},
-	{"usermode", NOT_TOLD},
-	{"arg0", "fields have names here: yore do -l TRACE lists them"},
-	{"arg1", "fields have names here: yore do -l TRACE lists them"},
-	{"arg2", "fields have names here: yore do -l TRACE lists them"},
-	{"arg3", "fields have names here: yore do -l TRACE lists them"},
+	{"arg0 arg1 arg2 arg3", "fields have names here: yore do -l TRACE lists them"},
 	{NULL, NULL}};
 
 #define SAMPLED                                                                                  \
 	"samples were taken when the trace was recorded; name their event, as yore do -l TRACE " \
 	"lists it"
 
-static const struct refusal providers_refused[] = {
-	{"profile", SAMPLED},        {"p", SAMPLED},   {"watchpoint", MEMORY}, {"w", MEMORY},
-	{"asyncwatchpoint", MEMORY}, {"iter", MEMORY}, {"self", RUNNING},      {"bench", RUNNING},
-	{"test", RUNNING},           {NULL, NULL}};
+static const struct refusal providers_refused[] = {{"profile p", SAMPLED},
+						   {"watchpoint w asyncwatchpoint iter", MEMORY},
+						   {"self bench test", RUNNING},
+						   {NULL, NULL}};
 
 const struct function_info *function_info(enum function function)
 {
@@ -156,12 +122,23 @@ bool ast_aggregates(const struct ast *ast)
 	       !of_several;
 }
 
+bool has_word(const char *words, const char *word)
+{
+	size_t len = strlen(word);
+
+	if (!len || strchr(word, ' '))
+		return false;
+	for (const char *at = words; (at = strstr(at, word)); at += len)
+		if ((at == words || at[-1] == ' ') && (!at[len] || at[len] == ' '))
+			return true;
+	return false;
+}
+
 static const char *refused(const struct refusal *table, const char *name)
 {
-	for (; table->name; table++)
-		if (!strcmp(table->name, name))
-			return table->why;
-	return NULL;
+	while (table->names && !has_word(table->names, name))
+		table++;
+	return table->why;
 }
 
 bool function_find(const struct oneliner *program, const char *name, uint32_t at,

@@ -21,7 +21,6 @@ liboneliner_a_SOURCES = \
 	%D%/parse_expr.c \
 	%D%/probes.c \
 	%D%/program.c \
-	%D%/question.c \
 	%D%/run.c \
 	%D%/runtime.h \
 	%D%/statement.c \

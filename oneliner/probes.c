@@ -26,39 +26,22 @@ enum provider {
 	PROVIDER_COUNTER
 };
 
-static const struct {
-	const char *name;
-	enum provider provider;
-} providers[] = {{"tracepoint", PROVIDER_TRACEPOINT},
-		 {"t", PROVIDER_TRACEPOINT},
-		 {"rawtracepoint", PROVIDER_RAW},
-		 {"rt", PROVIDER_RAW},
-		 {"kprobe", PROVIDER_KPROBE},
-		 {"k", PROVIDER_KPROBE},
-		 {"fentry", PROVIDER_KPROBE},
-		 {"kfunc", PROVIDER_KPROBE},
-		 {"f", PROVIDER_KPROBE},
-		 {"kretprobe", PROVIDER_KRETPROBE},
-		 {"kr", PROVIDER_KRETPROBE},
-		 {"fexit", PROVIDER_KRETPROBE},
-		 {"kretfunc", PROVIDER_KRETPROBE},
-		 {"fr", PROVIDER_KRETPROBE},
-		 {"uprobe", PROVIDER_UPROBE},
-		 {"u", PROVIDER_UPROBE},
-		 {"uretprobe", PROVIDER_URETPROBE},
-		 {"ur", PROVIDER_URETPROBE},
-		 {"usdt", PROVIDER_USDT},
-		 {"U", PROVIDER_USDT},
-		 {"software", PROVIDER_COUNTER},
-		 {"s", PROVIDER_COUNTER},
-		 {"hardware", PROVIDER_COUNTER},
-		 {"h", PROVIDER_COUNTER}};
+static const char *const providers[] = {
+	[PROVIDER_TRACEPOINT] = "tracepoint t",
+	[PROVIDER_RAW] = "rawtracepoint rt",
+	[PROVIDER_KPROBE] = "kprobe k fentry kfunc f",
+	[PROVIDER_KRETPROBE] = "kretprobe kr fexit kretfunc fr",
+	[PROVIDER_UPROBE] = "uprobe u",
+	[PROVIDER_URETPROBE] = "uretprobe ur",
+	[PROVIDER_USDT] = "usdt U",
+	[PROVIDER_COUNTER] = "software s hardware h",
+};
 
 static enum provider provider_of(const struct spec *spec)
 {
-	for (size_t i = 0; spec->provider && i < sizeof providers / sizeof *providers; i++)
-		if (!strcmp(spec->provider, providers[i].name))
-			return providers[i].provider;
+	for (size_t i = PROVIDER_COUNTER; spec->provider && i > PROVIDER_NONE; i--)
+		if (has_word(providers[i], spec->provider))
+			return (enum provider)i;
 	return PROVIDER_NONE;
 }
 

@@ -163,6 +163,7 @@ const struct function_info *function_info(enum function function);
 enum type function_takes(enum function function, uint32_t argument); /* values, not maps */
 /* A call of an aggregation; min() and max() of several values are values. */
 bool ast_aggregates(const struct ast *ast);
+bool has_word(const char *words, const char *word); /* words with a blank between two */
 /* False: there is none; *err says so, or why a recording cannot answer it. */
 MUST_CHECK bool function_find(const struct oneliner *program, const char *name, uint32_t at,
 			      enum function *out, struct error *err);

@@ -21,8 +21,7 @@ struct filter {
 	struct arena *arena;
 	nstime begin, end;
 	uint64_t *classes, *streams;
-	const struct words *names; /* of --name; in each its event begins at its scope's end */
-	size_t *scopes;
+	size_t *scopes; /* of words of --name; in each its event begins at its scope's end */
 	bool scoped; /* some word has a scope */
 	int32_t *cpus;
 	size_t ncpus;
@@ -189,10 +188,9 @@ static uint64_t *bits_new(struct filter *filter, size_t count)
 }
 
 /* Has some word of --name the stream in its scope? */
-static bool is_named(const struct filter *filter, const struct stream *stream)
+static bool is_named(const struct filter *filter, const struct words *names,
+		     const struct stream *stream)
 {
-	const struct words *names = filter->names;
-
 	for (size_t i = 0; i < names->count; i++)
 		if (lookup_in_scope(filter->trace, names->items[i], filter->scopes[i], stream))
 			return true;
@@ -214,15 +212,15 @@ static bool may_hold(const struct filter *filter, const struct stream *stream)
 	return !index || index_has_other_cpus(index, stream);
 }
 
-static void set_streams(struct filter *filter, const struct words *globs)
+static void set_streams(struct filter *filter, const struct words *globs, const struct words *names)
 {
 	if (!globs->count && !filter->condition.where && !filter->scoped)
 		return;
 	filter->streams = bits_new(filter, filter->trace->nstreams);
 	for (size_t i = 0; i < filter->trace->nstreams; i++) {
 		const struct stream *stream = filter->trace->streams[i];
-		bool wanted =
-			filter_has_stream(filter->trace, globs, stream) && is_named(filter, stream);
+		bool wanted = filter_has_stream(filter->trace, globs, stream) &&
+			      is_named(filter, names, stream);
 		if (wanted && may_hold(filter, stream))
 			bitset_add(filter->streams, i);
 	}
@@ -261,7 +259,6 @@ static bool add_names(struct filter *filter, const struct words *words, struct e
 {
 	struct buf condition = {0};
 
-	filter->names = words;
 	filter->scopes = arena_array(filter->arena, words->count + 1, sizeof *filter->scopes);
 	for (size_t i = 0; i < words->count; i++) {
 		filter->scopes[i] = lookup_scope(filter->trace, words->items[i]);
@@ -425,35 +422,26 @@ static bool set_wheres(struct filter *filter, bool backward, struct error *err)
 	return true;
 }
 
-/* NULL: *err. */
-static struct filter *make(struct session *session, const char *option, struct error *err)
-{
-	struct trace *trace = session_trace(session, err);
-	struct filter *filter;
-
-	if (!trace)
-		return NULL;
-	filter = mem_new(sizeof *filter);
-	filter->session = session;
-	filter->trace = trace;
-	filter->arena = arena_new();
-	filter->option = option;
-	return filter;
-}
-
 bool filter_picks(const struct options *options)
 {
 	return options->names.count || options->wheres.count || options->tids.count ||
 	       options->pids.count || options->comms.count;
 }
 
-bool filter_open(struct session *session, const struct options *options, bool backward,
-		 struct filter **out, struct error *err)
+/* `option`: what the expression stands behind. */
+static bool open_as(struct session *session, const char *option, const struct options *options,
+		    bool backward, struct filter **out, struct error *err)
 {
-	struct filter *filter = make(session, "--where", err);
+	struct trace *trace = session_trace(session, err);
+	struct filter *filter;
 
-	if (!filter)
+	if (!trace)
 		return false;
+	filter = mem_new(sizeof *filter);
+	filter->session = session;
+	filter->trace = trace;
+	filter->arena = arena_new();
+	filter->option = option;
 	filter->selects = filter_picks(options);
 	if (!session_range(session, &filter->begin, &filter->end, err) ||
 	    !set_cpus(filter, &options->cpus, err) || !add_names(filter, &options->names, err) ||
@@ -463,32 +451,24 @@ bool filter_open(struct session *session, const struct options *options, bool ba
 		filter_close(filter);
 		return false;
 	}
-	set_streams(filter, &options->streams);
+	set_streams(filter, &options->streams, &options->names);
 	set_classes(filter, &options->names);
 	*out = filter;
 	return true;
 }
 
+bool filter_open(struct session *session, const struct options *options, bool backward,
+		 struct filter **out, struct error *err)
+{
+	return open_as(session, "--where", options, backward, out, err);
+}
+
 bool filter_open_where(struct session *session, const char *option, const char *text,
 		       struct filter **out, struct error *err)
 {
-	static const struct words none = {0};
-	const struct words wheres = {.items = &text, .count = 1};
-	struct filter *filter = make(session, option, err);
+	const struct options only = {.wheres = {.items = &text, .count = 1}};
 
-	if (!filter)
-		return false;
-	filter->selects = true;
-	filter->names = &none;
-	if (!session_range(session, &filter->begin, &filter->end, err) ||
-	    !parse_wheres(filter, &wheres, err) || !set_wheres(filter, false, err)) {
-		filter_close(filter);
-		return false;
-	}
-	set_streams(filter, &none);
-	set_classes(filter, &none);
-	*out = filter;
-	return true;
+	return open_as(session, option, &only, false, out, err);
 }
 
 void filter_close(struct filter *filter)

@@ -3,8 +3,6 @@ noinst_LIBRARIES += librepl.a
 librepl_a_SOURCES = \
 	%D%/asked.c \
 	%D%/asked.h \
-	%D%/commands/capabilities.c \
-	%D%/commands/check_state.c \
 	%D%/cmd.c \
 	%D%/cmd.h \
 	%D%/commands/cmds.h \
@@ -25,8 +23,6 @@ librepl_a_SOURCES = \
 	%D%/commands/cmd_frame.c \
 	%D%/commands/cmd_help.c \
 	%D%/commands/cmd_index.c \
-	%D%/commands/index_follow.c \
-	%D%/commands/index_stored.c \
 	%D%/commands/cmd_info.c \
 	%D%/commands/info_parts.c \
 	%D%/commands/info.h \
@@ -46,7 +42,6 @@ librepl_a_SOURCES = \
 	%D%/commands/state_steps.h \
 	%D%/commands/cmd_view.c \
 	%D%/commands/cmd_when.c \
-	%D%/pictures/picture_axis.c \
 	%D%/pictures/picture_draw.h \
 	%D%/pictures/picture_text.c \
 	%D%/render/lanes.c \
@@ -56,7 +51,6 @@ librepl_a_SOURCES = \
 	%D%/render/event_rows.c \
 	%D%/render/event_rows.h \
 	%D%/render/event_windows.c \
-	%D%/render/event_windows.h \
 	%D%/say.c \
 	%D%/filter.c \
 	%D%/commands/following.c \
@@ -69,7 +63,6 @@ librepl_a_SOURCES = \
 	%D%/commands/intervals_follow.c \
 	%D%/commands/intervals.h \
 	%D%/render/line_names.c \
-	%D%/render/line_names.h \
 	%D%/render/functions.c \
 	%D%/render/names.c \
 	%D%/render/names.h \
@@ -99,8 +92,6 @@ librepl_a_SOURCES = \
 	%D%/commands/trace_workers.h \
 	%D%/render/redraw.c \
 	%D%/render/redraw.h \
-	%D%/commands/sql_follow.c \
-	%D%/commands/sql_partial.c \
 	%D%/commands/sql_rows.c \
 	%D%/commands/sql_shell.c \
 	%D%/commands/sql_shell.h \

@@ -140,7 +140,7 @@ static void deliver(struct sink *sink, const char *bytes, size_t count, bool pri
 	sink->closed = !open;
 }
 
-bool sink_write_out(struct sink *sink)
+bool sink_flush(struct sink *sink)
 {
 	if (is_memory(sink))
 		return true; /* its maker takes the bytes */
@@ -160,14 +160,9 @@ bool sink_rows(struct sink *sink, const struct sink *from)
 		sink->whole = sink->len;
 		return true;
 	}
-	sink_write_out(sink);
+	sink_flush(sink);
 	deliver(sink, from->data, from->whole, from->printable);
 	return !sink->closed;
-}
-
-bool sink_flush(struct sink *sink)
-{
-	return sink_write_out(sink);
 }
 
 bool sink_is_due(const struct sink *sink)
@@ -186,7 +181,7 @@ bool sink_tick(struct sink *sink)
 	}
 	sink->ticked = now;
 	if (sink->whole)
-		return sink_write_out(sink);
+		return sink_flush(sink);
 	if (sink->fd >= 0 && poll(&reader, 1, 0) > 0 && reader.revents & POLLERR)
 		sink->closed = true;
 	return !sink->closed;
@@ -251,7 +246,7 @@ void sink_style(struct sink *sink, const char *codes)
 void sink_set_exact(struct sink *sink, bool exact)
 {
 	if (sink->exact != exact)
-		sink_write_out(sink);
+		sink_flush(sink);
 	sink->exact = exact;
 }
 

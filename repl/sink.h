@@ -68,7 +68,6 @@ bool sink_is_due(const struct sink *sink); /* sink_tick() would write, or look *
 bool sink_rows(struct sink *sink, const struct sink *from);
 void sink_drop_row(struct sink *sink);          /* forgets the row that was begun */
 void sink_grow(struct sink *sink, size_t more); /* for sink_room() */
-bool sink_write_out(struct sink *sink);         /* for sink_row() */
 
 enum { SINK_FLUSH_AT = 1 << 18 };
 
@@ -79,7 +78,7 @@ static inline bool sink_row(struct sink *sink)
 	sink->rows++;
 	if (sink->len < SINK_FLUSH_AT && !sink->eager)
 		return !sink->closed;
-	return sink_write_out(sink);
+	return sink_flush(sink);
 }
 
 /* Where `more` bytes may be written; then sink->len += what was. */

@@ -147,12 +147,7 @@ enum {
 	PACKETS_EACH = 1       /* in a window: a head costs little beside the columns */
 };
 
-struct part_maker {
-	const struct trace *trace;
-	struct convert *convert; /* beside the one that takes the parts */
-};
-
-struct conversion {
+struct conversion { /* of all parts, or of a thread beside */
 	const struct trace *trace;
 	struct convert *convert;
 };
@@ -160,7 +155,7 @@ struct conversion {
 static void *maker_new(void *arg)
 {
 	const struct conversion *conversion = arg;
-	struct part_maker *maker = mem_new(sizeof *maker);
+	struct conversion *maker = mem_new(sizeof *maker);
 
 	maker->trace = conversion->trace;
 	maker->convert = convert_beside(conversion->convert);
@@ -169,7 +164,7 @@ static void *maker_new(void *arg)
 
 static void maker_free(void *arg)
 {
-	struct part_maker *maker = arg;
+	struct conversion *maker = arg;
 
 	convert_close(maker->convert);
 	mem_free(maker);
@@ -177,7 +172,7 @@ static void maker_free(void *arg)
 
 static bool convert_run(void *arg, const struct run *run)
 {
-	struct part_maker *maker = arg;
+	struct conversion *maker = arg;
 	struct error ignored; /* the plain way meets it at its place */
 
 	for (uint32_t i = run->first; i < run->first + run->count; i++) {
@@ -193,7 +188,7 @@ static bool convert_run(void *arg, const struct run *run)
 
 static void *take_part(void *arg, size_t *bytes)
 {
-	return convert_take(((struct part_maker *)arg)->convert, bytes);
+	return convert_take(((struct conversion *)arg)->convert, bytes);
 }
 
 /* Frees it. */
@@ -421,18 +416,6 @@ static bool carry_answers(struct convert_work *work, const struct answers *answe
 	return true;
 }
 
-struct query_list {
-	struct query **items;
-	size_t count, capacity;
-};
-
-static void queries_release(struct query_list *queries)
-{
-	for (size_t i = 0; i < queries->count; i++)
-		query_free(queries->items[i]);
-	mem_free(queries->items);
-}
-
 static bool is_of_cpu(const struct attrs *attrs, uint32_t attr)
 {
 	const struct value first = attr_atom(attrs, attr_up(attrs, attr, 1));
@@ -440,40 +423,33 @@ static bool is_of_cpu(const struct attrs *attrs, uint32_t attr)
 	return attr_depth(attrs, attr) == 3 && !attr_is_key(attrs, attr) && value_is_text(&first, "cpu");
 }
 
-/* Adds those of CPUs, such as cpu[0]/irq. */
-static bool ask_cpus(const struct attrs *attrs, struct query_list *out, struct error *err)
-{
-	struct buf path = {0};
-	struct query *query;
-	bool ok = true;
-
-	for (uint32_t attr = 1; ok && attr < attrs_count(attrs); attr++) {
-		if (!is_of_cpu(attrs, attr))
-			continue;
-		buf_clear(&path);
-		attr_add_text(attrs, attr, &path);
-		ok = query_parse(buf_text(&path), &query, err);
-		if (ok)
-			*mem_push(out->items, out->count, out->capacity) = query;
-	}
-	buf_release(&path);
-	return ok;
-}
-
 /*
- * What is none on a CPU is carried, too, though lists leave it out: rules read from it that no
- * interrupt is handled.
+ * What is none on a CPU, such as cpu[0]/irq, is carried, too, though lists leave it out: rules read
+ * from it that no interrupt is handled.
  */
 static bool carry_none(struct convert_work *work, struct state *state, const struct moment *moment,
 		       struct error *err)
 {
-	struct query_list queries = {0};
+	const struct attrs *attrs = state_attrs(state);
+	struct words paths = {0};
+	struct wanteds wanteds;
 	struct answers answers = {0};
-	bool ok = ask_cpus(state_attrs(state), &queries, err);
 
-	if (ok && queries.count)
-		ok = state_at(state, moment, 1, (const struct query *const *)queries.items,
-			      queries.count, false, &answers, err);
+	for (uint32_t attr = 1; attr < attrs_count(attrs); attr++) {
+		struct buf path = {0};
+		if (!is_of_cpu(attrs, attr))
+			continue;
+		attr_add_text(attrs, attr, &path);
+		words_add(&paths, arena_strdup(work->session->arena, buf_text(&path)));
+		buf_release(&path);
+	}
+	bool ok = wanteds_parse(&paths, VALUE_FORBIDDEN, &wanteds, err);
+	mem_free(paths.items);
+	if (!ok)
+		return false;
+	if (wanteds.count)
+		ok = state_at(state, moment, 1, wanteds.queries, wanteds.count, false, &answers,
+			      err);
 	for (size_t i = 0; ok && i < answers.count; i++) {
 		const struct answer *answer = &answers.items[i];
 		if (answer->value.kind == VALUE_NONE)
@@ -482,7 +458,7 @@ static bool carry_none(struct convert_work *work, struct state *state, const str
 	}
 	if (answers.arena)
 		answers_release(&answers);
-	queries_release(&queries);
+	wanteds_release(&wanteds);
 	return ok;
 }
 

@@ -21,8 +21,7 @@ struct diff {
 	const struct options *options;
 	struct sink *sink;
 	struct rows rows;
-	struct query **queries;
-	size_t nqueries;
+	struct wanteds wanteds;
 	struct moment moments[2];
 };
 
@@ -202,12 +201,11 @@ static bool parse_words(struct diff *diff, struct error *err)
 			return false;
 		diff->moments[i].before = diff->options->before;
 	}
-	diff->queries = mem_new_array(words->count, sizeof(struct query *));
-	for (size_t i = 2; i < words->count; i++, diff->nqueries++)
-		if (!query_parse(words->items[i], &diff->queries[diff->nqueries], err))
-			return false;
-	for (size_t i = 0; i < diff->nqueries; i++)
-		if (!asked_path(diff->session, diff->queries[i], err))
+	const struct words paths = {words->items + 2, words->count - 2, 0};
+	if (!wanteds_parse(&paths, VALUE_FORBIDDEN, &diff->wanteds, err))
+		return false;
+	for (size_t i = 0; i < diff->wanteds.count; i++)
+		if (!asked_path(diff->session, diff->wanteds.items[i].query, err))
 			return false;
 	return true;
 }
@@ -234,8 +232,8 @@ static bool show(struct diff *diff, struct error *err)
 	if (!asked_moments(diff->session, state, diff->moments, 2, &outside, err))
 		return false;
 	asked_outside(diff->session, outside, 2);
-	if (!state_at_all(state, diff->moments, 2, (const struct query *const *)diff->queries,
-			  diff->nqueries, &answers, err))
+	if (!state_at_all(state, diff->moments, 2, diff->wanteds.queries, diff->wanteds.count,
+			  &answers, err))
 		return false;
 	size_t count = pair_up(&answers, diff->moments[0].t, &pairs);
 	size_t all = count;
@@ -264,9 +262,7 @@ static bool run_diff(struct session *session, const struct options *options, str
 	struct diff diff = {.session = session, .options = options, .sink = sink};
 	bool ok = parse_words(&diff, err) && show(&diff, err);
 
-	for (size_t i = 0; i < diff.nqueries; i++)
-		query_free(diff.queries[i]);
-	mem_free(diff.queries);
+	wanteds_release(&diff.wanteds);
 	return ok;
 }
 

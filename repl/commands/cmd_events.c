@@ -13,7 +13,6 @@
 #include "repl/commands/triggers.h"
 #include "repl/filter.h"
 #include "repl/render/event_rows.h"
-#include "repl/render/event_windows.h"
 #include "repl/render/render.h"
 
 enum {
@@ -560,7 +559,8 @@ static bool show_rows(struct events_shown *show, struct error *err)
 	struct events_options range = {0};
 
 	fill_range(show, &range);
-	if (!event_rows_new(show->session, options, range.classes, show->sink, &show->rows, err))
+	if (!event_rows_new(show->session, options, range.classes, show->sink, NULL, NSTIME_MIN,
+			    &show->rows, err))
 		return false;
 	show->mode = MODE_WRITE;
 	bool ok = options->format != FORMAT_TEXT || !has_texts(show->session->trace) ||
@@ -648,8 +648,8 @@ static bool show_more(struct events_shown *show, nstime begin, nstime end, struc
 	fill_range(show, &range);
 	if (!before && end <= range.begin)
 		return true; /* the first lines ask for names that were told before them */
-	if (!event_rows_go_on(show->session, show->options, range.classes, show->sink, before,
-			      begin, &show->rows, err))
+	if (!event_rows_new(show->session, show->options, range.classes, show->sink, before, begin,
+			    &show->rows, err))
 		return false;
 	show->mode = MODE_WRITE;
 	bool ok = before || show->options->format != FORMAT_TEXT ||

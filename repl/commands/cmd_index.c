@@ -1,11 +1,23 @@
 /* cmd_index.c - building, catching up and removing what is stored of a trace */
 #include "engine/base/folder.h"
 #include "engine/base/inputs.h"
+#include "engine/base/mem.h"
+#include "engine/timetext.h"
+#include "index/store/store.h"
+#include "index/stored_traces.h"
+#include "index/tables/location.h"
 #include "remote/remote.h"
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
+#include "repl/progress.h"
 #include "repl/render/info_losses.h"
+#include "repl/render/render.h"
+#include "state/state.h"
 #include "state/timelines/exchange.h"
+#include "state/timelines/timelines.h"
+
+#include <string.h>
+#include <time.h>
 
 static bool drop(struct session *session, struct error *err)
 {
@@ -148,6 +160,393 @@ static bool make_timelines(struct session *session, const struct options *option
 	say_built(options, sink, &built);
 	/* a process that evaluated some parts would have to read all others to say it */
 	return exchange->dir || say_contradictions(session, state, err);
+}
+
+/*
+ * --follow: what is stored of a trace that grows is kept up to date
+ *
+ *     step ── packets that can change no more ── slices of what is final ── rest ── step ── ...
+ *
+ * A step reads what is new since the last one, and what is behind the last slice that was full
+ * then: about a megabyte. Readers read what is not stored yet for themselves, 16 MB in a tenth of a
+ * second. So a step is worth it when the trace has grown by that, by a hundredth where that is
+ * more, and by a quarter where it is small. Steps rest half the patience at least, and STEP_MOST at
+ * most.
+ */
+
+#define STEP_MOST INT64_C(30000000000) /* ns, from one step to the next */
+enum { WORTH = 16 << 20, SHARE = 100, SHARE_SMALL = 4 };
+
+struct keeping {
+	struct session *session;
+	bool timelines; /* are wanted */
+	int64_t patience;
+	char *path;   /* where the index was in the last step; NULL: there was none */
+	nstime until; /* what is before it is final, and was read for timelines */
+	nstime kept;  /* what is before it is in timelines */
+	int64_t lag;  /* how far behind the newest event timelines end: what came late was older */
+	uint64_t anew_from; /* bytes of the trace, from which on they may be made anew */
+	uint64_t bytes;     /* of the trace in the last step, */
+	int64_t at;         /* when that was; 0: it is the first */
+	struct tombstones_known *known; /* of what is in timelines */
+	bool disorderly;                /* no timelines */
+	bool told_busy, told_later;
+};
+
+/* Late events are older than that. */
+static void note_late(struct keeping *own, const struct follow_news *news)
+{
+	for (size_t i = 0; i < news->nlate; i++) {
+		nstime begin = news->late[i].begin;
+		int64_t lag;
+
+		if (begin >= own->kept || __builtin_sub_overflow(own->kept, begin, &lag) ||
+		    __builtin_mul_overflow(lag, 2, &lag))
+			continue;
+		own->lag = lag > own->lag ? lag : own->lag;
+	}
+}
+
+/* The trace has another name where its first stream, or what describes it, turned up only now. */
+static bool move_path(struct keeping *own, const char *path, struct error *err)
+{
+	bool ok = true;
+
+	if (own->path && path && strcmp(own->path, path) != 0)
+		ok = timelines_remove(own->path, err);
+	if (path && (!own->path || strcmp(own->path, path) != 0)) {
+		mem_free(own->path);
+		own->path = mem_strdup(path);
+	}
+	return ok;
+}
+
+/* Until when all is final, and nothing that comes changes what it means. */
+static bool find_settled(struct keeping *own, struct state *state, struct follow *follow,
+			 const struct follow_news *news, nstime least, nstime *out,
+			 struct error *err)
+{
+	nstime reached, told, end = news->end;
+
+	follow_reached(follow, &reached, &told);
+	if (own->lag && reached != NSTIME_MIN &&
+	    (__builtin_sub_overflow(reached, own->lag, &reached) || reached < end))
+		end = reached;
+	*out = least;
+	return end <= least || state_settled(state, least, end, out, err);
+}
+
+/*
+ * What is stored of timelines does not hold any more. Is it worth it to make them anew? Each time
+ * costs what is there, so that where it happens again and again the trace must have doubled.
+ */
+static bool may_begin_anew(struct keeping *own)
+{
+	uint64_t bytes = trace_bytes(own->session->trace);
+	bool may = bytes <= WORTH || bytes >= own->anew_from;
+
+	own->kept = own->until = NSTIME_MIN;
+	if (!may)
+		return false;
+	own->anew_from = 2 * bytes;
+	session_note(own->session, "events came late, streams turned up or files went: timelines "
+				   "are made anew");
+	return true;
+}
+
+static bool keep_timelines(struct keeping *own, struct follow *follow,
+			   const struct follow_news *news, struct error *err)
+{
+	struct session *session = own->session;
+	struct timelines_built built;
+	struct error ignored; /* it is not there yet */
+	struct state *state;
+	nstime until, least;
+	bool begun, anew;
+
+	if (own->disorderly || session->trace->lacks ||
+	    !follow_has_begun(session, own->kept, news->end, &begun, &ignored) || !begun)
+		return true;
+	state = session_state(session, err);
+	if (!state)
+		return false;
+	least = timelines_stored_until(state, &anew);
+	if (anew && !may_begin_anew(own))
+		return true;
+	if (!find_settled(own, state, follow, news, least, &until, err))
+		return false;
+	if (until <= own->until)
+		return true;
+	if (!timelines_go_on(state, until, own->known, &built, &own->kept, &anew, err))
+		return false;
+	own->until = until;
+	own->disorderly = built.disorderly;
+	if (built.disorderly)
+		session_note(session, "events come late, or lie outside of what their packets "
+				      "claim: there are no timelines, questions read the trace");
+	return true;
+}
+
+/* By how many bytes a trace should grow. */
+static uint64_t worth_of(uint64_t bytes)
+{
+	uint64_t worth = bytes / SHARE_SMALL < WORTH ? bytes / SHARE_SMALL : WORTH;
+
+	return bytes / SHARE > worth ? bytes / SHARE : worth;
+}
+
+/* How long the trace takes to grow by what is worth a step. */
+static int64_t rest_of(struct keeping *own)
+{
+	uint64_t bytes = trace_bytes(own->session->trace), worth = worth_of(bytes);
+	int64_t now = watch_now(), least = own->patience / 2, rest = least;
+
+	if (own->at && bytes > own->bytes) {
+		double took = (double)(now - own->at), grown = (double)(bytes - own->bytes);
+		double ns = took * (double)worth / grown;
+
+		rest = ns < (double)STEP_MOST ? (int64_t)ns : STEP_MOST;
+	}
+	own->at = now;
+	own->bytes = bytes;
+	return rest > least ? rest : least;
+}
+
+static void show_progress(const struct keeping *own)
+{
+	struct session *session = own->session;
+	struct buf text = {0};
+
+	buf_printf(&text, "following: %llu MB", (unsigned long long)(own->bytes >> 20));
+	if (own->kept > NSTIME_MIN) {
+		buf_add_text(&text, ", timelines up to ");
+		session_add_time(session, own->kept, &text);
+	}
+	progress_text(session->progress, buf_text(&text));
+	buf_release(&text);
+}
+
+/* One step. *busy: another process writes what is stored, and it has to wait. */
+static bool keep_stored(struct keeping *own, struct follow *follow, const struct follow_news *news,
+			bool *busy, struct error *err)
+{
+	struct index *index = session_index(own->session, err);
+	bool can;
+
+	if (!index || !move_path(own, index_path(index), err) || !index_keep(index, busy, err))
+		return false;
+	if (*busy) {
+		tombstones_known_free(own->known);
+		own->known = tombstones_known_new();
+		return true;
+	}
+	can = index_can_keep(index);
+	if (!can && !own->told_later)
+		session_note(own->session,
+			     "streams lie among one another in one file: what is stored of them "
+			     "comes when the recording has ended");
+	own->told_later |= !can;
+	return !can || !own->timelines || keep_timelines(own, follow, news, err);
+}
+
+/* A follow_more. */
+static bool more(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
+		 struct error *err)
+{
+	struct keeping *own = arg;
+	bool busy;
+
+	(void)done;
+	if (news->ended) {
+		own->session->steps = false;
+		progress_clear(own->session->progress);
+		return true;
+	}
+	note_late(own, news);
+	if (!keep_stored(own, follow, news, &busy, err))
+		return false;
+	if (busy && !own->told_busy)
+		session_note(own->session,
+			     "another process writes what is stored: it is waited for");
+	own->told_busy |= busy;
+	follow_has_shown(follow, busy || own->told_later ? NSTIME_MIN
+				 : own->timelines        ? own->kept
+							 : news->end);
+	follow_pace(follow, rest_of(own));
+	own->session->steps = true; /* the first may have had much to do */
+	show_progress(own);
+	return true;
+}
+
+static bool index_follow(struct session *session, const struct options *options, struct error *err)
+{
+	const struct index_choices *choices = options->own;
+	struct keeping own = {.session = session,
+			      .timelines = choices->timelines,
+			      .until = NSTIME_MIN,
+			      .kept = NSTIME_MIN};
+	bool ok;
+
+	if (session_reads_once(session))
+		return error_set(err, ERR_QUERY,
+				 "index: what comes from %s can be read once, and has no index: "
+				 "--follow of events, state and other commands reads it",
+				 strcmp(session->path, "-") ? session->path : "standard input");
+	session->keeps = true;
+	own.known = tombstones_known_new();
+	ok = follow_patience(options, &own.patience, err) &&
+	     follow_run(session, options, -1, more, &own, err);
+	tombstones_known_free(own.known);
+	mem_free(own.path);
+	session->follows = false; /* what is opened from now on is a recording that has ended */
+	return ok;
+}
+
+/* --list, --verify and --prune: what is stored of all traces */
+
+/* What is said of each trace. */
+struct trace_listing {
+	const struct options *options;
+	const char *folder;
+	uint64_t keep; /* bytes that may stay */
+	struct sink *sink;
+	struct rows rows;
+};
+
+/* UTC, to the minute. */
+static void put_used(struct sink *out, int64_t used)
+{
+	time_t seconds = (time_t)used;
+	struct tm parts;
+	char text[32];
+
+	gmtime_r(&seconds, &parts);
+	strftime(text, sizeof text, "%Y-%m-%dT%H:%MZ", &parts);
+	sink_text(out, text);
+}
+
+/* `state`: what was found or done, NULL: nothing. */
+static bool put_trace(struct trace_listing *listing, const struct stored_trace *trace,
+		      const char *state)
+{
+	struct rows *rows = &listing->rows;
+	struct sink *sink = listing->sink, *cell;
+
+	if (listing->options->format != FORMAT_JSON) {
+		sink_u64(rows_cell(rows), trace->bytes);
+		sink_u64(rows_cell(rows), trace->timelines);
+		put_used(rows_cell(rows), trace->used);
+		if (state)
+			rows_text(rows, state);
+		rows_text(rows, trace->name);
+		cell = rows_cell(rows);
+		sink_text(cell, trace->path ? trace->path : "-");
+		sink_text(cell, trace->grows ? " (grows)" : "");
+		return rows_end(rows);
+	}
+	json_member_text(sink, "{\"name\":", trace->name);
+	json_member_text(sink, ",\"path\":", trace->path);
+	json_member_text(sink, ",\"half_done\":", trace->half);
+	sink_printf(sink, ",\"grows\":%s", trace->grows ? "true" : "false");
+	sink_printf(sink, ",\"bytes\":%llu,\"timelines\":%llu,\"used\":\"",
+		    (unsigned long long)trace->bytes, (unsigned long long)trace->timelines);
+	put_used(sink, trace->used);
+	sink_char(sink, '"');
+	if (state)
+		json_member_text(sink, ",\"state\":", state);
+	sink_text(sink, "}\n");
+	return sink_row(sink);
+}
+
+static bool verify(struct trace_listing *listing, const struct stored_trace *trace, bool *open,
+		   int *status, struct error *err)
+{
+	bool sound;
+
+	if (!stored_trace_verify(listing->folder, trace, &sound, err))
+		return false;
+	if (!sound)
+		*status = 3;
+	*open = put_trace(listing, trace, sound ? "sound" : "damaged, removed");
+	return true;
+}
+
+/* From the one that was not used for longest, until all others fit. */
+static bool prune(struct trace_listing *listing, const struct stored_traces *traces,
+		  struct error *err)
+{
+	uint64_t sum = 0;
+	bool in_use, open = true;
+
+	for (size_t i = 0; i < traces->count; i++)
+		sum += traces->items[i].bytes;
+	for (size_t i = traces->count; i-- > 0 && open && sum > listing->keep;) {
+		const struct stored_trace *trace = &traces->items[i];
+
+		if (!stored_trace_remove(listing->folder, trace, &in_use, err))
+			return false;
+		sum -= in_use ? 0 : trace->bytes;
+		open = put_trace(listing, trace, in_use ? "in use" : "removed");
+	}
+	return true;
+}
+
+static bool each(struct trace_listing *listing, const struct stored_traces *traces, int *status,
+		 struct error *err)
+{
+	const struct index_choices *own = listing->options->own;
+	bool open = true, ok = true;
+
+	if (own->prune)
+		return prune(listing, traces, err);
+	for (size_t i = 0; i < traces->count && open && ok; i++)
+		if (own->verify)
+			ok = verify(listing, &traces->items[i], &open, status, err);
+		else
+			open = put_trace(listing, &traces->items[i], NULL);
+	return ok;
+}
+
+static bool index_stored(struct session *session, const struct options *options, struct sink *sink,
+			 struct error *err)
+{
+	const struct index_choices *own = options->own;
+	static const struct table_column plain[] = {{"bytes", true},
+						    {"timelines", true},
+						    {"used", false},
+						    {"name", false},
+						    {"trace", false}};
+	static const struct table_column judged[] = {{"bytes", true}, {"timelines", true},
+						     {"used", false}, {"state", false},
+						     {"name", false}, {"trace", false}};
+	struct index_options where = session_index_options(session);
+	struct stored_traces traces;
+	struct trace_listing listing = {.options = options, .sink = sink};
+	bool ok;
+
+	listing.keep = own->keep;
+	if (own->prune && !own->keep && !options_keep(&listing.keep, err))
+		return false;
+	char *folder = index_folder(&where);
+	if (!folder)
+		return error_set(err, ERR_IO, "index: there is no folder of indexes");
+	listing.folder = folder;
+	ok = (own->list || store_sweep(folder, err)) &&
+	     stored_traces_list(folder, &traces, err);
+	if (ok && options->format != FORMAT_JSON)
+		rows_begin(&listing.rows, sink,
+			   options->format == FORMAT_TEXT ? FORMAT_TABLE : options->format,
+			   own->list ? plain : judged, own->list ? 5 : 6);
+	if (ok && !traces.count)
+		notice(&where.notices, NOTICE_INFO, "%s: nothing is stored there", folder);
+	if (ok) {
+		ok = each(&listing, &traces, &session->status, err);
+		if (options->format != FORMAT_JSON)
+			rows_finish(&listing.rows);
+		stored_traces_release(&traces);
+	}
+	mem_free(folder);
+	return ok;
 }
 
 static bool build_index(struct session *session, const struct options *options, struct sink *sink,

@@ -1,11 +1,199 @@
 /* cmd_sql.c - questions in SQL */
+#include "engine/base/mem.h"
+#include "repl/asked.h"
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
 #include "repl/commands/partials.h"
 #include "repl/commands/sql_shell.h"
+#include "repl/progress.h"
 
 #include <string.h>
 #include <unistd.h>
+
+/* --chunk I/N --partial FILE and --merge FILE... */
+
+/* The one statement of the text; the caller ends it, also after false. */
+static bool prepare_part(struct sql_shell *shell, const char *text, struct sql_statement **out,
+			 struct error *err)
+{
+	struct sql_statement *more = NULL;
+	const char *rest = text;
+
+	sql_in_parts(shell->sql, true);
+	bool good = sql_prepare(shell->sql, text, &rest, out, err);
+	good = good && (!*rest || sql_prepare(shell->sql, rest, &rest, &more, err));
+	sql_in_parts(shell->sql, false);
+	if (good && (!*out || more))
+		good = partials_not_sums(shell->session->options,
+					 "there must be one statement, no more and no less", err);
+	sql_finish(more);
+	return good;
+}
+
+static bool write_chunk(struct partials *partials, struct sql_statement *statement,
+			struct sink *sink, struct error *err)
+{
+	struct buf body = {0};
+	struct partial_work work = partials_work(partials, &body);
+	enum step step = STEP_ITEM;
+
+	bool good = sql_set_partials(statement, &work, err);
+	while (good && step == STEP_ITEM)
+		step = sql_step(statement, err);
+	progress_clear(partials->session->progress);
+	good = (good && step == STEP_END) || partials_explain(partials, &work, err);
+	good = good && partials_write(partials, &body, work.whole, sink, err);
+	buf_release(&body);
+	return good;
+}
+
+static bool merge(struct partials *partials, const struct sql_shell *shell,
+		  struct sql_statement *statement, struct sink *sink, struct error *err)
+{
+	struct partial_work work = partials_work(partials, NULL);
+	bool good = (sql_set_partials(statement, &work, err) &&
+		     sql_rows_write(shell, statement, sink, err)) ||
+		    partials_explain(partials, &work, err);
+
+	for (uint32_t i = 0; good && !sink->closed && i < work.count; i++)
+		if (work.bodies[i].pos != work.bodies[i].size)
+			good = partials_refuse(partials, i, PARTIAL_DAMAGED, err);
+	mem_free(work.bodies);
+	return good;
+}
+
+static bool sql_partial(struct session *session, const struct options *options, struct sink *sink,
+			struct error *err)
+{
+	const char *text = options->words.count ? options->words.items[0] : "";
+	struct sql_shell *shell = sql_shell_get(session, err);
+	struct sql_statement *statement = NULL;
+	struct partials partials = {0};
+
+	if (!shell)
+		return false;
+	if (options->words.count != 1 || text[0] == '.' || !strcmp(text, "-"))
+		return partials_not_sums(options, "there must be one QUERY on the command line",
+					 err);
+	bool good =
+		prepare_part(shell, text, &statement, err) &&
+		partials_begin(session, PARTIAL_SQL, text, strlen(text), &partials, err) &&
+		(partials.mode == PARTIALS_MERGE ? merge(&partials, shell, statement, sink, err)
+						 : write_chunk(&partials, statement, sink, err));
+	sql_finish(statement);
+	partials_end(&partials);
+	return good;
+}
+
+/*
+ * --follow: the rows of one SELECT, range after range
+ *
+ * The statement is prepared anew in each step, since tables are of the trace as it is open. The
+ * session's range, which limits the rows of every scan, is what has become final.
+ */
+
+struct followed_query {
+	struct session *session;
+	const char *text;
+	struct sql_rows rows;
+	nstime from; /* what is before it was asked for; NSTIME_MIN: nothing was */
+	bool waits;  /* a note said that a name is not there yet */
+};
+
+/* Words that only a recording which has ended gives a meaning, or that are more than a query. */
+static bool can_follow(const struct options *options, struct error *err)
+{
+	const char *word = options->words.count == 1 ? options->words.items[0] : NULL;
+
+	if (options->format_set && options->format == FORMAT_TABLE)
+		return error_set(err, ERR_QUERY,
+				 "--follow does not go together with --format table, whose columns "
+				 "fit all rows: text, csv, json and line do");
+	return (word && word[strspn(word, " \t\n")] != '.' && strcmp(word, "-") != 0) ||
+	       error_set(err, ERR_QUERY,
+			 "--follow: one SELECT is expected, as a word in quotes: yore sql TRACE "
+			 "'SELECT ts, name FROM events' --follow");
+}
+
+/* False with err->kind ERR_NONE: something that it names is not there yet. */
+static bool prepare_step(struct followed_query *asking, bool last, struct sql_shell *shell,
+			 struct sql_statement **out, struct error *err)
+{
+	struct error cause = {0};
+	const char *rest;
+
+	*out = NULL;
+	if (sql_prepare(shell->sql, asking->text, &rest, out, &cause))
+		return !*out ? error_set(err, ERR_QUERY, "--follow: there is no statement")
+		       : rest[strspn(rest, " \t\r\n;")]
+			       ? error_set(err, ERR_QUERY,
+					   "--follow: more than one statement: give one SELECT")
+			       : sql_follows(*out, err);
+	if (last || cause.kind != ERR_RANGE) {
+		*err = cause;
+		return false;
+	}
+	follow_waits(asking->session, &cause, &asking->waits);
+	return false;
+}
+
+static bool add_rows(struct followed_query *asking, struct sql_statement *statement,
+		     struct error *err)
+{
+	if (!sql_rows_fit(&asking->rows, statement))
+		return error_set(err, ERR_QUERY,
+				 "--follow: events with other fields have come, and the query has "
+				 "other columns now: name those that are wanted");
+	return sql_rows_add(&asking->rows, statement, err);
+}
+
+/* A follow_more. */
+static bool more(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
+		 struct error *err)
+{
+	const struct events_options all = {.begin = NSTIME_MIN + 1, .end = NSTIME_MAX};
+	struct followed_query *asking = arg;
+	struct session *session = asking->session;
+	struct sql_statement *statement = NULL;
+	bool begun, ok;
+
+	if (!follow_has_begun(session, asking->from, news->end, &begun, err))
+		return false;
+	if (!begun)
+		return true;
+	ok = follow_late(session, follow, news, NSTIME_MAX, &all, NULL, NULL, NULL, err);
+	if (!ok || news->end <= asking->from)
+		return ok;
+	session->has_range = true;
+	session->begin = asking->from;
+	session->end = news->end;
+	struct sql_shell *shell = sql_shell_get(session, err);
+	ok = shell && prepare_step(asking, news->ended, shell, &statement, err) &&
+	     add_rows(asking, statement, err);
+	sql_finish(statement);
+	session->has_range = false;
+	if (!ok)
+		return shell && err->kind == ERR_NONE;
+	asking->from = news->end;
+	*done = asking->rows.sink->closed;
+	sink_flush(asking->rows.sink);
+	return true;
+}
+
+static bool sql_follow(struct session *session, const struct options *options, struct sink *sink,
+		       struct error *err)
+{
+	struct followed_query asking = {.session = session,
+					.from = NSTIME_MIN,
+					.rows = {.sink = sink, .format = options->format}};
+
+	if (!can_follow(options, err))
+		return false;
+	asking.text = options->words.items[0];
+	bool ok = follow_run(session, options, sink->fd, more, &asking, err);
+	sql_rows_end(&asking.rows, session);
+	return ok;
+}
 
 static bool run_sql(struct session *session, const struct options *options, struct sink *sink,
 		    struct error *err)

@@ -70,11 +70,6 @@ MUST_CHECK bool timeline_follow(struct session *session, const struct options *o
  * beside labels of at most *most_label characters. *named: rows of threads have room for names.
  */
 uint32_t timeline_columns(const struct options *options, size_t *most_label, bool *named);
-/* `check --state`: prints what does not hold, and figures; session->violated says whether all
- * holds. */
-MUST_CHECK bool check_state(struct session *session, const struct options *options,
-			    struct sink *sink, struct error *err);
-
 /* How long is waited for a relay; Ctrl-C ends it. `arg` is the caller's. */
 struct connection_limits;
 struct connection_limits relay_limits(void *arg);
@@ -99,14 +94,5 @@ struct index_choices { /* options of `index` alone */
 	bool list, verify, prune; /* what is stored of all traces */
 	uint64_t keep;            /* --prune: bytes; 0: not given */
 };
-/* `index --list`, `--verify`, `--prune` */
-MUST_CHECK bool index_stored(struct session *session, const struct options *options,
-			     struct sink *sink, struct error *err);
-/*
- * `index --follow`: keeps what is stored up to date until the recording has ended, and the
- * session's trace is open to its end.
- */
-MUST_CHECK bool index_follow(struct session *session, const struct options *options,
-			     struct error *err);
 
 #endif

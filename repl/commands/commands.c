@@ -331,66 +331,40 @@ static char *number_text(int64_t number)
 	return out.data;
 }
 
-static char *text_or_none(const char *text)
-{
-	return mem_strdup(text ? text : "");
-}
-
-static char *time_or_none(nstime t)
-{
-	return t == NSTIME_MIN ? mem_strdup("") : number_text(t);
-}
-
-/* Of what the moments have. */
-static char *copy_value(const struct command_moment *moment, nstime begin, nstime end,
-			const char *trace, size_t value)
-{
-	switch ((enum command_value)value) {
-	case COMMAND_TS:
-		return time_or_none(moment->t);
-	case COMMAND_PATH:
-		return text_or_none(moment->path);
-	case COMMAND_VALUE:
-		return text_or_none(moment->value);
-	case COMMAND_DUR:
-		return number_text((int64_t)moment->dur);
-	case COMMAND_TID:
-		return text_or_none(moment->tid);
-	case COMMAND_COMM:
-		return text_or_none(moment->comm);
-	case COMMAND_NAME:
-		return text_or_none(moment->name);
-	case COMMAND_CPU:
-		return moment->cpu < 0 ? mem_strdup("") : number_text(moment->cpu);
-	case COMMAND_STREAM:
-		return text_or_none(moment->stream);
-	case COMMAND_BEGIN:
-		return time_or_none(begin);
-	case COMMAND_END:
-		return time_or_none(end);
-	case COMMAND_TRACE:
-		return mem_strdup(trace);
-	case COMMAND_VALUES:
-		break;
-	}
-	return mem_strdup("");
-}
-
 static void copy(const struct commands *commands, const struct command_moment *moment,
 		 struct waiting_moment *out)
 {
+	const nstime none = NSTIME_MIN;
 	struct error ignored;
-	nstime begin, end = NSTIME_MIN, last;
+	nstime begin, end = none, last;
 
 	if (!session_bounds(commands->session, &begin, &last, &ignored))
-		begin = NSTIME_MIN; /* there is no event */
+		begin = none; /* there is no event */
 	else if (last < NSTIME_MAX)
 		end = last + 1;
+	const int64_t numbers[COMMAND_VALUES] = {[COMMAND_TS] = moment->t,
+						 [COMMAND_DUR] = (int64_t)moment->dur,
+						 [COMMAND_CPU] =
+							 moment->cpu < 0 ? none : moment->cpu,
+						 [COMMAND_BEGIN] = begin,
+						 [COMMAND_END] = end};
+	const char *const texts[COMMAND_VALUES] = {[COMMAND_PATH] = moment->path,
+						   [COMMAND_VALUE] = moment->value,
+						   [COMMAND_TID] = moment->tid,
+						   [COMMAND_COMM] = moment->comm,
+						   [COMMAND_NAME] = moment->name,
+						   [COMMAND_STREAM] = moment->stream,
+						   [COMMAND_TRACE] = commands->session->path};
+	const unsigned are_numbers = 1 << COMMAND_TS | 1 << COMMAND_DUR | 1 << COMMAND_CPU |
+				     1 << COMMAND_BEGIN | 1 << COMMAND_END;
+
 	*out = (struct waiting_moment){0};
-	for (size_t i = 0; i < COMMAND_VALUES; i++)
+	for (size_t i = 0; i < COMMAND_VALUES; i++) {
+		bool number = are_numbers >> i & 1 && numbers[i] != none;
 		if (has_value(commands, i))
-			out->text[i] =
-				copy_value(moment, begin, end, commands->session->path, i);
+			out->text[i] = number ? number_text(numbers[i])
+					      : mem_strdup(texts[i] ? texts[i] : "");
+	}
 }
 
 void commands_add(struct commands *commands, const struct command_moment *moment, bool waits)

@@ -84,7 +84,7 @@ void info_text_full_name(const char *label, const struct full_name *name, struct
 void info_json_clocks(const struct trace *trace, struct sink *out);
 void info_text_clocks(const struct trace *trace, struct sink *out);
 
-/* capabilities.c: which questions it can answer, by which classes write which attributes */
+/* Which questions it can answer, by which classes write which attributes */
 struct capability {
 	const char *path; /* a shape: cpu[*]/thread */
 	bool known;

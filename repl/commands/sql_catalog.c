@@ -190,13 +190,8 @@ static size_t added_place(const char *name)
 
 static void show_column(struct gathering *all, const char *name)
 {
-	buf_add_text(&all->shown, all->shown.len ? ", \"" : "\"");
-	for (; *name; name++) {
-		buf_add(&all->shown, "\"\"", *name == '"' ? 2 : 0);
-		if (*name != '"')
-			buf_add_char(&all->shown, *name);
-	}
-	buf_add_char(&all->shown, '"');
+	buf_add_text(&all->shown, all->shown.len ? ", " : "");
+	sql_quote(&all->shown, name, '"');
 }
 
 /* The first trace that has columns says what the table begins with. */

@@ -173,7 +173,7 @@ static bool dot_tables(struct sql_shell *shell, const char *argument, struct sin
 	return some || no_table(shell, argument, err);
 }
 
-static void add_quoted(struct buf *out, const char *text, char quote)
+void sql_quote(struct buf *out, const char *text, char quote)
 {
 	buf_add_char(out, quote);
 	for (; *text; text++) {
@@ -191,7 +191,7 @@ static void add_name(struct buf *out, const char *name)
 		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
 
 	if (name[len] || (*name >= '0' && *name <= '9'))
-		add_quoted(out, name, '"');
+		sql_quote(out, name, '"');
 	else
 		buf_add_text(out, name);
 }
@@ -206,7 +206,7 @@ static bool show_schema(struct sql_shell *shell, const char *name, struct sink *
 	const char *rest;
 
 	buf_add_text(&text, "SELECT name, type, hidden FROM pragma_table_xinfo(");
-	add_quoted(&text, name, '\'');
+	sql_quote(&text, name, '\'');
 	buf_add_text(&text, ")");
 	bool ok = sql_prepare(shell->sql, buf_text(&text), &rest, &statement, err);
 	buf_clear(&text);

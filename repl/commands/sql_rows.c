@@ -68,7 +68,7 @@ static void json_sql(struct sink *out, const struct sql_value *value, bool hex)
 	if (value->kind == SQL_NULL)
 		sink_text(out, "null");
 	else if (value->kind == SQL_REAL)
-		json_float(out, value->real);
+		json_add_float(&out->buf, value->real);
 	else if (value->kind == SQL_TEXT)
 		json_string(out, value->bytes, value->len);
 	else if (value->kind == SQL_BLOB)

@@ -33,12 +33,6 @@ struct took {
 void took_begin(struct took *took);
 void sql_shell_took(const struct sql_shell *shell, const struct took *begin, struct sink *sink);
 
-/* repl/commands/sql_follow.c: `sql QUERY --follow`, the rows of one SELECT as they become final. */
-MUST_CHECK bool sql_follow(struct session *session, const struct options *options,
-			   struct sink *sink, struct error *err);
-/* repl/commands/sql_partial.c: the same in parts, see partials.h. */
-MUST_CHECK bool sql_partial(struct session *session, const struct options *options,
-			    struct sink *sink, struct error *err);
 /*
  * What may stand behind `name`, a word that begins with a dot, or, with "", all such words. False:
  * names of files.
@@ -84,5 +78,7 @@ void sql_rows_end(struct sql_rows *out,
 /* Writes all rows of a statement as the shell has them. */
 MUST_CHECK bool sql_rows_write(const struct sql_shell *shell, struct sql_statement *statement,
 			       struct sink *sink, struct error *err);
+/* The text in quotes, which are doubled in it. */
+void sql_quote(struct buf *out, const char *text, char quote);
 
 #endif

@@ -61,7 +61,7 @@ void completer_free(struct completer *completer)
 	mem_free(completer);
 }
 
-static void offer(const struct completion *completion, const char *word)
+static void offer(struct completion *completion, const char *word)
 {
 	if (!strncmp(word, completion->text, completion->len))
 		completion->each(completion->arg, word);
@@ -75,7 +75,7 @@ static void offer_word(void *arg, const char *word)
 /* ---- names of the trace ---- */
 
 /* A name, and what follows its last colon: both select the event. */
-static void offer_events(const struct completion *completion)
+static void offer_events(struct completion *completion)
 {
 	const struct trace *trace = completion->completer->session->trace;
 
@@ -90,7 +90,7 @@ static void offer_events(const struct completion *completion)
 	}
 }
 
-static void offer_streams(const struct completion *completion)
+static void offer_streams(struct completion *completion)
 {
 	const struct trace *trace = completion->completer->session->trace;
 
@@ -98,7 +98,7 @@ static void offer_streams(const struct completion *completion)
 		offer(completion, trace->streams[i]->name);
 }
 
-static void offer_members(const struct completion *completion)
+static void offer_members(struct completion *completion)
 {
 	const struct trace *trace = completion->completer->session->trace;
 
@@ -112,7 +112,7 @@ static void offer_members(const struct completion *completion)
 		}
 }
 
-static void offer_fields(const struct completion *completion)
+static void offer_fields(struct completion *completion)
 {
 	static const char *const heads[] = {"ts", "name", "cpu", "stream", NULL};
 
@@ -192,7 +192,7 @@ static const char *open_key(const char *text)
 }
 
 /* Adds the path, which is what was typed, completed, with `*` for the key that is being typed. */
-static void gather_star(const struct completion *completion, const char *path, const char *shape,
+static void gather_star(struct completion *completion, const char *path, const char *shape,
 			void *stars)
 {
 	const char *text = completion->text;
@@ -208,7 +208,7 @@ static void gather_star(const struct completion *completion, const char *path, c
 }
 
 /* Frees the paths. False: there is no such key. */
-static bool offer_keys(const struct completion *completion, struct word_list *stars)
+static bool offer_keys(struct completion *completion, struct word_list *stars)
 {
 	const char *typed = open_key(completion->text);
 	size_t nhead = (size_t)(typed - completion->text);
@@ -238,7 +238,7 @@ static bool offer_keys(const struct completion *completion, struct word_list *st
 }
 
 /* Of "cpu[" also the CPUs that streams are of. */
-static void offer_cpus(const struct completion *completion, const char *path)
+static void offer_cpus(struct completion *completion, const char *path)
 {
 	const struct trace *trace = completion->completer->session->trace;
 	const char *star = strstr(path, "[*]");
@@ -257,8 +257,9 @@ static void offer_cpus(const struct completion *completion, const char *path)
 }
 
 /* Each path that begins as what was typed, with the text of its shape. */
-static void each_path(const struct completion *completion,
-		      void (*each)(const struct completion *, const char *path, const char *shape, void *arg),
+static void each_path(struct completion *completion,
+		      void (*each)(struct completion *, const char *path, const char *shape,
+				   void *arg),
 		      void *arg)
 {
 	struct program *program = get_program(completion->completer);
@@ -278,7 +279,7 @@ static void each_path(const struct completion *completion,
 	buf_release(&path);
 }
 
-static void offer_path(const struct completion *completion, const char *path, const char *shape,
+static void offer_path(struct completion *completion, const char *path, const char *shape,
 		       void *arg)
 {
 	(void)arg;
@@ -287,7 +288,7 @@ static void offer_path(const struct completion *completion, const char *path, co
 }
 
 /* Where a key is being typed those that are there, else the key as it stands. */
-static void offer_paths(const struct completion *completion)
+static void offer_paths(struct completion *completion)
 {
 	const char *key = open_key(completion->text);
 	struct word_list stars = {0};
@@ -303,7 +304,7 @@ static void offer_paths(const struct completion *completion)
 
 /* ---- commands and options ---- */
 
-static void offer_analyses(const struct completion *completion)
+static void offer_analyses(struct completion *completion)
 {
 	struct script_analyses analyses;
 	struct error err;
@@ -315,7 +316,7 @@ static void offer_analyses(const struct completion *completion)
 	script_analyses_release(&analyses);
 }
 
-static void offer_commands(const struct completion *completion)
+static void offer_commands(struct completion *completion)
 {
 	const struct script_command *added;
 	size_t count = script_commands(completion->completer->script, &added);
@@ -329,36 +330,27 @@ static void offer_commands(const struct completion *completion)
 	offer_analyses(completion);
 }
 
-static void offer_options(const struct completion *completion, const struct cmd *cmd)
+static void offer_options(struct completion *completion, const struct cmd *cmd)
 {
 	for (size_t i = 0; option_info(cmd, i); i++)
 		offer(completion, option_info(cmd, i)->name);
 }
 
-static void offer_rules(const struct completion *completion)
-{
-	size_t count;
-	const struct rules_builtin *builtins = rules_builtins(&count);
-
-	for (size_t i = 0; i < count; i++)
-		offer(completion, builtins[i].name);
-}
-
 /* Sets of rules, or files: false where no set's name begins so, and files are to be tried. */
-static bool offer_rule_words(const struct completion *completion)
+static bool offer_rule_words(struct completion *completion)
 {
 	size_t count;
 	const struct rules_builtin *builtins = rules_builtins(&count);
 	bool any = false;
 
-	for (size_t i = 0; i < count && completion->len; i++)
+	for (size_t i = 0; i < count && completion->len; i++) {
 		any |= strncmp(builtins[i].name, completion->text, completion->len) == 0;
-	if (any)
-		offer_rules(completion);
+		offer(completion, builtins[i].name);
+	}
 	return any;
 }
 
-static void offer_inputs(const struct completion *completion)
+static void offer_inputs(struct completion *completion)
 {
 	const struct reader *reader;
 
@@ -369,7 +361,7 @@ static void offer_inputs(const struct completion *completion)
 enum offered { OFFERED_NOTHING, OFFERED_VALUES, OFFERED_FILES };
 
 /* What the table of options says of its values: a choice is offered; only `sql` writes lines. */
-static enum offered offer_choice(const struct completion *completion, const struct cmd *cmd,
+static enum offered offer_choice(struct completion *completion, const struct cmd *cmd,
 				 const char *option)
 {
 	static const char formats[] = "text|table|csv|json";
@@ -382,8 +374,7 @@ static enum offered offer_choice(const struct completion *completion, const stru
 			continue;
 		if (!info->value)
 			return OFFERED_NOTHING;
-		complete_choice(is_format ? formats : info->value, "", offer_word,
-				(void *)(uintptr_t)completion);
+		complete_choice(is_format ? formats : info->value, "", offer_word, completion);
 		return OFFERED_VALUES;
 	}
 	return OFFERED_VALUES;
@@ -395,14 +386,14 @@ static bool has_columns(const struct cmd *cmd)
 	return cmd && (cmd->options & OPT_TRIGGERS) && !(cmd->options & OPT_EVENTS);
 }
 
-static void offer_columns(const struct completion *completion)
+static void offer_columns(struct completion *completion)
 {
 	for (size_t i = 0; interval_columns[i]; i++)
 		offer(completion, interval_columns[i]);
 }
 
 /* The value of the option before the cursor. */
-static enum offered offer_value(const struct completion *completion, const struct cmd *cmd,
+static enum offered offer_value(struct completion *completion, const struct cmd *cmd,
 				const char *option)
 {
 	if (!strcmp(option, "--name"))
@@ -413,8 +404,7 @@ static enum offered offer_value(const struct completion *completion, const struc
 	else if (!strcmp(option, "--stream"))
 		offer_streams(completion);
 	else if (!strcmp(option, "--tid") || !strcmp(option, "--comm"))
-		complete_thread_names(completion->completer->session, offer_word,
-				      (void *)(uintptr_t)completion);
+		complete_thread_names(completion->completer->session, offer_word, completion);
 	else if (!strcmp(option, "--input"))
 		offer_inputs(completion);
 	else if (!strcmp(option, "--rules"))
@@ -453,20 +443,19 @@ static bool field_before(const char *line, size_t end, struct buf *out)
 }
 
 /* A value of the field, or the column, that the line compares; false: it compares none. */
-static bool offer_compared(const struct completion *completion, const struct cmd *cmd,
-			   const char *line, size_t start)
+static bool offer_compared(struct completion *completion, const struct cmd *cmd, const char *line,
+			   size_t start)
 {
 	struct buf field = {0};
 	bool compares = field_before(line, start, &field), columns = has_columns(cmd);
 
 	if (compares && columns && !strcmp(buf_text(&field), "comm"))
-		complete_thread_names(completion->completer->session, offer_word,
-				      (void *)(uintptr_t)completion);
+		complete_thread_names(completion->completer->session, offer_word, completion);
 	else if (compares && !columns && !strcmp(buf_text(&field), "name"))
 		offer_events(completion);
 	else if (compares && !columns)
 		complete_values(completion->completer->session, buf_text(&field), offer_word,
-				(void *)(uintptr_t)completion);
+				completion);
 	buf_release(&field);
 	return compares;
 }
@@ -494,7 +483,7 @@ static bool in_probe(const char *text, size_t len)
 
 /* Of "@[prev_c" the name is what follows the bracket: what stands before it stays. */
 struct behind {
-	const struct completion *outer;
+	struct completion *outer;
 	size_t nhead;
 };
 
@@ -510,7 +499,7 @@ static void offer_behind(void *arg, const char *name)
 }
 
 /* Events, also as bpftrace names them; in a probe fields. */
-static void offer_program(const struct completion *completion)
+static void offer_program(struct completion *completion)
 {
 	bool fields = in_probe(completion->line, completion->nline + completion->len);
 	struct behind behind = {completion, completion->len};
@@ -537,7 +526,7 @@ static void offer_program(const struct completion *completion)
 /* ---- SQL, settings, marks ---- */
 
 /* Tables, columns of those that the line names, functions; words of SQL in the typed case. */
-static void offer_sql(const struct completion *completion, const char *line)
+static void offer_sql(struct completion *completion, const char *line)
 {
 	static const char *const words[] = {
 		"SELECT",  "FROM",   "WHERE", "GROUP BY", "ORDER BY", "HAVING", "LIMIT", "JOIN",
@@ -557,10 +546,10 @@ static void offer_sql(const struct completion *completion, const char *line)
 	}
 	shell = sql_shell_get(completion->completer->session, &ignored);
 	if (shell)
-		sql_names(shell->sql, line, offer_word, (void *)(uintptr_t)completion);
+		sql_names(shell->sql, line, offer_word, completion);
 }
 
-static void offer_marks(const struct completion *completion)
+static void offer_marks(struct completion *completion)
 {
 	const struct session *session = completion->completer->session;
 
@@ -569,17 +558,17 @@ static void offer_marks(const struct completion *completion)
 }
 
 /* The settings of the SQL shell, or what may stand behind one. False: files. */
-static bool offer_setting(const struct completion *completion, const char *first)
+static bool offer_setting(struct completion *completion, const char *first)
 {
 	if (!strcmp(first, ".rules"))
 		return offer_rule_words(completion);
 	return sql_shell_setting_words(completion->completer->session, first, offer_word,
-				       (void *)(uintptr_t)completion);
+				       completion);
 }
 
 /* ---- a line ---- */
 
-static bool offer_argument(const struct completion *completion, const struct cmd *cmd, const char *before)
+static bool offer_argument(struct completion *completion, const struct cmd *cmd, const char *before)
 {
 	enum offered value =
 		before[0] == '-' ? offer_value(completion, cmd, before) : OFFERED_NOTHING;
@@ -604,7 +593,7 @@ static bool offer_argument(const struct completion *completion, const struct cmd
 }
 
 /* `first` is the line's first word, `before` the one left of the cursor's. */
-static bool offer_after(const struct completion *completion, const char *first, const char *before)
+static bool offer_after(struct completion *completion, const char *first, const char *before)
 {
 	const struct prompt_cmd *own = prompt_cmd_named(first);
 	const struct cmd *cmd = cmd_named(first);
@@ -625,8 +614,8 @@ static bool offer_after(const struct completion *completion, const char *first, 
 		return offer_argument(completion, cmd, before);
 	if (!strcmp(before, "--svg"))
 		return false;
-	if (!complete_analysis(first, completion->line, completion->nline, before,
-			       completion->text, offer_word, (void *)(uintptr_t)completion))
+	if (!complete_analysis(first, completion->line, completion->nline, before, completion->text,
+			       offer_word, completion))
 		script_complete(completion->completer->script, completion->text, completion->each,
 				completion->arg);
 	return true;

@@ -19,7 +19,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/workers.h"
 #include "index/cursor/event_block.h"
-#include "repl/render/line_names.h"
 #include "repl/render/thread_names.h"
 
 #include <stdatomic.h>
@@ -532,35 +531,28 @@ static struct event_rows *make_rows(struct session *session, const struct option
 }
 
 bool event_rows_new(struct session *session, const struct options *options, const uint64_t *classes,
-		    struct sink *sink, struct event_rows **out, struct error *err)
-{
-	struct times times;
-
-	if (!session_trace(session, err) || !session_times(session, &times, err))
-		return false;
-	*out = make_rows(session, options, classes, sink, sink, &times);
-	return true;
-}
-
-bool event_rows_go_on(struct session *session, const struct options *options,
-		      const uint64_t *classes, struct sink *sink, struct event_rows *before,
-		      nstime begin, struct event_rows **out, struct error *err)
+		    struct sink *sink, struct event_rows *before, nstime begin,
+		    struct event_rows **out, struct error *err)
 {
 	struct sink nowhere;
+	struct times times;
 
-	if (!before)
-		return event_rows_new(session, options, classes, sink, out, err);
+	if (!session_trace(session, err) || (!before && !session_times(session, &times, err)))
+		return false;
 	sink_init(&nowhere, -1);
 	nowhere.color = sink->color;
-	*out = make_rows(session, options, classes, sink, &nowhere, &before->times);
+	*out = make_rows(session, options, classes, sink, before ? &nowhere : sink,
+			 before ? &before->times : &times);
 	sink_release(&nowhere);
+	if (!before)
+		return true;
 	if (!event_writer_go_on((*out)->writer, before->writer, err)) {
 		event_rows_free(*out);
 		return false;
 	}
 	if (before->asks_names)
-		(*out)->line_names = line_names_go_on(session, event_writer_names((*out)->writer),
-						      before->hidden, begin);
+		(*out)->line_names = line_names_new(session, event_writer_names((*out)->writer),
+						    before->hidden, true, begin);
 	(*out)->asks_names = before->asks_names;
 	(*out)->hidden = before->hidden;
 	return true;
@@ -601,8 +593,8 @@ void event_rows_name(struct event_rows *rows, bool hidden)
 	rows->asks_names = true;
 	rows->hidden = hidden;
 	if (!rows->options->reverse)
-		rows->line_names =
-			line_names_new(rows->session, event_writer_names(rows->writer), hidden);
+		rows->line_names = line_names_new(rows->session, event_writer_names(rows->writer),
+						  hidden, false, NSTIME_MIN);
 }
 
 bool event_rows_shares(const struct event_rows *rows)

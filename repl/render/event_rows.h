@@ -9,27 +9,23 @@
 #ifndef REPL_RENDER_EVENT_ROWS_H
 #define REPL_RENDER_EVENT_ROWS_H
 
+#include "repl/filter.h"
 #include "repl/render/render.h"
 #include "repl/session.h"
+#include "repl/windows.h"
 
 struct event_rows;
 
 /*
- * Of events of these classes (a bit per class, NULL: all). All but *out is borrowed. The caller ends
- * *out with event_rows_free().
+ * Of events of these classes (a bit per class, NULL: all). All but *out is borrowed. The caller
+ * ends *out with event_rows_free(). `before`: rows that these go on behind at `begin`, which were
+ * paused, are of the same trace as it was opened before, and are only good for event_rows_free()
+ * then; NULL: these are the first.
  */
 MUST_CHECK bool event_rows_new(struct session *session, const struct options *options,
-			       const uint64_t *classes, struct sink *sink, struct event_rows **out,
+			       const uint64_t *classes, struct sink *sink,
+			       struct event_rows *before, nstime begin, struct event_rows **out,
 			       struct error *err);
-/*
- * The same for rows that go on at `begin` behind those of `before`, which were paused, are of the
- * same trace as it was opened before, and are only good for event_rows_free() then. NULL: the first
- * rows.
- */
-MUST_CHECK bool event_rows_go_on(struct session *session, const struct options *options,
-				 const uint64_t *classes, struct sink *sink,
-				 struct event_rows *before, nstime begin, struct event_rows **out,
-				 struct error *err);
 /* Ends rows that others go on behind, in which all before `end` are: the trace may be closed. */
 MUST_CHECK bool event_rows_pause(struct event_rows *rows, nstime end, struct error *err);
 /* Drops the rows that event_rows_end() has not written. NULL is fine. */
@@ -77,5 +73,32 @@ struct row_maker { /* stays where it is: its writer points into it */
 void row_maker_init(struct row_maker *maker, const struct trace *trace, enum format format,
 		    const uint64_t *classes, const struct times *times, bool color);
 void row_maker_release(struct row_maker *maker);
+
+/* event_windows.c: rows by several threads, a window of time each */
+
+/*
+ * Looks for times at which what comes behind a row of time `row` is cut, for *cuts and *count: as
+ * events_cuts() has them. None where windows would be few, or where the date of a row depends on
+ * the row before it.
+ */
+MUST_CHECK bool event_windows_find(struct session *session, const struct filter *filter,
+				   const struct times *times, nstime row, nstime **cuts,
+				   size_t *count, struct error *err);
+
+struct event_windows_setup { /* all that it points to is borrowed */
+	struct session *session;
+	enum format format;
+	const struct filter *filter;
+	const struct events_options *range; /* forward, with losses; the windows are all of it */
+	const nstime *cuts;                 /* of events_cuts() */
+	size_t ncuts;
+	const struct times *times; /* as the row before left them */
+	struct sink *sink;
+	unsigned threads; /* the caller's among them */
+};
+
+/* Writes rows; as windows_run(). */
+MUST_CHECK bool event_windows_run(const struct event_windows_setup *setup, struct windows_done *out,
+				  struct error *err);
 
 #endif

@@ -1,8 +1,7 @@
-/* event_windows.c - see event_windows.h: what is made of a window is text */
-#include "repl/render/event_windows.h"
+/* event_windows.c - see event_rows.h: what is made of a window is text */
+#include "repl/render/event_rows.h"
 
 #include "engine/base/mem.h"
-#include "repl/render/event_rows.h"
 
 #include <pthread.h>
 

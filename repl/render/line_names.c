@@ -1,5 +1,5 @@
-/* line_names.c - see line_names.h */
-#include "repl/render/line_names.h"
+/* line_names.c - see thread_names.h */
+#include "repl/render/thread_names.h"
 
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
@@ -48,7 +48,8 @@ static bool find_classes(struct line_names *line_names)
 	return any;
 }
 
-struct line_names *line_names_new(struct session *session, struct thread_names *names, bool hidden)
+struct line_names *line_names_new(struct session *session, struct thread_names *names, bool hidden,
+				  bool goes_on, nstime begin)
 {
 	struct line_names *line_names = mem_new(sizeof *line_names);
 	struct error ignored = {0};
@@ -56,6 +57,8 @@ struct line_names *line_names_new(struct session *session, struct thread_names *
 	line_names->session = session;
 	line_names->names = names;
 	line_names->hidden = hidden;
+	line_names->goes_on = goes_on;
+	line_names->begin = begin;
 	line_names->index = session_index(session, &ignored);
 	if (line_names->index && find_classes(line_names))
 		return line_names;
@@ -63,24 +66,12 @@ struct line_names *line_names_new(struct session *session, struct thread_names *
 	return NULL;
 }
 
-struct line_names *line_names_go_on(struct session *session, struct thread_names *names,
-				    bool hidden, nstime begin)
-{
-	struct line_names *line_names = line_names_new(session, names, hidden);
-
-	if (line_names) {
-		line_names->goes_on = true;
-		line_names->begin = begin;
-	}
-	return line_names;
-}
-
 void line_names_free(struct line_names *line_names)
 {
 	if (!line_names)
 		return;
 	if (line_names->begun)
-		thread_names_ask_on(line_names->names, NULL, NULL);
+		thread_names_ask(line_names->names, NULL, NULL, false);
 	if (line_names->events)
 		events_close(line_names->events);
 	state_close(line_names->state);
@@ -215,10 +206,8 @@ static bool begin_reading(struct line_names *line_names, nstime t, struct error 
 	line_names->begun = true;
 	line_names->begin = t;
 	/* parts have threads of their own, which rules do not tell apart */
-	if (line_names->session->trace->nparts == 1 && line_names->goes_on)
-		thread_names_ask_on(line_names->names, ask_name, line_names);
-	else if (line_names->session->trace->nparts == 1)
-		thread_names_ask(line_names->names, ask_name, line_names);
+	if (line_names->session->trace->nparts == 1)
+		thread_names_ask(line_names->names, ask_name, line_names, !line_names->goes_on);
 	if (!line_names->hidden)
 		return true;
 	if (!events_open(line_names->index, &open, &line_names->events, err)) {

@@ -30,10 +30,6 @@ static inline void json_text(struct sink *out, const char *text)
 	else
 		sink_text(out, "null");
 }
-static inline void json_float(struct sink *out, double number)
-{
-	json_add_float(&out->buf, number);
-}
 static inline void json_value(struct sink *out, const struct value *value)
 {
 	value_add_json(value, &out->buf);

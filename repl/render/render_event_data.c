@@ -89,12 +89,6 @@ static char *put_nanoseconds(struct event_writer *writer, char *to, nstime t)
 	return decimal_put_nanos(put_ready(to, &writer->second), (uint32_t)nanos);
 }
 
-static char *put_constant(char *to, const char *text, size_t len)
-{
-	memcpy(to, text, len);
-	return to + len;
-}
-
 bool event_json(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,
 		const struct event_class *class, const struct fields *fields)
 {
@@ -103,11 +97,11 @@ bool event_json(struct event_writer *writer, nstime t, const struct stream *stre
 	struct sink *out = writer->sink;
 	char *to = sink_room(out, 96 + at->begin.len + plan->head.len + COPY_PAD);
 
-	char *time = put_constant(to, "{\"ts\":", 6);
-	to = t == NSTIME_MIN ? put_constant(time, "null", 4) : put_nanoseconds(writer, time, t);
+	char *time = mempcpy(to, "{\"ts\":", 6);
+	to = t == NSTIME_MIN ? mempcpy(time, "null", 4) : put_nanoseconds(writer, time, t);
 	size_t len = (size_t)(to - time);
-	to = put_constant(to, ",\"t\":", 5); /* the name until 0.2 */
-	to = put_constant(to, time, len);
+	to = mempcpy(to, ",\"t\":", 5); /* the name until 0.2 */
+	to = mempcpy(to, time, len);
 	to = put_ready(to, &at->begin);
 	sink_end(out, put_ready(to, &plan->head));
 	if (fields) {

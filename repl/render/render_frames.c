@@ -77,12 +77,6 @@ static void place_keep(struct frame_text *place, const struct symbol *symbol, co
 	memcpy(place->text, text, len);
 }
 
-static char *put(char *to, const char *text, size_t len)
-{
-	memcpy(to, text, len);
-	return to + len;
-}
-
 /* " NAME+0xOFFSET (OBJECT)" and the line's end. */
 static void text_names(struct sink *out, const struct symbol *symbol)
 {
@@ -94,11 +88,11 @@ static void text_names(struct sink *out, const struct symbol *symbol)
 	char *to = sink_room(out, 64 + nfunction + nobject);
 
 	*to = ' ';
-	to = put(to + 1, function, nfunction);
+	to = mempcpy(to + 1, function, nfunction);
 	if (symbol->function)
-		to = hex_put(put(to, "+0x", 3), symbol->offset, 1);
-	to = put(put(to, " (", 2), object, nobject);
-	sink_end(out, put(to, ")\n", 2));
+		to = hex_put(mempcpy(to, "+0x", 3), symbol->offset, 1);
+	to = mempcpy(mempcpy(to, " (", 2), object, nobject);
+	sink_end(out, mempcpy(to, ")\n", 2));
 }
 
 /* The address right-aligned in `width`, 16 or 17, then what is there. */

@@ -300,14 +300,14 @@ void thread_names_learn(struct thread_names *names, const struct fields *fields)
 }
 
 void thread_names_ask(struct thread_names *names,
-		      enum told_before (*ask)(void *arg, int64_t tid, struct buf *out), void *arg)
+		      enum told_before (*ask)(void *arg, int64_t tid, struct buf *out), void *arg,
+		      bool anew)
 {
 	names->ask = ask;
 	names->ask_arg = arg;
-	thread_names_free(names->first);
-	names->first = NULL;
-	if (!ask)
+	if (!anew)
 		return;
+	thread_names_free(names->first);
 	names->first = thread_names_new(names->trace);
 	for (size_t i = 0; i < names->count; i++) {
 		struct named_thread *entry = &names->entries[i];
@@ -316,14 +316,6 @@ void thread_names_ask(struct thread_names *names,
 		entry->has_comm = entry->looked_up =
 			false; /* the next event that tells the name sets it */
 	}
-}
-
-void thread_names_ask_on(struct thread_names *names,
-			 enum told_before (*ask)(void *arg, int64_t tid, struct buf *out),
-			 void *arg)
-{
-	names->ask = ask;
-	names->ask_arg = arg;
 }
 
 const char *thread_names_first(const struct thread_names *names, int64_t tid, size_t *len)

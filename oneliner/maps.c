@@ -3,7 +3,6 @@
 
 #include "engine/base/mem.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void map_init(struct map *map, const struct map_use *use, uint64_t *all)

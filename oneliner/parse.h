@@ -21,7 +21,5 @@ static inline struct program_parser *own(struct parser *parser)
 }
 
 struct program_parser program_parser_of(struct oneliner *program, struct error *err);
-/* After an error that is in own(parser)->err. */
-void parse_stop(struct parser *parser);
 
 #endif

@@ -74,7 +74,8 @@ struct program_parser program_parser_of(struct oneliner *program, struct error *
 				       .err = err};
 }
 
-void parse_stop(struct parser *parser)
+/* After an error that is in own(parser)->err. */
+static void stop(struct parser *parser)
 {
 	parser->failed = true;
 	parser->token.kind = TOKEN_END;
@@ -298,7 +299,7 @@ static struct ast *parse_call(struct parser *parser, uint32_t at, const char *na
 		return parse_state(parser, at);
 	node = parse_node(parser, AST_CALL, at);
 	if (parser->failed || !function_find(program, name, at, &function, own(parser)->err)) {
-		parse_stop(parser);
+		stop(parser);
 		return node;
 	}
 	node->function = function;
@@ -356,7 +357,7 @@ static struct ast *parse_name(struct parser *parser)
 		return node;
 	}
 	if (own(parser)->err->kind != ERR_NONE) {
-		parse_stop(parser);
+		stop(parser);
 		return constant_node(parser, at, value_s64(0));
 	}
 	return parse_members(parser, at, name);

@@ -291,15 +291,14 @@ static void end_call(struct scripting *scripting, struct buf *traceback)
 	buf_release(traceback);
 }
 
-/* "" when there is no home. */
-static void startup_path(struct buf *out)
+void user_file(const char *variable, const char *folder, const char *name, struct buf *out)
 {
-	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	const char *set = getenv(variable), *home = getenv("HOME");
 
-	if (config && *config)
-		buf_printf(out, "%s/yore/init.lua", config);
+	if (set && *set)
+		buf_printf(out, "%s/yore/%s", set, name);
 	else if (home && *home)
-		buf_printf(out, "%s/.config/yore/init.lua", home);
+		buf_printf(out, "%s/%s/yore/%s", home, folder, name);
 }
 
 bool scripting_has_startup(void)
@@ -307,7 +306,7 @@ bool scripting_has_startup(void)
 	struct buf path = {0};
 	bool has;
 
-	startup_path(&path);
+	user_file("XDG_CONFIG_HOME", ".config", "init.lua", &path);
 	has = path.len && access(buf_text(&path), R_OK) == 0;
 	buf_release(&path);
 	return has;
@@ -318,7 +317,7 @@ void scripting_startup(struct scripting *scripting)
 	struct buf path = {0}, traceback = {0};
 	struct error err;
 
-	startup_path(&path);
+	user_file("XDG_CONFIG_HOME", ".config", "init.lua", &path);
 	if (path.len && !script_startup(scripting->script, buf_text(&path), &err, &traceback)) {
 		end_call(scripting, &traceback);
 		sink_flush(scripting->sink);

@@ -30,6 +30,8 @@ MUST_CHECK bool scripting_take_trace(struct scripting *scripting, struct error *
 /* Tells scripts the session's present range and moment. */
 MUST_CHECK bool scripting_update(struct scripting *scripting, struct error *err);
 
+/* The path in $VARIABLE/yore, or where that is not set in ~/FOLDER/yore; "": there is no home. */
+void user_file(const char *variable, const char *folder, const char *name, struct buf *out);
 /*
  * Runs the user's start-up file: $XDG_CONFIG_HOME/yore/init.lua, or ~/.config/yore/init.lua. What
  * is wrong with it is said, and is no reason not to go on.

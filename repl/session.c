@@ -5,10 +5,8 @@
 #include "repl/cmd.h"
 
 #include "convert/out.h"
-#include "engine/base/hash_index.h"
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
-#include "engine/base/quote.h"
 #include "engine/symbols/symbols.h"
 #include "follow/socket.h"
 #include "index/tables/location.h"
@@ -18,9 +16,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

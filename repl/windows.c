@@ -10,7 +10,6 @@
 #include "repl/windows.h"
 
 #include "engine/base/mem.h"
-#include "engine/base/workers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

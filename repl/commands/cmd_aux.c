@@ -15,7 +15,6 @@
 #include "repl/render/render.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

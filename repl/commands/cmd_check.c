@@ -9,7 +9,6 @@
 #include "repl/commands/cmds.h"
 #include "repl/render/info_losses.h"
 #include "repl/render/render.h"
-#include "state/state.h"
 #include "state/violations.h"
 
 #include <inttypes.h>

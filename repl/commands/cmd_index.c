@@ -2,7 +2,6 @@
 #include "engine/base/folder.h"
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
-#include "engine/timetext.h"
 #include "index/store/store.h"
 #include "index/stored_traces.h"
 #include "index/tables/location.h"

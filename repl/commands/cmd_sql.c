@@ -1,6 +1,5 @@
 /* cmd_sql.c - questions in SQL */
 #include "engine/base/mem.h"
-#include "repl/asked.h"
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
 #include "repl/commands/partials.h"

@@ -9,11 +9,8 @@
 #include "repl/render/row_threads.h"
 #include "state/pictures/picture_fill.h"
 #include "state/state.h"
-#include "state/timelines/timelines.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
@@ -38,14 +35,11 @@ struct timeline {
 static uint32_t terminal_width(const struct options *options)
 {
 	const struct timeline_choices *own = options->own;
-	struct winsize size = {0};
+	unsigned columns = terminal_columns(STDOUT_FILENO);
 
 	if (own->has_width)
 		return own->width > WIDTH_LEAST ? (uint32_t)own->width : WIDTH_LEAST;
-	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
-	    size.ws_col >= WIDTH_LEAST)
-		return size.ws_col;
-	return WIDTH;
+	return columns >= WIDTH_LEAST ? columns : WIDTH;
 }
 
 /*
@@ -149,8 +143,12 @@ static bool find_unknown(struct timeline *timeline, struct error *err)
 	return good;
 }
 
-/* Names of the threads and functions on runs that have room for one. */
-static bool find_names(struct timeline *timeline, struct error *err)
+/*
+ * Names of the threads and functions on runs with a value that are so long at least, in the order
+ * in which these are written: they go to the values, too, and to *out, which is to be freed.
+ */
+static bool name_runs(struct timeline *timeline, uint32_t least, bool of_path, struct named **out,
+		      struct error *err)
 {
 	struct picture *picture = &timeline->picture;
 	struct picture_value **places = NULL;
@@ -162,70 +160,24 @@ static bool find_names(struct timeline *timeline, struct error *err)
 		struct picture_row *row = &picture->rows[i];
 		for (uint32_t at = 0; picture_run_at(row, picture->columns, at, &run);
 		     at += run.count) {
-			if (!run.value || run.count < NAMED_LEAST)
+			if (!run.value || run.count < least)
 				continue;
 			struct picture_value *value = &row->values[row->cells[at].value - 1];
 			*mem_push(places, nplaces, room) = value;
 			*mem_push(items, count, capacity) =
 				(struct named){.t = picture_time(picture, at + 1) - 1,
 					       .path = row->path,
-					       .value = value->value};
+					       .value = value->value,
+					       .of_path = of_path};
 		}
 	}
 	bool good = !count || names_in(timeline->session, items, count, NULL, picture->arena, err);
 	for (size_t i = 0; good && i < count; i++)
 		if (!places[i]->name)
 			places[i]->name = named_value(&items[i]);
-	mem_free(items);
 	mem_free(places);
-	return good;
-}
-
-/* Names of the threads whose rows these are, as they were last within the range. */
-static bool label_rows(struct timeline *timeline, struct error *err)
-{
-	struct picture *picture = &timeline->picture;
-	struct named *items = mem_new_array(picture->nrows + 1, sizeof *items);
-	struct value none = {.kind = VALUE_NONE};
-
-	for (size_t i = 0; i < picture->nrows; i++)
-		items[i] = (struct named){.t = picture->end - 1,
-					  .path = picture->rows[i].path,
-					  .value = none,
-					  .of_path = true};
-	bool good = names_in(timeline->session, items, picture->nrows, NULL, picture->arena, err);
-	for (size_t i = 0; good && i < picture->nrows; i++)
-		if (items[i].name)
-			picture->rows[i].label = arena_printf(
-				picture->arena, "%s %s", picture->rows[i].path, items[i].name);
-	mem_free(items);
-	return good;
-}
-
-/* Runs as rows */
-
-/* The names of all runs with a value, in the order in which they are written. */
-static bool name_runs(struct timeline *timeline, struct named **out, struct error *err)
-{
-	struct picture *picture = &timeline->picture;
-	struct named *items = NULL;
-	struct picture_run run;
-	size_t count = 0, capacity = 0;
-
-	for (size_t i = 0; i < picture->nrows; i++)
-		for (uint32_t at = 0;
-		     picture_run_at(&picture->rows[i], picture->columns, at, &run);
-		     at += run.count) {
-			if (!run.value)
-				continue;
-			*mem_push(items, count, capacity) =
-				(struct named){.t = picture_time(picture, at + 1) - 1,
-					       .path = picture->rows[i].path,
-					       .value = run.value->value,
-					       .of_path = true};
-		}
 	*out = items;
-	return !count || names_in(timeline->session, items, count, NULL, picture->arena, err);
+	return good;
 }
 
 static void print_json(const struct picture *picture, const struct named *names, struct sink *out)
@@ -248,7 +200,6 @@ static void print_json(const struct picture *picture, const struct named *names,
 		}
 }
 
-/* `names` NULL: they stand with the values, as in text. */
 static void print_rows(struct timeline *timeline, const struct named *names, struct times *times,
 		       struct sink *out)
 {
@@ -277,26 +228,11 @@ static void print_rows(struct timeline *timeline, const struct named *names, str
 			time_add(times, picture_time(picture, at + run.count), rows_cell(&rows));
 			rows_text(&rows, run.mixed ? "mixed" : "");
 			named_add(rows_cell(&rows), format, &shown);
-			if (names)
+			if (format == FORMAT_CSV)
 				rows_text(&rows, names++->name);
 			open = rows_end(&rows);
 		}
 	rows_finish(&rows);
-}
-
-/* For programs. */
-static bool write_data(struct timeline *timeline, struct times *times, struct sink *sink,
-		       struct error *err)
-{
-	struct named *names = NULL;
-	bool good = name_runs(timeline, &names, err);
-
-	if (good && timeline->options->format == FORMAT_JSON)
-		print_json(&timeline->picture, names, sink);
-	else if (good)
-		print_rows(timeline, names, times, sink);
-	mem_free(names);
-	return good;
 }
 
 static bool draw(struct timeline *timeline, struct sink *sink, struct error *err)
@@ -306,17 +242,22 @@ static bool draw(struct timeline *timeline, struct sink *sink, struct error *err
 	if (!session_times(timeline->session, &times, err))
 		return false;
 	enum format format = timeline->options->format;
-	if (format == FORMAT_JSON || format == FORMAT_CSV)
-		return write_data(timeline, &times, sink, err);
-	if (!find_names(timeline, err))
+	bool data = format == FORMAT_JSON || format == FORMAT_CSV;
+	struct picture *picture = &timeline->picture;
+	struct named *names;
+	bool good = name_runs(timeline, data ? 1 : NAMED_LEAST, data, &names, err);
+	if (good && format == FORMAT_JSON)
+		print_json(picture, names, sink);
+	else if (good && format != FORMAT_TEXT)
+		print_rows(timeline, names, &times, sink);
+	mem_free(names);
+	if (!good || format != FORMAT_TEXT)
+		return good;
+	if ((timeline->named &&
+	     !picture_name_rows(picture, timeline->session, picture->end, NULL, err)) ||
+	    !find_unknown(timeline, err))
 		return false;
-	if (format == FORMAT_TABLE) {
-		print_rows(timeline, NULL, &times, sink);
-		return true;
-	}
-	if ((timeline->named && !label_rows(timeline, err)) || !find_unknown(timeline, err))
-		return false;
-	picture_draw_text(&timeline->picture, &times, timeline->most_label, sink);
+	picture_draw_text(picture, &times, timeline->most_label, sink);
 	return true;
 }
 

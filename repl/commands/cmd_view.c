@@ -15,7 +15,6 @@
 #include "repl/render/render.h"
 #include "serve/one_file.h"
 #include "state/pictures/picture_fill.h"
-#include "state/state.h"
 #include "state/timelines/timelines.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 /* following.c - see following.h */
 #include "repl/commands/following.h"
 
-#include "engine/timetext.h"
 #include "remote/remote.h"
 
 #include <string.h>

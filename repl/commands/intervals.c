@@ -130,7 +130,7 @@ static bool pass_on(void *arg, const struct interval *interval)
 }
 
 static bool ask_each(struct state *state, nstime begin, nstime end, const struct wanteds *wanteds,
-		     struct names_range *names, struct filtering *filtering, struct error *err)
+		     struct spells *names, struct filtering *filtering, struct error *err)
 {
 	const struct query **queries = mem_new_array(wanteds->count + 1, sizeof *queries);
 	const struct intervals_first first = {1, names_range_add, names};
@@ -149,7 +149,7 @@ static bool ask_each(struct state *state, nstime begin, nstime end, const struct
 }
 
 bool intervals_each(struct session *session, const struct wanteds *wanteds,
-		    struct names_range *names,
+		    struct spells *names,
 		    bool (*each)(void *arg, const struct interval *interval), void *arg,
 		    struct error *err)
 {
@@ -237,9 +237,8 @@ struct interval_writer {
 	 */
 	bool (*written)(void *arg, const struct interval *interval, const char *comm);
 	void *arg;
-	struct names_range *range; /* of all rows; NULL: not needed so far */
-	struct names_range
-		*along; /* the same, come with the rows and not sorted; NULL: it did not */
+	struct spells *range; /* of all rows; NULL: not needed so far */
+	struct spells *along; /* the same, come with the rows; NULL: it did not */
 	struct error failed;
 };
 

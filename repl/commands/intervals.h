@@ -69,14 +69,14 @@ MUST_CHECK bool interval_writer_finish(struct interval_writer *writer, bool drop
 /* May rows of the word show threads, as values or (of_path) in their paths? */
 bool intervals_show_threads(const char *word, bool of_path);
 
-struct names_range;
+struct spells;
 
 /*
  * Asks over --begin --end; each interval that is wanted goes to `each` as state_intervals() does.
  * Before them `names` is given the names of all threads over the range; NULL: it is not asked for.
  */
 MUST_CHECK bool intervals_each(struct session *session, const struct wanteds *wanteds,
-			       struct names_range *names,
+			       struct spells *names,
 			       bool (*each)(void *arg, const struct interval *interval), void *arg,
 			       struct error *err);
 

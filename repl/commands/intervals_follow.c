@@ -60,7 +60,7 @@ struct followed_intervals {
 
 	struct rows_of waiting, next; /* next: those of the part in hand */
 	struct rows_of done;          /* rows of the part that are final */
-	struct names_range *names;    /* of the part; NULL: not wanted */
+	struct spells *names;    /* of the part; NULL: not wanted */
 
 	struct interval_triggers *triggers; /* of --until and --on; NULL: none */
 	struct hit *hits;                /* of the part, for --on */
@@ -235,7 +235,7 @@ static void settle(struct followed_intervals *own, nstime end)
 
 /* Names --------------------------------------------------------------------------------------- */
 
-static struct names_range *begin_names(void *arg)
+static struct spells *begin_names(void *arg)
 {
 	struct followed_intervals *own = arg;
 

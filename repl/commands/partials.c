@@ -3,11 +3,9 @@
 
 #include "engine/base/mem.h"
 #include "index/tables/identity.h"
-#include "repl/cmd.h"
 #include "repl/render/render.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { CHUNKS_MOST = 1 << 20, SHOWN = 160 };

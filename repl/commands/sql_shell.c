@@ -190,19 +190,16 @@ static bool take_rest(struct sql_shell *shell, struct buf *waiting, struct sink 
 
 bool sql_shell_run(struct sql_shell *shell, const char *text, struct sink *sink, struct error *err)
 {
-	struct buf waiting = {0}, line = {0};
+	struct input_lines lines = {.end = true};
+	struct buf waiting = {0};
 	bool ok = true;
 
-	while (ok && *text) {
-		size_t len = strcspn(text, "\n");
-		buf_clear(&line);
-		buf_add(&line, text, len);
-		ok = take_line(shell, buf_text(&line), &waiting, sink, err);
-		text += len + (text[len] == '\n');
-	}
+	buf_add_text(&lines.text, text);
+	for (char *line; ok && (line = lines_next(&lines));)
+		ok = take_line(shell, line, &waiting, sink, err);
 	ok = ok && take_rest(shell, &waiting, sink, err);
+	buf_release(&lines.text);
 	buf_release(&waiting);
-	buf_release(&line);
 	return ok;
 }
 

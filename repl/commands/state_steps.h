@@ -44,7 +44,7 @@ MUST_CHECK bool state_steps_final(struct state_steps *steps, const struct follow
  * in the part are to be added to, before its intervals.
  */
 struct state_steps_to {
-	struct names_range *(*names)(void *arg);
+	struct spells *(*names)(void *arg);
 	bool (*interval)(void *arg, const struct interval *interval);
 	bool (*done)(void *arg, nstime end, struct error *err);
 	void *arg;

@@ -13,11 +13,10 @@
 
 #include "engine/base/mem.h"
 #include "engine/timetext.h"
-#include "repl/asked.h"
-#include "repl/render/names.h"
-#include "repl/pictures/picture_draw.h"
-#include "repl/render/redraw.h"
 #include "repl/commands/state_steps.h"
+#include "repl/pictures/picture_draw.h"
+#include "repl/render/names.h"
+#include "repl/render/redraw.h"
 
 #include <unistd.h>
 
@@ -42,7 +41,7 @@ struct followed_timeline {
 	struct picture picture;
 	struct redraw redraw;
 	struct buf said;           /* notes, to be shown above the next drawing */
-	struct names_range *names; /* of the part in hand */
+	struct spells *names; /* of the part in hand */
 };
 
 /* What is drawn ------------------------------------------------------------------------------- */
@@ -114,7 +113,7 @@ static uint32_t column_at(const struct followed_timeline *live, nstime t)
 
 /* Names --------------------------------------------------------------------------------------- */
 
-static struct names_range *begin_names(void *arg)
+static struct spells *begin_names(void *arg)
 {
 	struct followed_timeline *live = arg;
 
@@ -163,29 +162,6 @@ static bool find_names(struct followed_timeline *live, uint32_t first, uint32_t 
 	return good;
 }
 
-/* Names of the threads whose rows these are, as they were last. */
-static bool label_rows(struct followed_timeline *live, nstime end, struct error *err)
-{
-	struct picture *picture = &live->picture;
-	struct named *items = mem_new_array(picture->nrows + 1, sizeof *items);
-	struct arena *arena = arena_new();
-
-	for (size_t i = 0; i < picture->nrows; i++)
-		items[i] = (struct named){.t = end - 1,
-					  .path = picture->rows[i].path,
-					  .value = {.kind = VALUE_NONE},
-					  .of_path = true};
-	bool good = names_range_put(live->steps.session, live->names, items, picture->nrows, arena,
-				    err);
-	for (size_t i = 0; good && i < picture->nrows; i++)
-		if (items[i].name)
-			picture->rows[i].label = arena_printf(picture->arena, "%s %s",
-							      picture->rows[i].path, items[i].name);
-	arena_free(arena);
-	mem_free(items);
-	return good;
-}
-
 /* Steps --------------------------------------------------------------------------------------- */
 
 static bool see_interval(void *arg, const struct interval *interval)
@@ -205,7 +181,9 @@ static bool end_part(void *arg, nstime end, struct error *err)
 	picture_part_end(&live->picture);
 	uint32_t column = end < NSTIME_MAX ? column_at(live, end) : most;
 	if (!names_range_end(live->steps.session, live->names, err) ||
-	    !find_names(live, first, column, err) || (live->named && !label_rows(live, end, err)))
+	    !find_names(live, first, column, err) ||
+	    (live->named &&
+	     !picture_name_rows(&live->picture, live->steps.session, end, live->names, err)))
 		return false;
 	picture_part(&live->picture, column, most);
 	return true;

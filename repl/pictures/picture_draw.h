@@ -11,6 +11,10 @@
  */
 void picture_draw_text(const struct picture *picture, struct times *times, size_t most_label,
 		       struct sink *out);
+struct spells;
+/* Adds to rows the names that their threads had last before `end`; NULL: they are not told yet. */
+MUST_CHECK bool picture_name_rows(struct picture *picture, struct session *session, nstime end,
+				  const struct spells *told, struct error *err);
 /* Characters of a text, `most` at most, and the bytes that they take. */
 size_t picture_text_width(const char *text, size_t len, size_t most, size_t *bytes);
 

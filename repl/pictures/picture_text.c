@@ -7,9 +7,11 @@
  * A value's text stands where it begins, as far as there is room. What is unknown is ░, none is
  * blank; where that is not told apart both are blank.
  */
+#include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "repl/pictures/picture_draw.h"
 #include "repl/render/lanes.h"
+#include "repl/render/names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -392,4 +394,25 @@ bool picture_next_tick(const struct picture *picture, struct times *times,
 	tick->column = column_at(picture, tick->t);
 	tick_text(times, tick);
 	return true;
+}
+
+bool picture_name_rows(struct picture *picture, struct session *session, nstime end,
+		       const struct spells *told, struct error *err)
+{
+	size_t count = picture->nrows;
+	struct named *items = mem_new_array(count + 1, sizeof *items);
+
+	for (size_t i = 0; i < count; i++)
+		items[i] = (struct named){.t = end - 1,
+					  .path = picture->rows[i].path,
+					  .value = {.kind = VALUE_NONE},
+					  .of_path = true};
+	bool good = told ? names_range_put(session, told, items, count, picture->arena, err)
+			 : names_in(session, items, count, NULL, picture->arena, err);
+	for (size_t i = 0; good && i < count; i++)
+		if (items[i].name)
+			picture->rows[i].label = arena_printf(picture->arena, "%s %s",
+							      picture->rows[i].path, items[i].name);
+	mem_free(items);
+	return good;
 }

@@ -15,9 +15,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h> /* before readline's headers, which need FILE */
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <readline/history.h>
@@ -26,19 +24,6 @@
 enum { HISTORY_MAX = 10000 };
 
 /* ---- history ---- */
-
-/* $XDG_STATE_HOME/yore/history, its folder made; "" when there is no home. */
-static void history_path(struct buf *out)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-	if (state && *state)
-		buf_printf(out, "%s/yore/history", state);
-	else if (home && *home)
-		buf_printf(out, "%s/.local/state/yore/history", home);
-	if (out->len) /* when it fails, so does opening the file; that is tolerated */
-		(void)!folders_make(out->data, 1, false, 0700);
-}
 
 /* At once, so that a killed prompt loses no line. Of equal neighbours one is kept. */
 static void remember(const char *line, const char *path)
@@ -107,7 +92,9 @@ static void read_terminal(struct prompt *prompt)
 	sigset_t blocked, outside;
 
 	signals_keep_terminal();
-	history_path(&path);
+	user_file("XDG_STATE_HOME", ".local/state", "history", &path);
+	if (path.len) /* when it fails, so does opening the file; that is tolerated */
+		(void)!folders_make(path.data, 1, false, 0700);
 	stifle_history(HISTORY_MAX);
 	read_history(buf_text(&path));
 	rl_catch_signals = 0;

@@ -106,7 +106,8 @@ void prompt_tell_growth(struct prompt *prompt)
 					      "opened: 'refresh' opens it anew");
 }
 
-bool prompt_reopen(struct prompt *prompt, bool (*open)(struct session *session, struct error *err),
+/* Closes what is made of the trace; `open` opens it anew, and the rest follows. */
+static bool reopen(struct prompt *prompt, bool (*open)(struct session *session, struct error *err),
 		   struct error *err)
 {
 	if (!script_drop_trace(scripting_script(prompt->scripting), err))
@@ -125,7 +126,7 @@ bool prompt_refresh(struct prompt *prompt, int nwords, char **words, struct erro
 				 words[1]);
 	if (!prompt->session->path)
 		return error_set(err, ERR_QUERY, "no trace is open");
-	if (!prompt_reopen(prompt, session_reopen, err) || !prompt_add_range(prompt, "", err))
+	if (!reopen(prompt, session_reopen, err) || !prompt_add_range(prompt, "", err))
 		return false;
 	sink_row(&prompt->sink);
 	return true;
@@ -200,7 +201,7 @@ static void repeat(struct prompt_following *of, struct error *err)
 	struct error unready; /* it is being written, and may be whole the next time */
 
 	do
-		if (prompt_reopen(of->prompt, session_take_up, &unready) && !answer(of, err))
+		if (reopen(of->prompt, session_take_up, &unready) && !answer(of, err))
 			return;
 	while (wait_for_growth(of));
 }
@@ -237,7 +238,7 @@ bool prompt_follow(struct prompt *prompt, int nwords, char **words, struct error
 	}
 	sink_release(&of.screen);
 	signals_clear();
-	if (!prompt_reopen(prompt, session_reopen, err))
+	if (!reopen(prompt, session_reopen, err))
 		return false;
 	if (failed)
 		*err = why;

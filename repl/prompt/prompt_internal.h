@@ -80,10 +80,6 @@ void prompt_opened(struct prompt *prompt);
 void prompt_tell_growth(struct prompt *prompt);
 MUST_CHECK bool prompt_refresh(struct prompt *prompt, int nwords, char **words, struct error *err);
 
-/* Closes what is made of the trace; `open` opens it anew, and the rest follows. */
-MUST_CHECK bool prompt_reopen(struct prompt *prompt,
-			      bool (*open)(struct session *session, struct error *err),
-			      struct error *err);
 MUST_CHECK bool prompt_follow(struct prompt *prompt, int nwords, char **words, struct error *err);
 /* A command that is not the prompt's own; its rows go to the prompt's sink. */
 MUST_CHECK bool prompt_answer(struct prompt *prompt, int nwords, char **words, struct error *err);

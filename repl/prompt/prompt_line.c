@@ -509,19 +509,15 @@ static bool run_line(struct prompt *prompt, const char *line, struct error *err)
 /* Lines that were pasted at once, of which the first is a command: each is one of its own. */
 static bool run_pasted(struct prompt *prompt, const char *lines)
 {
-	size_t len = strcspn(lines, "\n");
-	char *line = mem_strdup(lines);
+	struct input_lines rest = {.end = true};
 
-	line[len] = '\0';
-	bool several = lines[len] && *line != '.' && is_command(prompt, line) && !sql_text(line);
-	mem_free(line);
-	for (; several && *lines && !prompt->quit; lines += len + (lines[len] == '\n')) {
-		len = strcspn(lines, "\n");
-		line = mem_strdup(lines);
-		line[len] = '\0';
+	buf_add_text(&rest.text, lines);
+	char *line = lines_next(&rest);
+	bool several =
+		strchr(lines, '\n') && *line != '.' && is_command(prompt, line) && !sql_text(line);
+	for (; several && line && !prompt->quit; line = lines_next(&rest))
 		prompt_line(prompt, line);
-		mem_free(line);
-	}
+	buf_release(&rest.text);
 	return several;
 }
 

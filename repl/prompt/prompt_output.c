@@ -13,7 +13,6 @@
 #include "sql/sql.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>

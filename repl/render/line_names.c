@@ -229,14 +229,14 @@ static bool is_reached(const struct event *a, const struct event *b)
 	return x->offset != y->offset ? x->offset < y->offset : x->index <= y->index;
 }
 
-/* Is the next telling one of those up to entry i of the run? */
-static bool is_due(const struct line_names *line_names, const struct run *run, uint32_t i)
+/* Is the next telling before `t`, or at it and one of those up to entry i of the run? */
+static bool is_due(const struct line_names *line_names, nstime t, const struct run *run, uint32_t i)
 {
 	const struct run *told = &line_names->run;
-	nstime t = run->batch->time[i], next = told->batch->time[line_names->at];
+	nstime next = told->batch->time[line_names->at];
 	struct event a, b;
 
-	if (next != t)
+	if (next != t || !run)
 		return next < t;
 	run_event(line_names->session->trace, told, line_names->at, &a);
 	run_event(line_names->session->trace, run, i, &b);
@@ -249,9 +249,26 @@ static void learn(struct line_names *line_names)
 	struct fields fields;
 	struct error ignored;
 
-	if (run->reader->decoder_fields(run->decoder, run->batch, line_names->at, &fields,
+	if (run->reader->decoder_fields(run->decoder, run->batch, line_names->at++, &fields,
 					&ignored))
 		thread_names_learn(line_names->names, &fields);
+}
+
+/* `run` may be NULL: what is told at `t` is not learned. */
+static bool learn_until(struct line_names *line_names, nstime t, const struct run *run, uint32_t i,
+			struct error *err)
+{
+	const struct run *told = &line_names->run;
+
+	while (line_names->has_next)
+		if (line_names->at < told->first + told->count) {
+			if (!is_due(line_names, t, run, i))
+				return true;
+			learn(line_names);
+		} else if (!next_run(line_names, err)) {
+			return false;
+		}
+	return true;
 }
 
 bool line_names_reach(struct line_names *line_names, const struct run *run, uint32_t i,
@@ -259,22 +276,8 @@ bool line_names_reach(struct line_names *line_names, const struct run *run, uint
 {
 	nstime t = run->batch->time[i];
 
-	if (t == NSTIME_MIN)
-		return true;
-	if (!line_names->begun && !begin_reading(line_names, t, err))
-		return false;
-	while (line_names->has_next) {
-		const struct run *told = &line_names->run;
-		if (line_names->at < told->first + told->count) {
-			if (!is_due(line_names, run, i))
-				return true;
-			learn(line_names);
-			line_names->at++;
-		} else if (!next_run(line_names, err)) {
-			return false;
-		}
-	}
-	return true;
+	return t == NSTIME_MIN || ((line_names->begun || begin_reading(line_names, t, err)) &&
+				   learn_until(line_names, t, run, i, err));
 }
 
 bool line_names_finish(struct line_names *line_names, nstime end, struct error *err)
@@ -283,19 +286,6 @@ bool line_names_finish(struct line_names *line_names, nstime end, struct error *
 		return true;
 	if (!line_names->begun && !line_names->goes_on)
 		return true; /* no row was there: the first one will ask */
-	if (!line_names->begun && !begin_reading(line_names, line_names->begin, err))
-		return false;
-	while (line_names->has_next) {
-		const struct run *told = &line_names->run;
-		if (line_names->at == told->first + told->count) {
-			if (!next_run(line_names, err))
-				return false;
-		} else if (told->batch->time[line_names->at] >= end) {
-			return true;
-		} else {
-			learn(line_names);
-			line_names->at++;
-		}
-	}
-	return true;
+	return (line_names->begun || begin_reading(line_names, line_names->begin, err)) &&
+	       learn_until(line_names, end, NULL, 0, err);
 }

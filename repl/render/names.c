@@ -6,7 +6,6 @@
 #include "state/comms.h"
 #include "state/state.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -135,23 +134,16 @@ bool names_at(struct session *session, struct named *items, size_t count, bool b
 	       functions_put(session, items, count, arena, err);
 }
 
-/* Names over a range ----------------------------------------------------------------------------
- */
+/* ---- names over a range ---- */
 
-struct names_range {
-	struct spells spells;
-};
-
-bool names_range_add(void *arg, const struct interval *interval)
+bool names_range_add(void *range, const struct interval *interval)
 {
-	struct names_range *range = arg;
-
-	comm_spells_add(&range->spells, interval);
+	comm_spells_add(range, interval);
 	return true;
 }
 
 /* `arena`: where names are to live that outlive the range; NULL: they do not. */
-static void put_spells(const struct names_range *range, struct named *items, size_t count,
+static void put_spells(const struct spells *range, struct named *items, size_t count,
 		       struct arena *arena)
 {
 	struct value tid;
@@ -159,39 +151,38 @@ static void put_spells(const struct names_range *range, struct named *items, siz
 	for (size_t i = 0; i < count; i++) {
 		if (!is_wanted(&items[i], &tid))
 			continue;
-		items[i].name = comm_spells_find(&range->spells, &tid, items[i].t, items[i].until);
+		items[i].name = comm_spells_find(range, &tid, items[i].t, items[i].until);
 		if (arena && items[i].name)
 			items[i].name = arena_strdup(arena, items[i].name);
 	}
 }
 
-bool names_range_end(struct session *session, struct names_range *range, struct error *err)
+bool names_range_end(struct session *session, struct spells *range, struct error *err)
 {
 	struct state *state = session_names(session, NAMES_EVENTS, err);
 
-	return state &&
-	       (comm_spells_add_idle(&range->spells, state, err) || session_names_gave_up(err));
+	return state && (comm_spells_add_idle(range, state, err) || session_names_gave_up(err));
 }
 
-bool names_range_put(struct session *session, const struct names_range *range, struct named *items,
+bool names_range_put(struct session *session, const struct spells *range, struct named *items,
 		     size_t count, struct arena *arena, struct error *err)
 {
 	put_spells(range, items, count, NULL);
 	return functions_put(session, items, count, arena, err);
 }
 
-struct names_range *names_range_begin(void)
+struct spells *names_range_begin(void)
 {
-	struct names_range *range = mem_new(sizeof *range);
+	struct spells *range = mem_new(sizeof *range);
 
-	range->spells.arena = arena_new();
+	range->arena = arena_new();
 	return range;
 }
 
-struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
+struct spells *names_range_new(struct session *session, nstime begin, nstime end,
 				    struct error *err)
 {
-	struct names_range *range = names_range_begin();
+	struct spells *range = names_range_begin();
 	uint64_t events = 2 * session->trace->events_decoded + NAMES_EVENTS;
 	struct state *state = session_names(session, events, err);
 	const struct query *queries[1];
@@ -201,7 +192,7 @@ struct names_range *names_range_new(struct session *session, nstime begin, nstim
 	queries[0] = query;
 	if (ok && !state_intervals(state, begin, end, INTERVALS_CUT, queries, 1, names_range_add,
 				   range, err)) {
-		spells_clear(&range->spells);
+		spells_clear(range);
 		ok = session_names_gave_up(err);
 	}
 	query_free(query);
@@ -211,12 +202,12 @@ struct names_range *names_range_new(struct session *session, nstime begin, nstim
 	return NULL;
 }
 
-void names_range_free(struct names_range *range)
+void names_range_free(struct spells *range)
 {
 	if (!range)
 		return;
-	arena_free(range->spells.arena);
-	spells_release(&range->spells);
+	arena_free(range->arena);
+	spells_release(range);
 	mem_free(range);
 }
 
@@ -225,7 +216,7 @@ void names_range_free(struct names_range *range)
  * told there cost less than each at its own time. *out NULL: they are few, or far apart.
  */
 static bool read_near(struct session *session, const struct named *items, size_t count,
-		      nstime begin, struct names_range **out, struct error *err)
+		      nstime begin, struct spells **out, struct error *err)
 {
 	nstime first = NSTIME_MAX, last = NSTIME_MIN;
 	struct value tid;
@@ -250,7 +241,7 @@ static bool read_late(struct session *session, struct named *items, size_t count
 		      struct arena *arena, struct error *err)
 {
 	nstime first = NSTIME_MAX, last = NSTIME_MIN;
-	struct names_range *late;
+	struct spells *late;
 	struct value tid;
 
 	for (size_t i = 0; i < count; i++) {
@@ -271,12 +262,12 @@ static bool read_late(struct session *session, struct named *items, size_t count
 }
 
 bool names_in(struct session *session, struct named *items, size_t count,
-	      const struct names_range *told, struct arena *arena, struct error *err)
+	      const struct spells *told, struct arena *arena, struct error *err)
 {
 	/* the rows themselves cost a pass over their range; names may cost as much again */
 	uint64_t events = told ? NAMES_BEFORE : 2 * session->trace->events_decoded + NAMES_EVENTS;
 	struct comm_reach reach = {.some = true};
-	struct names_range *near = NULL;
+	struct spells *near = NULL;
 
 	if (!session_range(session, &reach.begin, &reach.end, err) ||
 	    !session_lists_window(session, &reach.window, err) ||

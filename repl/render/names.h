@@ -35,25 +35,24 @@ MUST_CHECK bool names_at(struct session *session, struct named *items, size_t co
 			 const struct names_since *since, struct arena *arena, struct error *err);
 /* Does some row show a thread whose name was not found yet? */
 bool names_wanted(const struct named *items, size_t count);
-struct names_range;
 /*
  * Of rows over the command's range, each at its own time. `told` (may be NULL) has names of the
  * range; where that is a window, the others are looked for as far as its lists are.
  */
 MUST_CHECK bool names_in(struct session *session, struct named *items, size_t count,
-			 const struct names_range *told, struct arena *arena, struct error *err);
+			 const struct spells *told, struct arena *arena, struct error *err);
 
 /* The names of all threads over a range, for rows that come in many chunks. NULL: *err. */
-MUST_CHECK struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
+MUST_CHECK struct spells *names_range_new(struct session *session, nstime begin, nstime end,
 					       struct error *err);
-void names_range_free(struct names_range *range); /* NULL is fine */
+void names_range_free(struct spells *range); /* NULL is fine */
 /* The same from intervals that come along with others: all of COMMS_LIST. */
-struct names_range *names_range_begin(void);
+struct spells *names_range_begin(void);
 bool names_range_add(void *range, const struct interval *interval);
-MUST_CHECK bool names_range_end(struct session *session, struct names_range *range,
+MUST_CHECK bool names_range_end(struct session *session, struct spells *range,
 				struct error *err); /* all were added */
 /* Names of threads live as long as the range, those of functions as long as the arena. */
-MUST_CHECK bool names_range_put(struct session *session, const struct names_range *range,
+MUST_CHECK bool names_range_put(struct session *session, const struct spells *range,
 				struct named *items, size_t count, struct arena *arena,
 				struct error *err);
 

@@ -13,7 +13,6 @@
 #include "index/events.h"
 #include "oneliner/bind.h"
 #include "oneliner/outlet.h"
-#include "state/rules/rules.h"
 
 struct state;
 struct program;

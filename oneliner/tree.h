@@ -12,7 +12,6 @@
 
 #include "aggregate/accumulator.h"
 #include "engine/base/arena.h"
-#include "engine/base/buf.h"
 #include "engine/base/error.h"
 #include "state/expr/tree.h"
 

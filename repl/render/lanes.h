@@ -17,7 +17,6 @@
 #include "engine/base/nameset.h"
 #include "lua-lib/drawing/drawing.h"
 #include "state/model/moment.h"
-#include "state/rules/rules.h"
 
 struct state;
 

@@ -1,12 +1,12 @@
 /*
- * intervals.h - tracks of attributes over a range, inside the room
+ * intervals.h - tracks of attributes over a range: internal header of the room
  *
- *     what is asked ──> names, shapes ──> a source of spans ──> tracks ──> intervals
- *                            ^            timelines, near, run      │
- *                            └──── what is missing <── computed attributes
+ *     queries ──> names, shapes ──> a source of spans ──> tracks ──> intervals
+ *                      ^            timelines, near, run      │
+ *                      └──── missing operands <── computed attributes
  *
- * A source fills tracks of stored attributes (source.c). Computed ones are evaluated over the spans
- * of what they read, whichever source these come from (computed.c).
+ * A source fills tracks of stored attributes (source.c). Computed attributes (views) are evaluated
+ * over the spans of their operands, whichever source filled these (computed.c).
  */
 #ifndef STATE_INTERVALS_INTERVALS_H
 #define STATE_INTERVALS_INTERVALS_H
@@ -19,132 +19,130 @@
 #include "state/slices/dominant.h"
 #include "state/state.h"
 
-struct track_sums {       /* in place of spans */
+struct track_sums {       /* sums of a slice, in place of its spans */
 	struct sums sums; /* without its `values` */
 	struct summed_value values[DOMINANT_VALUES];
 };
 
-/* An attribute in which variables of a view are found. */
+/* An attribute whose path or value binds variables of a view. */
 struct track_source {
 	uint32_t attr;
-	uint32_t variables; /* their bits */
-	bool initial;       /* it may have a value before lists name it */
+	uint32_t variables; /* which variables, as bits */
+	bool initial;       /* it has an `initial` value, before lists name it */
 };
 
-/* What few tracks have. */
+/* Rare members of a track, allocated when needed. */
 struct track_more {
-	/* computed: lists name it where each variable has a source with a value; none: always */
+	/* computed: lists have it while each variable has a source with a value */
 	struct track_source *sources;
 	size_t nsources, sources_capacity;
-	struct totals *totals;   /* of spans before these; NULL: not wanted, or not asked yet */
-	struct track_sums *sums; /* rising; its spans are none there */
+	struct totals *totals;   /* totals of earlier spans; NULL: not wanted, or not asked yet */
+	struct track_sums *sums; /* by rising time; the track has VALUE_NONE there */
 	size_t nsums, sums_capacity;
-	nstime dead;  /* of timelines: its end is no value since then; NSTIME_MAX: it lives */
+	nstime dead;  /* timelines: its last span has no value since then; NSTIME_MAX: it has */
 	nstime ended; /* past the range: when it last became unknown; NSTIME_MIN: never */
 };
 
 struct track { /* there may be millions */
 	uint32_t attr;
 	union {
-		uint32_t seen; /* views: 1 + number of the span they looked at last; 0: any */
-		uint32_t run;  /* spooled: its last run in the spool, of spans before these */
+		uint32_t seen; /* operands: 1 + index of the span read last; 0: none */
+		uint32_t run;  /* if spooled: its last run in the spool, of earlier spans */
 	};
 	uint32_t count; /* of spans */
 	bool computed : 1;
-	bool down : 1, up : 1; /* computed: its first, its last span may go on where no operand
-				  was told */
-	bool operand : 1; /* views may read it: what it was outside of the range tells where they
-			     begin and end */
-	bool open : 1, unknown : 1; /* past the range: its span that reaches over the end goes on */
+	bool down : 1, up : 1;      /* computed: first, last span may go on beyond what was read */
+	bool operand : 1;           /* views may read it, also outside of the range */
+	bool open : 1, unknown : 1; /* past the range: value at its end holds on; became unknown */
 	bool touched : 1, totals_asked : 1;
-	bool given : 1;   /* of a window: an event in it gives the attribute a value */
-	bool cut : 1;     /* at the end of the range, whatever that says */
-	bool ended : 1;   /* it has more spans than stay: it is in spooling.ended, or an operand */
-	bool spooled : 1; /* spans were written away; views look at no such track */
-	bool unknown_before : 1; /* its first span, which views would read: it was cut off */
+	bool given : 1;   /* window: an event in it gives the attribute a value */
+	bool cut : 1;     /* cut its intervals at the range's end, even if !range.within */
+	bool ended : 1;   /* more than `stay` spans: it is in spooling.ended, or an operand */
+	bool spooled : 1; /* earlier spans are in the spool; never of an operand */
+	bool unknown_before : 1;           /* its first span was unknown, and was dropped */
 	bool named_ever : 1, named_at : 1; /* see track_named(); neither: never */
-	uint8_t room : 6;                  /* for 2^room spans, which rise: */
+	uint8_t room : 6;                  /* capacity: 2^room spans, by rising begin */
 	union {
-		struct span one;   /* of room 0 */
-		struct span *many; /* of more */
+		struct span one;   /* if room is 0 */
+		struct span *many; /* else */
 	};
 };
 _Static_assert(sizeof(struct track) == 40, "no byte is left over");
 
-/* What is asked. */
+/* The range of a question. */
 struct intervals_range {
 	nstime begin, end;
-	bool within;         /* what reaches over an end need not be followed beyond it */
-	bool window;         /* lists name what an event of the range gives a value, nothing else; */
-	bool all;            /* they never do */
-	const nstime *edges; /* of columns: sums may stand for what lies in one */
-	size_t nedges;       /* 0: they may not */
+	bool within;         /* intervals may be cut at the range's ends (INTERVALS_CUT) */
+	bool window;         /* lists have only what gets a value in the range */
+	bool all;            /* lists are never those of a window */
+	const nstime *edges; /* of columns: sums may replace the intervals within one column */
+	size_t nedges;       /* 0: no sums */
 };
 
-/* Attributes that get a track whatever they are, each once. */
+/* Attributes that get a track even if no event writes them; without repetition. */
 struct attr_list {
 	struct attr_from {
 		uint32_t attr;
-		nstime from; /* it may begin there, where that is behind the range's begin */
-		bool listed; /* of a window: lists have it whether an event gives it a value or not */
+		nstime from; /* its track may begin there, if after the range's begin */
+		bool listed; /* window: in lists even if no event gives it a value */
 	} * items;
 	size_t count, capacity;
 	struct number_map places; /* attribute → 1 + its place */
 };
 
-/* What a run or a reading knows past the range of what reaches over its end. */
+/* What reading past the range found out about the values at its end. */
 struct overhang {
-	bool past;            /* it is there */
-	size_t open, unknown; /* tracks that are so */
-	size_t fillable;      /* of the unknown ones: that some `was` may tell */
-	nstime fills;         /* only fills that begin before it matter */
+	bool past;            /* reading is past the range's end */
+	size_t open, unknown; /* number of tracks with this flag */
+	size_t fillable;      /* of the unknown ones: those that some `was` may fill */
+	nstime fills;         /* fills that begin at or after it do not matter */
 	uint32_t *touched;    /* tracks that changed at the newest time */
 	size_t ntouched, capacity;
 };
 
-/* Spans that are written away. */
+/* Spans that were moved to the spool. */
 struct spooling {
 	struct spool *spool; /* NULL: there are none */
-	size_t at;           /* so many changes make it due; 0: it is not done */
-	size_t changes;      /* since it was done */
-	uint8_t stay;        /* so many of a track's last spans stay; 2 where the last is unknown */
-	uint32_t *ended;     /* numbers of tracks that have more, and are no operands */
+	size_t at;           /* tracks_spool() is due after so many changes; 0: never */
+	size_t changes;      /* so far */
+	uint8_t stay;        /* so many last spans of a track stay; 2 if the last is unknown */
+	uint32_t *ended;     /* indexes of tracks with more spans, without operands */
 	size_t nended, capacity;
 };
 
-/* Where deletes and unknowns were, for operands without a track: may one cover them? */
+/* The `delete` and `unknown` writes that were seen. They may cover operands that have no track. */
 struct buried {
-	struct stored *stored;    /* it tells; NULL: what a run saw does, below */
-	struct number_map at;     /* attribute → 1: its own, with or without those below */
-	struct pattern *patterns; /* with `*` */
+	struct stored *stored; /* timelines, to be searched instead; NULL: use the members below */
+	struct number_map at;  /* attribute → 1: it or what is below it */
+	struct pattern *patterns; /* those with `*` */
 	size_t npatterns, capacity;
 };
 
 struct tracks {
 	struct state *state;
 	struct intervals_range range;
-	/* what is to be told, by a source */
+	/* what a source has to read */
 	struct attr_list names;
-	struct wanted *wanted; /* lists of it */
-	bool all_known;        /* no list, or `names` has all that they may name */
-	bool *shapes;          /* that views read, by shape */
-	uint32_t nshapes;      /* 0: what views read is not to be told */
-	/* what was told */
+	struct wanted *wanted; /* the queries; only their lists are read from here */
+	bool all_known;   /* there are no lists, or `names` has all attributes that they may have */
+	bool *shapes;     /* by shape: views read it */
+	uint32_t nshapes; /* 0: operands of views are not wanted */
+	/* what the source found */
 	struct track *items;
 	size_t count, capacity;
-	struct number_map places; /* attribute → 1 + number of its track */
+	struct number_map places; /* attribute → 1 + index into items */
 	nstime from_all;          /* track_from() of all tracks, while `from` is NULL */
 	/* by track, each of `capacity`, or NULL where no track needs it: */
 	nstime *from, *named;
 	nstime *ends; /* of the last spans of computed ones */
 	struct track_more **more;
-	bool by_need; /* what views read and has no track is not told; else it was never written */
-	nstime low, high; /* what views read is told in [low, high), the range at least */
+	bool by_need;     /* an operand without a track is missing; else nothing ever wrote it */
+	nstime low, high; /* operands are known in [low, high), which includes the range */
 	struct overhang over;
 	struct buried buried;
 	struct spooling spooling;
-	const struct sums_sink *sink; /* what is told is for it */
-	const struct intervals_first *first; /* for this before; NULL: nothing */
+	const struct sums_sink *sink;        /* receiver of the answer */
+	const struct intervals_first *first; /* answered before all others; NULL: none */
 };
 
 /* Do wanted views read attributes of the shape? */
@@ -156,9 +154,9 @@ static inline bool is_operand(const struct tracks *tracks, uint32_t attr)
 {
 	return is_operand_shape(tracks, attr_shape(tracks->state->attrs, attr));
 }
-/* Is it asked for by the queries that come first, or (false) by the others? */
+/* Does one of the first queries (`first`), or one of the others (!first), match the attribute? */
 bool tracks_ask(const struct tracks *tracks, bool first, uint32_t attr);
-/* By a list, or since views may read it. */
+/* Does a list have the attribute, or may a wanted view read it? */
 static inline bool tracks_want(const struct tracks *tracks, uint32_t attr)
 {
 	return wanted_lists(tracks->state, tracks->wanted, attr) || is_operand(tracks, attr);
@@ -170,8 +168,8 @@ static inline bool tracks_want_shape(const struct tracks *tracks, uint32_t shape
 }
 
 /*
- * A value of a track that lies beyond the horizon (value_open()): unknown, but not known to be so.
- * A view over it is not decided, and no `was` fills it.
+ * Is the value hidden by the horizon (value_open())? It then counts as unknown, but no `was` may
+ * fill it, and views over it are undecided.
  */
 static inline bool is_beyond(const struct tracks *tracks, const struct value *value)
 {
@@ -185,8 +183,9 @@ void attr_list_clear(struct attr_list *names);
 void attr_list_release(struct attr_list *names);
 
 /*
- * Statements that may give a value to what is to be told, as bits, and whether one is a `was`; and
- * the closure of that. Both are the caller's to free.
+ * tracks_heard() returns a bit per statement that may give a value to a wanted attribute, and sets
+ * *has_was if one of them is a `was`. tracks_closure() returns the closure of these attributes. The
+ * caller frees both.
  */
 uint64_t *tracks_heard(const struct tracks *tracks, bool *has_was);
 struct closure *tracks_closure(const struct tracks *tracks);
@@ -195,34 +194,34 @@ static inline const struct span *track_spans(const struct track *track)
 {
 	return track->room ? track->many : &track->one;
 }
-static inline const struct span *track_last(const struct track *track) /* it has some */
+static inline const struct span *track_last(const struct track *track) /* count > 0 */
 {
 	return track_spans(track) + track->count - 1;
 }
-static inline struct span *track_own_spans(struct track *track) /* to be changed */
+static inline struct span *track_own_spans(struct track *track) /* as track_spans(), writable */
 {
 	return track->room ? track->many : &track->one;
 }
 
-/* NULL: the attribute has no track. */
+/* Returns NULL if the attribute has no track. */
 struct track *tracks_find(const struct tracks *tracks, uint32_t attr);
-/* A track of its own for the attribute, without spans, which is told from there on. */
+/* Adds a track without spans for an attribute without one. Its values are wanted from `from` on. */
 struct track *tracks_add_from(struct tracks *tracks, uint32_t attr, nstime from);
 static inline struct track *tracks_add(struct tracks *tracks, uint32_t attr)
 {
 	return tracks_add_from(tracks, attr, tracks->range.begin);
 }
-/* Moves what the track of stored values has, in place of what the attribute's own track had. */
+/* Moves the contents of a stored track into `to`, in place of the track that is there. */
 void track_move(struct tracks *to, struct tracks *from, struct track *track);
-/* Adds a track of a computed attribute with the spans of this one, which is not to be followed. */
+/* Moves a computed track into `to`, as a new track. Only its spans and their end are moved. */
 void track_move_computed(struct tracks *to, const struct tracks *from, struct track *track);
-/* What it was before is not told, if that is behind the range's begin. */
+/* The time from which on the track's values are known. */
 static inline nstime track_from(const struct tracks *tracks, const struct track *track)
 {
 	return tracks->from ? tracks->from[track - tracks->items] : tracks->from_all;
 }
 void track_set_from(struct tracks *tracks, const struct track *track, nstime from);
-/* Where the span of the track ends. */
+/* Where the last span of the track ends; NSTIME_MAX: it is open. */
 static inline nstime track_end(const struct tracks *tracks, const struct track *track)
 {
 	return track->computed ? tracks->ends[track - tracks->items] : NSTIME_MAX;
@@ -233,9 +232,9 @@ static inline nstime span_end(const struct tracks *tracks, const struct track *t
 	return span + 1 < track_spans(track) + track->count ? span[1].begin
 							    : track_end(tracks, track);
 }
-/* Of a computed track: where its last span ends. */
+/* Sets where the last span of a computed track ends. */
 void track_set_end(struct tracks *tracks, const struct track *track, nstime end);
-/* When a list first named it, NSTIME_MIN also where it had no value before; NSTIME_MAX: never. */
+/* When lists first had it; NSTIME_MIN also if it had no value before; NSTIME_MAX: never. */
 static inline nstime track_named(const struct tracks *tracks, const struct track *track)
 {
 	return track->named_at     ? tracks->named[track - tracks->items]
@@ -243,14 +242,14 @@ static inline nstime track_named(const struct tracks *tracks, const struct track
 				   : NSTIME_MAX;
 }
 void track_set_named(struct tracks *tracks, struct track *track, nstime named);
-/* A list names it then, where its spans are told; it may have been named before. */
+/* Notes that lists have it from `at` on, perhaps already from an earlier time. */
 void track_note_named(struct tracks *tracks, struct track *track, nstime at);
-/* What few tracks have; NULL: nothing of it; */
+/* Returns the rare members of the track; NULL: there are none. */
 static inline struct track_more *track_more(const struct tracks *tracks, const struct track *track)
 {
 	return tracks->more ? tracks->more[track - tracks->items] : NULL;
 }
-/* made when there is none. */
+/* The same, allocated if there are none. */
 struct track_more *track_make_more(struct tracks *tracks, const struct track *track);
 static inline nstime track_dead(const struct tracks *tracks, const struct track *track)
 {
@@ -259,95 +258,98 @@ static inline nstime track_dead(const struct tracks *tracks, const struct track 
 	return more ? more->dead : NSTIME_MAX;
 }
 void track_set_dead(struct tracks *tracks, const struct track *track, nstime dead);
-/* As before the first was added. */
+/* Empties the set, as before the first track was added. */
 void tracks_forget(struct tracks *tracks);
 void tracks_release(struct tracks *tracks);
-/* The last span now is `value`, since `at`; spans that end at or before `keep` may go. */
+/* Makes `value` the last span, from `at` on. May drop spans that end at or before `keep`. */
 void track_cut(struct track *track, nstime at, const struct value *value, nstime keep);
 void track_push(struct track *track, nstime begin, const struct value *value);
-/* Says whether spans may be written away, before the first track is filled. */
+/* Decides, before the first track is filled, whether spans may be spooled. */
 void tracks_spool_begin(struct tracks *tracks);
-/* Counts a change that was cut into the track. */
+/* Counts a change of the track (after track_cut()) for tracks_spool_due(). */
 void tracks_changed(struct tracks *tracks, struct track *track);
-/* Are there so many changes that spans are to be written away? */
+/* Were there enough changes since the last tracks_spool()? */
 bool tracks_spool_due(const struct tracks *tracks);
-/* Between two moments: writes away spans that have ended and will not change, if there are many. */
+/* Moves spans that can no longer change to the spool, if due. To be called between two moments. */
 void tracks_spool(struct tracks *tracks);
-/* The range is over: counts what reaches over its end. */
+/* To be called at the range's end: begins to count the values that reach over it. */
 void tracks_pass_end(struct tracks *tracks);
-/* A change past the range; and when its nanosecond is over: does what reached over go on? */
+/*
+ * tracks_touch() notes a change past the range. tracks_settle(), called when the nanosecond is
+ * over, updates `open` and `unknown` of the tracks touched.
+ */
 void tracks_touch(struct tracks *tracks, struct track *track);
 void tracks_settle(struct tracks *tracks);
 
-/* Past the range: says, and counts, whether a later event may tell what it was at the end. */
+/* Past the range: sets track->unknown, and counts such tracks. */
 void track_set_unknown(struct tracks *tracks, struct track *track, bool unknown);
-/* Is it unknown past the range, and a later `was` may tell? */
+/* Past the range: is it unknown, and may a later `was` fill it? */
 bool track_is_fillable(const struct tracks *tracks, const struct track *track);
-/* Past the range: nothing that is still to come changes what it was in the range. */
+/* Past the range: can no later event change its intervals in the range? */
 bool track_is_settled(const struct tracks *tracks, const struct track *track);
-/* Does the line give a value? */
+/* Does the statement that wrote give a value (= += push pop)? */
 bool tracks_gives(const struct tracks *tracks, const struct writer *writer);
-/* A line gives it a value at that time, of an event or (false) of @start or @end. */
+/* Notes that a line gave it a value at `time`; `event`: the line was not one of @start or @end. */
 void track_note_given(struct tracks *tracks, struct track *track, nstime time, bool event);
-/* What a line writes from `at` on; beyond: whether or what is beyond the horizon. */
+/* Writes a value from `at` on. `beyond`: the horizon hides whether the line writes, or what. */
 void track_write(struct tracks *tracks, struct track *track, nstime at, const struct value *value,
 		 bool beyond);
 /*
- * Does a `was` of the value fill its last span? Where the horizon hides whether it holds (beyond),
- * what is unknown may have been filled: no later one fills it.
+ * Does a `was` with this value fill the last span? `beyond`: the horizon hides whether the line
+ * holds; an unknown last span then becomes value_open(), and no later `was` fills it.
  */
 bool track_takes_fill(const struct tracks *tracks, struct track *track, const struct value *value,
 		      bool beyond);
-/* The horizon ended before what is unknown at the range's end was filled, which still may be. */
+/* Reading ended at the horizon. `may_fill`: events beyond it may fill what is unknown there. */
 void tracks_end_beyond(struct tracks *tracks, bool may_fill);
 
-/* When lists first name it, which do not show what it was before. */
+/* Before this time, intervals of the track are not shown: lists did not have it yet. */
 nstime track_shown(const struct tracks *tracks, const struct track *track);
 /*
- * The interval that the span of the track, which ends there, is for a question: not what is before
- * the track was named, and cut where the track is. `path` and `lost` are left as they are. False:
- * it is none.
+ * Sets *out to the interval that `span`, which ends at `end`, makes for the question: without the
+ * time before `named`, and cut where the track is cut. Does not set `path` and `lost`. False: it
+ * makes none.
  */
 bool track_interval(const struct tracks *tracks, const struct track *track, nstime named,
 		    const struct span *span, nstime end, struct interval *out);
 
 /* ---- totals.c: how long each value held, in place of intervals ---- */
 
-/* Are totals of the track wanted? Asks the sink the first time. */
+/* Are totals of the track wanted? The sink is called once per track. */
 bool totals_wanted(struct tracks *tracks, struct track *track);
-/* Adds the first `count` spans of a track whose totals are wanted. They will not change. */
+/* Adds the first `count` spans of the track, which are final, to its totals. */
 void totals_add(const struct tracks *tracks, struct track *track, size_t count);
-/* Gives what was added to the sink. False: enough. */
+/* Calls sink->total() for each value. False: the sink wants no more. */
 bool totals_give(const struct tracks *tracks, const struct track *track, const char *path);
 void totals_free(struct totals *totals); /* NULL is fine */
 
-/* ---- sources of spans; OUTCOME_GAVE_UP: it is not for this question, or a limit was met ---- */
+/* ---- sources of spans; OUTCOME_GAVE_UP: not for this question, or a limit was met ---- */
 
 MUST_CHECK enum outcome tracks_stored(struct tracks *tracks, struct error *err);
-/* Reads the range and what its ends need, nothing else. */
+/* Reads the events of the range, and those around it that its ends depend on. */
 MUST_CHECK enum outcome tracks_near(struct tracks *tracks, struct error *err);
-/* A forward run over all that comes before and in the range; it is for all questions. */
+/* Replays all events up to the range's end, from the begin or a checkpoint; never gives up. */
 MUST_CHECK enum outcome tracks_run(struct tracks *tracks, struct error *err);
 
-/* near.c: of values that reach over the range's begin, down as long as they were the same. */
+/* near.c: finds the true begin of values that hold at the range's begin. */
 MUST_CHECK enum outcome tracks_find_beginnings(struct tracks *tracks, const struct closure *closure,
 					       struct error *err);
 
-/* The run that filled them ends at `from`. What is past the range and goes on, */
+/* Where the run over the range ended, and values that were still open there. */
 struct rest {
-	struct closure *closure; /* NULL: it cannot be told from other events by their keys */
+	struct closure *closure; /* NULL: no event filter singles out their writes */
 	nstime from;
-	const struct cells *cells; /* of the run */
+	const struct cells *cells; /* the run's, at `from` */
 };
 struct closure *tracks_rest(const struct tracks *tracks);
-/* is looked for among the events that may write it. */
+/* Finds the ends of these values among the events after rest->from that may write them. */
 MUST_CHECK enum outcome tracks_read_rest(struct tracks *tracks, const struct rest *rest,
 					 struct error *err);
 
-/* ends.c: between `from` and `to`, which are checkpoints or the ends of what is looked at, */
+/* ends.c: a stretch between two neighbouring checkpoints, or an end of the range searched */
 struct stretch_of_ends {
 	nstime from, to;       /* NSTIME_MAX: the trace's end */
-	const uint32_t *which; /* end these tracks, or, up to the trace's end, perhaps */
+	const uint32_t *which; /* tracks that end here (NSTIME_MAX: or never) */
 	size_t count;
 };
 struct ends {
@@ -355,16 +357,16 @@ struct ends {
 	size_t count, capacity;
 	uint32_t *tracks;
 };
-/* Of all open tracks, whose last spans go on at `from`. Fills *out, to be released. */
+/* Finds the stretches in which open tracks end; their last spans hold at `from`. Release *out. */
 void ends_find(const struct tracks *tracks, nstime from, struct ends *out);
 void ends_release(struct ends *ends);
 
-/* No checkpoint of a run will be read. */
+/* True if runs leave no checkpoints behind. */
 static inline bool leaves_nothing(const struct state *state)
 {
 	return state->options.no_checkpoints && !state->options.replay_only;
 }
-/* Are they of all of the trace, with nothing beyond it to be looked for? */
+/* Does the range cover the whole trace, so that nothing needs to be read beyond it? */
 bool tracks_are_whole(const struct tracks *tracks);
 
 /* source.c: fills the tracks from the first source that can. */
@@ -372,77 +374,79 @@ MUST_CHECK enum outcome tracks_read(struct tracks *tracks, struct error *err);
 
 /* ---- views.c: computed attributes over told spans ---- */
 
-/* To tracks of computed attributes alone: one, unless it is there; */
+/* `computed` has tracks of computed attributes only. Adds one, or returns the one that is there. */
 struct track *computed_add(struct tracks *computed, uint32_t attr);
-/* where a list names it, in which attribute variables of its view are found, by their bits; */
+/* Adds one that a list has: `source` binds these variables (bits) of its view. */
 void computed_add_source(const struct tracks *tracks, struct tracks *computed, uint32_t attr,
 			 uint32_t source, uint32_t variables);
-/* those that are wanted by name; */
+/* Adds the computed attributes that queries without wildcards want. */
 void computed_add_named(const struct tracks *tracks, struct tracks *computed);
-/* and those that lists name, too, once the tracks are filled. */
+/* The same and, once the tracks are filled, those that lists have. */
 void computed_list(struct tracks *tracks, struct tracks *computed);
 
-/* The spans of each in [begin, end). What has no track and must be told is added to `names`. */
+/* Computes the spans of all of `computed` in [begin, end). Adds missing operands to `names`. */
 void views_compute(struct tracks *operands, struct tracks *computed, nstime begin, nstime end);
-/* Follows a computed attribute's first or last value as far as operands are told. */
+/* Extends the first (down) or last span of a computed track as far as its operands are known. */
 void views_follow(struct tracks *operands, struct tracks *computed, struct track *track, bool down);
-/* Says which operands are to be told, by their shapes; those with an `initial` value by name. */
+/*
+ * Sets the shapes of all operands of wanted views; adds those with an `initial` value to `names`.
+ */
 void views_add_operands(struct tracks *tracks);
 /*
- * Before the range, at `now`: forgets spans of operands that are too old to say where the value of
- * a computed attribute begins. Returns after how many changes of operands that is due again.
+ * A run before the range, at `now`: drops spans of operands that no view needs to find where its
+ * value begins. Returns after how many changes of operands to call again.
  */
 size_t views_prune(struct tracks *tracks, nstime now);
 /*
- * Past the range, at `now`: may a computed attribute's value go on? 0: none does, operands need not
- * be followed any longer; else after how many changes that is due again.
+ * A run past the range, at `now`: may some computed attribute's value at the range's end still
+ * hold? 0: none, so operands need no longer be followed; else after how many changes to call again.
  */
 size_t views_go_on(struct tracks *tracks, nstime now);
-/* The first time: after so many changes of operands of so many computed attributes. */
+/* After how many changes of operands to call views_prune(), with so many computed attributes. */
 size_t views_due(const struct state *state, size_t ncomputed);
 
 /* ---- buried.c ---- */
 
 void buried_add(struct buried *buried, const struct pattern *pattern);
-/* May a delete or unknown before the end of the range have covered an attribute without a track? */
+/* May a `delete` or `unknown` before the range's end cover this attribute, which has no track? */
 bool buried_covers(const struct tracks *tracks, uint32_t attr);
 void buried_release(struct buried *buried);
 
 /* ---- computed.c ---- */
 
 /*
- * Computes all that is computed and wanted, and fills the tracks that are. OUTCOME_GAVE_UP: that
- * takes a run (no_runs of struct state), or what lies beyond the horizon.
+ * Fills the tracks with all wanted attributes, stored and computed. OUTCOME_GAVE_UP: it would take
+ * a run (state->no_runs), or events beyond the horizon.
  */
 MUST_CHECK enum outcome tracks_compute(struct tracks *tracks, const struct listed *listed,
 				       size_t nlisted, struct error *err);
 /*
- * The same without a run; where that gives up, no further than so many packets of each stream
- * around the range: what lies beyond is unknown.
+ * The same without a run. If that gives up, reads at most `packets` packets of each stream around
+ * the range: values that depend on earlier or later events are unknown.
  */
 MUST_CHECK enum outcome tracks_compute_near(struct tracks *tracks, const struct listed *listed,
 					    size_t nlisted, uint64_t packets, struct error *err);
 
-/* The same from a run that goes on, over its step: lists leave out what is computed late. */
+/* The same for one step of a growing trace. Lists leave out what is computed late. */
 MUST_CHECK bool tracks_compute_on(struct tracks *tracks, struct error *err);
 
-/* Adds what is computed to a window's tracks. OUTCOME_GAVE_UP: it cannot be read where it is. */
+/* Adds computed attributes to a window's tracks. OUTCOME_GAVE_UP: some operand is too far away. */
 MUST_CHECK enum outcome tracks_compute_window(struct tracks *tracks, struct error *err);
-/* Adds names of what lists have of any window: whose keys are known without reading. */
+/* Adds to `names` what lists have in every window: attributes with keys known without reading. */
 MUST_CHECK bool tracks_name_known(struct tracks *tracks, struct error *err);
-/* The attributes that the window's question names; of a window as tracks_compute_near(). */
+/* Adds what queries without wildcards want; over a window by tracks_compute_near(). */
 MUST_CHECK bool tracks_compute_named(struct tracks *tracks, uint64_t packets, struct error *err);
 
 /* ---- window.c ---- */
 
 /*
- * Finds what lists name of a window, and reads it up to so many packets of each stream around the
- * window. OUTCOME_GAVE_UP: the rules cannot be read backward; a run can tell the same.
+ * Finds the attributes that lists have in the window, and reads them with up to `packets` packets
+ * of each stream around it. OUTCOME_GAVE_UP: the rules cannot be read backward; a run can answer.
  */
 MUST_CHECK enum outcome tracks_window(struct tracks *tracks, uint64_t packets, struct error *err);
 /*
- * A source under a horizon: attributes that are told before reading, by the same replay of the
- * range. OUTCOME_GAVE_UP: of single CPUs it would read more than near.c.
+ * A source for questions with a horizon: replays the range for attributes known before reading.
+ * OUTCOME_GAVE_UP: they are of single CPUs, for which near.c reads less.
  */
 MUST_CHECK enum outcome tracks_replayed(struct tracks *tracks, struct error *err);
 

@@ -1,20 +1,20 @@
-/* stored_tracks.h - feeding tracks from timelines: for stored_tracks.c and stored_sums.c */
+/* stored_tracks.h - filling tracks from timelines: shared by stored_tracks.c and stored_sums.c */
 #ifndef STATE_INTERVALS_STORED_TRACKS_H
 #define STATE_INTERVALS_STORED_TRACKS_H
 
 #include "state/intervals/intervals.h"
 #include "state/timelines/stored.h"
 
-/* Slices whose sums are taken in place of their changes. */
+/* Slices of which the stored sums are read in place of the changes. */
 struct summing {
-	uint32_t *in;   /* by number: 1 + the slice of which its sums were taken last */
-	uint32_t *open; /* numbers of which no slice behind that one was fed yet */
+	uint32_t *in;   /* by number: 1 + the last slice whose sums were used */
+	uint32_t *open; /* numbers for which no later slice was fed yet */
 	size_t nopen, capacity;
 };
 
 struct feeding {
 	struct tracks *tracks;
-	struct stored *stored; /* notes damage, which ends all */
+	struct stored *stored; /* remembers damage, which ends the reading */
 	struct state *state;
 	nstime low, high;       /* what was fed: [low, high] */
 	bool all;               /* attributes without a name may be wanted too */
@@ -32,23 +32,23 @@ struct feeding {
 	struct summing summing;
 };
 
-/* A value from `at` on. */
+/* Adds to the track: `value` holds from `at` on. `deleted`: a delete wrote it. */
 void feed_value(struct feeding *feeding, struct track *track, nstime at, const struct value *value,
 		bool deleted);
 /* What a stored value of the number says; its track must not be told otherwise. */
 void feed_stored(struct feeding *feeding, uint64_t number, nstime at, struct slice_value stored);
-/* Is the number wanted? */
+/* Is the attribute with this number wanted? */
 bool feed_takes(struct feeding *feeding, uint64_t number);
-/* Its track; NULL: damage. Until another is added. */
+/* The track of the number, valid until another is added; NULL: the timelines are damaged. */
 struct track *feed_track(struct feeding *feeding, uint64_t number);
 
 /* ---- stored_sums.c: slices whose sums are taken ---- */
 
 void summing_begin(struct feeding *feeding); /* a shard */
 void summing_release(struct summing *summing);
-/* Takes sums where the slice lies in one column. True: nothing else of it is wanted. */
+/* Reads the sums of slice s if it lies within one column. True: its changes need not be read. */
 bool summing_slice(struct feeding *feeding, uint32_t s);
-/* The slice is loaded: feeds what its snapshot has of numbers that were not fed. */
+/* Slice s is loaded: feeds its snapshot values of numbers whose changes were skipped before it. */
 void summing_resume(struct feeding *feeding, uint32_t s);
 static inline bool summing_has(const struct feeding *feeding, uint64_t number, uint32_t s)
 {

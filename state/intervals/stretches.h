@@ -1,13 +1,14 @@
 /*
- * stretches.h - intervals of a large trace, a stretch of time after the other
+ * stretches.h - intervals of a large trace, one stretch of time after the other
  *
- *     begin ├── cut ──┼── cut ──┼── ... ──┤ end      what reaches over a cut is held until it ends
+ *     begin ├── cut ──┼── cut ──┼── ... ──┤ end      intervals over a cut are held until they end
  *
- * An answer of state_intervals() is in memory as a whole, and over a whole trace it is larger than
- * the trace. Asked in stretches, one stretch is, and an interval for each attribute that lives. An
- * interval comes in the stretch in which it ends; those of one path come in order of time. What is
- * asked for must be found without going through all that is before and behind: where neither
- * timelines nor the events around say it, timelines are made for these questions alone.
+ * state_intervals() has its whole answer in memory, which for a whole trace is larger than the
+ * trace. Asked in stretches, memory holds the answer of one stretch, and one interval for each
+ * attribute that has a value. An interval is given in the stretch in which it ends; those of one
+ * path come in order of time. Each stretch must be answered without reading all of the trace: where
+ * neither stored timelines nor nearby events suffice, timelines are built for these questions
+ * alone.
  */
 #ifndef STATE_INTERVALS_STRETCHES_H
 #define STATE_INTERVALS_STRETCHES_H
@@ -21,27 +22,28 @@ struct stretches {
 	struct state *state;
 	const struct query *const *queries; /* borrowed, as in state_intervals() */
 	size_t nqueries;
-	struct named_queries named; /* of queries that name threads; else empty */
-	nstime begin, end, from, to; /* asked for; of it, what has events */
+	struct named_queries named;  /* replaces queries that name threads; else empty */
+	nstime begin, end, from, to; /* the range passed; the part of it that has events */
 	unsigned next, count;
-	nstime cut;        /* where the next one begins */
-	struct held_intervals *held; /* what reaches over it; NULL: nothing yet */
+	nstime cut;                  /* where the next stretch begins */
+	struct held_intervals *held; /* intervals that reach over `cut`; NULL: none yet */
 };
 
-/* [begin, end); a small range is one stretch. Also when it fails: to be ended. */
+/* Divides [begin, end); a small range is one stretch. Call stretches_end() also after false. */
 MUST_CHECK bool stretches_begin(struct stretches *stretches, struct state *state, nstime begin,
 				nstime end, const struct query *const *queries, size_t nqueries,
 				struct error *err);
 void stretches_end(struct stretches *stretches);
-/* The next stretch; false from `each` ends all of them. */
+/* Calls `each` for the intervals that end in the next stretch; false from it ends all. */
 MUST_CHECK bool stretches_next(struct stretches *stretches,
 			       bool (*each)(void *arg, const struct interval *interval), void *arg,
 			       struct error *err);
-/* [*from, *to) of the next stretch. */
+/* Sets [*from, *to) to the next stretch. */
 void stretches_edges(const struct stretches *stretches, nstime *from, nstime *to);
 /*
- * As stretches_next(), but as they are in the stretch alone: what reaches over an edge of it ends or
- * begins there or beyond, and comes again in the next one. Not to be mixed with the other.
+ * As stretches_next(), but all intervals of the stretch: one that reaches over an edge ends or
+ * begins at the edge or beyond, and is given again in the next stretch. Use one of the two
+ * functions only.
  */
 MUST_CHECK bool stretches_next_parts(struct stretches *stretches,
 				     bool (*each)(void *arg, const struct interval *interval),

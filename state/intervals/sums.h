@@ -1,15 +1,15 @@
 /*
- * sums.h - values over a range, where only the one that held longest in each part counts
+ * sums.h - values over a range, if only the longest-held value of each column matters
  *
  *     columns        |                  |                  |
  *     given     ---- a ---[ sums ][ sums ]-- b --- a --[ sums ]- a ---
  *
- * Where timelines have sums of a stretch that lies in one column, these are given in place of its
- * intervals: the values that held longest, with how long, and bounds for all others. Where
- * these do not decide, the column's intervals are asked for.
+ * Where timelines have sums of a stretch that lies in one column, the sink gets these in place of
+ * the intervals: the values that held longest, with their times, and bounds for all others. Where
+ * these bounds do not decide, the caller asks for the column's intervals.
  *
- * Totals are exact: how long an attribute had each value in the range, in place of all its
- * intervals. Each interval is added when it will not change any more, so that none is kept.
+ * Totals are exact: how long an attribute had each value in the range. Each interval is added to
+ * its total as soon as it is final, so that intervals need no memory.
  */
 #ifndef STATE_INTERVALS_SUMS_H
 #define STATE_INTERVALS_SUMS_H
@@ -19,58 +19,54 @@
 
 struct state;
 struct summed_value {
-	struct value value; /* not none; it held for some time */
-	uint64_t time;      /* ns at least, */
+	struct value value; /* never VALUE_NONE */
+	uint64_t time;      /* ns that it held, at least */
 };
 
-/* [begin, end) of an attribute that is known all the time. */
+/* Sums of an attribute over [begin, end), in which it is never unknown. */
 struct sums {
 	nstime begin, end;
 	const struct summed_value *values;
 	size_t count;
-	uint64_t slack; /* and so many more at most: of each value */
-	bool none;      /* for some of the time it is none */
-	bool others;    /* there are values that are not listed: */
-	uint64_t most;  /* each held so long at most, and `slack` */
+	uint64_t slack; /* ns: each value held for at most `slack` longer */
+	bool none;      /* it is VALUE_NONE for some of the time */
+	bool others;    /* it had other values than `values` */
+	uint64_t most;  /* ns: each of these held for at most most + slack */
 };
 
-/* All the intervals of an attribute that have one value. Ends that reach over [begin, end) are cut.
- */
+/* All intervals of an attribute with one value, cut to [begin, end). */
 struct value_total {
 	struct value value; /* not none; its text is valid during the call */
 	uint64_t time;      /* ns, the sum of their lengths */
 	uint64_t count;
-	uint64_t begun;  /* of them those that begin at or behind `begin` */
-	nstime last_end; /* when the last of them ends */
+	uint64_t begun;  /* how many of them begin at or after `begin` */
+	nstime last_end; /* where the last of them ends */
 };
 
 struct sums_sink {
-	/* As state_intervals(), but ends may be cut where they reach over the range. */
+	/* As state_intervals(), but intervals may be cut at the range's ends. */
 	bool (*interval)(void *arg, const struct interval *interval);
-	/* In order of time with the intervals of the path; false ends the work. */
+	/* Called between intervals of the path, in order of time; false ends the work. */
 	bool (*sums)(void *arg, const char *path, const struct sums *sums);
 	/*
-	 * True: totals of [begin, end), which lies in the range, are wanted of the path in place of
-	 * its intervals. Asked once. NULL: of none.
+	 * Called once per path; true: give the totals of [begin, end) (a part of the range) in
+	 * place of its intervals. NULL: no totals.
 	 */
 	bool (*wants_totals)(void *arg, const char *path);
-	/* Values in the order in which they appear; false ends the work. */
+	/* Called for each value, in order of first appearance; false ends the work. */
 	bool (*total)(void *arg, const char *path, const struct value_total *total);
 	nstime begin, end;
 	void *arg;
 };
 
 /*
- * All of [edges[0], edges[nedges - 1]): edges are rising, two at least, and columns lie between
- * them. A stretch that is neither in an interval nor in sums is unknown or none.
+ * Answers for [edges[0], edges[nedges - 1]), by sums where possible. Edges of columns rise; two at
+ * least. Time that neither an interval nor sums cover is unknown or none.
  */
 MUST_CHECK bool state_sums(struct state *state, const nstime *edges, size_t nedges,
 			   const struct query *const *queries, size_t nqueries,
 			   const struct sums_sink *sink, struct error *err);
-/*
- * As state_intervals() with INTERVALS_CUT, with totals of what the sink wants them of; it gets no
- * sums.
- */
+/* As state_intervals() with INTERVALS_CUT, but totals where sink->wants_totals(); gives no sums. */
 MUST_CHECK bool state_totals(struct state *state, nstime begin, nstime end,
 			     const struct query *const *queries, size_t nqueries,
 			     const struct sums_sink *sink, struct error *err);

@@ -270,9 +270,7 @@ MUST_CHECK bool state_lookup(struct state *state, const struct query *query,
 
 /* Has some list so far come from a window, and so left out attributes that do not change in it? */
 bool state_left_out(const struct state *state);
-/*
- * How the last question was evaluated: "backward", "replay", "checkpoint", "slices"; for --stats.
- */
+/* How the last question was evaluated: "backward", "replay", "checkpoint" or "slices". */
 const char *state_evaluation(const struct state *state);
 /* Number of stored changes read so far from timelines. */
 uint64_t state_changes_read(const struct state *state);

@@ -1,34 +1,33 @@
 /*
- * computed.c - computed attributes over a range, from what they read
+ * computed.c - computed attributes over a range, from the spans of their operands
  *
  *     .....[   piece   ][ piece ][== range ==][ piece ][   piece   ].....
  *
- * By need: what a view reads is found by computing it. An operand without a track counts as unknown
- * and is noted, all that were noted are asked for together, and the view is computed again, until
- * nothing is missing. Operands are asked for from the moment on at which they are read first, up to
- * the piece's end: the name of a thread that begins to run is often said there, and was last said
- * long ago.
+ * By need: computing a view shows which operands it reads. Operands without a track count as
+ * unknown and are noted; a source then reads all noted ones together, and the view is computed
+ * again, until none is missing. Operands are read from the time at which the view first reads them
+ * up to the piece's end: the name of a thread that begins to run is often written there, and was
+ * last written long before.
  *
- * By shapes: a source tells all that views of such shapes may read. That takes a run, and a list
- * that cannot be told before reading needs one anyway. The run also tells operands beyond the
- * range.
+ * By shapes: a source reads all attributes of the shapes that views may read, also beyond the
+ * range. That takes a run, which lists with keys not known before reading need anyway.
  *
- * A value that reaches over an end of the range is followed as far as operands are told, then piece
- * by piece, each wider than the one before, until it ends.
+ * A value that holds at an end of the range is followed as far as operands are known, then piece by
+ * piece, each wider than the one before, until it ends.
  */
 #include "engine/base/mem.h"
 #include "state/context/reach.h"
 #include "state/intervals/intervals.h"
 
 enum {
-	ROUNDS = 16,    /* of asking for operands */
-	WIDER = 4,      /* times the piece before it, */
-	PARTS = 1 << 16 /* the first is no less of the trace */
+	ROUNDS = 16,    /* of reading missing operands */
+	WIDER = 4,      /* each piece is so many times as wide as the one before; */
+	PARTS = 1 << 16 /* the first one is at least 1/PARTS of the trace */
 };
 
 /* ---- by need ---- */
 
-/* Tracks over a range by name alone. */
+/* Tracks of a list of attributes over a range. */
 struct named_tracks {
 	struct wanted wanted;
 	struct tracks tracks;
@@ -49,7 +48,7 @@ static void named_end(struct named_tracks *named)
 	wanted_release(&named->wanted);
 }
 
-/* Tracks of what is missing, which may be there with a later begin. */
+/* Reads operands->names. Some may have a track already, with a later begin. */
 static enum outcome read_missing(struct tracks *operands, struct error *err)
 {
 	struct named_tracks named;
@@ -70,7 +69,10 @@ static enum outcome read_missing(struct tracks *operands, struct error *err)
 	return outcome;
 }
 
-/* When lists began to name an initial value is not told by need. */
+/*
+ * Adds sources of views as operands. False: one has an initial value, and when lists first had it
+ * is not found by need.
+ */
 static bool add_sources(const struct tracks *computed, struct tracks *operands)
 {
 	for (size_t i = 0; i < computed->count; i++) {
@@ -87,7 +89,7 @@ static bool add_sources(const struct tracks *computed, struct tracks *operands)
 	return true;
 }
 
-/* OUTCOME_GAVE_UP: some operand cannot be read where it is. */
+/* OUTCOME_GAVE_UP: some operand cannot be read without a run. */
 static enum outcome by_need(struct state *state, nstime begin, nstime end,
 			    struct tracks *computed, struct error *err)
 {
@@ -113,14 +115,14 @@ static enum outcome by_need(struct state *state, nstime begin, nstime end,
 
 /* ---- by shapes ---- */
 
-/* Fills the tracks, too. Operands with an `initial` value that turn out to be read get a name. */
+/* Fills the tracks, too. Reads again if operands with an `initial` value turn out to be needed. */
 static enum outcome by_shapes(struct tracks *tracks, struct tracks *computed, struct error *err)
 {
 	enum outcome outcome;
 	size_t names;
 
 	if (tracks->state->horizon || tracks->state->no_runs)
-		return OUTCOME_GAVE_UP; /* that is a run's */
+		return OUTCOME_GAVE_UP; /* it takes a run */
 	views_add_operands(tracks);
 	do {
 		names = tracks->names.count;
@@ -137,10 +139,10 @@ static enum outcome by_shapes(struct tracks *tracks, struct tracks *computed, st
 
 struct computed_piece {
 	nstime begin, end;
-	struct tracks computed; /* what goes on there, in the order of what it is a piece of */
+	struct tracks computed; /* tracks that go on there, in the order of all tracks */
 };
 
-/* OUTCOME_GAVE_UP: the horizon ends before. */
+/* OUTCOME_GAVE_UP: the piece reaches beyond the horizon. */
 static enum outcome compute_piece(struct state *state, struct computed_piece *piece,
 				  struct error *err)
 {
@@ -162,7 +164,7 @@ static bool is_more(const struct track *track, bool down)
 	return down ? track->down : track->up;
 }
 
-/* Behind the horizon it may go on. */
+/* Ends the search in one direction: whether the value goes on is unknown. */
 static void end_unknown(struct tracks *computed, struct track *track, bool down)
 {
 	track->down = track->down && !down;
@@ -171,7 +173,10 @@ static void end_unknown(struct tracks *computed, struct track *track, bool down)
 		track_set_end(computed, track, NSTIME_MAX);
 }
 
-/* What is the same at the edge goes on there, and beyond if it does so up to the other edge. */
+/*
+ * Extends the track's span into the piece if the value is the same at the edge between them. It
+ * goes on beyond the piece if it holds up to the other edge.
+ */
 static void join(struct tracks *computed, struct track *track, const struct track *part,
 		 const struct computed_piece *piece, bool down)
 {
@@ -194,7 +199,7 @@ static void join(struct tracks *computed, struct track *track, const struct trac
 	}
 }
 
-/* The first piece's edge at the range: where the first of them may go on. */
+/* Where the first piece begins: the edge nearest to the range at which some track may go on. */
 static nstime edge_of(const struct tracks *computed, bool down)
 {
 	nstime edge = down ? NSTIME_MIN : NSTIME_MAX;
@@ -209,9 +214,9 @@ static nstime edge_of(const struct tracks *computed, bool down)
 	return edge;
 }
 
-struct trace_span { /* of the trace, or of it what the horizon has: */
+struct trace_span { /* of the trace's events, within the horizon */
 	nstime first, last;
-	nstime low, high; /* where pieces end */
+	nstime low, high; /* limits of pieces */
 };
 
 static nstime below(const struct trace_span *trace, nstime at, nstime width)

@@ -1,14 +1,14 @@
 /*
- * ends.c - between which checkpoints ends what reaches over a range's end
+ * ends.c - finds the checkpoints between which values that hold at a range's end have their end
  *
  *     == range ==|from ...... C1 ...... C2 ...... C3 ...... C4 ....... end
  *         a ─────────────────────── x                                       in [C1, C2)
  *         b ───────────────────────────────────────────── x                 in [C3, C4)
  *         c ──────────────────────────────────────────────────────────      in [C4, end)
  *
- * A checkpoint says since when a value has been what it is: at all of them before the end of an
- * interval that is when the interval begins, at all later ones it is not. So few of them need be
- * loaded to find two neighbours, between which events are read then.
+ * A checkpoint has the time since when each value has held. In all checkpoints before the end of an
+ * interval this is the interval's begin, in later ones it is not. So a binary search finds the two
+ * neighbours around the end, and only the events between these are read.
  */
 #include "engine/base/mem.h"
 #include "state/intervals/intervals.h"
@@ -16,7 +16,7 @@
 struct ends_search {
 	const struct tracks *tracks;
 	struct checkpoints *checkpoints;
-	struct cells *cells; /* of the one that was loaded last */
+	struct cells *cells; /* of the checkpoint loaded last */
 	struct ends *out;
 };
 
@@ -41,7 +41,10 @@ static bool goes_on(const struct ends_search *search, uint32_t i)
 	return cell.run == last->begin && value_equal(&cell.value, &last->value);
 }
 
-/* Those that have ended by the checkpoint that is loaded come first; returns how many. */
+/*
+ * Moves the tracks that have ended by the loaded checkpoint to the front; returns how many they
+ * are.
+ */
 static size_t part(const struct ends_search *search, uint32_t *which, size_t count)
 {
 	size_t ended = 0;
@@ -58,8 +61,8 @@ static size_t part(const struct ends_search *search, uint32_t *which, size_t cou
 }
 
 /*
- * Of tracks that go on at `from` and have ended at the checkpoint `to`, and between `from` and `low`
- * there is none.
+ * Adds the stretches of `count` tracks whose values hold at `from` and have ended at the checkpoint
+ * `to`. There is no checkpoint between `from` and `low`.
  */
 static void divide(struct ends_search *search, nstime from, nstime low, nstime to, uint32_t *which,
 		   size_t count)

@@ -1,15 +1,16 @@
 /*
- * interval_run.c - spans by a forward run that keeps what it sees
+ * interval_run.c - fills tracks by a forward run
  *
- * Changes cut tracks. A fill cuts an unknown span before the event that says it. The run goes on
- * past the end of the range until every span that reaches over it has ended:
+ * Changes cut tracks. A fill cuts an unknown span before the event that fills it. The run goes on
+ * past the range's end until every value that held there has ended. From some point on, an event
+ * filter can select the few events that may end them, and near.c reads these:
  *
- *     ....|== range ==|..........|                      the run itself: until events can be told
- *                                |. . . .    . .    .   by their keys; then only those that may
- *                     told: fills ^                     write what goes on (near.c)
+ *     ....|== range ==|..........|                      the run
+ *                                |. . . .    . .    .   only events that may write what is open
+ *                     told: fills ^
  *
- * What is unknown at the end may be filled by any later event. An earlier run that saw all of them
- * stored what they fill, with its checkpoints.
+ * What is unknown at the range's end may be filled by any later event. An earlier run that saw all
+ * of them has stored the fills, with its checkpoints.
  */
 #include "engine/base/bitset.h"
 #include "engine/base/helper.h"
@@ -24,24 +25,24 @@ enum { TRY_AGAIN = 1 << 17 /* events */ };
 struct range_run {
 	struct tracks *tracks;
 	struct replay *replay;
-	bool asked_only; /* only statements on which the question rests are evaluated */
-	/* what lines give: heard of while it matters, since cells say what was before */
-	bool in_place; /* they do not */
+	bool asked_only; /* evaluates only the statements that the question depends on */
+	/* values that lines give: heard of only while they matter; cells have what was before, */
+	bool in_place; /* unless they are written in place */
 	bool hears;
-	uint64_t *gives, *heard; /* statements that give what is to be told; heard of now */
+	uint64_t *gives, *heard; /* statements that give wanted values; those heard of now */
 	size_t words;            /* of both */
 	/* operands outside of the range */
-	bool follows;     /* what they are there may still matter */
-	size_t cuts, due; /* of their spans: so far, and when to look at what of them is needed */
+	bool follows;     /* their changes may still matter */
+	size_t cuts, due; /* their changes so far; number at which to prune */
 	/* past the range */
-	bool goes_on; /* to the trace's end: it leaves checkpoints for ranges to come */
-	bool done;    /* all is told: it stops, unless it goes on */
-	bool has_was; /* some line is a `was` of what is told */
-	nstime told;  /* from here on it is stored what later events fill; NSTIME_MAX: no more */
-	bool is_told; /* the stored fills were applied: what is unknown now stays unknown */
-	struct rest rest;   /* what goes on, handed over */
-	size_t tried;       /* tracks that went on when it was last tried to hand them over, */
-	uint64_t try_again; /* and when to try again: events of the run */
+	bool goes_on;       /* runs to the trace's end, to leave checkpoints for later ranges */
+	bool done;          /* the answer is complete: stop, unless goes_on */
+	bool has_was;       /* some line is a `was` of a wanted attribute */
+	nstime told;        /* fills by events from this time on are stored; NSTIME_MAX: none are */
+	bool is_told;       /* the stored fills were applied: what is unknown stays unknown */
+	struct rest rest;   /* for near.c, once it takes over */
+	size_t tried;       /* open and unknown tracks at the last attempt to hand over, */
+	uint64_t try_again; /* and number of events at which to try again */
 };
 
 static bool is_listed(const struct tracks *tracks, uint32_t attr)
@@ -53,7 +54,7 @@ static bool is_listed(const struct tracks *tracks, uint32_t attr)
 
 static struct track *track_new(struct range_run *run, uint32_t attr, const struct cell *cell)
 {
-	/* tombstones before `last_run` are not told */
+	/* deletes before `last_run` are not known */
 	struct track *track = tracks_add_from(run->tracks, attr, cell->last_run);
 
 	track->operand = is_operand(run->tracks, attr);
@@ -104,7 +105,7 @@ static void see_change(struct range_run *run, const struct change *change)
 		  after->named ? after->named_at : NSTIME_MAX);
 }
 
-/* Turns on or off that the run hears what lines give; it is told all fills and deletes. */
+/* Turns on or off that change() hears of values from lines; it hears of all fills and deletes. */
 static void hear(struct range_run *run, bool on)
 {
 	if (on && !run->hears)
@@ -121,11 +122,11 @@ static void on_change(void *arg, const struct change *change)
 	run_changes(run->tracks->state, change);
 	if (run->done || (!run->hears && !(run->tracks->over.past && change->fill)))
 		return;
-	hear(run, true); /* also what the event says of it then */
+	hear(run, true); /* hear also of the event's later lines */
 	see_change(run, change);
 }
 
-/* Each cell was made in this run, so that what is told has a track since then. */
+/* put(). Each cell was made in this run, and a wanted attribute has a track since then. */
 static void on_write(void *arg, uint32_t attr, const struct value *value, nstime time)
 {
 	struct range_run *run = arg;
@@ -146,7 +147,7 @@ static void on_bury(void *arg, const struct pattern *pattern, enum value_kind ki
 	buried_add(&run->tracks->buried, pattern);
 }
 
-/* Of what the run begins with. */
+/* Adds the tombstones of the state with which the run begins. */
 static void add_buried(struct range_run *run)
 {
 	const struct cells *cells = replay_cells(run->replay);
@@ -157,13 +158,13 @@ static void add_buried(struct range_run *run)
 		buried_add(&run->tracks->buried, tombstone_pattern(tombstone, &exact));
 }
 
-/* Whether what was deleted becomes unknown later matters: that may be filled. */
+/* keeps(). A deleted attribute that becomes unknown later may be filled. */
 static bool is_followed(void *arg, uint32_t attr)
 {
 	return tracks_find(((const struct range_run *)arg)->tracks, attr) != NULL;
 }
 
-/* What the attribute is now. */
+/* Adds a track with the attribute's present value. */
 static void track_now(struct range_run *run, uint32_t attr)
 {
 	struct cell cell;
@@ -172,7 +173,7 @@ static void track_now(struct range_run *run, uint32_t attr)
 	track_new(run, attr, &cell);
 }
 
-/* Every attribute that is told and was not touched yet. */
+/* Adds tracks of all wanted attributes that did not change in the range. */
 static void track_all(struct range_run *run)
 {
 	for (uint32_t a = ATTR_ROOT; cells_next(replay_cells(run->replay), &a);)
@@ -180,7 +181,7 @@ static void track_all(struct range_run *run)
 			track_now(run, a);
 }
 
-/* From now on there is a cell, so that the run tells of all its changes. */
+/* Adds tracks of `names`, each with a cell, so that change() hears of all their changes. */
 static void track_names(struct range_run *run)
 {
 	const struct attr_list *names = &run->tracks->names;
@@ -194,9 +195,9 @@ static void track_names(struct range_run *run)
 	}
 }
 
-/* ---- a run over what the question rests on, which leaves nothing behind ---- */
+/* ---- a run over a subset of statements, which leaves no checkpoints ---- */
 
-/* What the attribute was before its first write. */
+/* absent(): adds a track before the attribute's first write. */
 static void on_absent(void *arg, uint32_t attr)
 {
 	struct range_run *run = arg;
@@ -208,7 +209,7 @@ static void on_absent(void *arg, uint32_t attr)
 
 /* ---- past the range ---- */
 
-/* May a later `was` say what is unknown at the end of the range? */
+/* May a later `was` fill what is unknown at the range's end? */
 static bool awaits_fills(const struct range_run *run)
 {
 	const struct tracks *tracks = run->tracks;
@@ -228,7 +229,7 @@ static void take_fill(void *arg, uint32_t attr, const struct cell *after)
 				.attr = attr, .before = &before, .after = after, .fill = true});
 }
 
-/* Once the run is there: fills what an earlier run found to be filled by what is to come. */
+/* At run->told: applies the fills by later events that an earlier run stored. */
 static void take_told(struct range_run *run, nstime next)
 {
 	struct tracks *tracks = run->tracks;
@@ -244,7 +245,7 @@ static void take_told(struct range_run *run, nstime next)
 	run->told = NSTIME_MAX;
 }
 
-/* Can what goes on be looked for without the run? That is tried when there is less of it. */
+/* Can near.c find the rest? Tried again when fewer tracks are open, or after TRY_AGAIN events. */
 static bool hands_over(struct range_run *run, nstime next)
 {
 	const struct tracks *tracks = run->tracks;
@@ -254,7 +255,7 @@ static bool hands_over(struct range_run *run, nstime next)
 	if (run->goes_on)
 		return false;
 	if (!tracks->all_known && !run->is_told && awaits_fills(run))
-		return false; /* also attributes that were not named yet */
+		return false; /* a fill may concern attributes without a track, too */
 	if (left > run->tried / 2 && events < run->try_again)
 		return false;
 	run->tried = left;
@@ -264,7 +265,7 @@ static bool hands_over(struct range_run *run, nstime next)
 	return run->rest.closure != NULL;
 }
 
-/* Is all told? */
+/* Is the answer complete, or handed over? */
 static bool is_over(struct range_run *run, nstime next)
 {
 	struct tracks *tracks = run->tracks;
@@ -276,7 +277,7 @@ static bool is_over(struct range_run *run, nstime next)
 	return run->done && !run->goes_on;
 }
 
-/* Of operands: what is not needed any more. */
+/* Drops spans of operands, or ceases to follow them, when no view needs them any more. */
 static void look_at_operands(struct range_run *run, nstime next)
 {
 	struct tracks *tracks = run->tracks;
@@ -294,14 +295,14 @@ static void look_at_operands(struct range_run *run, nstime next)
 	}
 }
 
-/* From the begin of the range on. */
+/* At the range's begin. */
 static void hear_range(struct range_run *run)
 {
 	hear(run, true);
 	track_names(run);
 }
 
-/* The range is over. */
+/* At the range's end. */
 static void pass_end(struct range_run *run)
 {
 	struct tracks *tracks = run->tracks;
@@ -312,7 +313,7 @@ static void pass_end(struct range_run *run)
 	run->cuts = run->due = 0;
 }
 
-/* The trace ends before the range does. */
+/* At the trace's end, if it lies before the range's end. */
 static void end_early(struct range_run *run)
 {
 	if (!run->hears)
@@ -320,7 +321,7 @@ static void end_early(struct range_run *run)
 	track_all(run);
 }
 
-/* Until a change, nothing need be looked at before the next of these. */
+/* Without a change, moment() need not be called before these. */
 static void rest(struct range_run *run)
 {
 	const struct tracks *tracks = run->tracks;
@@ -331,7 +332,7 @@ static void rest(struct range_run *run)
 	replay_rests(run->replay, until, tracks->state->checkpoint_due);
 }
 
-/* False: the run is over. */
+/* Returns false when the run is over. */
 static bool look_at_range(struct range_run *run, nstime next)
 {
 	struct tracks *tracks = run->tracks;
@@ -367,7 +368,7 @@ static bool on_moment(void *arg, nstime next)
 
 /* ---- the run ---- */
 
-/* Where it begins, and what tracks are there. */
+/* Sets up hearing and operands; `from` is where the replay begins. */
 static void begin_tracks(struct range_run *run, const struct order *from)
 {
 	struct tracks *tracks = run->tracks;
@@ -388,7 +389,7 @@ static void begin_tracks(struct range_run *run, const struct order *from)
 		hear_range(run);
 }
 
-/* Is the trace to be read for later ranges, too? Not where an earlier run has done so. */
+/* Should the run read the whole trace, for later ranges? Not if an earlier run has done so. */
 static bool goes_on(const struct tracks *tracks)
 {
 	struct state *state = tracks->state;
@@ -399,8 +400,8 @@ static bool goes_on(const struct tracks *tracks)
 }
 
 /*
- * The statements alone on which what is told rests: most events need not be decoded then, and the
- * run leaves nothing behind for others. NULL: all of them.
+ * The statements that the answer depends on: most events need not be decoded then, and the run
+ * leaves no checkpoints. NULL: all statements.
  */
 static struct program *subset_of(const struct tracks *tracks, bool whole)
 {
@@ -415,7 +416,7 @@ static struct program *subset_of(const struct tracks *tracks, bool whole)
 	return subset;
 }
 
-/* Reads ahead where the run sees all of the trace; NULL: there is one processor. */
+/* A thread that reads ahead; NULL: there is only one processor. */
 static struct helper *helper_of(const struct state *state)
 {
 	const struct index *index = state->event_source->index;
@@ -423,7 +424,7 @@ static struct helper *helper_of(const struct state *state)
 	return index && index_jobs(index) > 1 ? helper_new() : NULL;
 }
 
-/* hands: what goes on past the range may be looked for in another way, which may give up. */
+/* `hands`: near.c may read what is open past the range; it may give up. */
 static enum outcome run_over(struct tracks *tracks, bool hands, struct error *err)
 {
 	struct state *state = tracks->state;
@@ -460,7 +461,7 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 	run.try_again = hands ? 0 : UINT64_MAX;
 	if (run.goes_on || whole)
 		options.helper = helper_of(state);
-	tracks->spooling.stay = 1; /* what was before a known value will not change */
+	tracks->spooling.stay = 1; /* spans before a known value are final */
 	run.replay = run_begin(state, &options, tracks->range.begin, &from);
 	begin_tracks(&run, &from);
 	if (options.bury)
@@ -468,7 +469,7 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 	outcome = replay_run(run.replay, &from, &to, err) ? OUTCOME_DONE : OUTCOME_ERROR;
 	if (outcome == OUTCOME_DONE && !tracks->over.past)
 		end_early(&run);
-	if (outcome == OUTCOME_DONE && (!run.done || run.goes_on)) /* it came to the trace's end */
+	if (outcome == OUTCOME_DONE && (!run.done || run.goes_on)) /* it reached the trace's end */
 		run_seals(state, NSTIME_MAX);
 	if (outcome == OUTCOME_DONE && state->handover)
 		handover_leave(state->handover, state, options.program, replay_cells(run.replay),

@@ -1,8 +1,8 @@
 /*
- * intervals.c - values over a range: what is asked, and what is given
+ * intervals.c - values over a range: from queries to tracks, and from tracks to intervals
  *
- * Each attribute that is wanted gets a track (intervals.h). Intervals are its spans of values that
- * overlap the range.
+ * Each wanted attribute gets a track (intervals.h). Its intervals are those of its spans that have
+ * a value and overlap the range.
  */
 #include "state/intervals/intervals.h"
 #include "engine/base/mem.h"
@@ -15,22 +15,22 @@
 
 #include <stdlib.h>
 
-/* ---- giving them out ---- */
+/* ---- from tracks to intervals ---- */
 
 struct track_output {
 	struct tracks *tracks;
 	const struct sums_sink *sink;
-	bool more; /* it is not enough yet */
-	/* of the track that is given */
+	bool more; /* the sink wants more */
+	/* of the present track */
 	const struct track *track;
 	const char *path;
-	nstime named;     /* lists do not show what an attribute was before it was named */
-	size_t sums;      /* that were given */
-	struct span last; /* the one behind it says whether it is known how it ended */
-	bool waits;       /* it was not given yet */
+	nstime named;     /* lists do not show what it was before */
+	size_t sums;      /* sums given so far */
+	struct span last; /* waits for the next span, which decides `lost` */
+	bool waits;       /* `last` was not given yet */
 };
 
-/* Those that begin before t. */
+/* Gives the sums that begin before t. */
 static void give_sums(struct track_output *giving, nstime t)
 {
 	const struct track_more *more = track_more(giving->tracks, giving->track);
@@ -56,7 +56,7 @@ static void give_interval(struct track_output *giving, const struct span *span, 
 	giving->more = giving->more && giving->sink->interval(giving->sink->arg, &interval);
 }
 
-/* Is the span unknown, and, where the trace grows, may an event to come say what it was? */
+/* Is the span unknown, and, in a growing trace, may a later event fill it? */
 static bool is_lost(const struct track_output *giving, const struct span *span)
 {
 	const struct state *state = giving->tracks->state;
@@ -66,7 +66,7 @@ static bool is_lost(const struct track_output *giving, const struct span *span)
 		catalog_was(state->catalog, attr_shape(state->attrs, giving->track->attr)));
 }
 
-/* Where the trace grows: what was unknown stays so. */
+/* In a growing trace: gives an empty interval when it is final that the last span stays unknown. */
 static void give_none(struct track_output *giving, const struct span *span)
 {
 	const struct interval none = {.path = giving->path,
@@ -79,7 +79,7 @@ static void give_none(struct track_output *giving, const struct span *span)
 		giving->more = giving->sink->interval(giving->sink->arg, &none);
 }
 
-/* False: enough. */
+/* Returns false when the sink wants no more. */
 static bool give_span(void *arg, const struct span *span)
 {
 	struct track_output *giving = arg;
@@ -135,7 +135,7 @@ static int by_path(const void *a, const void *b, void *arg)
 			    tracks->items[*(const uint32_t *)b].attr);
 }
 
-/* Numbers of the tracks that are asked, by path; the caller frees them. */
+/* Indexes of the tracks of the answer, ordered by path; the caller frees them. */
 static uint32_t *asked_tracks(struct tracks *tracks, size_t *count)
 {
 	uint32_t *asked = mem_new_array(tracks->count, sizeof *asked);
@@ -148,7 +148,7 @@ static uint32_t *asked_tracks(struct tracks *tracks, size_t *count)
 	return asked;
 }
 
-/* first: what is asked for by the queries that come first, else by the others. */
+/* Gives the attributes of the first queries (`first`), or of the others. */
 static void give_tracks(struct tracks *tracks, const struct sums_sink *sink, const uint32_t *asked,
 			size_t count, bool first)
 {
@@ -183,9 +183,9 @@ static void give_all(struct tracks *tracks)
 	mem_free(asked);
 }
 
-/* ---- what is asked ---- */
+/* ---- from queries to tracks ---- */
 
-/* What is stored of that which is asked for by name. */
+/* Adds the stored attributes that queries without wildcards want. */
 static void add_named(struct tracks *tracks)
 {
 	const struct wanted *wanted = tracks->wanted;
@@ -197,8 +197,8 @@ static void add_named(struct tracks *tracks)
 }
 
 /*
- * Names of what is stored: all that lists may name, if that can be told before reading. What events
- * of a window give a value cannot.
+ * Adds the wanted stored attributes to `names`, with those of lists if they are known before
+ * reading, which the lists of a window are not.
  */
 static bool find_names(struct tracks *tracks, struct listed **listed, size_t *nlisted,
 		       struct error *err)
@@ -217,7 +217,7 @@ static bool find_names(struct tracks *tracks, struct listed **listed, size_t *nl
 	return err->kind == ERR_NONE;
 }
 
-/* `packets`: of each stream around the range, where more would take a run; 0: all that it takes. */
+/* Instead of a run, reads up to `packets` packets of each stream around the range; 0: no limit. */
 static bool fill_tracks(struct tracks *tracks, uint64_t packets, struct error *err)
 {
 	enum outcome outcome = OUTCOME_GAVE_UP;
@@ -234,25 +234,25 @@ static bool fill_tracks(struct tracks *tracks, uint64_t packets, struct error *e
 	return outcome == OUTCOME_DONE;
 }
 
-/* Of a trace that grows: a run that goes on. */
+/* Fills tracks for a step of a growing trace, by a run that continues the last one. */
 static bool fill_on(struct tracks *tracks, struct error *err)
 {
 	add_named(tracks);
 	return tracks_compute_on(tracks, err);
 }
 
-enum { WINDOW_PART = 8 /* of the trace is a window, at most */ };
+enum { WINDOW_PART = 8 /* a window is at most 1/8 of the trace */ };
 
 struct intervals_question {
 	struct intervals_range range;
-	uint64_t packets; /* of each stream are read around a window; 0: the usual number */
-	bool quiet;       /* no note tells what a window leaves out */
+	uint64_t packets; /* packets of each stream to read around a window; 0: as usual */
+	bool quiet;       /* print no note on what a window leaves out */
 	const struct query *const *queries;
 	size_t nqueries;
-	const struct intervals_first *first; /* NULL: all are alike */
+	const struct intervals_first *first; /* NULL: there are none */
 };
 
-/* A window is read where it is, or its tracks are those of a run that an event of it gave a value. */
+/* Reads only the window, or takes a run; its tracks are those to which its events give a value. */
 static bool fill_window(struct tracks *tracks, uint64_t packets, struct error *err)
 {
 	enum outcome outcome = tracks_window(tracks, packets, err);
@@ -265,10 +265,10 @@ static bool fill_window(struct tracks *tracks, uint64_t packets, struct error *e
 	return outcome == OUTCOME_DONE && tracks_compute_named(tracks, packets, err);
 }
 
-/* Of a run with linux.rules, which leaves checkpoints: measured on generated traces. */
+/* Speed of a run with linux.rules that leaves checkpoints, measured on generated traces. */
 enum { MB_A_SECOND = 128 };
 
-/* How many attributes are asked for whose value at the range's begin lies beyond the horizon? */
+/* Number of wanted attributes whose value at the range's begin lies beyond the horizon. */
 static size_t count_beyond(const struct tracks *tracks)
 {
 	size_t count = 0;
@@ -283,7 +283,7 @@ static size_t count_beyond(const struct tracks *tracks)
 	return count;
 }
 
-/* Says once what is left out of a short range, and what it would cost to have it. */
+/* Prints, once, what lists over a short range leave out, and what it would cost to have it. */
 static void note_window(struct tracks *tracks, uint64_t packets)
 {
 	struct state *state = tracks->state;
@@ -308,7 +308,10 @@ static void note_window(struct tracks *tracks, uint64_t packets)
 		       unknown, (unsigned long long)packets);
 }
 
-/* What lists over the range cost: is it short beside the trace, and if so, are all keys known? */
+/*
+ * Sets *is_short: is the range short compared with the trace? If so, *known: are all keys of the
+ * lists known without reading?
+ */
 static bool look_at_range(struct state *state, const struct intervals_range *range,
 			  struct wanted *wanted, bool *is_short, bool *known, struct error *err)
 {
@@ -336,8 +339,8 @@ static bool may_be_window(const struct state *state, const struct intervals_rang
 }
 
 /*
- * Of a short range of a large trace: lists whose keys are not known without reading are those of a
- * window; all else is complete, and no run is made for it.
+ * How to read a short range of a large trace: as a window if lists have keys that are not known
+ * without reading; else completely, but without a run.
  */
 enum reading { READ_WHOLE, READ_NEAR, READ_WINDOW };
 static bool choose_reading(struct state *state, const struct intervals_range *range,
@@ -355,7 +358,7 @@ static bool choose_reading(struct state *state, const struct intervals_range *ra
 	return true;
 }
 
-/* Of a trace that does not grow. */
+/* Fills tracks of a trace that does not grow. */
 static bool fill(struct tracks *tracks, uint64_t packets, struct error *err)
 {
 	enum reading reading;
@@ -399,7 +402,7 @@ static bool ask_paths(struct state *state, const struct intervals_question *ques
 	return ok;
 }
 
-/* Threads that are asked for by name are those that have it in the range. */
+/* Replaces threads by name by those that have the name in the range. */
 static bool ask_tracks(struct state *state, const struct intervals_question *question,
 		       const struct sums_sink *sink, struct error *err)
 {
@@ -418,7 +421,7 @@ static bool ask_tracks(struct state *state, const struct intervals_question *que
 	return ok;
 }
 
-/* Outside of the recording nothing holds, whatever held at its end. */
+/* Answers with nothing for a range outside of the recording, whatever held at its end. */
 static bool ask_recorded(struct state *state, const struct intervals_question *question,
 			 const struct sums_sink *sink, struct error *err)
 {
@@ -481,7 +484,7 @@ bool state_intervals_on(struct state *state, struct handover *handover, nstime b
 			struct error *err)
 {
 	const struct sums_sink sink = {.interval = each, .arg = arg};
-	/* what ended at `begin` is told how, too */
+	/* also gives intervals that ended at `begin` */
 	const nstime before = begin > NSTIME_MIN ? begin - 1 : begin;
 	struct intervals_question question = {.range = range_of(before, end, INTERVALS_CUT),
 					      .queries = queries,
@@ -499,7 +502,7 @@ bool state_intervals_on(struct state *state, struct handover *handover, nstime b
 	return ok;
 }
 
-/* Are there lines of @end? */
+/* Do the rules have @end lines? */
 static bool has_end_lines(const struct state *state)
 {
 	size_t count;
@@ -522,7 +525,7 @@ bool state_settled(struct state *state, nstime least, nstime end, nstime *out, s
 		return true;
 	if (!state->event_source->ops->span(state->event_source, &first, &last, err))
 		return false;
-	*out = *out > last ? last : *out; /* its lines belong to the last event's time */
+	*out = *out > last ? last : *out; /* @end lines belong to the last event's time */
 	return true;
 }
 

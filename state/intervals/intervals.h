@@ -388,9 +388,7 @@ void computed_list(struct tracks *tracks, struct tracks *computed);
 void views_compute(struct tracks *operands, struct tracks *computed, nstime begin, nstime end);
 /* Extends the first (down) or last span of a computed track as far as its operands are known. */
 void views_follow(struct tracks *operands, struct tracks *computed, struct track *track, bool down);
-/*
- * Sets the shapes of all operands of wanted views; adds those with an `initial` value to `names`.
- */
+/* Sets the shapes of all operands of wanted views; adds those with `initial` values to `names`. */
 void views_add_operands(struct tracks *tracks);
 /*
  * A run before the range, at `now`: drops spans of operands that no view needs to find where its

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* A name could only stand behind the step `thread`, as a text. */
+/* A query can only name a thread by a text key after the step `thread`. */
 static bool may_name(const struct query *query)
 {
 	const struct pattern *path = query_pattern(query);
@@ -41,12 +41,12 @@ struct thread_search {
 	struct named_queries *out;
 	const struct query *query;
 	size_t number;            /* of the query */
-	const struct value *name; /* that is wanted */
-	uint32_t step;            /* where it stands */
+	const struct value *name; /* searched */
+	uint32_t step;            /* its position in the query's path */
 	size_t found;
-	char *last;             /* the path of the name that was found last; NULL: none was */
-	struct nearest nearest; /* of all names */
-	struct attrs *texts;    /* where these live */
+	char *last;             /* path of the last interval with this name; NULL: none yet */
+	struct nearest nearest; /* similar names, for the note */
+	struct attrs *texts;    /* interns those names */
 	struct error *err;
 };
 
@@ -57,7 +57,7 @@ static void add_item(struct named_queries *out, const struct query *query, size_
 	*mem_push(out->items, out->count, out->capacity) = query;
 }
 
-/* The wanted path of the thread whose name has this path: its own, with the query's steps behind. */
+/* Adds the query for the thread whose name has this path: thread[T] and the rest of the query. */
 static bool add_thread(struct thread_search *naming, const char *path)
 {
 	const struct pattern *wanted = query_pattern(naming->query);
@@ -104,7 +104,7 @@ static bool take_name(void *arg, const struct interval *interval)
 	return add_thread(naming, interval->path);
 }
 
-/* thread[*]/name, for thread["make"]/state. */
+/* Makes the query thread[*]/name for thread["make"]/state. */
 static bool names_query(const struct thread_search *naming, struct query **out, struct error *err)
 {
 	struct buf text = {0};

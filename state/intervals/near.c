@@ -1,13 +1,13 @@
 /*
- * near.c - values over a range, read where they are
+ * near.c - values over a range, from the events in and around it
  *
- *          seed                 one backward pass: what each attribute is just below the range
- *     ......|== range ==|...    then forward, only events that may write one of them; past the
- *                               range only what may write one that still reaches over its end,
- *                               until all have ended
- *     begin <-                  then down from the seed, as long as the value was the same
+ *          seed                 a backward pass: the values just before the range
+ *     ......|== range ==|...    then forward, only events that may write one of the attributes;
+ *                               past the range only those that may write one whose value at the
+ *                               range's end still holds, until all have ended
+ *     begin <-                  then back from the seed, as long as the value was the same
  *
- * Lines that read state are decided by a backward pass for their own events (forward_scan.h).
+ * A line that reads state is decided by a backward pass from its own event (forward_scan.h).
  */
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
@@ -23,14 +23,14 @@ struct near {
 	struct forward_scan scan;
 	struct forward_scan_reader reader;
 	struct tracks *tracks;
-	nstime *since;     /* by track: of its last write */
-	const struct stretch_of_ends *stretch; /* only its tracks are looked for; NULL: all */
-	uint64_t *only;    /* bit per track: these */
-	size_t stay;       /* open tracks that are not looked for */
-	size_t looked_for; /* tracks, when the event filter was narrowed last */
+	nstime *since;                         /* by track: time of its last write */
+	const struct stretch_of_ends *stretch; /* only its tracks are searched; NULL: all are */
+	uint64_t *only;                        /* bit per track of `stretch` */
+	size_t stay;                           /* number of open tracks that are not searched */
+	size_t looked_for; /* tracks searched when the event filter was last narrowed */
 };
 
-/* Tracks that begin later do so with what holds at the end of that nanosecond. */
+/* A track that begins within the range starts with the value after all events of that time. */
 static bool begins_later(const struct near *near, const struct track *track)
 {
 	return track_from(near->tracks, track) > near->tracks->range.begin;
@@ -42,7 +42,7 @@ static bool is_concerned(void *arg, uint32_t attr)
 	const struct track *track = tracks_find(near->tracks, attr);
 
 	if (track && near->only && !bitset_has(near->only, (size_t)(track - near->tracks->items)))
-		return false; /* not all events that write it are read */
+		return false; /* some events that write it may be filtered out */
 	return track && !track_is_settled(near->tracks, track) &&
 	       !(begins_later(near, track) &&
 		 near->scan.item.event.time <= track_from(near->tracks, track));
@@ -74,7 +74,7 @@ static enum step apply(void *arg, struct scan_write *writes, size_t count)
 	return STEP_ITEM;
 }
 
-/* ---- what is looked for ---- */
+/* ---- event filter ---- */
 
 static size_t left(const struct near *near)
 {
@@ -83,7 +83,7 @@ static size_t left(const struct near *near)
 	return over->open + over->unknown - near->stay;
 }
 
-/* From now on only events pass that may write a track which is not settled. */
+/* Narrows the event filter to events that may write a track that is not settled. */
 static void look_for(struct near *near)
 {
 	const struct tracks *tracks = near->tracks;
@@ -104,7 +104,7 @@ static void look_for(struct near *near)
 
 /* ---- forward ---- */
 
-/* May a later `was` say what is unknown at the end of the range? */
+/* May a later `was` fill what is unknown at the range's end? */
 static bool awaits_fills(const struct near *near)
 {
 	const struct overhang *over = &near->tracks->over;
@@ -112,7 +112,7 @@ static bool awaits_fills(const struct near *near)
 	return over->fillable && forward_scan_may_fill(&near->scan, over->fills);
 }
 
-/* Before the first item of a later time; true: nothing more can matter. */
+/* Called before the first item of a later time. True: the answer is complete. */
 static bool is_over(void *arg, nstime next)
 {
 	struct near *near = arg;
@@ -127,7 +127,7 @@ static bool is_over(void *arg, nstime next)
 	return tracks->over.past && tracks->over.open <= near->stay && !awaits_fills(near);
 }
 
-/* From there on, past the range, until all that reaches over its end has ended. */
+/* Reads past the range, from `from` on, until all values that held at its end have ended. */
 static enum outcome read_rest(struct near *near, nstime from)
 {
 	const struct horizon *horizon = near->scan.state->horizon;
@@ -143,7 +143,7 @@ static enum outcome read_rest(struct near *near, nstime from)
 	return outcome;
 }
 
-/* Up to the range's end; then, when something goes on there, until it has ended. */
+/* Reads the range and, if values hold at its end, until they have ended. */
 static enum outcome read_range(struct near *near)
 {
 	const struct intervals_range *range = &near->tracks->range;
@@ -159,7 +159,7 @@ static enum outcome read_range(struct near *near)
 
 /* ---- seeds, and true beginnings ---- */
 
-/* Lists name it when that was written, or before: what it was below may still be found. */
+/* Lists have the attribute since the fact was written, or since earlier. */
 static void name_by(struct tracks *tracks, struct track *track, const struct fact *fact)
 {
 	if (fact->named && fact->since < track_named(tracks, track))
@@ -198,7 +198,7 @@ static enum outcome seed(struct near *near)
 	return outcome;
 }
 
-/* Its first span is of a value, overlaps the range, and may have been the same below. */
+/* Does its first span have a value, overlap the range, and perhaps begin earlier? */
 static bool reaches_down(const struct tracks *tracks, const struct track *track)
 {
 	const struct span *first = track_spans(track);
@@ -208,7 +208,10 @@ static bool reaches_down(const struct tracks *tracks, const struct track *track)
 	       span_end(tracks, track, first) > tracks->range.begin;
 }
 
-/* Of those tracks whose value was the same just below; *left says how many that may still be. */
+/*
+ * Extends the tracks whose value was the same before. Moves those that may begin even earlier to
+ * the front of `which`, and sets *left to their number.
+ */
 static void step_down(struct tracks *tracks, const struct fact *facts, uint32_t *which,
 		      size_t *left)
 {
@@ -245,7 +248,7 @@ enum outcome tracks_find_beginnings(struct tracks *tracks, const struct closure 
 		if (reaches_down(tracks, &tracks->items[i]))
 			which[left++] = (uint32_t)i;
 	for (int step = 0; left && outcome == OUTCOME_DONE; step++) {
-		if (step == STEPS_DOWN) { /* of a window that is as far as is looked */
+		if (step == STEPS_DOWN) { /* for a window, the search ends here */
 			outcome = horizon ? OUTCOME_DONE : OUTCOME_GAVE_UP;
 			break;
 		}
@@ -269,7 +272,7 @@ enum outcome tracks_find_beginnings(struct tracks *tracks, const struct closure 
 
 /* ---- which tracks ---- */
 
-/* False: some are not told before reading. */
+/* Adds a track for each name. False: some attributes are not known before reading. */
 static bool add_tracks(struct tracks *tracks)
 {
 	const struct attr_list *names = &tracks->names;
@@ -281,14 +284,14 @@ static bool add_tracks(struct tracks *tracks)
 		track_set_named(tracks, track, NSTIME_MIN);
 		if (!wanted_by_name(tracks->wanted, track->attr) &&
 		    program_initial(tracks->state->program, track->attr, &initial))
-			return false; /* when it came to be listed is not looked for */
+			return false; /* since when lists have it is not searched */
 		if (names->items[i].from > track_from(tracks, track))
 			track_set_from(tracks, track, names->items[i].from);
 	}
 	return tracks->all_known;
 }
 
-/* Nothing before `begin` is read forward. */
+/* Nothing before `begin` is read forward, only by backward passes. */
 static void near_init(struct near *near, struct tracks *tracks, const struct closure *closure,
 		      nstime begin, struct error *err)
 {
@@ -322,7 +325,7 @@ static enum outcome run_near(struct near *near)
 	return outcome;
 }
 
-/* Does a run read no more? */
+/* Would a run read no more than this? */
 static bool is_for_run(const struct tracks *tracks, nstime first)
 {
 	const struct intervals_range *range = &tracks->range;
@@ -330,7 +333,8 @@ static bool is_for_run(const struct tracks *tracks, nstime first)
 	if (tracks->state->horizon)
 		return false;
 	return (range->begin == NSTIME_MIN && range->end > first) ||
-	       (tracks->wanted->lists && tracks_are_whole(tracks)); /* of what counts alone */
+	       (tracks->wanted->lists &&
+		tracks_are_whole(tracks)); /* a run reads only the statements needed */
 }
 
 enum outcome tracks_near(struct tracks *tracks, struct error *err)
@@ -393,7 +397,7 @@ struct closure *tracks_rest(const struct tracks *tracks)
 	return NULL;
 }
 
-/* What stands at a moment, whose cells these are. */
+/* Starts from the state at a moment, given as cells. */
 static void near_from(struct near *near, const struct cells *cells)
 {
 	struct tracks *tracks = near->tracks;
@@ -407,7 +411,7 @@ static void near_from(struct near *near, const struct cells *cells)
 		near->scan.until[i] = cells_until(cells, i);
 }
 
-/* All that goes on is looked for from there to the trace's end. */
+/* Searches the ends of all open tracks from rest->from to the trace's end. */
 static enum outcome read_all_rest(struct tracks *tracks, const struct rest *rest,
 				  struct error *err)
 {
@@ -421,7 +425,7 @@ static enum outcome read_all_rest(struct tracks *tracks, const struct rest *rest
 	return outcome;
 }
 
-/* The tracks of the stretch, which ends them. `rest` is at its beginning. */
+/* Reads one stretch, in which these tracks end. `rest` has the state at its begin. */
 static enum outcome read_stretch(struct tracks *tracks, const struct rest *rest,
 				 const struct stretch_of_ends *stretch, struct error *err)
 {
@@ -457,8 +461,8 @@ static bool rest_at(struct tracks *tracks, struct cells *cells, nstime t, struct
 }
 
 /*
- * Stretch by stretch between checkpoints. What is unknown may be filled by any later event, so from
- * where there is such a track all events are looked at.
+ * Reads stretch after stretch. An unknown value may be filled by any later event, so once a track
+ * is unknown, all events from there on are read.
  */
 static enum outcome read_stretches(struct tracks *tracks, const struct rest *rest,
 				   const struct ends *ends, struct error *err)

@@ -2,12 +2,12 @@
 #include "state/intervals/intervals.h"
 
 /*
- * Timelines have all changes. Else attributes that are told before reading are read near the range,
- * and a run, which sees all events from the trace's begin or a checkpoint, is for the rest. What
- * views need in addition is not worth a run, and neither is a short range of a large trace. Under a
- * horizon the range is replayed, unless it is of single CPUs. A window is read where it is,
- * whatever is stored; a run is for rules that cannot be read backward, and for a trace that grows,
- * where it goes on.
+ * Fills the tracks from the first source that does not give up. Timelines come first; they have all
+ * changes. near.c then reads events near the range, if the attributes are known before reading. A
+ * run sees all events from the trace's begin or a checkpoint; it is not worth it for operands that
+ * views read in addition (by_need), nor for a short range of a large trace (no_runs). Under a
+ * horizon, the range is replayed instead; of single CPUs near.c reads less. A window whose rules
+ * cannot be read backward, and a growing trace, always take a run.
  */
 enum outcome tracks_read(struct tracks *tracks, struct error *err)
 {

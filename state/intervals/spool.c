@@ -1,9 +1,9 @@
 /*
  * spool.c - see spool.h
  *
- * Values are written as a tag, their kind with flags, and what the kind needs. A text is written as
- * its slot in a small table by where it stands, which most are in: it does not move. Slots are
- * never given to another text, so that what was written stays right.
+ * A value is stored as a tag (kind and flags) and a payload. Texts are interned, so the address of
+ * a text identifies it: a small hash table maps addresses to slots, and a text in the table is
+ * stored as its slot number. A slot is never reused for another text.
  */
 #include "state/intervals/spool.h"
 
@@ -18,8 +18,8 @@ enum { TAG_NEGATIVE = 8, TAG_SLOT = 16 }; /* besides the kind */
 
 struct spool {
 	struct paged memory;
-	size_t used;               /* of it */
-	struct value slots[SLOTS]; /* texts */
+	size_t used;               /* bytes of `memory` */
+	struct value slots[SLOTS]; /* by slot: its text */
 };
 
 struct spool *spool_new(void)
@@ -37,7 +37,7 @@ void spool_free(struct spool *spool)
 
 /* ---- writing ---- */
 
-/* The slot of the text, or SLOTS: another one has it. */
+/* Returns the slot of the text; SLOTS: its slot is taken by another text. */
 static unsigned slot_of(struct spool *spool, const struct value *text)
 {
 	unsigned slot =
@@ -80,7 +80,7 @@ static uint8_t *put_value(struct spool *spool, const struct value *value, uint8_
 
 enum { SPAN_MOST = 10 + 1 + sizeof(struct value) };
 
-/* The place of a run is 1 + its offset / ALIGN, so that 32 bits reach over 32 GB. */
+/* The place of a run is 1 + its offset / ALIGN: 32 bits address 32 GB. */
 enum { ALIGN = 8 };
 
 static size_t place_next(const struct spool *spool)
@@ -138,7 +138,7 @@ static const uint8_t *get_value(const struct spool *spool, const uint8_t *at, co
 	return at;
 }
 
-/* False: enough. */
+/* Reads one run. Returns false if `each` did. */
 static bool read_run(const struct spool *spool, uint32_t place,
 		     bool (*each)(void *arg, const struct span *span), void *arg)
 {

@@ -1,13 +1,13 @@
 /*
- * stored_sums.c - slices whose sums are taken in place of their changes
+ * stored_sums.c - reads the sums of slices in place of their changes
  *
  *     columns   |                         |
  *     slices      s0  |  s1  |  s2  |  s3  |  s4
- *     taken           [sums  |  sums]
+ *     sums            [sums  |  sums]
  *
- * A slice lasts until the next one begins. One that lies in one column, and is neither the first of
- * the range nor the last, is not fed of the attributes of which it has sums: their tracks have none
- * there. The first slice behind such ones feeds what its snapshot has.
+ * A slice lasts until the next one begins. If it lies in one column, and is neither the first nor
+ * the last of the range, attributes with sums in it get these, and VALUE_NONE as their span. The
+ * first slice after such ones feeds their values from its snapshot.
  */
 #include "state/intervals/stored_tracks.h"
 
@@ -22,7 +22,7 @@ void summing_release(struct summing *summing)
 	*summing = (struct summing){0};
 }
 
-/* May its sums stand for it? Nothing else reads the track then, and it has no `initial` value. */
+/* May sums replace its changes? Not of an operand, whose spans views read. */
 static bool is_summable(const struct feeding *feeding, uint32_t number)
 {
 	uint32_t shape = shard_shape(feeding->shard, number);
@@ -30,7 +30,7 @@ static bool is_summable(const struct feeding *feeding, uint32_t number)
 	return shape != ATTR_ABSENT && !is_operand_shape(feeding->tracks, shape);
 }
 
-/* Does the slice lie in one column? The first of a shard is fed, as the range's first is. */
+/* Does the slice lie in one column? False for the first of a shard, whose changes are fed. */
 static bool is_within(const struct feeding *feeding, uint32_t s)
 {
 	const struct intervals_range *range = &feeding->tracks->range;
@@ -66,7 +66,7 @@ static bool add_sums(struct feeding *feeding, struct track *track, uint32_t s,
 	}
 	if (top->count == 1 && !top->none && !top->others)
 		out->values[0].time = (uint64_t)out->sums.end - (uint64_t)out->sums.begin;
-	else /* times are rounded, and what follows the last tick is not counted */
+	else /* times are rounded, and the time after the last tick is not counted */
 		out->sums.slack = (uint64_t)record[1].begin - (uint64_t)record->end + top->unit;
 	more->nsums++;
 	return true;
@@ -90,7 +90,7 @@ static void take_sums(struct feeding *feeding, uint32_t s, const struct top *top
 	summing->in[top->number] = s + 1;
 }
 
-/* Of the numbers that are asked for by name. */
+/* Reads sums of the attributes that are wanted by name. */
 static void take_named(struct feeding *feeding, uint32_t s, const struct dominant *dominant)
 {
 	struct top top;

@@ -1,24 +1,24 @@
 /*
- * stored_tracks.c - spans from timelines
+ * stored_tracks.c - fills tracks from timelines
  *
- *     slices       | s0          | ...   | s1         | further
+ *     slices       | s0          | ...   | s1         | later slices
  *     range              [ begin ............ end )
  *     fed          <-------- all changes ------------>
  *
- * All changes of the slices that the range touches are fed to the tracks, column by column. A span
- * that was there before the first of them gets its true beginning by walking back, one that
- * reaches over the end its true end by walking on: in both directions from change to change of
- * that attribute alone, past slices that lack it.
+ * All changes of the slices that overlap the range are fed to the tracks, column by column. A value
+ * older than the first change gets its true begin by stepping back from change to change of this
+ * attribute, a value that holds at the range's end its true end by stepping on. Both skip slices
+ * that lack the attribute.
  *
- * An attribute with an `initial` value has its whole history fed: when lists began to name it
- * counts.
+ * The whole history of an attribute with an `initial` value is fed, to find when lists first had
+ * it.
  */
 #include "state/intervals/stored_tracks.h"
 
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
 
-/* The begin of a span that is older than every change that was fed. */
+/* Begin of a span that is older than all changes fed. */
 #define BEFORE_ALL (NSTIME_MIN + 1)
 
 static bool failed(const struct feeding *feeding)
@@ -48,14 +48,14 @@ struct track *feed_track(struct feeding *feeding, uint64_t number)
 	return NULL;
 }
 
-/* ---- where an attribute has no value: is it none, or unknown? ---- */
+/* ---- without a value: VALUE_NONE or VALUE_UNKNOWN? ---- */
 
 static bool tells_gaps(const struct feeding *feeding, const struct track *track)
 {
 	return feeding->tracks->by_need || is_operand(feeding->tracks, track->attr);
 }
 
-/* What the newest delete or unknown at t says. */
+/* The kind of no value that the newest delete or unknown at or before t leaves. */
 static struct value gap_at(struct feeding *feeding, const struct track *track, nstime t)
 {
 	struct fact fact;
@@ -65,7 +65,7 @@ static struct value gap_at(struct feeding *feeding, const struct track *track, n
 	return (struct value){.kind = VALUE_UNKNOWN};
 }
 
-/* Before all that is fed of it. */
+/* Adds the span before all changes that are fed. */
 static void begin_track(struct feeding *feeding, struct track *track)
 {
 	struct value value = {.kind = VALUE_UNKNOWN};
@@ -80,8 +80,8 @@ static void begin_track(struct feeding *feeding, struct track *track)
 }
 
 /*
- * Deletes and unknowns up to `until`, where the track's end is dead. What lives has a change for
- * each of them, unless it was written again in that nanosecond.
+ * Adds deletes and unknowns up to `until`, if the track's last span has no value. While it has one,
+ * each of them is a change of its own, unless it was written again in the same nanosecond.
  */
 static void feed_tombstones(struct feeding *feeding, struct track *track, nstime until)
 {
@@ -112,7 +112,7 @@ void feed_value(struct feeding *feeding, struct track *track, nstime at, const s
 		told = gap_at(feeding, track, at);
 	track_cut(track, at, &told, feeding->tracks->range.begin);
 	tracks_changed(feeding->tracks, track);
-	/* what is deleted was there, if only for that nanosecond */
+	/* what is deleted was there before, at least for a nanosecond */
 	track_note_named(feeding->tracks, track, at == BEFORE_ALL ? NSTIME_MIN : at);
 }
 
@@ -146,7 +146,7 @@ static void feed_next(struct feeding *feeding, struct track *track,
 
 /* ---- what is wanted ---- */
 
-/* May attributes of the number's chunk be wanted, but for those that are named? */
+/* May a list or view want attributes of the number's chunk? */
 static bool wants_shape(struct feeding *feeding, uint32_t number)
 {
 	uint32_t shape = shard_shape(feeding->shard, number);
@@ -217,7 +217,7 @@ static void close_shard(struct feeding *feeding)
 
 /* ---- one slice ---- */
 
-/* All entries of a column of the slice that are of numbers which are wanted; keys are shifted. */
+/* Calls `each` for all entries of wanted numbers in a column; a number is its key >> shift. */
 static void each_entry(struct feeding *feeding, const struct slice_run *run, unsigned shift,
 		       void (*each)(struct feeding *feeding, uint64_t number,
 				    const struct slice_block *block, uint32_t i))
@@ -250,7 +250,7 @@ static void feed_snapshot(struct feeding *feeding)
 			feed_stored(feeding, feeding->named[i], BEFORE_ALL, value);
 }
 
-/* The next fill of the number, at a tick or later; its tick is UINT32_MAX when there is none. */
+/* The next fill of the number at `tick` or later; out->tick is UINT32_MAX if there is none. */
 static void next_fill(struct feeding *feeding, uint64_t number, uint32_t tick,
 		      struct slice_fill *out)
 {
@@ -279,7 +279,7 @@ static void feed_run(struct feeding *feeding, struct track *track, uint32_t from
 		bool filled = fill.tick == tick;
 		nstime time;
 
-		/* written again: the span goes on, unless a fill came between */
+		/* same value again: the span goes on, unless there was a fill */
 		if (i > from && value.kind == last.kind && value.number == last.number && !fills)
 			continue;
 		last = value;
@@ -297,7 +297,7 @@ static void feed_run(struct feeding *feeding, struct track *track, uint32_t from
 	}
 }
 
-/* Where the changes of the attribute at `from` end in the open block. */
+/* The end of the changes of one attribute, from entry `from` of the open block. */
 static uint32_t same_end(const struct feeding *feeding, uint32_t from)
 {
 	const struct slice_opened *open = &feeding->changes;
@@ -313,10 +313,7 @@ static bool is_fed(struct feeding *feeding, uint64_t number)
 	return feed_takes(feeding, number) && !summing_has(feeding, number, feeding->slice.number);
 }
 
-/*
- * Is nothing of block j fed? Where it is of one attribute, that tells; where it is of one chunk,
- * its shape may.
- */
+/* Can block j be skipped? Decided if it has one attribute, or those of one chunk (one shape). */
 static bool is_passed(struct feeding *feeding, uint32_t j)
 {
 	const struct slice *slice = &feeding->slice;
@@ -332,7 +329,7 @@ static bool is_passed(struct feeding *feeding, uint32_t j)
 	       first < shard_numbers(feeding->shard) && !wants_shape(feeding, (uint32_t)first);
 }
 
-/* Changes of the numbers in [from, to). */
+/* Feeds all changes of the numbers in [from, to). */
 static void feed_changes(struct feeding *feeding, uint64_t from, uint64_t to)
 {
 	const struct slice_opened *open = &feeding->changes;
@@ -395,12 +392,12 @@ static void feed_slice(struct feeding *feeding, uint32_t s, bool first, bool las
 
 /* ---- beyond what was fed ---- */
 
-/* The true end of what reaches over the range's end. */
+/* Finds the true end of a value that holds at the range's end. */
 static void walk_on(struct feeding *feeding, struct track *track)
 {
 	const struct intervals_range *range = &feeding->tracks->range;
 	nstime after = feeding->high;
-	nstime unasked = NSTIME_MIN; /* spans that begin before it were asked for */
+	nstime unasked = NSTIME_MIN; /* fills of spans that begin before it were searched */
 	struct stored *stored = feeding->stored;
 	struct stored_change next;
 
@@ -415,7 +412,7 @@ static void walk_on(struct feeding *feeding, struct track *track)
 		} else if (last->value.kind <= VALUE_NONE && last->begin >= unasked &&
 			   (over || (track->count > 1 && last[-1].begin < range->end &&
 				     value_exists(&last[-1].value)))) {
-			/* unknown, or deleted and then made so: it may turn out to be known */
+			/* unknown, or deleted first: a later event may fill it */
 			unasked = last->begin + 1;
 			nstime t = over ? range->end - 1 : last->begin;
 			if (!stored_fill(stored, track->attr, t, &next) ||
@@ -457,7 +454,7 @@ static nstime begin_of(struct feeding *feeding, uint32_t attr, const struct valu
 	return begin;
 }
 
-/* The true beginning of what was there before all that was fed. */
+/* Finds the true begins of spans older than the changes fed. */
 static void walk_back(struct feeding *feeding, struct track *track)
 {
 	const struct intervals_range *range = &feeding->tracks->range;
@@ -472,7 +469,7 @@ static void walk_back(struct feeding *feeding, struct track *track)
 		    span_end(feeding->tracks, track, span) > range->begin &&
 		    span->begin < range->end) {
 			span->begin = begin_of(feeding, track->attr, &span->value, t);
-			/* it was written then, or filled */
+			/* it was written or filled at its begin */
 			track_note_named(feeding->tracks, track, span->begin);
 		} else if (span->begin == BEFORE_ALL) {
 			span->begin = NSTIME_MIN;
@@ -485,8 +482,8 @@ static void walk_back(struct feeding *feeding, struct track *track)
 /* ---- shards ---- */
 
 /*
- * Only where nothing is looked for beyond the range, so that the first span is told by now. The
- * last two stay: walk_on() looks at them.
+ * Spools only if nothing beyond the range is read; first gives the first spans their begin. The
+ * last two spans stay for walk_on().
  */
 static void spool(struct feeding *feeding)
 {
@@ -534,7 +531,7 @@ static void add_filled(struct feeding *feeding, uint64_t number, const struct sl
 	feed_track(feeding, number);
 }
 
-/* Tracks of what the range's slices do not have, and fills of later events tell in the range. */
+/* Adds tracks of attributes that later events fill in the range, and its slices lack. */
 static void feed_later_fills(struct feeding *feeding, size_t first)
 {
 	nstime t = feeding->tracks->range.end - 1;
@@ -567,7 +564,7 @@ static void feed_whole(struct feeding *feeding, uint32_t attr)
 	    !value_equal(&fact.value, &value))
 		feed_value(feeding, track, NSTIME_MIN, &fact.value, false);
 	any = stored_next(feeding->stored, attr, NSTIME_MIN, &next);
-	/* an initial value ends with it, and no change tells */
+	/* a delete ends an initial value without a change */
 	if (stored_next_tombstone(feeding->stored, attr, NSTIME_MIN,
 				  any ? next.at - 1 : NSTIME_MAX - 1, &tombstone) &&
 	    stored_tombstone(feeding->stored, attr, tombstone, &fact)) {

@@ -14,12 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of the trace, per stretch: what intervals take is about five times that. */
+/* Bytes of the trace per stretch; intervals take about five times as much memory. */
 enum { STRETCH_BYTES = 8 << 20, STRETCHES_MAX = 4096 };
 
 /* ---- timelines for these questions alone ---- */
 
-/* The files have no names any more when this is done; closing the state ends them. */
+/* Builds timelines in the folder, then unlinks the files: they go when the state is closed. */
 static bool build_in(struct state *state, const char *folder, struct error *err)
 {
 	char *path = folder_join(folder, "t");
@@ -37,7 +37,7 @@ static bool build_in(struct state *state, const char *folder, struct error *err)
 	return ok;
 }
 
-/* Where there is no room for them: true, and there are none. */
+/* Also returns true, without timelines, if the disk has no room for them. */
 static bool build_unnamed(struct state *state, struct error *err)
 {
 	const char *folder = state->event_source->trace->spill_dir;
@@ -54,7 +54,7 @@ static bool build_unnamed(struct state *state, struct error *err)
 
 /* ---- how many ---- */
 
-/* Can each stretch be asked by looking at its events and at what its ends need? */
+/* Sets *near: can each stretch be answered from the events in and around it? */
 static bool is_near(struct state *state, const struct query *const *queries, size_t nqueries,
 		    bool *near, struct error *err)
 {
@@ -112,7 +112,7 @@ bool stretches_begin(struct stretches *stretches, struct state *state, nstime be
 	bool window;
 	if (!state_lists_window(state, begin, end, queries, nqueries, &window, err))
 		return false;
-	if (window) /* in one: what is listed rests on all of it */
+	if (window) /* in one stretch, since the lists of a window depend on all of it */
 		return true;
 	stretches->count = count_of(stretches, first, last);
 	if (stretches->count == 1 || timelines_there(state))
@@ -125,13 +125,13 @@ bool stretches_begin(struct stretches *stretches, struct state *state, nstime be
 	return true;
 }
 
-/* ---- what reaches over a cut ---- */
+/* ---- intervals over a cut ---- */
 
 struct held_interval {
 	char *path;
 	struct interval interval;
-	unsigned seen; /* the last stretch that had the path, counted from 1 */
-	bool open;     /* it may go on; else it was given */
+	unsigned seen; /* number of the last stretch that had the path, from 1 */
+	bool open;     /* it may go on; false: it was given */
 };
 
 struct held_intervals {
@@ -145,7 +145,7 @@ static uint64_t path_hash(const char *path)
 	return hash_bytes(path, strlen(path));
 }
 
-/* NULL: there is none. Until the next one is held. */
+/* NULL: none is held. Valid until the next one is added. */
 static struct held_interval *held_find(const struct held_intervals *held, const char *path)
 {
 	uint32_t at = held ? hash_index_find(&held->index, path_hash(path), i,
@@ -190,7 +190,7 @@ static void hold(struct stretches *stretches, const struct interval *interval, u
 
 /* ---- one ---- */
 
-/* Did the answer take a run over more than its range? */
+/* Did the answer take a run, which reads more than the range? */
 static bool is_pass(const char *evaluation)
 {
 	return strcmp(evaluation, "slices") != 0 && strcmp(evaluation, "backward") != 0;
@@ -210,7 +210,7 @@ static bool give_one(struct stretch_output *giving, const struct interval *inter
 	return !giving->stopped;
 }
 
-/* Of one path in order of time; the first may go on with what is held. */
+/* Called for intervals of a path in order of time. The first may extend the one that is held. */
 static bool give(void *arg, const struct interval *interval)
 {
 	struct stretch_output *giving = arg;
@@ -233,7 +233,10 @@ static bool give(void *arg, const struct interval *interval)
 	return true;
 }
 
-/* What this stretch did not go on with; behind the last one, all. Others are held on. */
+/*
+ * Gives held intervals that this stretch did not extend, after the last stretch all. Holds the
+ * others.
+ */
 static void give_ended(struct stretch_output *giving)
 {
 	struct stretches *stretches = giving->stretches;
@@ -253,7 +256,7 @@ static void give_ended(struct stretch_output *giving)
 	held_free(old);
 }
 
-/* Whether what reaches over an end of all that is asked for must be followed beyond it. */
+/* Is the stretch at an end of the whole range, beyond which true begins or ends must be found? */
 static bool is_at_end(const struct stretches *stretches)
 {
 	return (stretches->next == 1 && stretches->begin > NSTIME_MIN) ||
@@ -272,7 +275,7 @@ void stretches_edges(const struct stretches *stretches, nstime *from, nstime *to
 				       stretches->count);
 }
 
-/* The next one would begin from far, too, where this one took a run over more than its range. */
+/* If this stretch took a run, the next would take one, too: makes the rest one stretch. */
 static void join_rest(struct stretches *stretches)
 {
 	if (is_pass(state_evaluation(stretches->state)) &&
@@ -285,7 +288,7 @@ typedef bool ask_intervals(struct state *state, nstime begin, nstime end, enum i
 			   bool (*each)(void *arg, const struct interval *interval), void *arg,
 			   struct error *err);
 
-/* One of several has all that lives in it. */
+/* Of several stretches, each lists all attributes with a value in it. */
 static ask_intervals *ask_stretch(const struct stretches *stretches)
 {
 	return stretches->count == 1 ? state_intervals : state_intervals_all;

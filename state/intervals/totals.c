@@ -10,10 +10,10 @@
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 
-enum { FEW = 8 /* values: they are looked at without an index */ };
+enum { FEW = 8 /* values: so many are searched without an index */ };
 
 struct totals {
-	struct value_total *items; /* each value once, as they appear */
+	struct value_total *items; /* each value once, by first appearance */
 	size_t count, capacity;
 	struct hash_index index;
 };
@@ -43,7 +43,7 @@ void totals_free(struct totals *totals)
 	mem_free(totals);
 }
 
-/* The total of the value, which is added where it is not there. */
+/* Returns the total of the value; adds it if it is missing. */
 static struct value_total *find_total(struct totals *totals, const struct value *value)
 {
 	uint64_t hash = value_hash(value);

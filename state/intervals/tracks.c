@@ -1,8 +1,9 @@
 /*
- * tracks.c - tracks are found, cut, written away and released
+ * tracks.c - finds, changes, spools and releases tracks
  *
- * A track is a chain of spans that touch, the last one open. A write at t cuts it there: spans that
- * would be empty go, and a span of the same value goes on, so neighbours of equal value are joined.
+ * A track is a list of adjacent spans; the last one is open. A write at time t starts a new span at
+ * t and drops spans that begin at t or later. If the value is the same as before, the last span
+ * goes on: adjacent spans differ.
  */
 #include "engine/base/bitset.h"
 #include "engine/base/budget.h"
@@ -11,7 +12,7 @@
 
 #include <string.h>
 
-/* So many changes, with their spans, fit in a processor's cache. */
+/* So many changes, and their spans, fit into a processor's cache. */
 enum { SPOOL_AT = 1 << 16 };
 
 /* ---- names ---- */
@@ -47,10 +48,10 @@ void attr_list_release(struct attr_list *names)
 
 struct track_naming {
 	const struct tracks *tracks;
-	uint64_t *named;      /* bit per shape of a name, of nshapes */
+	uint64_t *named; /* bit per shape of `names` */
 	uint32_t nshapes;
-	uint64_t *statements; /* bit per one that may give a value to what is told */
-	uint32_t *shapes;     /* that are told, some more than once */
+	uint64_t *statements; /* bit per statement that may give a value to a wanted attribute */
+	uint32_t *shapes;     /* wanted shapes, with repetition */
 	size_t count, capacity;
 	bool has_was;
 };
@@ -60,7 +61,7 @@ static void add_shape(struct track_naming *told, uint32_t shape)
 	*mem_push(told->shapes, told->count, told->capacity) = shape;
 }
 
-/* By name, by a list, by a view, or since lists find variables of a view in it. */
+/* Is the shape wanted: by name, by a list, as an operand, or as a source of a view's variables? */
 static bool is_told(const struct track_naming *told, uint32_t shape)
 {
 	const struct tracks *tracks = told->tracks;
@@ -70,7 +71,7 @@ static bool is_told(const struct track_naming *told, uint32_t shape)
 	       wanted_is_source(tracks->state, tracks->wanted, shape);
 }
 
-/* What is below a stack is written by the lines that push and pop. */
+/* A line that pushes or pops also writes the attributes below the stack. */
 static void add_stack_line(void *arg, const struct line *line)
 {
 	struct track_naming *told = arg;
@@ -121,7 +122,7 @@ struct closure *tracks_closure(const struct tracks *tracks)
 	struct track_naming told = look_at_lines(tracks);
 	struct closure *closure;
 
-	for (uint32_t s = 0; s < told.nshapes; s++) /* also what is only deleted */
+	for (uint32_t s = 0; s < told.nshapes; s++) /* also shapes that are only deleted */
 		if (is_operand_shape(tracks, s) || bitset_has(told.named, s))
 			add_shape(&told, s);
 	closure = closure_new(state->catalog, told.shapes, told.count);
@@ -156,7 +157,7 @@ static void grow_members(struct tracks *tracks, size_t before)
 						 sizeof *tracks->more);
 }
 
-/* The track's element, in times that are made when there is none. */
+/* The track's element of an array of times, which is allocated if it is NULL. */
 static nstime *time_place(const struct tracks *tracks, nstime **times, const struct track *track)
 {
 	if (!*times)
@@ -201,7 +202,7 @@ void track_set_from(struct tracks *tracks, const struct track *track, nstime fro
 	tracks->from[track - tracks->items] = from;
 }
 
-/* Of rooms that are worth telling; most tracks have a span or two. */
+/* Memory of larger tracks, for the memory budget; most tracks have one or two spans. */
 static struct grown grown = {.what = "intervals"};
 enum { TOLD_ROOM = 8 };
 
@@ -210,7 +211,7 @@ static long long told_bytes(uint8_t room)
 	return room < TOLD_ROOM ? 0 : (long long)(sizeof(struct span) << room);
 }
 
-/* Room for 2^room spans, as many as there are at least. */
+/* Sets the capacity to 2^room spans, at least track->count. */
 static void set_room(struct track *track, uint8_t room)
 {
 	struct span one = track->one, *many = track->room ? track->many : NULL;
@@ -235,7 +236,7 @@ void track_push(struct track *track, nstime begin, const struct value *value)
 	track_own_spans(track)[track->count++] = (struct span){begin, *value};
 }
 
-/* Gives back what the track has. */
+/* Frees what the track owns. */
 static void release_track(struct tracks *tracks, struct track *track)
 {
 	struct track_more *more = track_more(tracks, track);
@@ -303,7 +304,10 @@ void track_set_named(struct tracks *tracks, struct track *track, nstime named)
 		*time_place(tracks, &tracks->named, track) = named;
 }
 
-/* When that was matters where something is to be hidden, or is named behind the range alone. */
+/*
+ * The time is stored only if it matters: if it is after the range, if spans were spooled, or if the
+ * track has a value before it, which lists must not show.
+ */
 void track_note_named(struct tracks *tracks, struct track *track, nstime at)
 {
 	bool matters = at >= tracks->range.end || track->spooled;
@@ -441,7 +445,6 @@ void tracks_end_beyond(struct tracks *tracks, bool may_fill)
 	}
 }
 
-/* The last span now is `value`, since `at`. */
 void track_cut(struct track *track, nstime at, const struct value *value, nstime keep)
 {
 	struct span *last;
@@ -456,22 +459,22 @@ void track_cut(struct track *track, nstime at, const struct value *value, nstime
 	if (value_equal(&last->value, value))
 		return;
 	if (track->count > 1 && last->begin <= keep) {
-		/* it lies before the range, and is too far back to be joined */
+		/* it begins before `keep`: earlier spans are not needed */
 		track_own_spans(track)[0] = *last;
 		track->count = 1;
 	}
 	track_push(track, at, value);
 }
 
-/* Is what reaches over the end of the range looked for beyond it? */
+/* Must the value at the range's end be followed beyond it? */
 static bool follows(const struct tracks *tracks, const struct track *track)
 {
 	return !tracks->range.within && !track->cut;
 }
 
 /*
- * What lies over the end now: a value that goes on; a value that ended when it was not known any
- * more, which a fill may join to what comes later; or something that will not change any more.
+ * Updates `open` and `unknown` of a track past the range. open: the value at the range's end still
+ * holds. unknown: it ended when it became unknown, so a fill may extend it. Else it is final.
  */
 static void settle_track(struct tracks *tracks, struct track *track)
 {
@@ -487,14 +490,13 @@ static void settle_track(struct tracks *tracks, struct track *track)
 			  over + 1 == last && value_exists(&over->value) &&
 				  last->value.kind == VALUE_UNKNOWN &&
 				  (!more || more->ended != last->begin));
-	if (track->unknown) /* touched again, it stays unknown from there on */
+	if (track->unknown) /* a later change that leaves it unknown ends that */
 		track_make_more(tracks, track)->ended = last->begin;
 	tracks->over.open += track->open;
 	if (track->unknown && last->begin >= tracks->over.fills)
 		tracks->over.fills = last->begin + 1;
 }
 
-/* After a nanosecond is over: does what reached over the end go on? */
 void tracks_settle(struct tracks *tracks)
 {
 	for (size_t i = 0; i < tracks->over.ntouched; i++) {
@@ -531,7 +533,10 @@ void tracks_pass_end(struct tracks *tracks)
 	}
 }
 
-/* Of an operand that had no value before its last span: most have one span then. */
+/*
+ * Drops the first span of an operand if it is unknown and the second has a value; most have one
+ * then.
+ */
 static bool cut_unknown(struct track *track)
 {
 	if (track->count != 2 || track_spans(track)[0].begin != NSTIME_MIN ||
@@ -552,7 +557,7 @@ void tracks_changed(struct tracks *tracks, struct track *track)
 	spooling->changes++;
 	if (!spooling->at || track->ended || track->count <= spooling->stay)
 		return;
-	if (is_operand(tracks, track->attr)) { /* views look for spans of their operands */
+	if (is_operand(tracks, track->attr)) { /* spans of operands are not spooled */
 		track->ended = !cut_unknown(track);
 		return;
 	}
@@ -561,7 +566,7 @@ void tracks_changed(struct tracks *tracks, struct track *track)
 		(uint32_t)(track - tracks->items);
 }
 
-/* Writes away spans from number `first` to before `end`. False: the spool is full. */
+/* Spools spans [first, end). False: the spool is full. */
 static bool spool(struct tracks *tracks, struct track *track, size_t first, size_t end)
 {
 	uint32_t run = track->spooled ? track->run : 0;
@@ -574,9 +579,8 @@ static bool spool(struct tracks *tracks, struct track *track, size_t first, size
 }
 
 /*
- * A `was` fills what is unknown, which is the last span, and may join it to the one before: these
- * two stay. The span before the first value is dropped where it is unknown: no interval is made
- * of it.
+ * A `was` may fill the last span, if it is unknown, and join it to the one before: these two stay.
+ * An unknown span before the first value is dropped: it makes no interval.
  */
 static void spool_track(struct tracks *tracks, struct track *track)
 {
@@ -605,15 +609,15 @@ bool tracks_are_whole(const struct tracks *tracks)
 	nstime first, last;
 	struct error ignored;
 
-	/* Cells that are written in place cannot take back what a late event shows to be wrong. */
+	/* Cells that are written in place cannot undo what a late event shows to be wrong. */
 	return tracks->wanted->nqueries && !trace_disorder(event_source->trace) &&
 	       event_source->ops->span(tracks->state->event_source, &first, &last, &ignored) &&
 	       tracks->range.begin <= first && tracks->range.end > last;
 }
 
 /*
- * Only of tracks that are given out themselves, and not where the first span is looked for again,
- * for its true beginning, or where a late event may take back what was there before.
+ * Spools only tracks of the answer itself. Not if the first span is needed again to find its true
+ * begin, nor if a late event may make what was spooled wrong.
  */
 void tracks_spool_begin(struct tracks *tracks)
 {
@@ -650,7 +654,7 @@ void tracks_spool(struct tracks *tracks)
 	tracks->state->spooled++;
 }
 
-/* Tracks without what was told. */
+/* Frees what all tracks own, and the spool. */
 static void empty(struct tracks *tracks)
 {
 	for (size_t i = 0; i < tracks->count; i++)

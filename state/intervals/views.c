@@ -1,14 +1,14 @@
 /*
- * views.c - computed attributes over told spans
+ * views.c - evaluates computed attributes over the spans of their operands
  *
- * At any moment a computed attribute is what its expression is over the spans of its operands, and
- * stays that until the first of these spans ends: the sweep goes from end to end.
+ * The value of a computed attribute holds until the first of its operands' spans ends: evaluation
+ * steps from end to end.
  *
- *     ...........[== range ==]...........    operands, as they are told
- *       begin <-           -> end            steps down and up, as long as the value is the same
+ *     ...........[== range ==]...........    operands, as far as they are known
+ *       begin <-           -> end            steps down and up while the value is the same
  *
- * Before the range a run keeps of each operand what some computed attribute may still need to find
- * its begin (views_prune()), behind it what the ends need (views_go_on()).
+ * Before the range, a run keeps only those spans of operands that some computed attribute may need
+ * to find its begin (views_prune()); after it, those that the ends need (views_go_on()).
  */
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-/* Changes of operands between two looks at what is needed: at least, and for each computed one. */
+/* Changes of operands between two calls of views_prune(): at least, and per computed attribute. */
 enum { PRUNE_LEAST = 1 << 16, PRUNE_EACH = 16 };
 
 /* ---- which ---- */
@@ -73,7 +73,7 @@ static bool next_named(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 	return false;
 }
 
-/* It has the value of another one that no line of the trace gives a value. */
+/* Does its view copy an attribute that no line gives a value in this trace? */
 static bool has_no_value(const struct state *state, uint32_t attr)
 {
 	struct value values[ENV_VARIABLES];
@@ -142,7 +142,7 @@ static void add_shape(struct tracks *tracks, uint32_t shape)
 	}
 }
 
-/* Else it would be found out at the end that they are missing. */
+/* Without this they would be found missing at the end of reading. */
 static void name_initial(void *arg, uint32_t attr)
 {
 	struct tracks *tracks = arg;
@@ -173,15 +173,18 @@ void views_add_operands(struct tracks *tracks)
 
 struct view_sweep {
 	struct tracks *tracks;
-	const struct tracks *computed; /* which has what is computed */
+	const struct tracks *computed; /* the tracks computed */
 	nstime at;
 	nstime begin, end; /* no operand changes in [begin, end) */
-	bool hole;         /* some operand is not told there */
-	bool open;         /* some is unknown there, and a later event may fill it */
-	nstime *needed;    /* by track: the first time at which it was read; or NULL */
+	bool hole;         /* some operand is not known there */
+	bool open;         /* some operand is unknown there, and a later event may fill it */
+	nstime *needed;    /* by track: the least time at which it was read; may be NULL */
 };
 
-/* NULL: it lies before the first. Sweeps go up: it is the span seen last, or the next, or any. */
+/*
+ * The span at a time; NULL: before the first. Sweeps go up, so tries the span seen last, then the
+ * next.
+ */
 static const struct span *span_at(struct track *track, nstime at)
 {
 	size_t low = 0, high = track->count;
@@ -199,7 +202,7 @@ static const struct span *span_at(struct track *track, nstime at)
 	return low ? track_spans(track) + low - 1 : NULL;
 }
 
-/* It is not told: it was never written, or is missing. */
+/* Reads an attribute without a span: it was never written, or must be read first. */
 static void read_untold(struct view_sweep *sweep, uint32_t attr, struct value *out)
 {
 	struct tracks *tracks = sweep->tracks;
@@ -209,11 +212,11 @@ static void read_untold(struct view_sweep *sweep, uint32_t attr, struct value *o
 		out->kind = VALUE_UNKNOWN;
 	if (initial || tracks->by_need || buried_covers(tracks, attr)) {
 		attr_list_add(&tracks->names, attr, sweep->at);
-		sweep->hole = true; /* it is told when all is read again */
+		sweep->hole = true; /* the next round has it */
 	}
 }
 
-/* Of an attribute that is unknown, at the end of what was told: may a later `was` say it? */
+/* May a later `was` fill the attribute, which is unknown at the end of what was read? */
 static bool is_fillable(const struct tracks *tracks, uint32_t attr)
 {
 	const struct state *state = tracks->state;
@@ -267,7 +270,7 @@ static bool get_at(void *arg, uint32_t attr, struct fact *out)
 	return true;
 }
 
-/* Was it named at `at`, which an initial value does not do? */
+/* Did lists have the source at `at`? An initial value does not put it there. */
 static bool was_named(struct view_sweep *sweep, const struct track_source *source)
 {
 	const struct track *track =
@@ -283,7 +286,7 @@ static bool was_named(struct view_sweep *sweep, const struct track_source *sourc
 	return named <= sweep->at;
 }
 
-/* Do lists name it at `at`? Else *out is none, or unknown if it may be named. */
+/* Do lists have it at `at`? If not, sets *out to VALUE_NONE, or VALUE_UNKNOWN if they may. */
 static bool is_listed(struct view_sweep *sweep, const struct track *computed, struct value *out)
 {
 	const struct track_more *more = track_more(sweep->computed, computed);
@@ -305,7 +308,7 @@ static bool is_listed(struct view_sweep *sweep, const struct track *computed, st
 	return found == all;
 }
 
-/* The value at `at`, none where lists do not name it; and where no operand of it changes around. */
+/* Sets the value at `at` (VALUE_NONE if not in lists), and [begin, end) in which it holds. */
 static void compute_at(struct view_sweep *sweep, const struct track *computed, nstime at,
 		       struct fact *fact)
 {
@@ -320,7 +323,7 @@ static void compute_at(struct view_sweep *sweep, const struct track *computed, n
 
 /* ---- over a range, and beyond it ---- */
 
-/* Appends a span, or lets the last one go on. */
+/* Appends a span, or extends the last one if its value is the same. */
 static void add_span(struct tracks *computed, struct track *track, nstime begin, nstime end,
 		     const struct value *value)
 {
@@ -367,7 +370,7 @@ void views_follow(struct tracks *operands, struct tracks *computed, struct track
 			break;
 		compute_at(&sweep, track, down ? span->begin - 1 : end, &fact);
 		if (sweep.hole || (!down && sweep.open && operands->high < NSTIME_MAX))
-			break; /* what is read anew, piece by piece, tells */
+			break; /* reading piece by piece will show it */
 		more = value_equal(&fact.value, &span->value);
 		if (more && down)
 			span->begin = sweep.begin;
@@ -387,7 +390,7 @@ size_t views_due(const struct state *state, size_t ncomputed)
 	return state->prune ? state->prune : PRUNE_LEAST + PRUNE_EACH * ncomputed;
 }
 
-/* Does its value at the range's end go on at `now`, or may it turn out to? */
+/* Does its value at the range's end still hold at `now`, or may a fill make it so? */
 static bool goes_on(struct tracks *tracks, const struct tracks *of, const struct track *computed,
 		    nstime now)
 {
@@ -421,8 +424,8 @@ size_t views_go_on(struct tracks *tracks, nstime now)
 }
 
 /*
- * Notes what tells where the value at `now` begins: down to where it was another one for certain.
- * What an event that is still to come may fill can turn out to be that value.
+ * Notes the operands' spans that decide where the value at `now` begins: back to where the value
+ * was certainly another one. An open value may turn out to be the same by a later fill.
  */
 static void note_needed(struct tracks *tracks, const struct tracks *of,
 			const struct track *computed, nstime now, nstime *needed)

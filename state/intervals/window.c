@@ -4,16 +4,15 @@
  *     floor ...|.........[==== window ====].........|... ceil
  *                begin <-  who is written?  -> end
  *
- * A replay of the window begins without the state at its begin. What a line reads of that, and what
- * an attribute that is written was before, is noted; one backward pass for all notes tells it, and
- * the replay is run again with that, until nothing is missing. Where the pass would look at many
- * events, a replay from the floor tells the begin, and what that did not write lies beyond. The
- * last round goes on past the window's end until all that reaches over it has ended. Nothing is
- * read beyond the horizon.
+ * A replay of the window starts with an empty state. It notes each attribute of which it needs the
+ * value at the window's begin: those that lines read, and those that are written. A backward pass
+ * finds all noted values at once, and the replay runs again with them, in rounds, until none is
+ * missing. If the pass would visit many events, a replay from the horizon's floor finds the values
+ * instead; what it does not write lies beyond the horizon. The last round goes on past the window
+ * until all values that held at its end have ended. Nothing beyond the horizon is read.
  *
- * A line that rests on what lies beyond is open: what it may have written is not known from there
- * on, until it is surely written again. Where its target is open that is every attribute of a
- * shape.
+ * A line that depends on a value beyond the horizon is open: what it may have written is unknown
+ * until it is written for certain. If its target is open, that is every attribute of a shape.
  */
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
@@ -26,31 +25,31 @@
 
 #include <string.h>
 
-enum { ROUNDS = 32 /* of asking for what was read */ };
+enum { ROUNDS = 32 /* most rounds */ };
 
 struct window_reader {
 	struct tracks *tracks;
-	struct closure *closure; /* of what may be listed */
-	struct program *program; /* what writes what is listed, and what that reads */
-	uint64_t *heard;         /* the former, by statement */
+	struct closure *closure; /* of attributes that may be in lists */
+	struct program *program; /* statements that write these attributes, or what they read */
+	uint64_t *heard;         /* bit per statement that writes these attributes */
 	struct replay *replay;   /* of the round */
-	struct replay *below;    /* from the floor to the begin; NULL: passes tell what was there */
-	bool stale;              /* it is to be run again, for what was noted since */
-	struct number_map asked; /* attribute → 1 + its place: what it was at the begin matters */
+	struct replay *below;    /* from the floor to the begin; NULL: backward passes are used */
+	bool stale;              /* `below` must run again, for attributes noted since */
+	struct number_map asked; /* noted attribute → 1 + index into `places` */
 	struct state_place *places;
-	struct fact *facts; /* of the first `nfacts` places */
+	struct fact *facts; /* values of the first `nfacts` places */
 	size_t nplaces, places_capacity, nfacts;
 	/* of the round: */
-	size_t nput;      /* it began with cells of so many places */
-	uint64_t *opened; /* shapes, by the closure's bits: lines with open targets wrote such */
-	bool missed;      /* a line read what was not asked for yet */
-	bool again;       /* another one is needed */
-	struct rest rest; /* what may still be filled, to be read without the replay */
+	size_t nput;      /* number of places whose values it began with */
+	uint64_t *opened; /* bit per shape of the closure: a line with an open target wrote it */
+	bool missed;      /* a line read a value that is not known yet */
+	bool again;       /* another round is needed */
+	struct rest rest; /* unknown values at the window's end, whose fills near.c finds */
 };
 
-/* ---- what the replay does not know of the window's begin ---- */
+/* ---- values at the window's begin ---- */
 
-/* Was it buried, and has no cell that says what else was done to it? */
+/* Was it deleted or made unknown, and has no cell of its own? */
 static bool is_buried(const struct cells *cells, uint32_t attr, struct cell *cell)
 {
 	cells_get(cells, attr, cell);
@@ -71,7 +70,7 @@ static void note(struct window_reader *reader, uint32_t attr)
 		reader->missed = reader->stale = true;
 }
 
-/* Is it unknown at all times, since no line gives it a value? */
+/* Does no line give it a value, so that it is always unknown? */
 static bool is_valueless(const struct window_reader *reader, uint32_t attr)
 {
 	const struct closure *closure = reader->closure;
@@ -84,7 +83,7 @@ static bool is_valueless(const struct window_reader *reader, uint32_t attr)
 
 static const struct fact never_valued = {.value = {.kind = VALUE_UNKNOWN}, .since = NSTIME_MIN};
 
-/* What the attribute is at the begin, by the replay from the floor. */
+/* Reads the attribute's value at the begin from the replay from the floor. */
 static void get_below(const struct window_reader *reader, uint32_t attr, struct fact *out)
 {
 	struct cell cell;
@@ -134,7 +133,7 @@ static bool get_section(void *arg, uint32_t stream, uint32_t section, struct val
 
 /* ---- tracks ---- */
 
-/* A track of an attribute that is `cell` at the begin. */
+/* Adds a track of an attribute whose value at the begin is in `cell`. */
 static struct track *add_track(struct window_reader *reader, uint32_t attr, bool listed,
 			       const struct cell *cell)
 {
@@ -145,7 +144,7 @@ static struct track *add_track(struct window_reader *reader, uint32_t attr, bool
 
 	track->given = listed;
 	track_set_named(tracks, track, NSTIME_MIN);
-	/* when an initial value came to be listed is not looked for */
+	/* since when lists have an initial value is not searched */
 	if (program_initial(reader->program, attr, &initial))
 		track_set_named(tracks, track, cell->named ? cell->since : NSTIME_MAX);
 	track_push(track, cell->since, cell->written ? &cell->value : &open);
@@ -153,8 +152,9 @@ static struct track *add_track(struct window_reader *reader, uint32_t attr, bool
 }
 
 /*
- * The first change that names it. A replay from the floor has told what it was at the begin; where
- * nothing but one burial can have changed it since, it has a track. NULL: it has in the next round.
+ * The first change that puts the attribute into lists. Adds its track if the replay from the floor
+ * has its value at the begin, and at most one delete or unknown has changed it since. NULL: the
+ * next round adds it.
  */
 static struct track *new_track(struct window_reader *reader, const struct change *change)
 {
@@ -192,8 +192,8 @@ static struct track *name(struct window_reader *reader, const struct change *cha
 }
 
 /*
- * Is it what stands for all attributes of a shape with keys? Rounds after a replay from the floor
- * have a cell of each: a line whose target is open opens it, too.
+ * Does the attribute stand for all attributes of a shape with keys? After a replay from the floor
+ * each such shape has a cell: a line with an open target makes it open, too.
  */
 static bool is_of_all(const struct attrs *attrs, uint32_t attr)
 {
@@ -220,7 +220,7 @@ static void see_change(void *arg, const struct change *change)
 		bitset_add(reader->opened, closure_bit(reader->closure, shape));
 		return;
 	}
-	if (open && reader->missed) { /* the next round may know */
+	if (open && reader->missed) { /* the next round may know the value */
 		reader->again = reader->again ||
 				(tracks->over.past && track && !track_is_settled(tracks, track));
 		return;
@@ -236,7 +236,7 @@ static void see_change(void *arg, const struct change *change)
 	}
 }
 
-/* May a `was` that is still to come say what is unknown at the window's end? */
+/* May a later `was` fill what is unknown at the window's end? */
 static bool may_fill(const struct window_reader *reader)
 {
 	const struct tracks *tracks = reader->tracks;
@@ -256,7 +256,7 @@ static bool misses_some(const struct window_reader *reader)
 	return reader->missed || tracks->count < tracks->names.count;
 }
 
-/* Where nothing but fills is awaited, few events may tell them. */
+/* If only fills are awaited, near.c finds them among few events. */
 static void hand_over(struct window_reader *reader, nstime next)
 {
 	const struct tracks *tracks = reader->tracks;
@@ -267,7 +267,7 @@ static void hand_over(struct window_reader *reader, nstime next)
 					     .cells = replay_cells(reader->replay)};
 }
 
-/* The round is at `next`; true: nothing more can matter. */
+/* Called before the events at `next`. True: the round is over. */
 static bool is_over(struct window_reader *reader, nstime next)
 {
 	struct tracks *tracks = reader->tracks;
@@ -288,7 +288,7 @@ static bool see_moment(void *arg, nstime next)
 	return !is_over(arg, next);
 }
 
-/* A cell that is deleted says more than none: it was asked for. */
+/* A deleted cell is kept: its value was known. */
 static bool keeps_all(void *arg, uint32_t attr)
 {
 	(void)arg;
@@ -296,7 +296,7 @@ static bool keeps_all(void *arg, uint32_t attr)
 	return true;
 }
 
-/* What the attribute is where the replay begins. */
+/* Sets the attribute's value at the start of a replay. */
 static void put_fact(const struct window_reader *reader, struct replay *replay, uint32_t attr,
 		     const struct fact *fact)
 {
@@ -331,7 +331,7 @@ static void keep_buried(struct cells *cells, uint32_t attr)
 		cells_set(cells, attr, &cell);
 }
 
-/* What is buried has a cell from there on, whatever it was: an attribute, and names below it. */
+/* bury(): gives a cell to the attribute that was deleted or made unknown, and to names below it. */
 static void bury_below(void *arg, const struct pattern *pattern, enum value_kind kind, nstime time)
 {
 	struct window_reader *reader = arg;
@@ -392,7 +392,7 @@ static bool replay_below(struct window_reader *reader, struct error *err)
 
 /* ---- rounds ---- */
 
-/* Before all, also what @start writes, nothing was written. */
+/* For a window from the trace's begin: initial values, before any line. */
 static void put_initial(struct window_reader *reader)
 {
 	for (size_t i = reader->nfacts; i < reader->nplaces; i++) {
@@ -405,7 +405,7 @@ static void put_initial(struct window_reader *reader)
 	reader->nfacts = reader->nplaces;
 }
 
-/* By a backward pass, unless that takes long. */
+/* Finds noted values by a backward pass; if that would take long, by a replay from the floor. */
 static enum outcome ask_back(struct window_reader *reader, struct error *err)
 {
 	struct state *state = reader->tracks->state;
@@ -419,7 +419,7 @@ static enum outcome ask_back(struct window_reader *reader, struct error *err)
 		shapes[i] = attr_shape(state->attrs, reader->places[first + i].attr);
 	closure = closure_new(state->catalog, shapes, count);
 	mem_free(shapes);
-	/* of single CPUs a pass may read below the floor of all */
+	/* for single CPUs a pass may read below the common floor */
 	may_replay = state->horizon->floor > NSTIME_MIN && !closure->by_cpu;
 	state->limits.visits = may_replay ? reach_visits(state) : UINT32_MAX;
 	if (looks_back(closure))
@@ -437,7 +437,7 @@ static enum outcome ask_back(struct window_reader *reader, struct error *err)
 	return outcome;
 }
 
-/* What was noted and not asked for yet. */
+/* Finds the values noted and not known yet. */
 static enum outcome ask_noted(struct window_reader *reader, struct error *err)
 {
 	if (reader->below)
@@ -451,7 +451,7 @@ static enum outcome ask_noted(struct window_reader *reader, struct error *err)
 	return OUTCOME_DONE;
 }
 
-/* What is known of the begin. */
+/* Starts the round with the values known at the window's begin. */
 static void put_begin(struct window_reader *reader)
 {
 	const struct attrs *attrs = reader->tracks->state->attrs;
@@ -501,7 +501,7 @@ static void begin_round(struct window_reader *reader)
 	}
 }
 
-/* What reached over the window's end, or was unknown there, goes on at the horizon's end. */
+/* All was read up to the horizon's end: what is still open there stays so. */
 static void end_reading(struct window_reader *reader)
 {
 	struct tracks *tracks = reader->tracks;
@@ -534,10 +534,10 @@ static enum outcome read_round(struct window_reader *reader, struct error *err)
 
 /* ---- the window ---- */
 
-/* False: it cannot be read backward. */
+/* False: the rules cannot be read backward. */
 static bool reader_init(struct window_reader *reader, struct tracks *tracks)
 {
-	bool has_was; /* is not asked here */
+	bool has_was; /* not used */
 
 	*reader = (struct window_reader){.tracks = tracks, .closure = tracks_closure(tracks)};
 	reader->heard = tracks_heard(tracks, &has_was);
@@ -576,7 +576,7 @@ bool tracks_name_known(struct tracks *tracks, struct error *err)
 	return true;
 }
 
-/* Until nothing is missing. */
+/* Runs rounds until no value is missing. */
 static enum outcome read_rounds(struct window_reader *reader, struct error *err)
 {
 	enum outcome outcome = OUTCOME_DONE;

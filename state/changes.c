@@ -1,4 +1,4 @@
-/* changes.c - a replay whose watcher is somebody else */
+/* changes.c - a replay that passes each change to the caller's functions */
 #include "state/changes.h"
 
 #include "state/context/run.h"

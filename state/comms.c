@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often an answer may be "deleted" before the search ends: rules may delete what is not there.
- */
+/* Most rounds of searching before a delete: rules may delete what is not there. */
 enum { DELETES = 4 };
 
 /* thread[T]/name */
@@ -54,7 +53,7 @@ bool comm_thread_of(const char *path, struct value *tid)
 	return end[0] == ']' && end[1] == '/';
 }
 
-/* Items that are asked for together: order by moment, then by thread. */
+/* Order of items that are asked for together: by moment, then by thread. */
 
 static int by_moment(const void *a, const void *b)
 {
@@ -66,17 +65,18 @@ static int by_moment(const void *a, const void *b)
 
 struct asking {
 	struct state *state;
-	bool some;    /* what is found until it is interrupted will do */
-	nstime floor; /* what was told before is not known */
+	bool some;    /* an interrupted search is no error */
+	nstime floor; /* names written before this time are not used */
 	struct arena *arena;
 };
 
-/* What the answer says of the item; one that was deleted is asked for again, just before that. */
+/* Stores the answer. False: the name was deleted, and must be searched just before the delete. */
 static bool take(const struct asking *asking, struct comm *item, const struct answer *answer)
 {
 	bool deleted = answer->value.kind == VALUE_NONE && answer->since != NSTIME_MIN;
 
-	if (answer->since < asking->floor) /* timelines know it; others would not */
+	if (answer->since <
+	    asking->floor) /* only timelines have it: other ways read no further back */
 		return true;
 	item->name = comm_text(asking->arena, &answer->value);
 	item->since = answer->since;
@@ -85,7 +85,10 @@ static bool take(const struct asking *asking, struct comm *item, const struct an
 	return !deleted;
 }
 
-/* Those that are to be asked for again come first in `items`, and *count says how many they are. */
+/*
+ * Asks once. Moves items to be asked again to the front of `items`, and sets *count to their
+ * number.
+ */
 static bool ask(const struct asking *asking, struct comm **items, size_t *count, struct error *err)
 {
 	struct state_place *places = mem_new_array(*count, sizeof *places);
@@ -105,7 +108,7 @@ static bool ask(const struct asking *asking, struct comm **items, size_t *count,
 	return good;
 }
 
-/* All once, those that are near each other together. *count as above. */
+/* Asks once for all items, those of near moments together; *count as for ask(). */
 static bool ask_round(const struct asking *asking, struct comm **items, size_t *count,
 		      struct error *err)
 {
@@ -123,7 +126,7 @@ static bool ask_round(const struct asking *asking, struct comm **items, size_t *
 	return good;
 }
 
-/* What `initial` says of its name, which is read nowhere; false: it says nothing. */
+/* Takes the name from an `initial` line, without reading; false: there is none. */
 static bool initial_name(const struct asking *asking, struct comm *item)
 {
 	const struct state *state = asking->state;
@@ -136,8 +139,8 @@ static bool initial_name(const struct asking *asking, struct comm *item)
 }
 
 /*
- * The idle thread is told apart from all others by having a name from the start: nothing may ever
- * write it, and then no search would find that out before the trace's first event.
+ * The idle thread has a name from the start, and perhaps no event writes it: a search would read
+ * back to the trace's first event. Its name at the start is used instead.
  */
 static bool ask_idle(const struct asking *asking, nstime begin, struct comm *items, size_t count,
 		     struct error *err)
@@ -159,7 +162,7 @@ static bool ask_idle(const struct asking *asking, nstime begin, struct comm *ite
 	return true;
 }
 
-/* All of them, again where some were deleted. */
+/* Asks for all items, and again for those deleted. */
 static bool ask_all(const struct asking *asking, struct comm **items, size_t count,
 		    struct error *err)
 {
@@ -170,7 +173,7 @@ static bool ask_all(const struct asking *asking, struct comm **items, size_t cou
 	return good;
 }
 
-/* The same, from what lists over a window read. */
+/* The same, reading only what lists over the window read. */
 static bool ask_near(struct asking *asking, const struct comm_reach *window, struct comm **items,
 		     size_t count, struct error *err)
 {
@@ -197,7 +200,7 @@ bool state_comms(struct state *state, struct comm *items, size_t count,
 		    ask_idle(&asking, begin, items, count, err);
 
 	for (size_t i = 0; good && i < count; i++) {
-		if (items[i].moment.t > end) /* the last that was known is that of the end */
+		if (items[i].moment.t > end) /* after the end: the name known at the end */
 			items[i].moment = (struct moment){.t = end};
 		if (items[i].name || items[i].tid.kind != VALUE_INT)
 			continue;

@@ -1,9 +1,9 @@
 /*
- * comms.h - names of threads: the last that was known at a moment
+ * comms.h - names of threads: the last name known at a moment
  *
- * A rule deletes thread[T] when the kernel frees the thread, and its name goes with it. Code
- * that shows the thread asks for the name that it had then: that of the life of the id that was
- * there at the moment, or was the last before it.
+ * A rule deletes thread[T] when the kernel frees the thread, and the name goes with it. Code that
+ * shows a thread wants the name of the thread that had this number at the moment or, if none had,
+ * last before it.
  */
 #ifndef STATE_COMMS_H
 #define STATE_COMMS_H
@@ -16,44 +16,44 @@
 
 struct state;
 
-struct comm {             /* a question, and its answer */
-	struct value tid; /* an integer; of anything else there is no name */
+struct comm {             /* a question (tid, moment), and its answer (name, since) */
+	struct value tid; /* an integer; other values have no name */
 	struct moment moment;
-	const char *name; /* NULL: none is known; in the arena, bytes below 32 and 127 as '?' */
-	nstime since;     /* when it was told last; NSTIME_MIN: not known */
+	const char *name; /* in the arena, with '?' for bytes below 32 and 127; NULL: unknown */
+	nstime since;     /* when it was last written; NSTIME_MIN: unknown */
 };
 
 struct comm_reach {
-	bool some;   /* until `progress` ends the search: the rest has no names then */
-	bool window; /* what is read is that of lists over the window [begin, end) */
+	bool some;   /* `progress` may end the search; the rest gets no names */
+	bool window; /* read only what lists over the window [begin, end) read */
 	nstime begin, end;
 };
 /*
- * One reading for all, which goes as far as it takes where `reach` is NULL. Names that are there
- * already are not asked for.
+ * Fills in name and since of all items in one evaluation; reach NULL: reads as far as needed. Skips
+ * items that have a name.
  */
 MUST_CHECK bool state_comms(struct state *state, struct comm *items, size_t count,
 			    const struct comm_reach *reach, struct arena *arena, struct error *err);
 
 #define COMMS_LIST "thread[*]/name" /* the path of all threads' names */
-/* The name that a value of such a path is, as above; NULL: it is none. */
+/* The value of such a path as a name, copied as in struct comm; NULL: it is no name. */
 const char *comm_text(struct arena *arena, const struct value *value);
 /* The T of thread[T]/...; false: the path is not of that form, or its key is no integer. */
 bool comm_thread_of(const char *path, struct value *tid);
-/* Is the value of such a path a thread, as in cpu[3]/thread? */
+/* Is the value a thread number: does the path end with /thread, as cpu[3]/thread? */
 bool comm_is_thread(const char *path, const struct value *value);
 
-/* Names over a range: from when on a thread had each; see state/model/spells.h. */
+/* Names over a range: since when a thread had each; see state/model/spells.h. */
 
-/* Adds an interval of thread[T]/name; others, and values that are no names, are passed over. */
+/* Adds an interval of thread[T]/name; ignores other paths, and values that are no names. */
 void comm_spells_add(struct spells *spells, const struct interval *interval);
 /*
- * All were added: puts the idle thread's name, which is that of the start, in place of its own.
- * Lists do not name what no event wrote.
+ * To be called after all intervals were added: sets the idle thread's name to the one it has at the
+ * start, which lists leave out if no event wrote it.
  */
 MUST_CHECK bool comm_spells_add_idle(struct spells *spells, struct state *state, struct error *err);
 /*
- * The last that began at or before `t`, since a name outlives its thread; else the first that
+ * The name that began last at or before `t` (a name outlives its thread); else the first that
  * begins before `until`. NULL: there is none.
  */
 const char *comm_spells_find(const struct spells *spells, const struct value *tid, nstime t,

@@ -1,43 +1,46 @@
-/* condition.h - a condition on events, compiled for a trace and its state, ready to select them */
+/* condition.h - a condition on events (--where), compiled for a trace and its state */
 #ifndef STATE_CONDITION_H
 #define STATE_CONDITION_H
 
 #include "state/interval_window.h"
 
-struct condition { /* {0}: none */
+struct condition { /* {0}: no condition */
 	struct where *where;
-	struct program *program;        /* of what reads the state; NULL: nothing does */
+	struct program *program;        /* of parts that read the state; NULL: none does */
 	struct interval_window *window; /* likewise */
 	struct where_reads reads;
-	/* NULL: classes and streams say all; nothing needs the state. For events in order. */
+	/*
+	 * pass NULL: classes and streams decide all. by_state NULL: no part needs the state; it
+	 * needs events in order of time.
+	 */
 	struct where_pass *pass, *by_state;
 };
 
-/* One more text, as --where has it: all must hold. False: *err shows the place. */
+/* Adds a text in the syntax of --where; all texts must hold. False: *err shows the place. */
 MUST_CHECK bool condition_add(struct condition *condition, const char *text, struct error *err);
 
-struct condition_of { /* what a condition is compiled for; all is borrowed */
+struct condition_of { /* arguments of condition_compile(); all borrowed */
 	struct rules *rules;
 	const struct trace *trace;
-	const struct notices *notices; /* what is to be told goes there */
-	bool backward;                 /* in which order of time events come */
-	/* Called once, where the condition reads the state. */
+	const struct notices *notices; /* receives messages */
+	bool backward;                 /* events come from the last to the first */
+	/* Called once, if the condition reads the state; returns the opened state. */
 	bool (*state)(void *arg, struct state **out, struct error *err);
 	void *arg;
 };
-/* Of a condition that has a text. The caller ends it with condition_release(), also after false. */
+/* Compiles a condition that has a text. The caller calls condition_release(), also after false. */
 MUST_CHECK bool condition_compile(struct condition *condition, const struct condition_of *of,
 				  struct error *err);
 /*
- * Both, for a state that is open. Texts as --where has them, of which all must hold; `backward`: in
- * which order of time events come. What is to be told goes to `notices`. The state is borrowed. The
- * caller ends *out with condition_release(), also after false.
+ * Adds all texts and compiles them, for an open state (borrowed). `backward`: events come from the
+ * last to the first. Messages go to `notices`. The caller calls condition_release(), also after
+ * false.
  */
 MUST_CHECK bool condition_open(const char *const *texts, size_t count, struct state *state,
 			       const struct notices *notices, bool backward, struct condition *out,
 			       struct error *err);
 void condition_release(struct condition *condition);
-/* Leaves of the classes, a bit each, those of which an event may pass. */
+/* Clears the bits of the classes whose events can never meet the condition. */
 void condition_classes(const struct condition *condition, const struct trace *trace,
 		       uint64_t *classes);
 

@@ -1,21 +1,22 @@
 /*
- * interval_window.c - the window, and its timelines
+ * interval_window.c - the window, and a line of intervals for each attribute
  *
  *              window.begin                          window.end
  *     line     ···|-- 42 --|     |--- 7 ---|- 42 ------|···      intervals
- *     gaps                 |none |                               asked for when an event lies there
+ *     gaps                 |none |                               evaluated when an event lies there
  *
- * A window is fetched with one nanosecond before it, since the question is always "just before t".
- * What is asked first is rarely asked alone: with cpu[3]/x of an event on CPU 3 the other CPUs' are
- * fetched, with thread[42]/x of a thread that runs in the window those of all that do; and when
- * single fetches of one shape go on, all of that shape (`*` in place of every key). Intervals leave
- * out none and unknown, so that a gap is asked for once, at its end. A list also leaves out what no
- * line wrote: an initial or computed value of such an attribute is asked for like a gap.
+ * A window is fetched with one nanosecond before it, since values are read "just before t".
+ * Attributes are fetched together with others that will be read soon: cpu[3]/x of an event on CPU 3
+ * with that of all CPUs; thread[42]/x of a thread that runs in the window with that of all threads
+ * that run in it; and after SINGLES_MOST fetches of one shape, all attributes of the shape (`*` for
+ * every key). Intervals leave out unknown and none, so the value in a gap is evaluated once, at the
+ * gap's end. Lists also leave out attributes that no line wrote: their initial or computed values
+ * are evaluated like gaps.
  *
- * Of a short part of a large trace without timelines, all of the shape is fetched at once, as
- * state_window() lists it, which reads what lies near. What an attribute was before its first
- * interval may be known only from further away: of all attributes this is asked for in one pass.
- * All other gaps may have a value there, too.
+ * In a short part of a large trace without timelines, the whole shape is fetched at once by
+ * state_window(), which reads only nearby events. The values before each first interval may need
+ * events further away: one pass finds those of all attributes. Other gaps may have such values,
+ * too.
  */
 #include "state/interval_window.h"
 
@@ -29,7 +30,7 @@
 enum {
 	WANTED_SPANS = 200000,
 	WANTED_BYTES = 32 << 20,
-	SINGLES_MOST = 16 /* fetches of one attribute in a window, before its shape is fetched */
+	SINGLES_MOST = 16 /* single fetches of a shape in a window, before all of it is fetched */
 };
 
 struct window_value { /* [begin, end) */
@@ -52,20 +53,20 @@ struct interval_window {
 	const struct program *program;
 	struct attrs *attrs;
 	bool backward;
-	nstime begin, end; /* the window; equal: none yet */
-	nstime least, most; /* bounds of the windows: of the events that are asked for */
-	nstime last;       /* of what was recorded: behind it all is unknown */
+	nstime begin, end;  /* the window; equal: there is none yet */
+	nstime least, most; /* bounds of all windows: events lie in [least, most) */
+	nstime last;        /* end of the recording, after which all is unknown */
 	nstime width;
 	struct arena *arena; /* strings of the window */
 	struct window_timeline *lines;
 	size_t count, capacity;
-	struct number_map places;  /* attribute → 1 + place in lines */
-	struct number_map singles; /* shape → fetches of one attribute of it */
-	struct number_map near;    /* shape → it was fetched as state_window() lists it */
+	struct number_map places;  /* attribute → 1 + index into lines */
+	struct number_map singles; /* shape → number of single fetches */
+	struct number_map near;    /* shape → 1: fetched by state_window() */
 	size_t nspans;
-	const char *path; /* of the interval that was given last, in the arena */
-	uint32_t attr;    /* which it is */
-	nstime holds;     /* what was read since interval_window_mark() */
+	const char *path; /* path of the last interval, in the arena */
+	uint32_t attr;    /* its attribute */
+	nstime holds;     /* values read since interval_window_mark() hold up to here */
 	struct error failed;
 };
 
@@ -127,7 +128,7 @@ static bool has_line(const struct interval_window *known, uint32_t attr)
 	return number_map_get(&known->places, attr) != 0;
 }
 
-/* Made when there is none: that it was asked for and is empty is an answer. */
+/* Returns the attribute's line, and adds it if it is missing: an empty line is an answer, too. */
 static struct window_timeline *line_of(struct interval_window *known, uint32_t attr)
 {
 	if (!has_line(known, attr)) {
@@ -138,7 +139,10 @@ static struct window_timeline *line_of(struct interval_window *known, uint32_t a
 	return &known->lines[number_map_get(&known->places, attr) - 1];
 }
 
-/* Intervals of one path come together. */
+/*
+ * Sets known->attr to the path's attribute. Intervals of one path come in a row, so the last is
+ * kept.
+ */
 static bool find_attr(struct interval_window *known, const char *path)
 {
 	struct query *query;
@@ -176,7 +180,7 @@ static bool fetch(struct interval_window *known, struct query *const *queries, s
 				   add_interval, known, &known->failed);
 }
 
-/* Of the text, which ends. */
+/* Parses the text as a query, and frees the text. */
 static bool query_of(struct interval_window *known, struct buf *text, struct query **out)
 {
 	bool ok = query_parse(buf_text(text), out, &known->failed);
@@ -185,7 +189,7 @@ static bool query_of(struct interval_window *known, struct buf *text, struct que
 	return ok;
 }
 
-/* The lines from `first` on. */
+/* Fetches the intervals of the lines from `first` on. */
 static bool fetch_lines(struct interval_window *known, size_t first)
 {
 	struct query **queries = mem_new_array(known->count, sizeof *queries);
@@ -205,7 +209,7 @@ static bool fetch_lines(struct interval_window *known, size_t first)
 	return ok;
 }
 
-/* A width that is expected to hold a bounded number of events. */
+/* Sets a width that should hold a bounded number of events. */
 static bool first_width(struct interval_window *known)
 {
 	struct index *index = state_index(known->state);
@@ -244,13 +248,13 @@ static bool turn_to(struct interval_window *known, nstime t)
 
 /* ---- values ---- */
 
-/* The first that ends at t or later. */
+/* Index of the first span that ends at t or later. */
 static size_t span_lower_bound(const struct spans *spans, nstime t)
 {
 	return search_first(i, 0, spans->count, spans->items[i].end < t);
 }
 
-/* What is there just before t: begin < t <= end. */
+/* The span with begin < t <= end: it holds just before t. NULL: there is none. */
 static const struct window_value *span_before(const struct spans *spans, nstime t)
 {
 	size_t i = span_lower_bound(spans, t);
@@ -271,7 +275,7 @@ static const struct window_value *add_gap(struct spans *gaps, const struct windo
 
 /* ---- what is fetched together ---- */
 
-/* The first step that is an integer key, as [3] of cpu[3]/thread; ATTR_ABSENT: there is none. */
+/* Returns the first integer key of the path, as [3] in cpu[3]/thread; ATTR_ABSENT: it has none. */
 static uint32_t first_key(const struct attrs *attrs, uint32_t attr)
 {
 	uint32_t found = ATTR_ABSENT;
@@ -282,7 +286,7 @@ static uint32_t first_key(const struct attrs *attrs, uint32_t attr)
 	return found;
 }
 
-/* The attribute that has `key` in place of the step `at`. */
+/* Returns the attribute with `key` in place of the step `at`. */
 static uint32_t sibling(struct attrs *attrs, uint32_t attr, uint32_t at, const struct value *key)
 {
 	const struct value atom = attr_atom(attrs, attr);
@@ -313,7 +317,7 @@ static bool is_named_thread(const struct attrs *attrs, uint32_t attr)
 	return !attr_is_key(attrs, attr) && value_is_text(&atom, "thread");
 }
 
-/* Of all threads that some timeline of the window has as a value. */
+/* Adds lines for all threads that are the value of some line in the window. */
 static void add_threads(struct interval_window *known, uint32_t attr, uint32_t at)
 {
 	size_t nlines = known->count;
@@ -337,7 +341,7 @@ static bool query_of_shape(struct interval_window *known, uint32_t shape, struct
 	return query_of(known, &text, out);
 }
 
-/* The number that the state has for the attribute, whose program is another one. */
+/* Sets *out to the attribute's number in the state, which has another program. */
 static bool number_in_state(struct interval_window *known, uint32_t attr, uint32_t *out)
 {
 	struct buf text = {0};
@@ -349,8 +353,7 @@ static bool number_in_state(struct interval_window *known, uint32_t attr, uint32
 	return ok;
 }
 
-/* What was there just before the places' moments, at most PLACES_AT_ONCE, as gaps that end there.
- */
+/* Sets out[i] to the value just before places[i], as a gap. At most PLACES_AT_ONCE. */
 static bool ask_before(struct interval_window *known, const struct state_place *places,
 		       size_t count, struct window_value *out)
 {
@@ -371,13 +374,13 @@ static bool place_before(struct interval_window *known, uint32_t attr, nstime en
 	return number_in_state(known, attr, &out->attr);
 }
 
-/* Has the line its first interval in the window, so that what was before may be a value, too? */
+/* Does the line's first interval begin in the window? There may be a value before it, too. */
 static bool begins_in(const struct interval_window *known, const struct window_timeline *line)
 {
 	return line->spans.count && line->spans.items[0].begin >= known->begin;
 }
 
-/* Lines of the shape that begin in the window, at *lines, and the places where they do. */
+/* Finds the lines of the shape that begin in the window, and where they begin. */
 static bool find_beginnings(struct interval_window *known, uint32_t shape,
 			    struct state_place *places, size_t *lines, size_t *count)
 {
@@ -394,7 +397,7 @@ static bool find_beginnings(struct interval_window *known, uint32_t shape,
 	return true;
 }
 
-/* What lines of the shape were before their first interval, as far as that is in the window. */
+/* Adds the values before the first intervals of the shape's lines, if these begin in the window. */
 static bool ask_beginnings(struct interval_window *known, uint32_t shape)
 {
 	struct state_place *places = mem_new_array(known->count + 1, sizeof *places);
@@ -414,7 +417,10 @@ static bool ask_beginnings(struct interval_window *known, uint32_t shape)
 	return ok;
 }
 
-/* All of the shape; from then on what has no line has no interval, or none that is listed near. */
+/*
+ * Fetches the whole shape: attributes of it without a line then have no interval (near: none
+ * listed).
+ */
 static bool fetch_shape(struct interval_window *known, uint32_t shape, bool near)
 {
 	const struct window_range window = {.begin = time_earlier(known->begin, 1),
@@ -461,7 +467,7 @@ static bool shape_is_fetched(const struct interval_window *known, uint32_t shape
 	return number_map_get(&known->singles, shape) > SINGLES_MOST;
 }
 
-/* The attribute has no line yet. */
+/* Fetches an attribute that has no line yet, with others that will be read soon. */
 static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu)
 {
 	uint32_t at = first_key(known->attrs, attr), shape = attr_shape(known->attrs, attr);
@@ -491,7 +497,7 @@ static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu
 
 /* ---- gaps ---- */
 
-/* What the attribute was just before `end`, and since when. */
+/* Evaluates the attribute just before `end`: its value, and since when. */
 static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end,
 		    struct window_value *out)
 {
@@ -506,7 +512,7 @@ static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end,
 	return ask_before(known, &place, 1, out);
 }
 
-/* Of the window, at which the state may be asked for: behind what was recorded nothing is known. */
+/* The last moment of the window at which to evaluate: after the recording all is unknown. */
 static nstime last_moment(const struct interval_window *known, nstime t)
 {
 	nstime last = time_later(known->last, 1);
@@ -514,7 +520,7 @@ static nstime last_moment(const struct interval_window *known, nstime t)
 	return last > known->end ? known->end : last < t ? t : last;
 }
 
-/* No interval holds just before t: from the gap's end down, until what holds there is known. */
+/* Finds the value in a gap: steps back from the gap's end to the part that holds at t. */
 static bool find_gap(struct interval_window *known, struct window_timeline *line, nstime t,
 		     struct value *out)
 {
@@ -541,7 +547,7 @@ static bool find_gap(struct interval_window *known, struct window_timeline *line
 	return true;
 }
 
-/* May it be known although it is in no list? */
+/* May the attribute have a value although lists leave it out? */
 static bool is_known_unlisted(const struct interval_window *known, uint32_t attr)
 {
 	uint32_t shape = attr_shape(known->attrs, attr);
@@ -552,7 +558,7 @@ static bool is_known_unlisted(const struct interval_window *known, uint32_t attr
 		program_initial(known->program, attr, &ignored));
 }
 
-/* The line of what was asked, of the window that t lies in; NULL: an error. */
+/* Moves the window to the event and returns the attribute's line; NULL: an error. */
 static struct window_timeline *line_at(struct interval_window *known, uint32_t attr,
 				       const struct event *event)
 {
@@ -567,7 +573,7 @@ static void resolve_known(void *arg, uint32_t attr, const struct event *event, s
 	struct interval_window *known = arg;
 	struct window_timeline *line = line_at(known, attr, event);
 
-	known->holds = NSTIME_MIN; /* of gaps it is not told */
+	known->holds = NSTIME_MIN; /* it is not known for how long a gap's value holds */
 	*out = (struct value){.kind = VALUE_UNKNOWN};
 	if (line)
 		(void)find_gap(known, line, event->time, out);
@@ -581,7 +587,7 @@ static bool read_known(void *arg, uint32_t attr, const struct event *event, stru
 	const struct window_value *span;
 
 	*out = (struct value){.kind = VALUE_UNKNOWN};
-	if (event->time == NSTIME_MIN) /* nothing is before what holds from the start */
+	if (event->time == NSTIME_MIN) /* there is no time before it */
 		return true;
 	line = line_at(known, attr, event);
 	if (!line)
@@ -596,7 +602,7 @@ static bool read_known(void *arg, uint32_t attr, const struct event *event, stru
 		return false;
 	if (span->end < known->holds)
 		known->holds = span->end;
-	*out = value_copy(scratch, &span->value); /* the next read may turn the window */
+	*out = value_copy(scratch, &span->value); /* the next read may move the window */
 	return true;
 }
 

@@ -1,10 +1,10 @@
 /*
- * interval_window.h - values of attributes while a pass goes through events: a window of intervals
+ * interval_window.h - values of attributes beside each event of a pass, from a window of intervals
  *
- * A condition such as cpu[cpu]/thread == 42 asks at every event what was true just before it.
- * Asking the state per event would be a pass per event, so intervals are fetched for a window of
- * time at once; its width follows how many intervals there were, so that memory is bounded whatever
- * the trace.
+ * A condition such as cpu[cpu]/thread == 42 needs, at every event, a value just before it.
+ * Evaluating the state at each event would take a pass each, so the intervals of a window of time
+ * are fetched at once. The window's width follows the number of intervals, so that memory is
+ * bounded.
  */
 #ifndef STATE_INTERVAL_WINDOW_H
 #define STATE_INTERVAL_WINDOW_H
@@ -16,26 +16,31 @@ struct state;
 struct interval_window;
 
 /*
- * `program`: whose attributes will be asked for, compiled from the state's rules. `backward`: in
- * which order of time. All is borrowed until interval_window_free().
+ * `program` has the attributes that will be read, compiled from the state's rules. `backward`:
+ * events come from the last to the first. All is borrowed until interval_window_free().
  */
 struct interval_window *interval_window_new(struct state *state, const struct program *program,
 					    bool backward);
 void interval_window_free(struct interval_window *known); /* NULL is fine */
-/* Events that are asked for lie in [begin, end), of all times before it is told. NULL is fine. */
+/*
+ * Limits windows to [begin, end), where all events lie; without this call to all times. NULL is
+ * fine.
+ */
 void interval_window_within(struct interval_window *known, nstime begin, nstime end);
 
-/* For where_pass_new(); an attribute that cannot be had is unknown, and interval_window_failed()
- * says why. */
+/*
+ * For where_pass_new(). After an error values are unknown, and interval_window_failed() has the
+ * error.
+ */
 struct where_reads interval_window_reads(struct interval_window *known);
 /*
- * What was read since `mark` for an event of a CPU is the same for its later events up to and with
- * the time that `holds` gives.
+ * Values read since interval_window_mark() for an event hold for later events of its CPU, up to the
+ * time that interval_window_holds() returns (inclusive).
  */
 void interval_window_mark(struct interval_window *known);
 nstime interval_window_holds(const struct interval_window *known);
 
-/* The first error of a question, and what came of it; false: there was none. */
+/* Copies the first error to *err; false: there was none. */
 MUST_CHECK bool interval_window_failed(const struct interval_window *known, struct error *err);
 
 #endif

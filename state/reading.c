@@ -9,10 +9,10 @@ struct reading {
 	struct where_reads reads;
 	struct where_pass *pass;
 	struct interval_window *window;
-	bool holds; /* it is the same for a CPU, for a while */
+	bool holds; /* the value can be held per CPU */
 	struct held {
 		nstime from, until; /* both inclusive */
-		struct value value; /* VALUE_UNKNOWN: none is held */
+		struct value value; /* VALUE_UNKNOWN: no value is held */
 		struct buf text;
 	} * held; /* by CPU */
 	size_t count;
@@ -40,7 +40,7 @@ void reading_free(struct reading *reading)
 	mem_free(reading);
 }
 
-/* A value that does not exist is asked for again. */
+/* Holds the value for its CPU, unless it does not exist: then it is evaluated again. */
 static void hold(struct reading *reading, int32_t cpu, nstime from, struct value *value)
 {
 	struct held *held;

@@ -1,4 +1,4 @@
-/* state.c - the door to the room: opening, and questions at moments */
+/* state.c - opens states, and answers questions about moments */
 #include "state/state.h"
 
 #include "engine/base/mem.h"
@@ -33,7 +33,8 @@ bool state_over_source(struct event_source *event_source, const struct state_opt
 	state->evaluation = "replay";
 	event_source->progress = options->progress;
 	event_source->progress_arg = options->progress_arg;
-	state->stored_looked = options->without != NULL; /* timelines are of all events */
+	state->stored_looked =
+		options->without != NULL; /* stored timelines were built from all events */
 	state->options.without = NULL;
 	if (!program_compile_without(options->rules, event_source->trace, options->without,
 				     options->without ? NULL : &state->options.notices,
@@ -42,7 +43,7 @@ bool state_over_source(struct event_source *event_source, const struct state_opt
 	state->attrs = program_attrs(state->program);
 	state->catalog = catalog_new(state->program, event_source->trace);
 	rules_identity(options->rules, identity);
-	identity[0] ^= options->without ? 1 : 0; /* what was left behind is of all events, too */
+	identity[0] ^= options->without ? 1 : 0; /* stored checkpoints have seen all events */
 	state->checkpoints = checkpoints_new(index, identity);
 	state->runs = runs_new(index, identity);
 	state->failures = mem_new_array((size_t)program_statements(state->program) * FAILURE_COUNT,
@@ -51,7 +52,7 @@ bool state_over_source(struct event_source *event_source, const struct state_opt
 		return true;
 	if (!options->replay_only)
 		packet_filters = state_packet_filters(state);
-	if (!options->no_checkpoints) /* it leaves nothing behind */
+	if (!options->no_checkpoints) /* without checkpoints nothing is stored */
 		event_source->packet_filters = packet_filters;
 	state->firsts = first_events_new(index, mirror_telling(state->program));
 	event_source->firsts = state->firsts;
@@ -90,7 +91,7 @@ void state_close(struct state *state)
 {
 	if (!state)
 		return;
-	if (state->index && state->runs) /* nothing is left behind of a trace in disorder */
+	if (state->index && state->runs) /* nothing is stored of a trace in disorder */
 		retry_forget(state);
 	stored_close(state->stored);
 	cells_free(state->base);
@@ -111,7 +112,7 @@ void state_close(struct state *state)
 	mem_free(state);
 }
 
-/* False: an error. *done false: it gave up, and the forward way must answer. */
+/* False: *err. *done false: the backward pass gave up, and replay must answer. */
 static bool backward_at(struct state *state, const struct choice *choice,
 			const struct moment *moments, size_t nmoments, struct wanted *wanted,
 			struct records *records, bool *done, struct error *err)
@@ -126,7 +127,7 @@ static bool backward_at(struct state *state, const struct choice *choice,
 	return outcome != OUTCOME_ERROR;
 }
 
-/* They do not say which event wrote; what they say is otherwise the quickest answer. */
+/* Timelines are the quickest way, but do not have the event that wrote a value (--why). */
 static bool uses_stored(struct state *state, const struct moment *moments, size_t nmoments,
 			bool why)
 {
@@ -135,7 +136,7 @@ static bool uses_stored(struct state *state, const struct moment *moments, size_
 	       stored_of(state) != NULL;
 }
 
-/* What timelines list at one moment, at those where they do not. */
+/* Adds, at each moment, the attributes that timelines listed at other moments only. */
 static bool stored_missing(struct state *state, const struct moment *moments, size_t nmoments,
 			   struct records *records, struct error *err)
 {
@@ -182,7 +183,7 @@ static bool answer(struct state *state, const struct moment *moments, size_t nmo
 	return ok;
 }
 
-/* Outside of the recording nothing is known: what was asked for by name is unknown there. */
+/* The value outside of the recording, for attributes that a query without wildcards wants. */
 static struct fact never_known(void)
 {
 	return (struct fact){.value = {.kind = VALUE_UNKNOWN},
@@ -199,7 +200,7 @@ static void record_unknown(const struct wanted *wanted, uint32_t moment, struct 
 		records_add(records, moment, attrs.items[i], &unknown);
 }
 
-/* What the moments inside of the recording list is unknown at those outside of it. */
+/* Adds attributes listed inside of the recording, as unknown, at the moments outside of it. */
 static void record_missing(struct records *records, size_t nmoments)
 {
 	const struct fact unknown = never_known();
@@ -231,7 +232,7 @@ static bool lies_outside(const struct moment *moment, nstime begin, nstime end)
 	return at < begin || at > end;
 }
 
-/* Evaluation sees the moments inside of the recording. */
+/* Evaluates only the moments inside of the recording. */
 static bool answer_inside(struct state *state, const struct moment *moments, size_t nmoments,
 			  struct wanted *wanted, bool why, struct records *records,
 			  struct error *err)
@@ -266,7 +267,7 @@ static bool answer_inside(struct state *state, const struct moment *moments, siz
 	return ok;
 }
 
-/* The same, again where reading showed that it does not count. */
+/* The same, repeated if reading showed that the trace is in disorder. */
 static bool answer_surely(struct state *state, const struct moment *moments, size_t nmoments,
 			  struct wanted *wanted, bool why, struct records *records,
 			  struct error *err)
@@ -378,8 +379,10 @@ bool state_may_be_known(struct state *state, uint32_t attr)
 	return may;
 }
 
-/* Of each place the record of its moment, which is groups[i], and attribute; none was found:
- * unknown. */
+/*
+ * Makes the answer of each place from the record of its attribute and moment (groups[i]); without a
+ * record it is unknown.
+ */
 static void finish_places(struct state *state, struct records *records,
 			  const struct state_place *places, const uint32_t *groups, size_t count,
 			  struct answers *out)
@@ -481,7 +484,7 @@ bool state_explain(struct state *state, const struct moment *moment,
 	return ok;
 }
 
-/* Scripts and joins ask for the same few paths again and again. */
+/* Scripts and joins look up the same few paths again and again. */
 static void remember(struct state *state, uint32_t attr)
 {
 	state->looked = mem_reach(state->looked, attr, &state->nlooked, 1);

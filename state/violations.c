@@ -1,16 +1,16 @@
 /*
- * violations.c - what no machine can do must not be answered
+ * violations.c - searches all changes of the state for contradictions
  *
- * All changes of the state go by once. Of each CPU and of each thread a few spans are remembered,
- * those that ended last: two spans that exclude each other overlap exactly if the one that ends
- * earlier ends behind the begin of the one that is closed later. So memory does not grow with the
- * trace, and every pair is compared, also where a `was` fills time long gone by.
+ * All changes are read once. For each CPU and thread, the spans that ended last are remembered: two
+ * spans that exclude each other overlap exactly if the one that ends earlier ends after the begin
+ * of the one that is closed later. So memory does not grow with the trace, and every pair is
+ * compared, also if a `was` fills time long past.
  *
  *     cpu[0]/thread      |---- 42 ----|--- 0 ---            closed at each change
  *     cpu[1]/thread   ---- 7 ----|---- 42 ----|             begins before the other 42 ends
  *     thread[42]/state   |-- running -|-- running --|-      must not be "sleeping" meanwhile
  *
- * Spans of no length, of several events in one nanosecond, are not spans.
+ * Spans without length, from several events in one nanosecond, are ignored.
  */
 #include "state/violations.h"
 
@@ -32,29 +32,29 @@ enum activity { ACTIVITY_UNKNOWN, ACTIVITY_RUNNING, ACTIVITY_LEAVING, ACTIVITY_O
 
 struct held_span {
 	nstime begin, end;
-	int64_t key;               /* which CPU, which thread */
+	int64_t key;               /* number of a CPU or thread */
 	struct change_place place; /* of the event that began it */
 };
 
-/* Of spans with keys: those of two keys that ended last. */
+/* The spans that ended last, of two different keys. */
 struct latest {
-	struct held_span items[2]; /* that of the greater end first */
+	struct held_span items[2]; /* the one that ended last first */
 	unsigned count;
 };
 
 struct cpu;
 
 struct thread {
-	uint32_t host; /* attribute below which it stands */
+	uint32_t host; /* attribute of its host, or root */
 	int64_t tid;
-	struct latest runs;   /* by CPU: cpu[N]/thread was it */
-	struct latest places; /* by CPU: thread[T]/cpu */
-	struct held_span off; /* the last in which its state said that it does not run */
-	struct held_span on;  /* running on a CPU that it named; open */
+	struct latest runs;   /* key: CPU whose cpu[N]/thread was this thread */
+	struct latest places; /* key: CPU, from thread[T]/cpu */
+	struct held_span off; /* last span in which thread[T]/state said that it does not run */
+	struct held_span on;  /* state running and CPU known; open */
 	bool is_on;
-	struct held_span activity; /* its key is an enum activity; open */
+	struct held_span activity; /* key: enum activity; open */
 	bool has_cpu;
-	struct held_span at;        /* thread[T]/cpu; open */
+	struct held_span at;        /* key: thread[T]/cpu; open */
 	uint64_t ran, said_running; /* ns */
 };
 
@@ -62,15 +62,15 @@ struct cpu {
 	uint32_t host;
 	int64_t number;
 	bool known;
-	struct held_span thread; /* cpu[N]/thread, open: its key is the thread */
-	struct latest threads; /* by thread: what ran here */
-	struct latest claims;  /* by thread: what said that it ran here */
+	struct held_span thread; /* key: thread, from cpu[N]/thread; open */
+	struct latest threads;   /* key: thread that cpu[N]/thread had */
+	struct latest claims;    /* key: thread whose state and CPU said that it ran here */
 	uint64_t known_time;   /* ns */
 	nstime begin, end;
 	nstime counted; /* known time is counted up to here */
 };
 
-struct checked_item { /* of an attribute */
+struct checked_item { /* one attribute that is checked */
 	enum subject subject;
 	struct cpu *cpu;
 	struct thread *thread;
@@ -89,20 +89,21 @@ struct violations_check {
 	struct attrs *attrs;
 	uint32_t shape_thread, shape_state, shape_cpu, shape_below; /* see find_shapes() */
 	uint32_t key_depth;                                         /* of cpu[N], thread[T] */
-	struct number_map places; /* attribute → 1 + number of its node */
+	struct number_map places; /* attribute → 1 + index into nodes */
 	struct checked_item *nodes;
 	size_t nnodes, nodes_capacity;
-	struct number_map owners; /* attribute of cpu[N] or thread[T] → 1 + number, as below */
+	struct number_map
+		owners; /* attribute cpu[N] or thread[T] → 1 + index into cpus or threads */
 	struct cpu **cpus;
 	size_t ncpus, cpus_capacity;
 	struct thread **threads;
 	size_t nthreads, threads_capacity;
-	struct time_bounds *edges; /* by stream; the last one: stream of none */
+	struct time_bounds *edges; /* by stream; the last one is for changes of no stream */
 	nstime begin, end, now;
 	struct violations *found;
 };
 
-/* What is wrong from `begin` to `end`: printf's text. */
+/* Reports a violation in [begin, end); the text is formatted as by printf(). */
 static void violated(struct violations_check *check, nstime begin, nstime end,
 		     const struct change_place *place, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
@@ -130,7 +131,7 @@ static bool overlap(const struct held_span *a, const struct held_span *b, nstime
 	return *begin < *end;
 }
 
-/* The last one of another key that overlaps with the span. */
+/* Returns the last span of another key that overlaps with this one, and where; NULL: none does. */
 static const struct held_span *
 latest_other(const struct latest *latest, const struct held_span *span, nstime *begin, nstime *end)
 {
@@ -141,7 +142,7 @@ latest_other(const struct latest *latest, const struct held_span *span, nstime *
 	return NULL;
 }
 
-/* Spans come in order of their ends. */
+/* Spans must be added in order of their ends. */
 static void latest_add(struct latest *latest, const struct held_span *span)
 {
 	if (latest->count && latest->items[0].key != span->key) {
@@ -158,7 +159,7 @@ static const struct change_place *later(const struct held_span *a, const struct 
 	return a->place.time > b->place.time ? &a->place : &b->place;
 }
 
-/* Clips an open span at its end; false: nothing is left of it. */
+/* Ends an open span, and clips it to the recording; false: nothing is left of it. */
 static bool closed(const struct violations_check *check, const struct held_span *open, nstime end,
 		   struct held_span *out)
 {
@@ -200,7 +201,7 @@ static struct cpu *cpu_of(struct violations_check *check, uint32_t host, int64_t
 	return cpu;
 }
 
-/* Shapes of the attributes that are looked at, below host[*] where there are several. */
+/* Finds the shapes of the checked attributes, below host[*] if there are several hosts. */
 static void find_shapes(struct violations_check *check, bool hosts)
 {
 	struct attrs *attrs = check->attrs;
@@ -251,7 +252,8 @@ static struct checked_item *node_of(struct violations_check *check, uint32_t att
 		node->thread = thread_of(check, host, (int64_t)key.u);
 	else
 		node->cpu = cpu_of(check, host, (int64_t)key.u);
-	if (node->thread && node->thread->tid == 0) /* one for each CPU */
+	if (node->thread &&
+	    node->thread->tid == 0) /* thread 0 stands for the idle threads of all CPUs */
 		node->subject = SUBJECT_NONE;
 	return node;
 }
@@ -264,7 +266,7 @@ static const struct time_bounds *edges_of(const struct violations_check *check,
 	return &check->edges[stream ? stream->index : check->trace->nstreams];
 }
 
-/* Told by one stream, so true only while that is recorded. */
+/* A value from one stream must end where the stream's recording ends. */
 static void check_end(struct violations_check *check, uint32_t attr, const struct held_span *span)
 {
 	const struct time_bounds *edges = edges_of(check, span->place.stream);
@@ -291,7 +293,7 @@ static void check_begin(struct violations_check *check, const struct told_change
 	buf_release(&path);
 }
 
-/* It ran on a CPU, which that CPU says. */
+/* Checks a span in which, by cpu[N]/thread, the thread ran on the CPU. */
 static void add_run(struct violations_check *check, struct cpu *cpu, const struct held_span *of_cpu)
 {
 	struct thread *thread = thread_of(check, cpu->host, of_cpu->key);
@@ -337,7 +339,7 @@ static void close_cpu(struct violations_check *check, struct cpu *cpu, uint32_t 
 		add_run(check, cpu, &span);
 }
 
-/* It was running on a CPU, which it says itself. */
+/* Checks a span in which, by its own state and CPU, the thread ran on a CPU. */
 static void close_on(struct violations_check *check, struct thread *thread, nstime t)
 {
 	const struct held_span *other;
@@ -459,7 +461,7 @@ static void close_other(struct violations_check *check, struct checked_item *nod
 {
 	struct held_span span;
 
-	/* another CPU's stream may tell it, too */
+	/* streams of other CPUs may write it, too */
 	if (node->known && node->span.place.stream &&
 	    node->span.place.stream->cpu == node->cpu->number &&
 	    closed(check, &node->span, t, &span))
@@ -537,7 +539,7 @@ static void see_end(struct violations_check *check)
 
 /* ---- what was recorded ---- */
 
-/* Where packets do not say until when they reach, a stream goes on until the recording ends. */
+/* Finds the range of each stream. If packets have no end time, it ends with the recording. */
 static bool find_edges(struct violations_check *check, struct index *index, struct error *err)
 {
 	const struct trace *trace = check->trace;
@@ -561,7 +563,7 @@ static bool find_edges(struct violations_check *check, struct index *index, stru
 	return true;
 }
 
-/* CPUs of which something is recorded, also those of which nothing is ever known. */
+/* Adds all recorded CPUs, also those of which nothing is ever known. */
 static void find_cpus(struct violations_check *check, bool hosts)
 {
 	const struct trace *trace = check->trace;
@@ -584,7 +586,7 @@ static void find_cpus(struct violations_check *check, bool hosts)
 	}
 }
 
-/* Before the recording begins and after it ends nothing is known. */
+/* Checks that nothing is known before the recording begins and after it ends. */
 static bool check_outside(struct violations_check *check, struct state *state, struct error *err)
 {
 	static const char *const names[] = {"cpu[*]/thread", "thread[*]/state", "thread[*]/cpu"};

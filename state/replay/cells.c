@@ -1,10 +1,10 @@
 /*
  * cells.c - see cells.h
  *
- * Cells stand in an array; another has their places by attribute id. Once something below a path is
- * deleted, children are chained, so that a delete finds what is below without looking at the whole
- * table. Tombstones of exact paths hang at their attribute;
- * tombstones of paths with `*` are a short list that is only looked at where no cell is.
+ * Cells are in an array; a second array has the index of each attribute's cell. After the first
+ * delete of a subtree, children are linked to their parents, so that a delete visits only what is
+ * below it. Tombstones of exact paths are linked to their attribute; those of paths with `*` are in
+ * a short list, which is searched only for attributes without a cell.
  */
 #include "state/replay/cells.h"
 
@@ -24,7 +24,7 @@ static long long cell_bytes(const struct cells *cells)
 			   cells->kin_capacity * sizeof *cells->kin);
 }
 
-/* Room for one more. */
+/* Makes room for one more cell. */
 static void grow(struct cells *cells)
 {
 	long long before = cell_bytes(cells);
@@ -94,7 +94,7 @@ void cells_clear(struct cells *cells)
 		cells->until[i] = NSTIME_MIN;
 }
 
-/* Attributes are interned by others too: makes places for what came since the last time. */
+/* Extends `places` to attributes that were interned since the last call, also by others. */
 static void sync_places(struct cells *cells)
 {
 	uint32_t count = attrs_count(cells->attrs);
@@ -114,7 +114,7 @@ static void sync_places(struct cells *cells)
 	cells->nplaces = count;
 }
 
-/* Chains what has a place and is not chained yet. */
+/* Links attributes to their parents that are not linked yet. */
 static void sync_kin(struct cells *cells)
 {
 	if (cells->nkin == cells->nplaces)
@@ -138,7 +138,7 @@ static void sync_kin(struct cells *cells)
 	cells->nkin = cells->nplaces;
 }
 
-/* Takes how the tombstone was last placed before `limit`, where that is newer. */
+/* Sets *best to the tombstone's last write before `limit`, if it is newer than *best. */
 static void take_newer(const struct tombstone *tombstone, nstime limit, const struct placing **best,
 		       const struct tombstone **of)
 {
@@ -152,7 +152,10 @@ static void take_newer(const struct tombstone *tombstone, nstime limit, const st
 		*of = tombstone;
 }
 
-/* The newest tombstone before `limit` that covers the attribute, in *of; NULL: there is none. */
+/*
+ * Returns the newest burial before `limit` that covers the attribute (its tombstone in *of), or
+ * NULL.
+ */
 static const struct placing *newest_over(const struct cells *cells, uint32_t attr, nstime limit,
 					 const struct tombstone **of)
 {
@@ -297,8 +300,8 @@ struct burial {
 };
 
 /*
- * Cells made unknown stay, since lists go on naming them. Deleted ones stay for the nanosecond, so
- * that a write of the same time still knows what was there before.
+ * A cell made unknown stays, since lists still have it. A deleted one stays for the nanosecond, so
+ * that a write at the same time still sees the value before.
  */
 static void bury_cell(const struct burial *burial, uint32_t attr)
 {
@@ -357,7 +360,7 @@ void cell_put(struct cell *cell, const struct value *value, nstime since,
 	cell->written = true;
 }
 
-/* All below `top`, and `top` itself unless `**`; children before they are left. */
+/* Buries all cells below `top`, and that of `top` if `itself`; visits parents first. */
 static void bury_below(const struct burial *burial, uint32_t top, bool itself)
 {
 	struct cells *cells = burial->cells;
@@ -380,11 +383,11 @@ static void bury_below(const struct burial *burial, uint32_t top, bool itself)
 	}
 }
 
-enum { SHAPES_KNOWN = 256 /* of others the attributes are looked at one by one */ };
+enum { SHAPES_KNOWN = 256 /* attributes of other shapes are compared one by one */ };
 
 /*
- * May the pattern name an attribute of the shape? known[shape]: 0: not asked yet, else 1 + enum
- * cover.
+ * May the pattern match an attribute of the shape? known[shape] is 0 if not yet known, else 1 +
+ * enum cover.
  */
 static bool may_cover(const struct pattern *pattern, const struct attrs *attrs, uint32_t shape,
 		      uint8_t known[SHAPES_KNOWN])
@@ -409,7 +412,7 @@ static void bury_matching(const struct burial *burial, const struct pattern *pat
 			bury_cell(burial, a);
 }
 
-/* The tombstone of this very pattern; made when it is new. */
+/* Returns the tombstone of this pattern; adds it if it is new. */
 struct tombstone *cells_tombstone(struct cells *cells, const struct pattern *pattern)
 {
 	struct tombstone *tombstone;

@@ -1,20 +1,20 @@
 /*
- * cells_bytes.c - a state as bytes: what a checkpoint holds
+ * cells_bytes.c - encodes a state as the bytes of a checkpoint, and decodes it
  *
- * Numbers and values are as in value_bytes.h. A time is its difference from another that is near:
- * `since` from that of the cell or tombstone before, all others from `since`. In this order:
+ * Numbers and values are encoded as in value_bytes.h. Times are stored as a difference: `since`
+ * from that of the cell or tombstone before, all others from `since`. In this order:
  *
  *     MEANING
  *     version, names (statements, sections, streams) that must be equal when read
  *     nodes      count; each: parent (number of the node + 1, 0 the root), is key, value
  *     cells      count; each: node, flags (HAS_*), since, value, last, then what flags say
  *     tombstones count; each: flags (TOMBSTONE_*), since, seq less that of the one before, writer,
- *                what the same tombstone was before, then node or pattern
+ *                the same tombstone's earlier write, then node or pattern
  *     sections   per stream and section: 0, or 1 and a value
  *     until      per stream
  *
- * Nodes come with parents first, so that reading interns them in one go. All that is behind them is
- * told once, for both ways.
+ * Nodes come with parents first, so that one pass interns them. After the nodes, the same functions
+ * write and read.
  */
 #include "engine/base/mem.h"
 #include "state/model/value_bytes.h"
@@ -25,8 +25,8 @@
 enum { CELLS_VERSION = 4 };
 
 enum {
-	HAS_WRITTEN = 1,   /* it was */
-	HAS_NAMED = 2,     /* it is */
+	HAS_WRITTEN = 1,   /* cell.written */
+	HAS_NAMED = 2,     /* cell.named */
 	HAS_RUN = 4,       /* a time; else `since` */
 	HAS_LAST_RUN = 8,  /* a time; else NSTIME_MIN */
 	HAS_NAMED_AT = 16, /* a time; else `since` */

@@ -1,6 +1,4 @@
-/* cells_internal.h - the insides of struct cells: for code that writes them down or changes them in
- * place
- */
+/* cells_internal.h - struct cells, for code that encodes cells or changes them in place */
 #ifndef STATE_REPLAY_CELLS_INTERNAL_H
 #define STATE_REPLAY_CELLS_INTERNAL_H
 
@@ -11,7 +9,7 @@
 
 #define NOWHERE UINT32_MAX
 
-struct cell_now { /* of a cell, what rules see: a value, in pieces, since there may be millions */
+struct cell_now { /* what rules see of a cell, packed: there may be millions */
 	uint64_t u;
 	nstime since;
 	uint32_t len;
@@ -26,7 +24,7 @@ static inline struct value cell_value(const struct cell_now *cell)
 		.kind = cell->kind, .negative = cell->negative, .len = cell->len, .u = cell->u};
 }
 
-/* Is what it is not known, nor that it is unknown? */
+/* Is the value open (value_open()): not even known to be unknown? */
 static inline bool cell_is_open(const struct cell_now *cell)
 {
 	return cell->kind == VALUE_UNKNOWN && cell->u == 1;
@@ -48,7 +46,7 @@ static inline void cell_write(struct cell_now *cell, const struct value *value, 
 	cell->named = cell->written = true;
 }
 
-struct cell_past { /* the rest */
+struct cell_past { /* the other members of struct cell */
 	nstime run;
 	struct value last;
 	nstime last_run;
@@ -56,21 +54,22 @@ struct cell_past { /* the rest */
 	nstime named_at;
 };
 
-struct kin { /* of one attribute: the newest child; the next of the same parent */
+struct kin { /* by attribute: its newest child; its next sibling */
 	uint32_t child, next;
 };
 
-struct placing { /* of a tombstone */
+struct placing { /* when a tombstone was written */
 	enum value_kind kind;
 	nstime since;
-	uint64_t seq; /* order among all of them; 0: it was not placed */
+	uint64_t seq; /* order among all tombstones; 0: it was not written */
 };
 
 struct tombstone {
-	struct pattern *pattern; /* with `*` in it; NULL: of the attribute at which it hangs: */
+	struct pattern
+		*pattern; /* if the path has `*`; else NULL, and `attr` and `below` are the path */
 	uint32_t attr;
-	bool below;              /* `**`: not the attribute itself */
-	struct placing now, before; /* before now.since: for a write at that time, too */
+	bool below;                 /* `**`: what is below attr, without attr itself */
+	struct placing now, before; /* `before`: the last one before now.since */
 	struct writer writer;       /* of `now` */
 	uint32_t next;
 };
@@ -83,24 +82,24 @@ struct section_value {
 struct cells {
 	struct program *program;
 	struct attrs *attrs;
-	uint32_t *places; /* by attribute: of its cell */
+	uint32_t *places; /* by attribute: index of its cell, or NOWHERE */
 	uint32_t nplaces;
 	size_t places_capacity;
-	struct kin *kin; /* by attribute; made once something below a path is deleted */
+	struct kin *kin; /* by attribute; made by the first delete of a subtree */
 	uint32_t nkin;
 	size_t kin_capacity;
-	struct number_map hanging; /* attribute → 1 + first of its tombstones */
+	struct number_map hanging; /* attribute → 1 + index of its first tombstone */
 	bool brief;
 	struct cell_now *now;   /* by cell */
 	struct cell_past *past; /* likewise; brief: NULL */
 	size_t ncells, now_capacity, past_capacity;
-	uint32_t *free; /* cells to be used again */
+	uint32_t *free; /* indexes of cells to be reused */
 	size_t nfree, free_capacity;
-	uint32_t *dying; /* attributes deleted at the newest time */
+	uint32_t *dying; /* attributes deleted in the newest nanosecond */
 	size_t ndying, dying_capacity;
 	struct tombstone *tombstones;
 	size_t ntombstones, tombstones_capacity;
-	uint32_t patterns; /* first tombstone with `*` */
+	uint32_t patterns; /* first tombstone whose path has `*` */
 	uint64_t seq;
 	struct section_value *sections; /* [stream][section] */
 	uint32_t nsections;
@@ -108,13 +107,16 @@ struct cells {
 	size_t nstreams;
 };
 
-/* The first tombstone that hangs at the attribute; NOWHERE: there is none. */
+/* The attribute's first tombstone; NOWHERE: it has none. */
 static inline uint32_t cells_hanging(const struct cells *cells, uint32_t attr)
 {
 	return number_map_get(&cells->hanging, attr) - UINT32_C(1); /* NOWHERE is 0 - 1 */
 }
 
-/* The cell itself, to be changed in place; NULL: there is none. Until the next cells_set(). */
+/*
+ * The attribute's cell, to be changed in place; valid until the next cells_set(). NULL: it has
+ * none.
+ */
 static inline struct cell_now *cells_find(const struct cells *cells, uint32_t attr)
 {
 	if (attr >= cells->nplaces || cells->places[attr] == NOWHERE)
@@ -122,16 +124,15 @@ static inline struct cell_now *cells_find(const struct cells *cells, uint32_t at
 	return &cells->now[cells->places[attr]];
 }
 
-/* The rest of a cell that is there; of brief cells there is none. */
+/* The other members of an attribute's cell; not for brief cells, nor without a cell. */
 static inline struct cell_past *cells_past(const struct cells *cells, uint32_t attr)
 {
 	return &cells->past[cells->places[attr]];
 }
 
 /*
- * cell_put() and the name that a write gives, done in place on a cell that is there and not brief;
- * gives the place of the writer, to be filled. A run writes tens of millions of times, mostly what
- * nobody is told of.
+ * cell_put() in place, and `named`: for a cell that exists and is not brief. Returns the writer,
+ * which the caller fills in. A run does this tens of millions of times.
  */
 static inline struct writer *cells_put(const struct cells *cells, uint32_t attr,
 				       struct cell_now *now, const struct value *value,
@@ -150,7 +151,7 @@ static inline struct writer *cells_put(const struct cells *cells, uint32_t attr,
 	return &past->writer;
 }
 
-/* The same, made when there is none. */
+/* As cells_find(); makes the cell if there is none. */
 static inline struct cell_now *cells_make(struct cells *cells, uint32_t attr)
 {
 	static const struct cell fresh = {.written = true};
@@ -160,7 +161,7 @@ static inline struct cell_now *cells_make(struct cells *cells, uint32_t attr)
 	return cells_find(cells, attr);
 }
 
-/* Makes the value's text one of the attribute table: most often the cell's own. */
+/* Interns the value's text in the attribute table; mostly it is equal to the cell's. */
 static inline void cell_keep(const struct cell_now *cell, struct value *value, struct attrs *attrs)
 {
 	const struct value own = cell_value(cell);
@@ -173,13 +174,16 @@ static inline void cell_keep(const struct cell_now *cell, struct value *value, s
 
 /* Would tombstones say the same without the cell? */
 bool cells_is_deleted(const struct cells *cells, uint32_t attr);
-/* There is no cell any more; what it is, tombstones and `initial` say. */
+/* Drops the cell: tombstones and `initial` have the value then. */
 void cells_drop(struct cells *cells, uint32_t attr);
 struct tombstone *cells_tombstone(struct cells *cells, const struct pattern *pattern);
-/* The one behind `last`, those of paths first, in order of attributes; NULL: begin, and behind the end. */
+/*
+ * The tombstone after `last` (NULL: the first), or NULL at the end. Exact paths come first, by
+ * attribute.
+ */
 const struct tombstone *cells_next_tombstone(const struct cells *cells,
 					     const struct tombstone *last);
-/* What it is of; *exact is room for the pattern of a path. */
+/* The tombstone's path as a pattern; *exact is storage for the pattern of an exact path. */
 static inline const struct pattern *tombstone_pattern(const struct tombstone *tombstone,
 						      struct pattern *exact)
 {

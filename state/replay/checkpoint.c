@@ -1,8 +1,8 @@
 /*
  * checkpoint.c - see checkpoint.h
  *
- * The key in the index is "state", the format's version, the rules' identity, then the time so that
- * memcmp orders it.
+ * The key in the index is "state", the format's version, the rules' identity, then the time,
+ * encoded so that memcmp() orders it.
  */
 #include "state/replay/checkpoint.h"
 
@@ -15,8 +15,8 @@
 enum {
 	PREFIX = 24,
 	KEY = PREFIX + 8,
-	WAITING = 4 << 20, /* bytes, before they are stored */
-	MEMORY = 64 << 20  /* where they are not */
+	WAITING = 4 << 20, /* bytes in memory before they are stored */
+	MEMORY = 64 << 20  /* bytes in memory if there is no store */
 };
 
 struct kept_state {
@@ -27,7 +27,7 @@ struct kept_state {
 struct checkpoints {
 	struct index *index;
 	uint8_t prefix[PREFIX];
-	struct kept_state *kept; /* rising in time */
+	struct kept_state *kept; /* by rising time */
 	size_t nkept, capacity;
 	size_t bytes;
 };
@@ -51,7 +51,7 @@ static void release_kept(struct checkpoints *checkpoints)
 
 void checkpoints_forget(struct checkpoints *checkpoints)
 {
-	struct error ignored; /* where the index cannot be written, nothing was stored */
+	struct error ignored; /* if the index cannot be written, nothing was stored */
 
 	release_kept(checkpoints);
 	if (checkpoints->index && index_writable(checkpoints->index))
@@ -75,7 +75,7 @@ static void key_of(const struct checkpoints *checkpoints, nstime t, uint8_t key[
 	nstime_to_key(t, key + PREFIX);
 }
 
-/* The newest in memory at or before t; NULL when there is none. */
+/* The newest checkpoint in memory at or before t; NULL: there is none. */
 static struct kept_state *kept_before(const struct checkpoints *checkpoints, nstime t)
 {
 	size_t low = search_first(i, 0, checkpoints->nkept, checkpoints->kept[i].t <= t);
@@ -83,7 +83,7 @@ static struct kept_state *kept_before(const struct checkpoints *checkpoints, nst
 	return low ? &checkpoints->kept[low - 1] : NULL;
 }
 
-/* Every second goes. */
+/* Drops every second checkpoint in memory. */
 static void thin_out(struct checkpoints *checkpoints)
 {
 	size_t kept = 0;
@@ -121,7 +121,7 @@ void checkpoints_store(struct checkpoints *checkpoints)
 	size_t count = checkpoints->nkept;
 	struct index_value *values;
 	uint8_t(*keys)[KEY];
-	struct error ignored; /* it is only for speed: without it runs begin further back */
+	struct error ignored; /* checkpoints only save time: without them runs begin earlier */
 
 	if (!count || !checkpoints->index || !index_writable(checkpoints->index))
 		return;

@@ -1,10 +1,10 @@
 /*
- * chosen.h - the plain lines of an event that hold, found at once
+ * chosen.h - evaluates all plain lines of an event at once
  *
- * Of nearly all events the lines are plain (plain.h), their keys small integers, and what they read
- * has a cell. Which of them hold is looked up by the outcome of all tests. All lines see the state
- * before the event: what they read is loaded before the first one writes. Any other event is left
- * to writes.h.
+ * In nearly all events the lines are plain (plain.h), their keys small integers, and the attributes
+ * that they read have cells. The outcomes of all tests of such an event are the index into a table
+ * of which lines hold. Lines see the state before the event: what they read is loaded before the
+ * first one writes. Other events are left to writes.h.
  */
 #ifndef STATE_REPLAY_CHOSEN_H
 #define STATE_REPLAY_CHOSEN_H
@@ -12,7 +12,7 @@
 #include "state/program/plain_load.h"
 #include "state/replay/cells_internal.h"
 
-/* Member by member: what was written just now would not be there yet for a wider copy. */
+/* Copies member by member: a wider load would stall on stores that were made just before. */
 static inline void value_take(struct value *out, const struct value *value)
 {
 	out->kind = value->kind;
@@ -21,7 +21,7 @@ static inline void value_take(struct value *out, const struct value *value)
 	out->u = value->u;
 }
 
-/* The key is a small integer; `keys` are the path's, to which the way is longer. */
+/* The key is a small integer. `keys` is the path's own map, passed since it is nearer. */
 static inline uint32_t attr_of_key(const struct number_map *keys, const struct path *path,
 				   struct attrs *attrs, const struct value *key)
 {
@@ -46,7 +46,7 @@ static inline bool read_attr(const struct plain_input *input, struct attrs *attr
 	return true;
 }
 
-/* What lines read; false: something has no cell, or is open. */
+/* Loads what lines read; false: an attribute has no cell, or is open. */
 static inline bool load_reads(const struct plain *plain, const struct cells *cells,
 			      struct plain_loaded *event)
 {
@@ -84,14 +84,14 @@ static inline uint32_t chosen_attr(const struct plain_line *line, struct attrs *
 	return attr_of_key(line->keys, &line->line->target, attrs, &event->values[line->key]);
 }
 
-/* What the line says, if it is one of `= was push`. */
+/* The value that the line writes, if its verb is `=`, `was` or `push`. */
 static inline const struct value *chosen_value(const struct plain_line *line,
 					       const struct plain_loaded *event)
 {
 	return line->value == PLAIN_NONE ? &line->constant : &event->values[line->value];
 }
 
-/* Is all known of which `was` lines say what it was? And, if `alike`, is it what they say? */
+/* Are the targets of all `was` lines known? And, if `alike`, do they have the lines' values? */
 static inline bool chosen_was(const struct plain_choice *choice, const struct cells *cells,
 			      const struct plain_loaded *event, bool alike)
 {
@@ -109,7 +109,7 @@ static inline bool chosen_was(const struct plain_choice *choice, const struct ce
 	return true;
 }
 
-/* As chosen_lines(), of an event of which plain_load_event() and reads are loaded. */
+/* As chosen_lines(), after plain_load_event() and load_reads(). */
 static inline const struct plain_choice *chosen_loaded(const struct plain *plain, struct env *env,
 						       struct plain_loaded *event)
 {
@@ -128,7 +128,7 @@ static inline const struct plain_choice *chosen_loaded(const struct plain *plain
 	return choice;
 }
 
-/* NULL: the lines are to be evaluated one by one. *event: what they ask for. */
+/* Returns which lines hold; NULL: evaluate them one by one. *event gets the values they use. */
 static inline const struct plain_choice *chosen_lines(const struct plain *plain,
 						      const struct cells *cells, struct env *env,
 						      struct plain_loaded *event)

@@ -1,9 +1,8 @@
 /*
- * contradictions.c - see contradictions.h; what of each stream was read for them
+ * contradictions.c - see contradictions.h; keeps which parts of each stream were searched
  *
- * A range of time that goes on where the stream's cursor stands costs no search. Otherwise a
- * backward cursor finds the last event that tells before it: one event of one stream
- * (contradictions_stream.c).
+ * If a range begins where the stream's cursor is, it is read on from there. Otherwise a backward
+ * cursor finds the last event with a claim before the range (contradictions_stream.c).
  */
 #include "state/replay/contradictions.h"
 
@@ -13,8 +12,9 @@
 #include "state/replay/contradictions_internal.h"
 
 /*
- * Of one CPU, with some class that tells, and without lines that say whose events these are. In a
- * recording of tasks those that tell also say what the value is at them.
+ * Streams of one CPU are watched if some class tells of the mirrored attribute, and no section line
+ * says whose events these are. In a recording of tasks, events must also have evidence of the
+ * value.
  */
 static bool may_watch(const struct contradictions *own, const struct stream *stream)
 {
@@ -48,7 +48,7 @@ static void forget_stream(struct watched *watched)
 	watched->nfound = watched->known.count = 0;
 }
 
-/* What was read before events turned out to be late, or elsewhere, was read out of order. */
+/* Forgets what was read before the trace turned out to be in disorder. */
 static void forget_disorder(const struct contradictions *own, struct watched *watched)
 {
 	uint64_t disorder = trace_disorder(own->program->trace);
@@ -70,8 +70,9 @@ void contradictions_forget(struct contradictions *own)
 }
 
 /*
- * The cursor holds packets open that others may want: they find them in the cache then. What reads
- * events in order asks before it opens a packet (index/cursor/stream_forward.c), so each is read once.
+ * Closes the cursor, so that others find its packets in the cache. Cursors that read events in
+ * order ask for losses before they open a packet (index/cursor/stream_forward.c): each packet is
+ * read once.
  */
 static void leave_packets(struct watched *watched)
 {
@@ -80,8 +81,8 @@ static void leave_packets(struct watched *watched)
 }
 
 /*
- * Nothing tells between the claim and `from`: what its event and the next one make lies in there,
- * and is known with what follows.
+ * Where the searched range begins: no event tells between the claim and `from`, so contradictions
+ * of the claim's event with the next one are found with what follows.
  */
 static nstime known_from(const struct watched *watched, nstime from)
 {
@@ -90,7 +91,7 @@ static nstime known_from(const struct watched *watched, nstime from)
 	return claim->time > NSTIME_MIN && claim->time < from ? claim->time : from;
 }
 
-/* Makes [begin, end) known. */
+/* Searches those parts of [begin, end) that were not searched yet. */
 static bool verify(struct contradictions *own, const struct stream *stream, nstime begin,
 		   nstime end, struct error *err)
 {
@@ -113,12 +114,12 @@ static bool verify(struct contradictions *own, const struct stream *stream, nsti
 		if (good)
 			known_ranges_add(&watched->known, since, until);
 	}
-	if (!good) /* it is not known where the cursor stands */
+	if (!good) /* the cursor's place is not known */
 		leave_packets(watched);
 	return good;
 }
 
-/* ---- as struct inferred has it ---- */
+/* ---- struct inferred ---- */
 
 static bool watches(void *arg, const struct stream *stream)
 {
@@ -209,7 +210,7 @@ bool contradictions_at(struct contradictions *own, const struct stream *stream, 
 	return has;
 }
 
-/* ---- the whole ---- */
+/* ---- struct contradictions ---- */
 
 const struct inferred *contradictions_inferred(const struct contradictions *contradictions)
 {

@@ -1,7 +1,4 @@
-/*
- * contradictions_internal.h - what a stream says and what of it was read: inside contradictions
- * only
- */
+/* contradictions_internal.h - streams and their claims, for contradictions*.c only */
 #ifndef STATE_REPLAY_CONTRADICTIONS_INTERNAL_H
 #define STATE_REPLAY_CONTRADICTIONS_INTERNAL_H
 
@@ -12,30 +9,31 @@
 
 #include <pthread.h>
 
-struct claim_of { /* what the last event that tells says */
+struct claim_of { /* what the last event with a `was` or `=` of the attribute says */
 	bool known;
-	bool first;   /* no event told since `time`: begin or end of a loss, or of the stream */
-	nstime whole; /* with `first`: events from then on are whole, up to the next loss */
+	bool first;   /* no such event since `time`, where a loss or the stream begins or ends */
+	nstime whole; /* with `first`: from here to the next loss no event is missing */
 	bool has_before;
-	bool perhaps;          /* the rules say so, or that it is unknown */
-	int64_t value, before; /* what it says holds from then on, and what did until then */
+	bool perhaps;          /* it may be `value`, or unknown */
+	int64_t value, before; /* value from the event on, and before it */
 	nstime time;
-	uint32_t entry; /* of the run in hand, where time, place and class are to be had, */
-	bool placed;    /* unless they are here */
+	uint32_t entry; /* in the present run, if !placed; */
+	bool placed;    /* time, place and class are set */
 	struct position place;
 	const struct event_class *class;
 };
 
 struct watched {                /* a stream */
-	bool any;               /* there may be contradictions in it */
+	bool any;               /* it is watched for contradictions */
 	pthread_mutex_t lock;   /* of all below */
-	struct events *forward; /* stands at `at`, the end of a known range; NULL: not yet */
+	struct events
+		*forward; /* a cursor at time `at`, the end of a known range; NULL: none yet */
 	nstime at;
-	struct claim_of claim;       /* there */
+	struct claim_of claim;       /* the claim at `at` */
 	struct contradiction *found; /* by rising told_at */
 	size_t nfound, capacity;
-	struct known_ranges known; /* in which contradictions were looked for */
-	uint64_t disorder;         /* the trace's, when the first of them was read */
+	struct known_ranges known; /* ranges that were searched for contradictions */
+	uint64_t disorder;         /* trace_disorder() when the first range was read */
 };
 
 struct contradictions {
@@ -43,9 +41,9 @@ struct contradictions {
 	struct program *program;
 	struct mirror_classes classes;
 	struct inferred inferred;
-	struct packet_filters *packet_filters; /* of packets; may be NULL */
-	struct findings *findings; /* its own: what is found of a stream is one answer for all */
-	uint64_t *none;            /* bit per class: not set */
+	struct packet_filters *packet_filters; /* may be NULL */
+	struct findings *findings; /* own ones, since the results are shared by all questions */
+	uint64_t *none;            /* an empty set of classes */
 	struct watched *streams;   /* by stream */
 };
 
@@ -54,23 +52,21 @@ static inline bool is_of_tasks(const struct contradictions *own, const struct st
 	return own->program->trace->parts[stream->part]->recording == RECORDING_TASKS;
 }
 
-/*
- * contradictions_stream.c: one stream, whose lock is held. Each false: *err.
- */
+/* contradictions_stream.c: functions on one stream, whose lock is held. False: *err. */
 
-/* Puts the stream's cursor at `begin`, and makes what the last event before that says its claim. */
+/* Moves the stream's cursor to `begin`, and sets the claim to that of the last event before it. */
 MUST_CHECK bool contradictions_turn(struct contradictions *own, const struct stream *stream,
 				    nstime begin, struct error *err);
 /*
- * Reads on from `at`, keeping what contradicts, until an event tells at `end` or later, or all was
- * read.
+ * Reads on from `at` and stores contradictions, up to the first event at `end` or later that gives
+ * a claim, or to the stream's end.
  */
 MUST_CHECK bool contradictions_read_on(struct contradictions *own, const struct stream *stream,
 				       nstime end, struct error *err);
 /*
- * The newest event of the stream that tells, or loss, at `least` or later; else where the stream
- * begins, before which it lacks all (NSTIME_MAX: it has nothing), or NSTIME_MIN if it has
- * late_events. Needs no lock.
+ * Sets *newest to the time of the newest loss or event with a claim at `least` or later. Without
+ * one: the stream's begin, before which it lacks all (NSTIME_MAX: it has nothing), or NSTIME_MIN if
+ * it has late_events. Needs no lock.
  */
 MUST_CHECK bool contradictions_newest(struct contradictions *own, const struct stream *stream,
 				      nstime least, nstime *newest, struct error *err);

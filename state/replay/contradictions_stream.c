@@ -1,11 +1,11 @@
 /*
- * contradictions_stream.c - what events of a stream say against each other
+ * contradictions_stream.c - compares events of one stream with each other
  *
- * A cursor goes over the events that tell of the mirrored attribute and compares each `was` with
- * the last `=`, its claim.
+ * A cursor reads the events that tell of the mirrored attribute, and compares each `was` with the
+ * last `=`, the claim.
  *
- * Of most classes that tell, two columns are loaded for a whole run (load_columns). What is left is
- * that heads of events are decoded a second time, ahead of those that are given: 8 % of a replay's
+ * For most such classes, two columns are loaded for a whole run (load_columns()). The remaining
+ * cost is that heads of events are decoded twice, here and by the replay: 8 % of a replay's
  * instructions.
  */
 #include "engine/base/bitset.h"
@@ -39,7 +39,7 @@ static const struct fields *stream_fields(void *arg, const struct event *event)
 	return &reading->fields;
 }
 
-/* Turns to entry i of the run; gives what its class tells. */
+/* Moves to entry i of the run, and returns what its class tells. */
 static const struct mirror_class *turn_to(struct stream_reading *reading, uint32_t i)
 {
 	const struct batch *batch = reading->run.batch;
@@ -70,8 +70,8 @@ static struct events_options options_of(const struct contradictions *own,
 }
 
 /*
- * Turns to each event of the options' range and calls `see`, which finds a run of count 0 where a
- * loss lies. Until it returns false.
+ * Calls `see` for each event of the options' range until it returns false; at a loss,
+ * reading->run.count is 0.
  */
 static bool read_events(struct contradictions *own, const struct events_options *options,
 			bool (*see)(struct stream_reading *reading,
@@ -119,7 +119,7 @@ static bool tells(const struct class_effect *told)
 	return told->was || told->is || told->ends;
 }
 
-/* What entry i of the run tells is the claim from there on. */
+/* Makes what entry i of the run tells the claim. */
 static inline void claim_again(struct claim_of *claim, const struct class_effect *told, uint32_t i)
 {
 	claim->known = told->is;
@@ -132,7 +132,7 @@ static inline void claim_again(struct claim_of *claim, const struct class_effect
 	claim->placed = false;
 }
 
-/* Before the run in hand is left. */
+/* Sets time, place and class of the claim; called before its run is left. */
 static void place_claim(struct claim_of *claim, const struct stream_reading *reading)
 {
 	struct event event;
@@ -146,14 +146,14 @@ static void place_claim(struct claim_of *claim, const struct stream_reading *rea
 	claim->placed = true;
 }
 
-/* What is said from a loss on. */
+/* The claim after a loss. */
 static struct claim_of claim_of_loss(const struct event *loss)
 {
 	return (struct claim_of){
 		.first = true, .time = loss->time, .whole = loss->until, .placed = true};
 }
 
-/* The claim of the stream, against `told` at that time. */
+/* A contradiction of the claim with the value `told` at told_at. */
 static struct contradiction against(const struct claim_of *claim, int64_t told, nstime told_at)
 {
 	return (struct contradiction){.claimed_at = claim->time,
@@ -164,15 +164,14 @@ static struct contradiction against(const struct claim_of *claim, int64_t told, 
 				      .told = told};
 }
 
-/* ---- the events in between that support one value or the other ---- */
+/* ---- evidence: events in between that support one value or the other ---- */
 
 struct weighing {
 	struct contradiction *found;
-	bool stop; /* B's value has no support further down; of a stream's begin: another was found
-		    */
+	bool stop; /* B's value has no earlier support; at a stream's begin: another has */
 };
 
-/* What the event says the value is; false: it does not. */
+/* Sets *value to the event's evidence of the mirrored attribute; false: it has none. */
 static bool evidence(struct stream_reading *reading, const struct mirror_class *mirrored,
 		     int64_t *value)
 {
@@ -180,10 +179,10 @@ static bool evidence(struct stream_reading *reading, const struct mirror_class *
 }
 
 /*
- * Backward from B: its value holds from the first of the events that support it without one that
- * does not between them, the other one up to the last event that supports that. `stop`: B's value
- * has no support. So it is where that is what held before A: behind its tracepoint the kernel is
- * still in the context of the thread that leaves, and events of that moment support nothing.
+ * Called for events backward from B. B's value holds from the first of the last unbroken series of
+ * events that support it, A's up to the last event that supports that. `stop`: B's value has no
+ * support; so, too, if it is the value before A: after the tracepoint of a switch, the kernel is
+ * still in the context of the thread that leaves, so events of that moment support nothing.
  */
 static bool weigh(struct stream_reading *reading, const struct mirror_class *mirrored, void *arg)
 {
@@ -201,7 +200,10 @@ static bool weigh(struct stream_reading *reading, const struct mirror_class *mir
 	return value != found->claimed;
 }
 
-/* Up to the last event that says another value than the first switch does. */
+/*
+ * The same at a stream's begin: stops at the last event that supports another value than the first
+ * switch says.
+ */
 static bool weigh_first(struct stream_reading *reading, const struct mirror_class *mirrored,
 			void *arg)
 {
@@ -238,7 +240,7 @@ static bool find_support(struct contradictions *own, const struct stream *stream
 
 /* ---- comparing ---- */
 
-/* Is it the value that many CPUs may have, that of an idle one? */
+/* Is it the value that several CPUs may have, that of an idle CPU? */
 static bool is_except(const struct contradictions *own, int64_t value)
 {
 	const struct mirror_def *mirror = own->classes.mirror;
@@ -257,17 +259,17 @@ static void keep_found(struct watched *stream, const struct contradiction *found
 		;
 	if (i > 0 && stream->found[i - 1].told_at == found->told_at &&
 	    stream->found[i - 1].claimed_at == found->claimed_at)
-		return; /* from a range that reaches as far */
+		return; /* found before, in another range */
 	memmove(&stream->found[i + 1], &stream->found[i],
 		(stream->nfound - i) * sizeof *stream->found);
 	stream->found[i] = *found;
 	stream->nfound++;
 }
 
-/* As far as other streams are asked what ran where a stream begins: events of each. */
+/* Most events that are read of each other stream to find what ran where a stream begins. */
 enum { ASKED_OF_OTHERS = 1024 };
 
-struct asked_value { /* the last time at which a stream names the value */
+struct asked_value { /* the last time at which another stream has the value */
 	int64_t value;
 	nstime at;
 	uint32_t asked;
@@ -290,9 +292,9 @@ static bool see_name(struct stream_reading *reading, const struct mirror_class *
 }
 
 /*
- * A recorder may start CPU by CPU, and the thread that starts it moves from one to the next. What
- * runs where a stream begins cannot run on another CPU meanwhile: where one names it, too, it came
- * later, and *since becomes that time.
+ * A recorder may start CPU by CPU, and the thread that starts it moves along. The thread that runs
+ * where a stream begins cannot run on another CPU at that time: if another stream has it, too, it
+ * came from there later, and *since becomes that time.
  */
 static bool came_later(struct contradictions *own, const struct stream *stream,
 		       const struct contradiction *found, nstime *since, struct error *err)
@@ -304,7 +306,7 @@ static bool came_later(struct contradictions *own, const struct stream *stream,
 	if (!stream_recorded(own->index, stream, &recorded, err))
 		return false;
 	if (own->streams[stream->index].claim.time > recorded.begin)
-		return true; /* it is a loss, not the begin */
+		return true; /* after a loss, not at the begin */
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *other = trace->streams[i];
 
@@ -324,8 +326,8 @@ static bool came_later(struct contradictions *own, const struct stream *stream,
 }
 
 /*
- * The first event that tells: what was before it is contradicted by evidence for another value, at
- * the begin of perf.data above all, where records of processes come before the first switch.
+ * Checks the `was` of the first event that tells: evidence for another value contradicts it, above
+ * all at the begin of perf.data, where records of processes come before the first switch.
  */
 static bool look_before(struct stream_reading *reading, int64_t before, struct error *err)
 {
@@ -339,7 +341,7 @@ static bool look_before(struct stream_reading *reading, int64_t before, struct e
 
 	if (begin >= found.told_at || (stream->late_events && begin == NSTIME_MIN) ||
 	    is_of_tasks(own, stream))
-		return true; /* before it the stream knows nothing anyway */
+		return true; /* nothing is known before it anyway */
 	found.claimed = before;
 	found.until = found.told_at - 1;
 	found.lone = true;
@@ -372,9 +374,7 @@ static bool contradict(struct stream_reading *reading, int64_t before, struct er
 	if (!find_support(reading->own, reading->run.stream, &found, err))
 		return false;
 	if (is_of_tasks(reading->own, reading->run.stream)) {
-		/*
-		 * what B says came at a moment that no event tells, if A's was not unknown anyway
-		 */
+		/* B's value came at an unknown time, unless A's was uncertain anyway */
 		found.lone = watched->claim.perhaps;
 		found.told = found.lone ? found.claimed : found.told;
 		found.until = found.from;
@@ -383,11 +383,11 @@ static bool contradict(struct stream_reading *reading, int64_t before, struct er
 	return true;
 }
 
-struct value_columns { /* of a run */
+struct value_columns { /* the values of a run's events */
 	uint64_t before[BATCH_MAX], after[BATCH_MAX];
 };
 
-/* All events of the run are of one class with columns, and can be decoded. */
+/* Loads both columns. False: not all events are of one class with columns, or some are damaged. */
 static bool load_columns(const struct stream_reading *reading, struct value_columns *out)
 {
 	const struct run *run = &reading->run;
@@ -442,8 +442,8 @@ static bool compare_run(struct stream_reading *reading, struct error *err)
 }
 
 /*
- * No event follows that would tell, or a loss is over at `end` behind which the last one's claim is
- * forgotten: what it said holds until the last event that supports it.
+ * At a stream's end, or at a loss that is over at `end`, after which the claim is forgotten: the
+ * claim holds up to the last event that supports it.
  */
 static bool add_tail(struct contradictions *own, const struct stream *stream, nstime told_at,
 		     nstime end, struct error *err)
@@ -460,7 +460,7 @@ static bool add_tail(struct contradictions *own, const struct stream *stream, ns
 	return true;
 }
 
-/* Events may lie inside of a loss: what the last of them says, nothing confirms. */
+/* There may be events within a loss: nothing confirms the claim of the last of them. */
 static bool pass_loss(struct stream_reading *reading, struct error *err)
 {
 	const struct event *loss = &reading->run.loss;
@@ -473,7 +473,7 @@ static bool pass_loss(struct stream_reading *reading, struct error *err)
 	return good;
 }
 
-/* Only what tells counts; a `was` without `=` says that nothing is known. */
+/* Makes the first event that tells the claim; after a `was` without `=` nothing is known. */
 static bool see_claim(struct stream_reading *reading, const struct mirror_class *mirrored,
 		      void *arg)
 {
@@ -492,7 +492,7 @@ static bool see_claim(struct stream_reading *reading, const struct mirror_class 
 	return false;
 }
 
-/* What the last event before `begin` says. */
+/* Sets the claim to that of the last event before `begin`. */
 static bool find_claim(struct contradictions *own, const struct stream *stream, nstime begin,
 		       struct error *err)
 {
@@ -507,8 +507,8 @@ static bool find_claim(struct contradictions *own, const struct stream *stream, 
 }
 
 /*
- * An idle CPU has nothing more to say; and packets may say that the stream goes on without events.
- * Of a trace that grows, no stream has ended.
+ * Is the stream's end to be checked? Not of an idle CPU, nor if packets have end times, nor in a
+ * growing trace.
  */
 static bool needs_tail(const struct contradictions *own, const struct stream *stream)
 {
@@ -539,7 +539,7 @@ bool contradictions_read_on(struct contradictions *own, const struct stream *str
 	       add_tail(own, stream, NSTIME_MAX, end, err);
 }
 
-/* ---- where the cursor stands, and how far the stream has come ---- */
+/* ---- the cursor, and the newest event ---- */
 
 bool contradictions_turn(struct contradictions *own, const struct stream *stream, nstime begin,
 			 struct error *err)
@@ -556,7 +556,7 @@ bool contradictions_turn(struct contradictions *own, const struct stream *stream
 	return events_open(own->index, &options, &watched->forward, err);
 }
 
-/* The newest event that tells, or loss. */
+/* Stops at the newest loss or event that tells. */
 static bool see_newest(struct stream_reading *reading, const struct mirror_class *mirrored,
 		       void *arg)
 {
@@ -582,13 +582,15 @@ bool contradictions_newest(struct contradictions *own, const struct stream *stre
 
 	*newest = NSTIME_MIN;
 	options.backward = true;
-	options.losses = !stream->late_events; /* what it lacks before its first event is one */
+	options.losses =
+		!stream->late_events; /* what it lacks before its first event counts as a loss */
 	if (!stream_recorded(own->index, stream, &recorded, err))
 		return false;
 	bool some = recorded.end != NSTIME_MIN;
 	if (some && !read_events(own, &options, see_newest, newest, err))
 		return false;
-	if (*newest == NSTIME_MIN && !stream->late_events) /* it lacks all before it begins */
+	if (*newest == NSTIME_MIN &&
+	    !stream->late_events) /* it lacks everything before its begin */
 		*newest = some ? recorded.begin : NSTIME_MAX;
 	return true;
 }

@@ -1,7 +1,7 @@
 /*
- * known_ranges.h - a set of ranges of time: of which times was something found out already?
+ * known_ranges.h - a set of time ranges that were searched already
  *
- * Ranges are [begin, end), in ns. Those that overlap or touch are one.
+ * Ranges are [begin, end), in ns. Ranges that overlap or touch are joined.
  */
 #ifndef STATE_REPLAY_KNOWN_RANGES_H
 #define STATE_REPLAY_KNOWN_RANGES_H
@@ -21,8 +21,8 @@ void known_ranges_release(struct known_ranges *ranges);
 /* begin < end. */
 void known_ranges_add(struct known_ranges *ranges, nstime begin, nstime end);
 /*
- * Is t in a range? The time from which on the answer may be another, later than t; NSTIME_MAX: it
- * holds for all times behind t.
+ * Sets *known: is t in a range? Returns the first time after t at which the answer may differ;
+ * NSTIME_MAX: there is none.
  */
 nstime known_ranges_until(const struct known_ranges *ranges, nstime t, bool *known);
 

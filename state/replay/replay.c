@@ -1,4 +1,4 @@
-/* replay.c - see replay.h: a walk that keeps the whole state, and tells of what changes */
+/* replay.c - see replay.h: a walk that keeps the whole state and reports changes */
 #include "state/replay/replay.h"
 
 #include "engine/base/arena.h"
@@ -17,9 +17,9 @@ struct replay {
 	uint64_t *failures;
 	uint64_t contradictions;
 	bool in_place; /* see replay_in_place() */
-	bool told;     /* since the last moment */
+	bool told;     /* change() or put() was called since the last moment */
 	uint64_t rests; /* see replay_rests() */
-	bool failed;   /* then `err` says why */
+	bool failed;    /* *err says why */
 	struct error *err;
 };
 
@@ -142,7 +142,7 @@ static void tell_change(struct replay *replay, uint32_t attr, const struct cell 
 	replay->options.change(replay->options.arg, &change);
 }
 
-/* Deleted in the same nanosecond, it never ceased to be named. */
+/* Marks the cell as listed. If it was deleted in the same nanosecond, it was listed all along. */
 static void name(struct cell *cell, const struct cell *before)
 {
 	if (!cell->named && (before->since != cell->since || cell->named_at > cell->since))
@@ -179,7 +179,7 @@ static void set(void *arg, const struct write *write, uint32_t attr, struct valu
 		return;
 	}
 	if (value->kind == VALUE_UNKNOWN)
-		value->u = 0; /* it is known to be so */
+		value->u = 0; /* known to be unknown, not open */
 	cells_get(replay->cells, attr, &before);
 	cell = before;
 	cell_put(&cell, value, replay->walk.time, walk_writer(&replay->walk, write->line));
@@ -197,7 +197,7 @@ static void contradict(struct replay *replay, uint32_t attr, const struct value 
 					      walk_item(&replay->walk));
 }
 
-/* Does some `was` of the event say of the attribute that it had that value? */
+/* Does another `was` of the event say that the attribute had this value? */
 static bool is_told(const struct replay *replay, uint32_t attr, const struct value *had)
 {
 	const struct writes *writes = &replay->walk.writes;
@@ -209,7 +209,7 @@ static bool is_told(const struct replay *replay, uint32_t attr, const struct val
 	return false;
 }
 
-/* Since when the value holds that a `was` tells. */
+/* Where a fill begins. */
 static nstime fill_begin(struct replay *replay, nstime since)
 {
 	const struct event_item *item;
@@ -217,7 +217,7 @@ static nstime fill_begin(struct replay *replay, nstime since)
 
 	if (!replay->options.missing)
 		return walk_fill_begin(&replay->walk, replay->cells, since);
-	item = walk_item(&replay->walk); /* losses before the first event are looked for */
+	item = walk_item(&replay->walk); /* also losses before the replay's first event count */
 	if (!event_source_fill_begin(replay->options.event_source, item->stream,
 				     item->class ? item->class->index : UINT32_MAX, &item->order,
 				     since, &begin, replay->err))
@@ -234,7 +234,7 @@ static void was(void *arg, const struct write *write)
 
 	if (value.kind == VALUE_UNKNOWN ||
 	    (replay->options.brief && now && now->kind != VALUE_UNKNOWN))
-		return; /* a build asks for no contradictions */
+		return; /* builds need no contradictions */
 	if (read_value(replay, write->attr, &before.value) == EVAL_OPEN)
 		return;
 	if (before.value.kind != VALUE_UNKNOWN) {
@@ -273,7 +273,7 @@ static void bury(void *arg, const struct write *write, const struct pattern *pat
 		replay->options.bury(replay->options.arg, pattern, kind, replay->walk.time);
 }
 
-/* Whether or what the line writes is open: of a `was`, of what was unknown. */
+/* Whether the line writes, or what, is open: opens the cell; for a `was`, only an unknown one. */
 static void open_cell(struct replay *replay, const struct write *write, uint32_t attr)
 {
 	const struct value open = value_open();
@@ -317,7 +317,7 @@ void replay_apply(struct replay *replay, struct write *write)
 	walk_apply(&replay->walk, write);
 }
 
-/* `=` of a cell that is there, told to nobody; false: it is another write. */
+/* Applies an `=` to an existing cell that nobody hears of; false: it is another kind of write. */
 static inline bool put(struct replay *replay, const struct plain_line *line, uint32_t attr,
 		       const struct value *value)
 {
@@ -352,7 +352,7 @@ static inline void apply(struct replay *replay, const struct plain_line *line,
 	walk_apply(&replay->walk, &write);
 }
 
-/* The lines of an event at once, where that can be done. */
+/* Evaluates all lines of an event at once; false: it cannot. */
 static bool lines(void *arg, const struct plain *plain)
 {
 	struct replay *replay = arg;
@@ -368,7 +368,7 @@ static bool lines(void *arg, const struct plain *plain)
 		replay->walk.calm = how == REPLAY_WRITTEN && !replay->cells->ndying;
 		return how != REPLAY_LEFT;
 	}
-	/* where a `was` says something new, was() says what to do */
+	/* a `was` with a new value is left to was() */
 	choice = chosen_lines(plain, replay->cells, &replay->walk.env, &event);
 	if (!choice || !chosen_was(choice, replay->cells, &event, true))
 		return false;
@@ -388,7 +388,7 @@ static void loss(void *arg, const struct event *event)
 		return;
 	}
 	if (event->claimed == event->told)
-		return; /* nothing supports the value any more, and nothing says another one */
+		return; /* no event supports the value any more, and none has another one */
 	struct value claimed = value_s64(event->claimed), told = value_s64(event->told);
 	contradict(replay, ATTR_ABSENT, &claimed, &told);
 }

@@ -1,8 +1,8 @@
 /*
  * walk.c - see walk.h
  *
- * Of most events only time, class and values count. Their place, which is what order and writers
- * are made of, is looked up when it is asked for.
+ * For most events only time, class and values matter. Their place (for order and writer) is
+ * computed when needed.
  */
 #include "state/replay/walk.h"
 
@@ -16,7 +16,7 @@ static const struct fields *walk_fields(void *arg, const struct event *event)
 {
 	struct walk *walk = arg;
 	const struct run *run = &walk->run;
-	struct error ignored; /* damage: told where it was found; the fields are missing */
+	struct error ignored; /* damage, which the cursor reports: there are no fields */
 
 	(void)event;
 	if (!run->count)
@@ -63,7 +63,7 @@ bool streams_begin(struct event_source *event_source, struct cells *cells, struc
 	return true;
 }
 
-/* When the stream began to have events as the one in hand. */
+/* Since when the stream has events of the present one's class. */
 static nstime class_begin(const struct walk *walk)
 {
 	const struct event_class *class = walk->item.class;
@@ -130,7 +130,7 @@ static void section_lines(struct walk *walk, const struct class_program *class)
 	}
 }
 
-/* What stands where the line writes; false: that is open. */
+/* Reads the target's present value; false: it is open. */
 static bool read_own(struct walk *walk, const struct write *write, struct value *out)
 {
 	if (walk->ops->read(walk, write->attr, out) == EVAL_VALUE)
@@ -155,7 +155,7 @@ static void push_or_pop(struct walk *walk, struct write *write)
 {
 	bool pop = write->verb == VERB_POP, is_depth;
 	struct value depth;
-	struct pattern top; /* of one attribute: its atoms, 64 of them, are not looked at */
+	struct pattern top; /* one attribute: its 64 atoms are not read, so not set */
 
 	if (!read_own(walk, write, &depth))
 		return;
@@ -255,7 +255,8 @@ static void run_item(struct walk *walk)
 }
 
 /*
- * False: it was told to stop. A late event (see retry_wanted()) happens now: time goes on.
+ * Moves to a time. False: moment() stopped the walk. A late event (see retry_wanted()) is taken as
+ * now: time never goes back.
  */
 static inline bool turn_to(struct walk *walk, nstime time, bool placed)
 {
@@ -272,7 +273,7 @@ static inline bool turn_to(struct walk *walk, nstime time, bool placed)
 	return true;
 }
 
-/* What all events of the run have. */
+/* Sets what all events of the run share. */
 static void begin_run(struct walk *walk)
 {
 	const struct run *run = &walk->run;
@@ -285,7 +286,7 @@ static void begin_run(struct walk *walk)
 	walk->env.event = &item->event;
 }
 
-/* The stream's next event, which mostly comes after runs of others: its values and lines. */
+/* Prefetches values and lines of the stream's next event, before runs of other streams. */
 PREFETCHING void prefetch(const struct batch *batch, uint32_t i,
 			  const struct class_program *classes)
 {

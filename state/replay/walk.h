@@ -1,11 +1,11 @@
 /*
- * walk.h - rules over events in order: what every forward evaluation does with its events
+ * walk.h - evaluates rules over events in order: the base of every forward evaluation
  *
- *     event source ── runs ──> event ── section lines ──> lines ── writes ──> the walk's own state
+ *     event source ── runs ──> event ── section lines ──> lines ── writes ──> the owner's state
  *
- * An event has two phases. Section lines run first, in order, each seeing the ones before. Then all
- * event lines are evaluated against the state before the event, and only then what they write is
- * applied: first `was` lines, then the others in file order.
+ * Each event has two phases. Section lines run first, in order; each sees the writes of those
+ * before. Then all event lines are evaluated against the state before the event, and after that
+ * their writes are applied: first `was` lines, then the others in file order.
  */
 #ifndef STATE_REPLAY_WALK_H
 #define STATE_REPLAY_WALK_H
@@ -14,30 +14,30 @@
 #include "state/replay/cells.h"
 #include "state/replay/writes.h"
 
-/* What its owner does, of which the walk is the first member: `arg` is the owner. */
+/* Functions of the owner, whose first member is the walk: `arg` points to the owner. */
 struct walk_ops {
-	/* As struct env has them. */
+	/* As in struct env. */
 	enum eval (*read)(void *arg, uint32_t attr, struct value *out);
 	enum eval (*section)(void *arg, uint32_t section, struct value *out, bool *written);
-	/* A section line of the event that is not FAIL: VALUE sets *value, OPEN does not. */
+	/* Called for each section line that does not fail; *value is set if eval is EVAL_VALUE. */
 	void (*set_section)(void *arg, const struct line *line, enum eval eval,
 			    struct value *value);
-	/* ---- what verbs do, by walk_apply() ---- */
-	/* A value, from the event on. The value may be changed: text is interned. */
+	/* ---- called by walk_apply(), by verb ---- */
+	/* The value holds from the event on. *value may be changed, to intern its text. */
 	void (*set)(void *arg, const struct write *write, uint32_t attr, struct value *value);
 	void (*was)(void *arg, const struct write *write);
 	void (*bury)(void *arg, const struct write *write, const struct pattern *pattern,
 		     enum value_kind kind);
-	/* The write, or what it reads, is open. NULL: nothing ever is. */
+	/* Called if the write, or what it reads, is open. NULL: nothing is ever open. */
 	void (*defer)(void *arg, const struct write *write);
 	/*
-	 * Evaluates and applies all event lines at once, where it can; false: it cannot, and wrote
-	 * nothing. NULL: it never can.
+	 * Evaluates and applies all event lines at once; false: it cannot, and wrote nothing. May
+	 * be NULL.
 	 */
 	bool (*lines)(void *arg, const struct plain *plain);
 	/* After the lines of a loss. */
 	void (*loss)(void *arg, const struct event *loss);
-	/* Before the first event of a later time than the last; false: stop here. */
+	/* Called before the first event of a later time; false stops the walk. */
 	bool (*moment)(void *arg, nstime next);
 };
 
@@ -48,7 +48,7 @@ struct walk {
 	struct helper *helper; /* as in struct event_source_range; NULL after walk_init() */
 	struct env env;
 	struct writes writes;
-	uint64_t events; /* seen so far */
+	uint64_t events; /* number of events so far */
 	/* of the event that is being evaluated; walk_item() for its place */
 	const struct stream *stream; /* NULL: @start, @end */
 	nstime time;
@@ -57,10 +57,10 @@ struct walk {
 	struct run run;
 	uint32_t entry; /* of run, when run.count is not 0 */
 	struct event_item item;
-	uint64_t first; /* event of this run */
-	bool scratched; /* env.scratch may hold something */
-	bool calm;      /* the next moment need not be told; only ops->lines says so, */
-	nstime rests;   /* and only of those before that */
+	uint64_t first; /* number of events at the start of this walk_run() */
+	bool scratched; /* env.scratch may be in use */
+	bool calm;      /* moment() need not be called; set by ops->lines only, */
+	nstime rests;   /* for times before this */
 	bool placed;    /* `item` has its order */
 	bool has_writer;
 	struct writer writer;
@@ -72,23 +72,23 @@ void walk_init(struct walk *walk, struct event_source *event_source, struct prog
 void walk_release(struct walk *walk);
 MUST_CHECK bool walk_run(struct walk *walk, const struct order *from, const struct order *to,
 			 struct error *err);
-/* Does what a line of the event writes; for ops->lines. */
+/* Applies the write of a line; for ops->lines. */
 void walk_apply(struct walk *walk, struct write *write);
 
-/* Streams know nothing of the time before they begin: as if it were lost. */
+/* Sets each stream's loss to end where the stream begins: before that nothing is known. */
 MUST_CHECK bool streams_begin(struct event_source *event_source, struct cells *cells,
 			      struct error *err);
 /*
- * Since when a `was` of the event holds of what has been unknown since then: no longer than the
- * stream's last loss, its begin, or its first event of that class allows.
+ * Where a fill by a `was` of the present event begins, if the attribute has been unknown since
+ * `since`: not before the stream's last loss, its begin, or its first event of that class.
  */
 nstime walk_fill_begin(const struct walk *walk, const struct cells *cells, nstime since);
 
-/* The event that is being evaluated, with its place. */
+/* The present event, with its place. */
 const struct event_item *walk_item(struct walk *walk);
-/* The writer: a line of that event. */
+/* The line and the present event, as a writer. */
 const struct writer *walk_writer(struct walk *walk, const struct line *line);
-/* The same, where many are written: with no copy of what was just written. */
+/* The same, into *out without a copy, for code that makes many. */
 static inline void walk_put_writer(struct walk *walk, const struct line *line, struct writer *out)
 {
 	const struct run *run = &walk->run;

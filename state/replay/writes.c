@@ -1,8 +1,8 @@
 /*
  * writes.c - see writes.h
  *
- * Lines are evaluated in the order of the file, and applied `was` first: all see the state before
- * the event, so that it makes no difference to them.
+ * Lines are evaluated in file order, and applied with `was` first. The order of evaluation does not
+ * matter, since all see the state before the event.
  */
 #include "state/replay/writes.h"
 
@@ -23,7 +23,7 @@ void writes_fail(struct writes *writes, const struct line *line, enum failure wh
 		writes->failures[(size_t)line->id * FAILURE_COUNT + why]++;
 }
 
-/* Counts why the line does nothing. */
+/* Counts a failure. */
 static enum eval noted(struct writes *writes, const struct line *line, enum eval result,
 		       const struct env *env)
 {
@@ -58,7 +58,7 @@ static enum eval target(struct writes *writes, const struct line *line, struct e
 	return noted(writes, line, result, env);
 }
 
-/* False: it does nothing. `when`: what is left of its condition. */
+/* Evaluates a line. False: it does nothing. `when`: the part of its condition not yet evaluated. */
 static bool evaluate(struct writes *writes, const struct line *line, const struct expr *when,
 		     struct env *env, struct write *out)
 {
@@ -81,7 +81,7 @@ static bool evaluate(struct writes *writes, const struct line *line, const struc
 	return noted(writes, line, what, env) != EVAL_FAIL;
 }
 
-/* What was evaluated last goes before all that is not `was`. */
+/* Moves the last write before all that are not `was`. */
 static void put_was(struct writes *writes, size_t nwas)
 {
 	struct write last = writes->items[writes->count - 1];

@@ -1,10 +1,10 @@
 /*
- * backward.c - see backward.h; the reading down, round by round
+ * backward.c - see backward.h; reads backward in rounds
  *
- * One round reads down from the newest question that has not begun. Questions that come up above
- * the place where it stands, and are not the same as an open one, wait for the next round. A round
- * ends when nothing is open and the next question begins far below, when all roots are answered, or
- * at the bottom.
+ * A round reads down from the newest question that has not begun. Questions that come up above its
+ * present place, and cannot merge with an open one, wait for the next round. A round ends when no
+ * question is open and the next one begins far below, when all roots are answered, or at the
+ * bottom.
  */
 #include "state/backward/internal.h"
 
@@ -13,14 +13,14 @@
 #include "state/events/event_filter.h"
 
 enum {
-	WIDENED_MAX = 64, /* then the pass looks at all events */
-	GAP = 1 << 14     /* events: to decode so many takes as long as to begin a round */
+	WIDENED_MAX = 64, /* after so many widenings, visit all events */
+	GAP = 1 << 14     /* events: decoding so many takes as long as starting a round */
 };
 
 const struct backward_limits backward_usual_limits = {
 	.visits = 1000000, .pendings = 4096, .questions = 1000000, .rounds = 4, .bytes = 64 << 20};
 
-/* NULL: it is open. */
+/* Returns the value that the line reads; NULL: it is open. */
 static const struct fact *read_fact(struct backward *pass, uint32_t attr)
 {
 	const struct fact *fact = question_fact(pass, attr, &pass->read_key);
@@ -54,7 +54,7 @@ static enum eval read_section(void *arg, uint32_t section, struct value *out, bo
 	return EVAL_VALUE;
 }
 
-/* Only asked for where the pass stands: what is kept has its fields. */
+/* Decodes fields of the present event; captured events have theirs. */
 static const struct fields *pass_fields(void *arg, const struct event *event)
 {
 	struct backward *pass = arg;
@@ -195,7 +195,7 @@ static void look_at_item(struct backward *pass)
 	pass->reached = pass->item.order;
 }
 
-/* Questions whose keys lie above `order` begin. */
+/* Begins all LATER questions with keys above `order`. */
 static void begin_above(struct backward *pass, const struct order *order)
 {
 	while (pass->later.count && order_compare(&pass->later.items[0]->key, order) > 0) {
@@ -216,7 +216,10 @@ static bool over_limits(struct backward *pass)
 	       pass->live.count + pass->later.count + pass->missed.count > limits->questions;
 }
 
-/* What was written below is not read: what is open stays so, and all that waits for it. */
+/*
+ * The round has reached the horizon's floor: open questions become BEYOND, and what waits for them
+ * stays open.
+ */
 static void reach_floor(struct backward *pass)
 {
 	pass->reached = base_order(pass);
@@ -232,7 +235,7 @@ static void reach_floor(struct backward *pass)
 	resolve_all(pass);
 }
 
-/* Nothing below: what is open has no write above the bottom. */
+/* The round has reached the bottom: open questions have no write, and get the base's value. */
 static void reach_bottom(struct backward *pass)
 {
 	struct order bottom = base_order(pass);
@@ -257,7 +260,10 @@ static void reach_bottom(struct backward *pass)
 	resolve_all(pass);
 }
 
-/* What may answer a question that is open, or that will be in this round. */
+/*
+ * Sets the event filter to events that may answer open questions, and those that begin in this
+ * round.
+ */
 static void set_event_filter(struct backward *pass, struct event_source_range *range)
 {
 	struct event_filter *event_filter = pass->options.event_filter;
@@ -275,7 +281,7 @@ static void set_event_filter(struct backward *pass, struct event_source_range *r
 		event_filter_add(event_filter, pass->later.items[i]->attr);
 }
 
-/* The events below the item in hand, as the event filter is now. */
+/* Opens the events below the present one again, with the changed event filter. */
 static bool open_below(struct backward *pass, const struct event_source_range *like)
 {
 	struct event_source_range range = *like;
@@ -286,7 +292,7 @@ static bool open_below(struct backward *pass, const struct event_source_range *l
 				 pass->err);
 }
 
-/* The event filter lets through what more was asked. */
+/* Opens the events again, for questions added to the event filter. */
 static bool widen(struct backward *pass)
 {
 	struct event_source_range range = pass->event_source.range;
@@ -299,8 +305,8 @@ static bool widen(struct backward *pass)
 }
 
 /*
- * Half of what was asked is answered: it need not pass. What asks for answers that come often is
- * answered soon, and the rest is rare: packets in which no class may pass are not opened then.
+ * When half of the questions are answered, drops their events from the filter: questions with
+ * frequent writes are answered soon, and packets that only these need are not opened.
  */
 static bool narrow(struct backward *pass)
 {
@@ -314,8 +320,8 @@ static bool narrow(struct backward *pass)
 }
 
 /*
- * Nothing is open: does the next question begin so near below that going on is cheaper than another
- * round? By how many events this round met in how much time, since it began at `from`.
+ * No question is open: is the next one so near that reading on is cheaper than a new round? Judged
+ * by the density of the events that this round decoded since `from`.
  */
 static bool next_is_near(const struct backward *pass, nstime from, uint64_t decoded)
 {
@@ -367,9 +373,9 @@ static enum outcome read_down(struct backward *pass)
 }
 
 /*
- * When questions concern one CPU each, a round is one CPU's: the newest question's. The others
- * wait for rounds of their own. Else an idle CPU's question would walk the busy ones' events. What
- * no event writes (closure_cpu() -1) has a round, too, for which no packet is opened.
+ * If each question concerns one CPU, a round is the newest question's CPU's; the others wait. Else
+ * a question about an idle CPU would visit the events of busy ones. Attributes that no event writes
+ * (closure_cpu() -1) get a round, too, which opens no packet.
  */
 static const uint64_t *keep_one_cpu(struct backward *pass)
 {

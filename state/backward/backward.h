@@ -1,12 +1,12 @@
 /*
- * backward.h - what was it at T? Answered by reading back from T, for a set of questions at once
+ * backward.h - values at moments, by reading events backward, for a set of questions at once
  *
  *     struct backward *pass = backward_new(&options);
  *     q = backward_ask(pass, attr, &key); ...            roots, at any moments
- *     backward_run(pass, &outcome, &err);                reads until all are answered
+ *     outcome = backward_run(pass, &err);                reads until all are answered
  *     backward_answer(pass, q, &fact);                   and more may be asked
  *
- * Facts found on the way stay with the pass: asking again nearby is cheap.
+ * The pass remembers all facts that it finds: further questions about near moments are cheap.
  */
 #ifndef STATE_BACKWARD_BACKWARD_H
 #define STATE_BACKWARD_BACKWARD_H
@@ -19,55 +19,58 @@ struct backward;
 struct question; /* lives as long as its pass */
 
 struct backward_limits {
-	uint64_t visits; /* events passed over */
+	uint64_t visits; /* events visited */
 	uint32_t pendings, questions, rounds;
-	size_t bytes; /* of all questions and pending writes that there were */
+	size_t bytes; /* memory of all questions and pending writes so far */
 };
 extern const struct backward_limits backward_usual_limits;
 
 struct backward_options {
 	struct event_source *event_source;
-	const struct closure *closure;     /* of all that will be asked */
-	struct event_filter *event_filter; /* the pass takes it; NULL: it looks at all events */
+	const struct closure *closure;     /* of all attributes that will be asked for */
+	struct event_filter *event_filter; /* owned by the pass; NULL: the pass visits all events */
 	struct backward_limits limits;
-	/* Read no further down than the state before base_time, which floor() gives when needed.
+	/*
+	 * Read nothing before base_time: base() returns the state before it, called when first
+	 * needed.
 	 */
 	bool has_base;
 	nstime base_time;
-	const struct horizon *horizon; /* likewise no further than its floors; NULL: there are none */
-	const struct cells *(*base)(void *arg, nstime t); /* NULL: it cannot be had */
+	const struct horizon *horizon; /* read nothing below its floors; NULL: no floors */
+	const struct cells *(*base)(void *arg, nstime t); /* returns NULL if there is none */
 	void *arg;
 };
 
 enum outcome {
 	OUTCOME_DONE,
-	OUTCOME_GAVE_UP, /* a limit: nothing is answered */
+	OUTCOME_GAVE_UP, /* a limit was reached: nothing is answered */
 	OUTCOME_ERROR    /* reading failed or was interrupted: *err */
 };
 
 struct fact {
 	struct value value;
 	nstime since;
-	bool written; /* false: `initial` or never */
-	bool named;   /* what wrote it is = or was */
-	bool beyond;  /* it was not found above the horizon's floor: what it is is not known */
+	bool written; /* false: `initial`, or never written */
+	bool named;   /* written by = or was */
+	bool beyond;  /* nothing above the horizon's floor wrote it: the value is unknown */
 	struct writer writer;
-	struct order low; /* it was that since just after this */
+	struct order low; /* the value has held since just after this */
 };
 
 struct backward *backward_new(const struct backward_options *options);
 void backward_free(struct backward *pass); /* NULL is fine */
 
-/* The value that stands below `key`. Keys must not lie below the floor. */
+/* Asks for the attribute's value just before `key`, which must not lie below the floor. */
 struct question *backward_ask(struct backward *pass, uint32_t attr, const struct order *key);
 MUST_CHECK enum outcome backward_run(struct backward *pass, struct error *err);
 /*
- * False: not answered yet. The value's text lives as long as the pass. With a horizon the answer
- * may be that it lies beyond, also where that hides which line wrote it.
+ * Sets *out to the answer; its text lives as long as the pass. False: not answered yet. With a
+ * horizon, out->beyond may be set, also if the horizon hides which of several lines wrote the
+ * value.
  */
 bool backward_answer(const struct backward *pass, const struct question *question,
 		     struct fact *out);
 
-uint64_t backward_visits(const struct backward *pass); /* events that it passed over */
+uint64_t backward_visits(const struct backward *pass); /* number of events visited */
 
 #endif

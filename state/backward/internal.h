@@ -1,11 +1,10 @@
 /*
  * internal.h - questions, pending writes and the pass that owns them
  *
- * question:       an attribute just below a key. It is OPEN while the pass reads down from its key,
- *                 until a write (its `best`) is met that is certain, or as good as certain; then it
- *                 only waits for pending writes in between and for the value.
- * pending write:  one line at one event. It waits while its target, condition or failure is not
- *                 known.
+ * question:       an attribute, and a key: what is its value just before this key? OPEN while the
+ * pass reads down from the key, until it finds a write (`best`) that is certain, or nearly so. Then
+ * it waits only for pending writes in between, and for the written value. pending write:  one line
+ * at one event. It waits while its target, its condition, or whether it fails is not known.
  */
 #ifndef STATE_BACKWARD_INTERNAL_H
 #define STATE_BACKWARD_INTERNAL_H
@@ -15,16 +14,16 @@
 #include "state/events/capture.h"
 
 enum question_state {
-	QUESTION_LATER, /* above the place where the pass stands: the next round's */
+	QUESTION_LATER, /* not begun: its key is not reached yet, or it waits for the next round */
 	QUESTION_OPEN,
-	QUESTION_CLOSED, /* has its best */
+	QUESTION_CLOSED, /* `best` is found */
 	QUESTION_DONE,
-	QUESTION_MERGED, /* is the same as another */
-	QUESTION_BEYOND  /* nothing above the floor wrote it for certain */
+	QUESTION_MERGED, /* has the same answer as another question, `merged` */
+	QUESTION_BEYOND  /* no certain write above the floor */
 };
 
 struct waiter {
-	struct question *question; /* one of the two */
+	struct question *question; /* one of these two waits */
 	struct pending_write *pending;
 	struct waiter *next;
 };
@@ -33,14 +32,15 @@ struct question {
 	uint32_t attr, bit;
 	enum question_state state;
 	bool queued;
-	uint32_t round; /* in which it was opened */
-	uint32_t place; /* in pass->live */
+	uint32_t round; /* in which it was opened last */
+	uint32_t place; /* index in pass->live */
 	struct order key;
-	struct pending_write *best; /* CLOSED: NULL is the bottom; it may be undecided */
-	struct pending_write *was;  /* the oldest of those that need nothing more */
+	struct pending_write *best; /* if CLOSED: the (nearly) certain write; NULL: the bottom */
+	struct pending_write
+		*was; /* the oldest `was` with a known value and no pending write above it */
 	struct question *merged;
 	struct waiter *waiters;
-	struct fact fact; /* fact.low is right as soon as it is CLOSED */
+	struct fact fact; /* fact.low is set once it is CLOSED */
 };
 
 struct question_list {
@@ -48,12 +48,12 @@ struct question_list {
 	size_t count, capacity;
 };
 
-struct asked_questions { /* questions of an attribute, by falling key */
+struct asked_questions { /* all questions of an attribute, by falling key */
 	struct question_list all;
-	struct question_list begun; /* without those that are LATER or MERGED */
+	struct question_list begun; /* all but LATER and MERGED ones */
 };
 
-struct upward { /* goes over those that were begun, to greater keys */
+struct upward { /* iterates over `begun` towards greater keys */
 	struct question **items;
 	size_t left;
 };
@@ -72,18 +72,18 @@ struct pending_write {
 	bool queued, has_value;
 	uint32_t attr; /* ATTR_ABSENT: `pattern` */
 	struct pattern *pattern;
-	struct capture *event; /* NULL: it is the event where the pass stands */
+	struct capture *event; /* a copy of its event; NULL: it is the present event */
 	struct value value;
-	const struct stream *stream; /* of its event */
-	bool prunes;                 /* only its keys are open, and each is one question: */
+	const struct stream *stream; /* stream of its event */
+	bool prunes;                 /* only keys of its target are open, each a plain read, of: */
 	struct question **keys;
-	struct waiter *watchers; /* questions that look again when it is decided or has its value */
-	struct pending_write *newer, *older; /* of all of the pass */
-	struct pending_write *same_line;     /* the next that prunes, in pass->of_line */
+	struct waiter *watchers; /* questions to check again when it is decided or has its value */
+	struct pending_write *newer, *older; /* list of all pending writes, by key */
+	struct pending_write *same_line;     /* next in pass->of_line */
 	struct writer writer;
 };
 
-struct waiters { /* things to look at again */
+struct waiters { /* questions and pending writes to check again */
 	struct waiter *items;
 	size_t count, capacity;
 };
@@ -98,67 +98,69 @@ struct backward {
 	struct event_pass event_source;
 	struct error *err;
 	bool failed, gave_up;
-	const struct cells *base; /* once it was needed */
+	const struct cells *base; /* NULL until needed */
 
-	struct number_map asked_of; /* attribute → 1 + its place in `asked` */
+	struct number_map asked_of; /* attribute → 1 + index into `asked` */
 	struct asked_questions *asked;
 	size_t nasked, asked_capacity;
-	struct question_list live;   /* OPEN and CLOSED */
-	struct question_list later;  /* LATER and below `reached`: a heap, greatest key first */
-	struct question_list missed; /* LATER and above it: the next round's */
-	struct question_list fresh;  /* opened at this event, merged when its lines are done */
+	struct question_list live;  /* all that are OPEN or CLOSED */
+	struct question_list later; /* all LATER ones below `reached`: a heap, greatest key first */
+	struct question_list missed; /* all LATER ones above it, for the next round */
+	struct question_list fresh;  /* opened at the present event, to be merged after its lines */
 	struct question_list roots;
 	size_t roots_done;
 	size_t nopen;
 	uint32_t *open_per_bit;
-	uint32_t *open_below; /* by attribute: open questions at it or below */
+	uint32_t *open_below; /* by attribute: number of open questions at it or below it */
 	size_t nopen_below;
 	uint64_t *open_bits;
-	struct order *opened; /* per bit: the least key opened in this round */
+	struct order *opened; /* by bit of a shape: least key opened in this round */
 	struct pending_write *newest, *oldest;
 	uint32_t npending;
-	uint32_t *pending_per_bit; /* those that write attributes of the bit's shape alone */
-	uint32_t npending_wide;    /* those that bury what is below */
+	uint32_t *
+		pending_per_bit; /* number of those that write only attributes of the bit's shape */
+	uint32_t npending_wide;  /* number of those that delete subtrees */
 	uint32_t round; /* from 1 */
 	struct waiters work;
-	uint64_t *failing; /* statements of which a pending write came to nothing */
-	struct pending_write **of_line;     /* by statement: those that prune, the last added first */
-	struct pending_write **new_pending; /* of the event where the pass stands */
+	uint64_t *failing; /* bit per statement of which a pending write failed */
+	struct pending_write *
+		*of_line; /* by statement: list of those with `prunes`, newest first */
+	struct pending_write **new_pending; /* those of the present event */
 	size_t nnew_pending, new_pending_capacity;
 
 	/* where the pass stands */
 	struct event_item item;
-	const struct fields *fields; /* of the item, once they were decoded */
-	struct pattern pattern;      /* of the line being looked at */
-	struct capture *captured;    /* the item, once a pending write needs it */
-	bool standing;               /* at item, its lines at `slot` and above done or being done */
+	const struct fields *fields; /* of the item; NULL until decoded */
+	struct pattern pattern;      /* target of the present line */
+	struct capture *captured;    /* a copy of the item; NULL until a pending write needs it */
+	bool standing; /* at `item`: its lines at `slot` and above are done or being done */
 	bool entering;               /* about to stand at item */
-	bool merging;                /* all event lines of this program are done */
+	bool merging;                /* all event lines of `plan` are done */
 	uint32_t slot;
-	struct order reached; /* everything at or above it was looked at */
-	struct order stood;   /* where the last round ended */
-	nstime floor;         /* the horizon's, of this round */
-	bool spent;           /* all that the horizon has was read for all that was asked */
-	const struct class_steps *plan; /* of the item, that is looked at */
-	uint32_t merge_slot;  /* questions of the item below this one are not merged */
-	bool wider;           /* a question came up whose events do not pass the event filter */
-	uint32_t widened;     /* how often that was so */
-	size_t sieved;        /* questions for which the event filter was set last */
+	struct order reached; /* all events at or above it were visited */
+	struct order stood;   /* place where the last round ended */
+	nstime floor;         /* the horizon's floor in this round */
+	bool spent;           /* everything above the horizon's floor was read for all questions */
+	const struct class_steps *plan; /* lines of the item that are being evaluated */
+	uint32_t merge_slot;            /* questions of the item at lower slots are not merged */
+	bool wider;       /* a new question needs events that the event filter drops */
+	uint32_t widened; /* how often the filter was widened */
+	size_t sieved;    /* number of questions when the filter was last set */
 
-	/* whose line is being evaluated */
+	/* event whose line is being evaluated */
 	const struct event_item *reading;
 	struct order read_key;
-	struct waiter asker; /* who waits for what it reads, */
-	bool asks;           /* from now on: what is open is asked for */
+	struct waiter asker; /* who waits for the values that the line reads */
+	bool asks;           /* open reads become questions */
 
 	uint64_t visits;
-	uint32_t rounds; /* that began above the place where the last one ended */
+	uint32_t rounds; /* number of rounds that began above the end of the last one */
 };
 
 /* questions.c */
-size_t list_add(struct question_list *list, struct question *question); /* its place */
+size_t list_add(struct question_list *list, struct question *question); /* returns its index */
 struct question *question_ask(struct backward *pass, uint32_t attr, const struct order *key);
-/* One that is open, or beyond, of which one at `key` would be the same; NULL: none is. */
+/* An open or beyond question that has the same answer as one at `key`; NULL: there is none. */
 struct question *question_above(struct backward *pass, uint32_t attr, const struct order *key);
 const struct fact *question_fact(struct backward *pass, uint32_t attr, const struct order *key);
 struct question *question_final(struct question *question);
@@ -168,13 +170,13 @@ void question_beyond(struct backward *pass, struct question *question);
 void question_later(struct backward *pass, struct question *question);
 struct question *question_take(struct backward *pass);
 void question_begin(struct backward *pass, struct question *question);
-/* Those of the attribute with keys of at least `key`. None is begun or merged meanwhile. */
+/* Iterates over the attribute's begun questions, from `key` up. None may begin meanwhile. */
 struct upward questions_from(struct backward *pass, uint32_t attr, const struct order *key);
-struct order base_order(const struct backward *pass); /* nothing below is read */
+struct order base_order(const struct backward *pass); /* events below are not read */
 void questions_suspend(struct backward *pass);
 void questions_merge_fresh(struct backward *pass);
 void questions_release(struct backward *pass);
-/* Adds to a list, and empties it: all in it are looked at again. */
+/* wait_for() adds to a list; wake() empties it, and queues all in it to be checked again. */
 void wait_for(struct backward *pass, struct waiter **list, struct waiter who);
 void wake(struct backward *pass, struct waiter **list);
 

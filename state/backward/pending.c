@@ -1,9 +1,10 @@
 /*
- * pending.c - lines at events: refused, proved, or waiting
+ * pending.c - decides whether lines at events write: refused, proved, or pending
  *
- * A line is refused when it surely fails or its condition is surely not true. It is proved when its
- * target is known, its condition true, and its right side cannot fail. Everything else waits for
- * the questions that it asks at its own event, and is looked at again when one is answered.
+ * A line is refused if it certainly fails or its condition is certainly false. It is proved if its
+ * target is known, its condition true, and its right side cannot fail. Any other line is pending:
+ * it waits for the values that it reads at its own event, and is checked again when one of them is
+ * known.
  */
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
@@ -21,8 +22,9 @@ static bool may_write(const struct backward *pass, const struct pending_write *p
 }
 
 /*
- * The newest undecided pending write with low < key < the question's that may write its attribute.
- * Claims of later rounds do not matter: the question's own round has looked at their lines.
+ * Returns the newest undecided pending write, with low < key < the question's key, that may write
+ * the question's attribute; NULL: none. Pending writes of later rounds do not count: the question's
+ * own round has evaluated their lines.
  */
 struct pending_write *pending_between(const struct backward *pass, const struct question *question,
 				      const struct order *low)
@@ -41,7 +43,7 @@ struct pending_write *pending_between(const struct backward *pass, const struct 
 	return NULL;
 }
 
-/* Where it is counted. */
+/* The counter of pending writes that counts this one. */
 static uint32_t *pending_count(struct backward *pass, const struct pending_write *pending)
 {
 	const struct line *line = pending->step->line;
@@ -52,7 +54,7 @@ static uint32_t *pending_count(struct backward *pass, const struct pending_write
 	return bit == ATTR_ABSENT ? &pass->npending_wide : &pass->pending_per_bit[bit];
 }
 
-/* False: one of that key waits already. */
+/* Inserts by key. False: there is one with this key. */
 static bool pending_insert(struct backward *pass, struct pending_write *pending)
 {
 	struct pending_write *above = pass->oldest;
@@ -78,7 +80,7 @@ void pending_remove(struct backward *pass, struct pending_write *pending)
 	*pending_count(pass, pending) -= 1;
 }
 
-/* From now on reads are those of this pending write's line. */
+/* Sets up evaluation at an event (NULL: the present one): reads are those of asker's line. */
 static void read_as(struct backward *pass, const struct capture *event,
 		    const struct order *read_key, struct pending_write *asker)
 {
@@ -113,7 +115,7 @@ struct verdict {
 	bool when_open, target_open, value_open;
 };
 
-/* The condition and the right side; the target is in pass->pattern. */
+/* Evaluates condition and right side; the target is in pass->pattern. */
 static struct verdict judge(struct backward *pass, const struct line *line)
 {
 	struct verdict verdict = {.state = PENDING_DEAD};
@@ -133,7 +135,7 @@ static struct verdict judge(struct backward *pass, const struct line *line)
 	return verdict;
 }
 
-/* Fills pass->pattern; false: the target surely fails. */
+/* Evaluates the target into pass->pattern; false: it certainly fails. */
 static bool aim(struct backward *pass, const struct line *line)
 {
 	if (line->flags & LINE_SECTION) {
@@ -152,12 +154,12 @@ static bool simple(const struct backward *pass, const struct step_of *step)
 }
 
 /*
- * It has met a certain write above `key`, below which no line matters; so has every open question
- * above it.
+ * Has the question a certain write above `key`, so that no line below matters? So then has every
+ * open question above it.
  */
 static bool shadows(const struct question *question, const struct order *key)
 {
-	const struct pending_write *best = question->best; /* of a CLOSED one, or a DONE one */
+	const struct pending_write *best = question->best; /* set if CLOSED or DONE */
 
 	return best && best->state == PENDING_PROVED && best->step->line->verb != VERB_WAS &&
 	       order_compare(&best->key, key) > 0;
@@ -203,7 +205,7 @@ static void remember_target(struct backward *pass, struct pending_write *pending
 	pending->pattern = arena_copy(pass->arena, &pass->pattern, 1, size);
 }
 
-/* Asks for what the right side reads. */
+/* Asks questions for open values that the right side reads. */
 static void ask_value(struct backward *pass, const struct line *line)
 {
 	struct value value;
@@ -235,8 +237,8 @@ static bool scanned(const struct backward *pass, const struct order *key)
 }
 
 /*
- * A `was` with nothing undecided above it, met where the pass stands, and of a value known now: the
- * question keeps it and stays open.
+ * Stores a `was` as question->was, if nothing above it is undecided, it is at the present event,
+ * and its value is known. The question then stays open. False: it does not.
  */
 static bool keep_was(struct backward *pass, struct question *question,
 		     struct pending_write *pending)
@@ -297,7 +299,7 @@ static bool try_value(struct backward *pass, struct pending_write *pending)
 	return true;
 }
 
-/* The right side of a proved pending write; false: it was asked for what it reads. */
+/* Evaluates the right side of a proved write. False: it is open, and questions were asked. */
 bool pending_value(struct backward *pass, struct pending_write *pending)
 {
 	if (try_value(pass, pending))
@@ -334,9 +336,9 @@ static struct pending_write *pending_new(struct backward *pass, const struct ste
 }
 
 /*
- * Of a line whose target is known and whose condition is true, but whose right side may still fail:
- * that is rare. So the questions that it would answer are closed, and nothing older is looked for;
- * should it fail, they go on below it.
+ * For a line with known target and true condition, whose right side may still fail, which is rare:
+ * closes the questions that it would answer, so that nothing older is searched. If it fails, they
+ * continue below it.
  */
 static void expect_value(struct backward *pass, struct pending_write *pending)
 {
@@ -347,7 +349,7 @@ static void expect_value(struct backward *pass, struct pending_write *pending)
 			question_close(pass, q, pending);
 }
 
-/* Not of a cycle: what such a line reads, it may wait for itself. */
+/* False if lines depend on each other in a cycle: the line could wait for itself. */
 static bool may_expect(const struct backward *pass, const struct pending_write *pending,
 		       const struct verdict *verdict)
 {
@@ -357,7 +359,7 @@ static bool may_expect(const struct backward *pass, const struct pending_write *
 	       !pending->pattern && line->verb != VERB_WAS && !bitset_has(pass->failing, line->id);
 }
 
-/* A line at the event where the pass stands. */
+/* Evaluates a line at the present event. */
 void pending_look(struct backward *pass, const struct step_of *step)
 {
 	struct order key = order_slot(pass->item.order, step->slot);
@@ -402,7 +404,7 @@ static void decided(struct backward *pass, struct pending_write *pending, enum p
 	wake(pass, &pending->watchers);
 }
 
-/* One of its questions was answered. */
+/* Checks a pending write again, after one of its questions was answered. */
 void pending_again(struct backward *pass, struct pending_write *pending)
 {
 	struct verdict verdict = {.state = PENDING_DEAD};
@@ -417,7 +419,7 @@ void pending_again(struct backward *pass, struct pending_write *pending)
 	read_as(pass, pending->event, &pending->read_key, pending);
 	if (aim(pass, pending->step->line))
 		verdict = judge(pass, pending->step->line);
-	pending->prunes = false; /* it may know more of its keys now */
+	pending->prunes = false; /* fewer keys may be open now */
 	if (verdict.state != PENDING_DEAD)
 		remember_target(pass, pending);
 	if (verdict.state == PENDING_OPEN)

@@ -1,21 +1,23 @@
 /*
- * pending_prune.c - pending writes that cannot win
+ * pending_prune.c - drops pending writes that cannot answer any question
  *
- * Until cpu[3]/thread is known, each event of CPU 3 that writes thread[cpu[3]/thread]/x leaves a
- * pending write. All wait for the same question, so only the newest can answer: the others are
- * dropped, unless a question was opened in between, which only an older one can answer.
+ * While cpu[3]/thread is not known, each event of CPU 3 that writes thread[cpu[3]/thread]/x leaves
+ * a pending write. All wait for the same question, so only the newest can give the answer. The
+ * older ones are dropped, unless a question was opened in between, which only an older one can
+ * answer.
  */
 #include "engine/base/bitset.h"
 #include "state/backward/internal.h"
 #include "state/program/expr.h"
 
-struct target { /* of a line at an event */
+struct target { /* the target of a line at an event */
 	const struct pattern *pattern;
-	struct question *const *keys; /* behind each open key */
+	struct question *const *keys; /* the question of each open key */
 };
 
 /*
- * The attributes that the open keys of the line's target are; false: one is more than one plain read.
+ * Finds the attributes that the open keys of the target read; false: a key is more than a plain
+ * read.
  */
 static bool key_attrs(struct backward *pass, const struct line *line, const struct pattern *pattern,
 		      uint32_t attrs[PATH_ATOMS], uint32_t *count)
@@ -34,7 +36,7 @@ static bool key_attrs(struct backward *pass, const struct line *line, const stru
 	return true;
 }
 
-/* Notes the one question behind each open key; none when a key is more than one plain read. */
+/* Sets pending->keys and `prunes`, if each open key is a plain read. */
 void pending_keys(struct backward *pass, struct pending_write *pending)
 {
 	struct question *keys[PATH_ATOMS];
@@ -74,7 +76,7 @@ static struct target target_of(const struct pending_write *pending)
 	return (struct target){pending->pattern, pending->keys};
 }
 
-/* Was a question that the pending writes may answer opened below the newer one? */
+/* Was a question that these pending writes may answer opened below the newer one? */
 static bool opened_below(const struct backward *pass, const struct pending_write *newer)
 {
 	const struct step_of *step = newer->step;
@@ -85,7 +87,7 @@ static bool opened_below(const struct backward *pass, const struct pending_write
 	return false;
 }
 
-/* To a newer one of its line. */
+/* Can a newer pending write of the same line and target give every answer that this one could? */
 static bool loses(struct backward *pass, const struct line *line, const struct order *key,
 		  const struct target *target)
 {
@@ -107,8 +109,8 @@ static bool loses(struct backward *pass, const struct line *line, const struct o
 }
 
 /*
- * The same before it is made, of a line whose target is in pass->pattern and that certainly writes.
- * False also where it is not known yet: other lines of the event may write what the key is.
+ * The same before the pending write is made: the line's target is in pass->pattern, and it
+ * certainly writes. Also false if not known yet: other lines of the event may write a key.
  */
 bool pending_is_lost(struct backward *pass, const struct step_of *step, const struct order *key,
 		     const struct order *read_key)
@@ -131,7 +133,7 @@ bool pending_is_lost(struct backward *pass, const struct step_of *step, const st
 	return loses(pass, step->line, key, &(const struct target){&pass->pattern, keys});
 }
 
-/* After the questions of the event's lines were merged. */
+/* Prunes the present event's pending writes, after its questions were merged. */
 void pending_prune(struct backward *pass)
 {
 	for (size_t i = 0; i < pass->nnew_pending; i++) {

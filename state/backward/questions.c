@@ -1,8 +1,8 @@
 /*
- * questions.c - the table of what was asked, and when two questions are one
+ * questions.c - the table of questions, and when two of them can be merged
  *
- * Questions of one attribute stand in order of their keys. As the pass reads down, new ones have
- * the least keys, so most work is done at one end.
+ * Questions of one attribute are ordered by key. As the pass reads down, new ones have the least
+ * keys, so most insertions are at one end.
  */
 #include "engine/base/bitset.h"
 #include "engine/base/heap.h"
@@ -19,7 +19,7 @@ size_t list_add(struct question_list *list, struct question *question)
 	return list->count - 1;
 }
 
-/* How many have a key of at least `key`: these come first. */
+/* Number of questions with a key of at least `key`; they come first. */
 static size_t at_or_above(const struct question_list *asked, const struct order *key)
 {
 	const size_t count = asked->count;
@@ -45,7 +45,7 @@ struct upward questions_from(struct backward *pass, uint32_t attr, const struct 
 	return (struct upward){asked->begun.items, at_or_above(&asked->begun, key)};
 }
 
-/* In its order. */
+/* Inserts in order of keys. */
 static void insert(struct question_list *list, struct question *question)
 {
 	size_t i = at_or_above(list, &question->key), last = list_add(list, question);
@@ -96,7 +96,10 @@ struct question *question_final(struct question *question)
 	return question;
 }
 
-/* Looking up from `key`, this question shows a write at or above `key`: none further up helps. */
+/*
+ * Does the question have a write at or above `key`? Then no question further up has the answer at
+ * `key`.
+ */
 static bool is_wall(const struct question *question, const struct order *key)
 {
 	return (question->state == QUESTION_CLOSED || question->state == QUESTION_DONE) &&
@@ -104,8 +107,8 @@ static bool is_wall(const struct question *question, const struct order *key)
 }
 
 /*
- * Of those that are met going up, one that was answered, and from which nothing was written down to
- * `key`: it has the answer of one at `key`.
+ * Going up from `key`: returns a DONE question with the same answer as one at `key`, since nothing
+ * was written in between; NULL: none.
  */
 static struct question *done_above(struct upward walk, const struct order *key)
 {
@@ -116,8 +119,8 @@ static struct question *done_above(struct upward walk, const struct order *key)
 }
 
 /*
- * Likewise one other than `self` that is open still, or beyond, and from which nothing may have
- * been written.
+ * The same for a question, not `self`, that is OPEN or BEYOND, if nothing may have been written in
+ * between.
  */
 static struct question *open_above(struct backward *pass, struct upward walk,
 				   const struct question *self, const struct order *key)
@@ -171,7 +174,10 @@ void wait_for(struct backward *pass, struct waiter **list, struct waiter who)
 	*list = arena_copy(pass->arena, &who, 1, sizeof who);
 }
 
-/* One more that is open, or one less: also at each attribute above it, where a delete asks. */
+/*
+ * Counts an open question more (1) or less (-1), also at each attribute above, for deletes of
+ * subtrees.
+ */
 static void count_open(struct backward *pass, const struct question *question, int more)
 {
 	uint32_t bit = question->bit, attr = question->attr;
@@ -188,7 +194,7 @@ static void count_open(struct backward *pass, const struct question *question, i
 		bitset_remove(pass->open_bits, bit);
 }
 
-/* For pruning: the least key of a question that stays open. */
+/* For pruning: notes the least key of the questions that stay open. */
 static void note_opened(struct backward *pass, const struct question *question)
 {
 	struct order *least = &pass->opened[question->bit];
@@ -213,7 +219,7 @@ static void question_open(struct backward *pass, struct question *question)
 	count_open(pass, question, 1);
 }
 
-/* The pass leaves before they were closed: they begin again if there is another round. */
+/* At a round's end: open questions become LATER, and begin again in another round. */
 void questions_suspend(struct backward *pass)
 {
 	for (size_t i = pass->live.count; i-- > 0;) {
@@ -267,14 +273,14 @@ static void merge_into(struct backward *pass, struct question *question, struct 
 	set_state(pass, question, QUESTION_MERGED);
 }
 
-/* Of the event where the pass stands: lines above it may still have to be looked at. */
+/* Opens a question at the present event, whose lines above it may not be evaluated yet. */
 static void open_fresh(struct backward *pass, struct question *question)
 {
 	question_open(pass, question);
 	list_add(&pass->fresh, question);
 }
 
-/* A question whose turn has come: the pass stands just above its key. */
+/* Begins a question: the pass has reached its key. */
 void question_begin(struct backward *pass, struct question *question)
 {
 	struct upward walk = questions_from(pass, question->attr, &question->key);
@@ -324,13 +330,13 @@ bool same_event(const struct order *a, const struct order *b)
 	       a->offset == b->offset && a->index == b->index;
 }
 
-/* Inside the event where the pass stands, above the lines still to be looked at. */
+/* Is the key within the present event, above the lines that are not evaluated yet? */
 static bool begins_here(const struct backward *pass, const struct order *key)
 {
 	return pass->standing && same_event(key, &pass->item.order) && key->slot <= pass->slot;
 }
 
-/* Was everything that may have been written above `key` looked at? */
+/* Were all lines above `key` evaluated? */
 static bool looked_above(const struct backward *pass, const struct order *key)
 {
 	if (pass->standing && same_event(key, &pass->item.order))
@@ -343,7 +349,7 @@ static bool above(const struct question *a, const struct question *b)
 	return order_compare(&a->key, &b->key) > 0;
 }
 
-/* One place is free. */
+/* Sifts a question into the heap, from a free place. */
 static void settle(struct question_list *later, size_t hole, struct question *question)
 {
 	heap_settle(later->items, later->count, hole, question, a, b, above(*a, *b), place,
@@ -362,7 +368,7 @@ void question_later(struct backward *pass, struct question *question)
 	settle(&pass->later, list_add(&pass->later, question), question);
 }
 
-/* The one of the greatest key. */
+/* Removes the question with the greatest key. */
 struct question *question_take(struct backward *pass)
 {
 	struct question **heap = pass->later.items, *first = heap[0];
@@ -378,7 +384,7 @@ static struct question *question_new(struct backward *pass, uint32_t attr, uint3
 
 	question->attr = attr;
 	if (bit == ATTR_ABSENT)
-		pass->gave_up = true; /* outside of what the pass was made for */
+		pass->gave_up = true; /* the pass was not made for this shape */
 	else
 		question->bit = bit;
 	question->key = *key;

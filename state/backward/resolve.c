@@ -1,9 +1,9 @@
 /*
- * resolve.c - answers questions that have their newest certain write
+ * resolve.c - answers questions whose newest certain write is known
  *
- * One undecided pending write above that write is enough to wait for: the newest. Then the value
- * may have to be waited for, and for a `was` also what was before it. Where the write was as good
- * as certain, and failed, the answer is that of a question below it.
+ * If pending writes above that write are undecided, the question waits for the newest of them. Then
+ * it may wait for the written value and, for a `was`, for the value before it. If the write was
+ * only nearly certain and has failed, the question gets the answer of one below it.
  */
 #include "state/backward/internal.h"
 
@@ -47,7 +47,7 @@ static void fill_fact(struct backward *pass, const struct pending_write *was, st
 	fact->writer = was->writer;
 }
 
-/* What was below the best; false: not known yet. */
+/* The value just before `best`; false: not known yet. */
 static bool below(struct backward *pass, struct question *question, struct fact *fact)
 {
 	struct pending_write *best = question->best;
@@ -62,7 +62,7 @@ static bool below(struct backward *pass, struct question *question, struct fact 
 	return true;
 }
 
-/* What was before a `was`, or what that fills. */
+/* The value before a `was` or, if that is unknown, the one that the `was` fills in. */
 static bool below_was(struct backward *pass, struct question *question, struct fact *fact)
 {
 	struct order low = fact->low;

@@ -1,9 +1,10 @@
 /*
- * ask.c - answers at moments by the backward pass
+ * ask.c - values at moments by backward passes
  *
- * Attributes become roots. Computed ones become what they read, again and again until they can be
- * computed. A list whose attributes can be told becomes these, and each is listed when a write
- * named it: where the last write was `unknown`, the search goes on below it.
+ * Stored attributes become root questions, computed ones the operands that they read, again and
+ * again until they can be computed. A list of attributes known before reading becomes these
+ * attributes; each is listed if a write named it. If the last write was `unknown`, the search goes
+ * on below it.
  */
 #include "state/answer/ask.h"
 #include "engine/base/mem.h"
@@ -21,14 +22,14 @@ struct answering {
 	const struct moment *moment;
 	struct error *err;
 	struct backfill *backfill;
-	bool asked;    /* something that is not known yet, */
-	bool looking;  /* or a later event may tell */
-	bool unfilled; /* later events do not matter */
+	bool asked;    /* a value is missing: run the pass, */
+	bool looking;  /* or a fill is missing: run the backfill */
+	bool unfilled; /* ignore fills by later events */
 	const struct closure *closure;
 	nstime begin;
 };
 
-/* The fact at the moment, filled by what comes later. */
+/* The fact at the moment, with fills by later events. */
 static bool get_asked(void *arg, uint32_t attr, struct fact *out)
 {
 	struct answering *asking = arg;
@@ -47,7 +48,10 @@ static bool get_asked(void *arg, uint32_t attr, struct fact *out)
 	return false;
 }
 
-/* Is the attribute, unknown by its last write, named by an older one? */
+/*
+ * Sets *named: did a write before its last `unknown` writes put the attribute into lists? False:
+ * not known yet.
+ */
 static bool named_below(struct answering *asking, uint32_t attr, struct fact fact, bool *named)
 {
 	bool bottom = false;
@@ -60,7 +64,7 @@ static bool named_below(struct answering *asking, uint32_t attr, struct fact fac
 			asking->asked = true;
 			return false;
 		}
-		bottom = order_compare(&fact.low, &key) >= 0; /* a checkpoint knows no older one */
+		bottom = order_compare(&fact.low, &key) >= 0; /* a checkpoint has no older writes */
 	}
 	*named = fact.named;
 	return true;
@@ -82,13 +86,13 @@ static void collect_one(struct answering *asking, const struct moments_question 
 
 	if (fact_compute(asking->state, attr, get_asked, asking, &fact).open)
 		return;
-	attrs_keep(asking->state->attrs, &fact.value); /* the pass owned its text */
+	attrs_keep(asking->state->attrs, &fact.value); /* its text belongs to the pass */
 	records_add(job->out, moment, attr, &fact);
 }
 
 /*
- * A list shows a stored attribute that a write named and that is not none; a computed one that has
- * a value where its source was named and has one.
+ * A list has a stored attribute if a write named it and it is not VALUE_NONE; a computed one if it
+ * has a value, and its source was named and has a value.
  */
 static bool is_listed(struct answering *asking, const struct listed *listed, struct fact *fact)
 {
@@ -114,7 +118,7 @@ static void collect_listed(struct answering *asking, const struct moments_questi
 	records_add(job->out, moment, listed->attr, &fact);
 }
 
-/* What the list has at one moment, at those where it does not. */
+/* Adds, at each moment, the attributes that the list has at other moments only. */
 static void collect_missing(struct answering *asking, const struct moments_question *job)
 {
 	size_t count;
@@ -210,10 +214,10 @@ struct backward *pass_over(struct state *state, const struct closure *closure, n
 	return backward_new(&options);
 }
 
-/* Collects all that can be; asking->asked tells whether a pass is needed for the rest. */
+/* Collects all facts that are known; sets asking->asked or `looking` if others are missing. */
 typedef void collect_known(struct answering *asking, const void *what);
 
-/* At `t` and later. */
+/* For questions at `t` or later. */
 static void asking_begin(struct answering *asking, const struct closure *closure, nstime t)
 {
 	asking->closure = closure;
@@ -229,7 +233,7 @@ static void asking_end(struct answering *asking)
 	backward_free(asking->pass);
 }
 
-/* Until all is collected; the texts of facts are the pass's. */
+/* Runs passes until all facts are collected. Texts of facts belong to the pass. */
 static enum outcome ask_all(struct answering *asking, collect_known *collect_all, const void *what)
 {
 	enum outcome outcome = OUTCOME_DONE;
@@ -301,7 +305,7 @@ enum outcome ask_next(struct answering *asking, const struct state_place *places
 		      struct fact *facts, struct error *err)
 {
 	asking->err = err;
-	backfill_free(asking->backfill); /* it knows moments by their places in memory */
+	backfill_free(asking->backfill); /* it identifies moments by their addresses */
 	asking->backfill = backfill_new(asking->state, asking->closure, asking->begin);
 	return ask_all(asking, collect_places, &(struct places){places, count, facts});
 }

@@ -1,8 +1,9 @@
 /*
- * backfill.c - does a later `was` say what an attribute was?
+ * backfill.c - see backfill.h
  *
- * The first event after the moment that touches the attribute decides: with a `was` of a known
- * value whose fill begins in time the attribute was that, else it was unknown (forward_scan.h).
+ * The first event after the moment that writes the attribute decides: if it is a `was` with a known
+ * value, and its fill begins in time, the attribute had that value; else it was unknown
+ * (forward_scan.h).
  */
 #include "state/answer/backfill.h"
 #include "engine/base/mem.h"
@@ -11,7 +12,7 @@
 
 struct backfill_look {
 	uint32_t attr;
-	uint32_t older; /* of the same attribute, 1 + number */
+	uint32_t older; /* 1 + index of the attribute's look before */
 	const struct moment *moment;
 	struct fact fact;
 	bool done;
@@ -22,13 +23,13 @@ struct backfill {
 	struct forward_scan_reader reader;
 	struct backfill_look *looks;
 	size_t nlooks, looks_capacity;
-	struct number_map places;    /* attribute → 1 + number of its newest look */
-	const struct moment *moment; /* in hand, */
-	size_t first;                /* and its first look */
-	size_t nwaiting, looked_for; /* its looks that are not done; now, when they were set last */
+	struct number_map places;    /* attribute → 1 + index of its newest look */
+	const struct moment *moment; /* the present moment, */
+	size_t first;                /* and index of its first look */
+	size_t nwaiting, looked_for; /* looks not done: now; when the filter was set */
 };
 
-/* The look of the attribute at the moment in hand; NULL when there is none. */
+/* The look of the attribute at the moment; NULL: there is none. */
 static struct backfill_look *find_look(const struct backfill *filler, uint32_t attr,
 				       const struct moment *moment)
 {
@@ -66,7 +67,7 @@ static bool fill_before(struct backfill *filler, struct backfill_look *look,
 	return true;
 }
 
-/* What waits is looked for from now on. */
+/* Narrows the scan to attributes whose looks are not done. */
 static void look_for_waiting(struct backfill *filler)
 {
 	uint32_t *attrs = mem_new_array(filler->nlooks - filler->first, sizeof *attrs);
@@ -80,7 +81,7 @@ static void look_for_waiting(struct backfill *filler)
 	mem_free(attrs);
 }
 
-/* No stream fills anything behind the last of their losses. */
+/* May a later event fill the moment? Streams that had a loss since then do not. */
 static bool may_fill(const struct backfill *filler)
 {
 	nstime at = moment_time(filler->moment);
@@ -131,7 +132,7 @@ void backfill_free(struct backfill *filler)
 	mem_free(filler);
 }
 
-/* All looks of one moment, at which no more than this can be known of them. */
+/* Decides all looks of one moment; those that find no fill stay unknown. */
 static enum outcome look_from(struct backfill *filler)
 {
 	const struct horizon *horizon = filler->scan.state->horizon;

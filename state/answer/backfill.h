@@ -1,4 +1,4 @@
-/* backfill.h - does a later `was` say what an attribute was? */
+/* backfill.h - searches later events for a `was` that says what an attribute was at a moment */
 #ifndef STATE_ANSWER_BACKFILL_H
 #define STATE_ANSWER_BACKFILL_H
 
@@ -6,12 +6,12 @@
 #include "state/context/context.h"
 
 struct backfill;
-/* For moments at `earliest` and later. */
+/* For moments at `earliest` or later. */
 struct backfill *backfill_new(struct state *state, const struct closure *closure, nstime earliest);
 void backfill_free(struct backfill *backfill);
 /*
- * *fact is unknown at the moment (borrowed). True: *fact is what a later `was` says, or still
- * unknown. False: backfill_run() must look first.
+ * Call it for an attribute that is unknown at the moment (borrowed). True: *fact is the value that
+ * a later `was` fills in, or still unknown. False: call backfill_run() first.
  */
 bool backfill_answer(struct backfill *backfill, uint32_t attr, const struct moment *moment,
 		     struct fact *fact);

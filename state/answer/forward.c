@@ -1,14 +1,13 @@
 /*
- * forward.c - answers by replay, from the start or from the newest checkpoint before the moments
+ * forward.c - values at moments by replay, from the start or the newest checkpoint before them
  *
- * At each moment the state is there to be read. What is unknown then may still be filled by a `was`
- * of a later event, so the run goes on past the last moment until nothing can be filled any more: a
- * stream is out of it when a loss of it ends after that moment. Or until a checkpoint of which it
- * is stored what later events fill: an earlier run saw them.
+ * At each moment the replay has the state. An unknown value may still be filled by a `was` of a
+ * later event, so the run goes on past the last moment until nothing can be filled (no stream fills
+ * time before its last loss), or up to a checkpoint with stored fills of an earlier run.
  *
- * Where what a list has at one moment is asked at all of them, the state at each is written down
- * when it is taken, and what the others list is read from that. Moments are then runs of their own
- * where the later one has a checkpoint behind the one before.
+ * For state_at_all() the state at each moment is saved as bytes; attributes that lists have at
+ * other moments are read from there. Moments with a checkpoint between them are answered by
+ * separate runs.
  */
 #include "state/answer/forward.h"
 #include "engine/base/mem.h"
@@ -18,7 +17,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-struct moment_place { /* a moment, and where it was asked */
+struct moment_place { /* a moment, and its index in the question */
 	struct moment moment;
 	uint32_t asked;
 };
@@ -28,17 +27,17 @@ struct forward {
 	struct wanted *wanted;
 	struct records *out;
 	struct replay *replay;
-	const struct cells *cells; /* the state at place `taken`; NULL: that of the run */
-	struct buf *states;        /* by place, written down; NULL: they are not needed */
-	struct moment_place *places; /* rising */
+	const struct cells *cells;   /* the state at place `taken`; NULL: the run's */
+	struct buf *states;          /* by place: its state as bytes; NULL: not needed */
+	struct moment_place *places; /* by rising moment */
 	size_t nplaces, taken;
-	struct program *subset; /* on which the question rests; NULL: all rules are evaluated */
-	struct fill *fills; /* that reach over places */
+	struct program *subset; /* statements that the question depends on; NULL: all */
+	struct fill *fills;     /* fills that reach back over places */
 	size_t nfills, fills_capacity;
-	bool *unknown_view; /* by place: a computed attribute read something unknown */
-	nstime told;  /* once all are taken: from here on stored fills tell; NSTIME_MAX: none do */
-	bool stopped; /* before the trace's end */
-	bool second;  /* the run that knows the fills: computed attributes are right */
+	bool *unknown_view; /* by place: a computed attribute read an unknown value */
+	nstime told;  /* after the last place: fills from here on are stored; NSTIME_MAX: none */
+	bool stopped; /* the run stopped before the trace's end */
+	bool second;  /* second run: all fills are known, for computed attributes */
 };
 
 static int by_place(const void *a, const void *b)
@@ -52,14 +51,14 @@ static bool lies_before(const struct moment *moment, nstime next)
 	return moment->before ? moment->t <= next : moment->t < next;
 }
 
-/* Does it say what the attribute was at the place? */
+/* Does the fill cover the place? */
 static bool reaches(const struct fill *fill, const struct moment_place *place)
 {
 	return lies_before(&place->moment, fill->at) &&
 	       fill->cell.since <= moment_time(&place->moment);
 }
 
-/* The places that it reaches: from one on, up to its event. Returns the one behind the last. */
+/* Finds the places that the fill covers: [*first, returned index). */
 static size_t reached(const struct forward *forward, const struct fill *fill, size_t *first)
 {
 	*first = search_first(i, 0, forward->nplaces,
@@ -68,7 +67,7 @@ static size_t reached(const struct forward *forward, const struct fill *fill, si
 			    lies_before(&forward->places[i].moment, fill->at));
 }
 
-/* Fills that are known while places are taken: only in the second run. */
+/* Number of fills to apply while places are taken: only in the second run. */
 static size_t fills_now(const struct forward *forward)
 {
 	return forward->second ? forward->nfills : 0;
@@ -102,7 +101,7 @@ static void record(struct forward *forward, uint32_t attr, const struct fact *fa
 	records_add(forward->out, forward->places[forward->taken].asked, attr, fact);
 }
 
-/* A list shows what is known and not none. */
+/* Adds a computed attribute of a list, if it has a value. */
 static void list_view(void *arg, uint32_t attr, const uint32_t *sources, uint32_t count)
 {
 	struct forward *forward = arg;
@@ -114,7 +113,7 @@ static void list_view(void *arg, uint32_t attr, const uint32_t *sources, uint32_
 		record(forward, attr, &fact);
 }
 
-/* What has a value and is listed, then what is filled with one: from FILLS on. */
+/* next_listed() counts cells that lists have, and from FILLS on fills with a value. */
 #define FILLS (UINT64_C(1) << 32)
 
 static bool next_listed(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
@@ -163,7 +162,7 @@ static void list_now(struct forward *forward)
 	wanted_views(state, forward->wanted, &named);
 }
 
-/* The state is that of place `taken`. */
+/* Adds the answers at place `taken`, whose state the replay has. */
 static void take_place(struct forward *forward)
 {
 	const struct wanted *wanted = forward->wanted;
@@ -181,7 +180,7 @@ static void take_place(struct forward *forward)
 		list_now(forward);
 }
 
-/* Of the last place, of what holds then. */
+/* The last time whose events count at the last place. */
 static nstime last_time(const struct forward *forward)
 {
 	const struct moment *last = &forward->places[forward->nplaces - 1].moment;
@@ -189,7 +188,7 @@ static nstime last_time(const struct forward *forward)
 	return moment_time(last);
 }
 
-/* May a later `was` still reach back to the last moment? */
+/* May a later `was` still fill the last moment? */
 static bool awaits_fills(const struct forward *forward)
 {
 	if (forward->second || !catalog_has_was(forward->state->catalog))
@@ -197,7 +196,7 @@ static bool awaits_fills(const struct forward *forward)
 	return replay_may_fill(forward->replay, last_time(forward));
 }
 
-/* Is something that is asked for unknown there? */
+/* Is a wanted value unknown at the last moment? */
 static bool misses_some(const struct forward *forward)
 {
 	struct cell cell;
@@ -221,7 +220,7 @@ static void add_fill(struct forward *forward, nstime at, uint32_t attr, const st
 	*mem_push(forward->fills, forward->nfills, forward->fills_capacity) = fill;
 }
 
-/* All is taken, and what comes from `told` on was seen by an earlier run. */
+/* Adds a stored fill by events from `told` on. */
 static void add_told(void *arg, uint32_t attr, const struct cell *cell)
 {
 	struct forward *forward = arg;
@@ -291,7 +290,7 @@ static bool run_forward(struct forward *forward, struct error *err)
 	return ok;
 }
 
-/* Puts it in the place of the unknown value; a list gains what only a fill names. */
+/* Replaces the unknown value by the fill's; adds an attribute that lists have only by the fill. */
 static void apply_fill(struct forward *forward, const struct fill *fill, uint32_t asked,
 		       size_t count)
 {
@@ -317,7 +316,7 @@ static void apply_fills(struct forward *forward)
 	for (size_t i = 0; i < forward->nfills; i++)
 		for (end = reached(forward, &forward->fills[i], &p); p < end; p++)
 			apply_fill(forward, &forward->fills[i], forward->places[p].asked, count);
-	for (size_t i = 0; i < records->count; i++) /* a list leaves out what is none */
+	for (size_t i = 0; i < records->count; i++) /* lists leave out VALUE_NONE */
 		if (records->items[i].fact.value.kind != VALUE_NONE ||
 		    wanted_by_name(forward->wanted, records->items[i].attr))
 			records->items[kept++] = records->items[i];
@@ -340,7 +339,7 @@ static bool views_need_fills(const struct forward *forward)
 	return false;
 }
 
-/* Which computed attributes a list names depends on fills. Now that these are known, it runs again. */
+/* Runs again with all fills known: which computed attributes a list has depends on them. */
 static bool run_again(struct forward *forward, struct error *err)
 {
 	forward->second = true;
@@ -348,7 +347,7 @@ static bool run_again(struct forward *forward, struct error *err)
 	return run_forward(forward, err);
 }
 
-/* Answers all places of it. */
+/* Answers all places by one run, or two. */
 static bool answer(struct forward *forward, struct error *err)
 {
 	bool ok;
@@ -364,7 +363,7 @@ static bool answer(struct forward *forward, struct error *err)
 	return ok;
 }
 
-/* Of attributes that a list has at another moment: what they are at a place of this one. */
+/* Adds the values of attributes that lists have at other moments only, from the saved states. */
 static void answer_missing(struct forward *forward, const struct record_place *missing,
 			   size_t nmissing)
 {
@@ -372,7 +371,7 @@ static void answer_missing(struct forward *forward, const struct record_place *m
 	struct cells *cells =
 		cells_new(state->program, state->event_source->trace->nstreams, false);
 
-	forward->second = true; /* all fills are known */
+	forward->second = true; /* apply all fills */
 	for (size_t p = 0; p < forward->nplaces; p++) {
 		const struct buf *written = &forward->states[p];
 		bool good = cells_read(cells, written->data, written->len);
@@ -391,7 +390,7 @@ static void answer_missing(struct forward *forward, const struct record_place *m
 	cells_free(cells);
 }
 
-/* Is it quicker to begin at a checkpoint than to go on from the place before? */
+/* Is there a checkpoint between the two places, to begin another run at? */
 static bool begins_apart(struct state *state, const struct moment_place *before,
 			 const struct moment_place *place)
 {
@@ -411,7 +410,7 @@ static void forward_release(struct forward *forward)
 	mem_free(forward->fills);
 }
 
-/* Moments in one run, or in several; all have what a list has at one of them. */
+/* Answers all moments in one run or several; then adds what lists have at other moments only. */
 static bool answer_all(const struct forward *all, struct error *err)
 {
 	struct state *state = all->state;
@@ -450,7 +449,7 @@ static bool answer_all(const struct forward *all, struct error *err)
 	return ok;
 }
 
-/* Of the rules. */
+/* The statements that the question depends on; NULL: all. */
 static struct program *subset_of(const struct forward *forward)
 {
 	const struct moment_place *places = forward->places;

@@ -1,4 +1,4 @@
-/* forward.h - answers by replay */
+/* forward.h - values at moments by replay */
 #ifndef STATE_ANSWER_FORWARD_H
 #define STATE_ANSWER_FORWARD_H
 

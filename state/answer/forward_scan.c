@@ -7,11 +7,11 @@
 
 #include <string.h>
 
-#define WIDTH_MAX (UINT64_C(1) << 48) /* a window that wide and still undecided: it will not be */
+#define WIDTH_MAX (UINT64_C(1) << 48) /* a window of this width is given up */
 enum {
 	WIDTH_LEAST = 16,
-	BEHIND = 256, /* items read behind an undecided one, times the width */
-	REACH = 1 << 16 /* events decoded behind one: some milliseconds of reading */
+	BEHIND = 256,   /* items read after an undecided one, times the width */
+	REACH = 1 << 16 /* events decoded after an undecided one: some milliseconds */
 };
 
 static enum eval read_at(struct forward_scan *scan, uint32_t attr, struct fact *out)
@@ -87,7 +87,7 @@ void forward_scan_begin(struct forward_scan *scan, struct state *state,
 void forward_scan_begins(struct forward_scan *scan)
 {
 	struct event_source *event_source = scan->state->event_source;
-	struct error ignored; /* what reads the streams says so: `until` only ends it sooner */
+	struct error ignored; /* what reads the streams reports it: `until` only ends the scan */
 	const nstime *begins;
 	bool known = event_source_begins(event_source, &begins, &ignored);
 
@@ -110,7 +110,7 @@ void forward_scan_end(struct forward_scan *scan)
 	mem_free(scan->writes);
 }
 
-/* A line writes attributes of few shapes: those of one stand together. */
+/* Groups the attributes by shape, since a line writes attributes of few shapes. */
 static void group_attrs(struct forward_scan *scan, const uint32_t *attrs, size_t count)
 {
 	const struct closure *closure = scan->closure;
@@ -181,14 +181,14 @@ bool forward_scan_fill_begin(struct forward_scan *scan, nstime since, nstime *ou
 				       since, out, scan->err);
 }
 
-/* ---- the item in hand ---- */
+/* ---- the present item ---- */
 
 static bool concerns(const struct forward_scan *scan, uint32_t attr)
 {
 	return scan->reader->concerns(scan->reader->arg, attr);
 }
 
-/* What the line writes; EVAL_FAIL: nothing. */
+/* Evaluates what the line writes; EVAL_FAIL: nothing. */
 static enum eval judge(struct forward_scan *scan, const struct line *line, struct value *value)
 {
 	bool wanted = !scan->reader->no_values || line->verb == VERB_WAS;
@@ -212,7 +212,10 @@ static void add_write(struct forward_scan *scan, uint32_t attr, const struct lin
 				    .value = *value};
 }
 
-/* The line writes all of these that its target covers. Is that not known of some? */
+/*
+ * Adds writes to all attributes of the shape that the target covers. True: for some it is not
+ * known.
+ */
 static bool add_covered_of(struct forward_scan *scan, const struct line *line, uint32_t bit,
 			   const struct value *value)
 {
@@ -242,7 +245,7 @@ static bool add_covered(struct forward_scan *scan, const struct step_of *step,
 	return open;
 }
 
-/* What the line reads lies beyond the horizon: of what it may have written nothing is known. */
+/* The horizon hides what the line reads: marks its writes as unknown. */
 static void put_beyond(struct forward_scan *scan, size_t before)
 {
 	for (size_t i = before; i < scan->nwrites; i++) {
@@ -251,7 +254,7 @@ static void put_beyond(struct forward_scan *scan, size_t before)
 	}
 }
 
-/* Its target is in scan->pattern. */
+/* Evaluates a line; its target is in scan->pattern. */
 static void look_at_line(struct forward_scan *scan, const struct step_of *step)
 {
 	const struct line *line = step->line;
@@ -276,8 +279,8 @@ static void look_at_line(struct forward_scan *scan, const struct step_of *step)
 }
 
 /*
- * Lines from the lowest slot on, which is the order in which they apply: `was` lines come first,
- * then file order.
+ * Evaluates the item's lines in the order in which they apply: `was` lines, then file order. In the
+ * plan they stand in reverse.
  */
 static void look_at_item(struct forward_scan *scan)
 {
@@ -309,7 +312,7 @@ static void look_at_item(struct forward_scan *scan)
 
 /* ---- windows ---- */
 
-/* SCAN_FAR: as SCAN_OPEN, and not wide, but much was read for few items. */
+/* SCAN_FAR: as SCAN_OPEN, but before the window was full: much was decoded for few items. */
 enum scanned { SCAN_ERROR, SCAN_OVER, SCAN_OPEN, SCAN_FAR };
 
 static enum step take_item(struct forward_scan *scan)
@@ -321,7 +324,7 @@ static enum step take_item(struct forward_scan *scan)
 	return scan->reader->item(scan->reader->arg, scan->writes, scan->nwrites);
 }
 
-/* Is it enough, before the item in hand? */
+/* Does the reader end the scan before the present item? */
 static bool is_over(struct forward_scan *scan)
 {
 	nstime time = scan->item.event.time;
@@ -331,12 +334,12 @@ static bool is_over(struct forward_scan *scan)
 	return later && scan->reader->over && scan->reader->over(scan->reader->arg, time);
 }
 
-/* Items from *from on. SCAN_OPEN: one that is not decided stands at *from. */
+/* Reads a window of items from *from on. SCAN_OPEN: *from is the first item that is not decided. */
 static enum scanned read_window(struct forward_scan *scan, struct order *from, size_t width)
 {
 	const struct trace *trace = scan->state->event_source->trace;
 	size_t open = 0, behind = 0;
-	uint64_t decoded = 0; /* before the first one that is open was met */
+	uint64_t decoded = 0; /* events decoded when the first open item was met */
 	enum step step;
 
 	while ((step = event_source_next(&scan->event_source, &scan->item, scan->err)) ==

@@ -1,9 +1,9 @@
 /*
- * planner.c - which way to answer
+ * planner.c - chooses between a backward pass and replay
  *
- * Backward when every attribute can be told before reading and each line that may write one can be
- * decided by looking back; with a budget, after which the forward way takes over. Else forward from
- * the newest checkpoint, which leaves more of them behind.
+ * Backward, if all attributes are known before reading and a backward pass can decide each line
+ * that may write one; it has limits, after which replay takes over. Else replay from the newest
+ * checkpoint, which leaves more checkpoints behind.
  */
 #include "state/answer/planner.h"
 #include "engine/base/mem.h"
@@ -36,7 +36,7 @@ static bool choose(struct choice *out, bool backward, const char *reason)
 	return true;
 }
 
-/* NULL: a line that writes these can be decided by looking back. */
+/* Why a backward pass cannot decide the closure's lines; NULL: it can. */
 static const char *why_forward(const struct closure *closure)
 {
 	if (closure->cumulative)
@@ -51,7 +51,7 @@ bool looks_back(const struct closure *closure)
 	return !why_forward(closure);
 }
 
-/* False: an error, else *out is the choice. */
+/* Sets *out; false: *err. */
 static bool find_choice(struct state *state, struct wanted *wanted, struct choice *out,
 			struct error *err)
 {

@@ -75,8 +75,7 @@ static bool take(const struct asking *asking, struct comm *item, const struct an
 {
 	bool deleted = answer->value.kind == VALUE_NONE && answer->since != NSTIME_MIN;
 
-	if (answer->since <
-	    asking->floor) /* only timelines have it: other ways read no further back */
+	if (answer->since < asking->floor) /* timelines have it; others read not so far */
 		return true;
 	item->name = comm_text(asking->arena, &answer->value);
 	item->since = answer->since;

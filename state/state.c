@@ -33,8 +33,7 @@ bool state_over_source(struct event_source *event_source, const struct state_opt
 	state->evaluation = "replay";
 	event_source->progress = options->progress;
 	event_source->progress_arg = options->progress_arg;
-	state->stored_looked =
-		options->without != NULL; /* stored timelines were built from all events */
+	state->stored_looked = options->without != NULL; /* timelines are of all events */
 	state->options.without = NULL;
 	if (!program_compile_without(options->rules, event_source->trace, options->without,
 				     options->without ? NULL : &state->options.notices,

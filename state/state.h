@@ -42,8 +42,7 @@ MUST_CHECK bool state_over_source(struct event_source *event_source,
 MUST_CHECK bool state_open_without(const struct state *like, const uint64_t *without,
 				   struct state **out, struct error *err);
 void state_close(struct state *state);
-struct index *state_index(
-	const struct state *state); /* state_index() and state_rules() return borrowed pointers */
+struct index *state_index(const struct state *state); /* both are borrowed */
 struct rules *state_rules(const struct state *state);
 
 struct answer {

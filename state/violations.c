@@ -92,8 +92,7 @@ struct violations_check {
 	struct number_map places; /* attribute → 1 + index into nodes */
 	struct checked_item *nodes;
 	size_t nnodes, nodes_capacity;
-	struct number_map
-		owners; /* attribute cpu[N] or thread[T] → 1 + index into cpus or threads */
+	struct number_map owners; /* attribute of cpu[N] or thread[T] → 1 + index, below */
 	struct cpu **cpus;
 	size_t ncpus, cpus_capacity;
 	struct thread **threads;
@@ -252,8 +251,7 @@ static struct checked_item *node_of(struct violations_check *check, uint32_t att
 		node->thread = thread_of(check, host, (int64_t)key.u);
 	else
 		node->cpu = cpu_of(check, host, (int64_t)key.u);
-	if (node->thread &&
-	    node->thread->tid == 0) /* thread 0 stands for the idle threads of all CPUs */
+	if (node->thread && node->thread->tid == 0) /* one for each CPU */
 		node->subject = SUBJECT_NONE;
 	return node;
 }

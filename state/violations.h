@@ -15,8 +15,7 @@ struct violations {
 		uint64_t known, unknown; /* ns of the recording */
 	} * cpus;                        /* ordered by number */
 	size_t ncpus, nthreads;
-	unsigned __int128 busy,
-		running; /* ns of all threads: from cpu[N]/thread; from thread[T]/state */
+	unsigned __int128 busy, running; /* ns of threads: by cpu[N]/thread, by their state */
 	struct stream_contradictions {
 		uint64_t count;
 		struct stream_contradiction {

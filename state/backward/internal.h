@@ -36,8 +36,7 @@ struct question {
 	uint32_t place; /* index in pass->live */
 	struct order key;
 	struct pending_write *best; /* if CLOSED: the (nearly) certain write; NULL: the bottom */
-	struct pending_write
-		*was; /* the oldest `was` with a known value and no pending write above it */
+	struct pending_write *was;  /* the oldest known `was`, with no pending write above it */
 	struct question *merged;
 	struct waiter *waiters;
 	struct fact fact; /* fact.low is set once it is CLOSED */
@@ -117,14 +116,12 @@ struct backward {
 	struct order *opened; /* by bit of a shape: least key opened in this round */
 	struct pending_write *newest, *oldest;
 	uint32_t npending;
-	uint32_t *
-		pending_per_bit; /* number of those that write only attributes of the bit's shape */
+	uint32_t *pending_per_bit; /* those that write only attributes of the bit's shape */
 	uint32_t npending_wide;  /* number of those that delete subtrees */
 	uint32_t round; /* from 1 */
 	struct waiters work;
 	uint64_t *failing; /* bit per statement of which a pending write failed */
-	struct pending_write *
-		*of_line; /* by statement: list of those with `prunes`, newest first */
+	struct pending_write **of_line;     /* by statement: those with `prunes`, newest first */
 	struct pending_write **new_pending; /* those of the present event */
 	size_t nnew_pending, new_pending_capacity;
 

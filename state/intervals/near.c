@@ -333,8 +333,7 @@ static bool is_for_run(const struct tracks *tracks, nstime first)
 	if (tracks->state->horizon)
 		return false;
 	return (range->begin == NSTIME_MIN && range->end > first) ||
-	       (tracks->wanted->lists &&
-		tracks_are_whole(tracks)); /* a run reads only the statements needed */
+	       (tracks->wanted->lists && tracks_are_whole(tracks)); /* of what counts alone */
 }
 
 enum outcome tracks_near(struct tracks *tracks, struct error *err)

@@ -65,8 +65,7 @@ struct placing { /* when a tombstone was written */
 };
 
 struct tombstone {
-	struct pattern
-		*pattern; /* if the path has `*`; else NULL, and `attr` and `below` are the path */
+	struct pattern *pattern; /* if it has `*`; NULL: `attr` and `below` are the path: */
 	uint32_t attr;
 	bool below;                 /* `**`: what is below attr, without attr itself */
 	struct placing now, before; /* `before`: the last one before now.since */

@@ -26,8 +26,7 @@ struct claim_of { /* what the last event with a `was` or `=` of the attribute sa
 struct watched {                /* a stream */
 	bool any;               /* it is watched for contradictions */
 	pthread_mutex_t lock;   /* of all below */
-	struct events
-		*forward; /* a cursor at time `at`, the end of a known range; NULL: none yet */
+	struct events *forward; /* at `at`, the end of a known range; NULL: none yet */
 	nstime at;
 	struct claim_of claim;       /* the claim at `at` */
 	struct contradiction *found; /* by rising told_at */

@@ -582,15 +582,13 @@ bool contradictions_newest(struct contradictions *own, const struct stream *stre
 
 	*newest = NSTIME_MIN;
 	options.backward = true;
-	options.losses =
-		!stream->late_events; /* what it lacks before its first event counts as a loss */
+	options.losses = !stream->late_events; /* what it lacks before its first event is one */
 	if (!stream_recorded(own->index, stream, &recorded, err))
 		return false;
 	bool some = recorded.end != NSTIME_MIN;
 	if (some && !read_events(own, &options, see_newest, newest, err))
 		return false;
-	if (*newest == NSTIME_MIN &&
-	    !stream->late_events) /* it lacks everything before its begin */
+	if (*newest == NSTIME_MIN && !stream->late_events) /* it lacks all before it begins */
 		*newest = some ? recorded.begin : NSTIME_MAX;
 	return true;
 }

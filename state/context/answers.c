@@ -1,4 +1,4 @@
-/* answers.c - what was found, sorted and copied for the caller; and computed attributes */
+/* answers.c - sorts and copies records for the caller; evaluates computed attributes */
 #include "state/context/answers.h"
 #include "engine/base/mem.h"
 #include "index/tables/recorded.h"
@@ -91,12 +91,12 @@ static int by_moment_and_path(const void *a, const void *b, void *attrs)
 	return x->attr == y->attr ? 0 : attr_compare(attrs, x->attr, y->attr);
 }
 
-/* How the loss at why_time is known. */
+/* Sets how the loss at why_time was detected. */
 static void explain_loss(const struct state *state, struct answer *out)
 {
 	const struct stream *stream = state->event_source->trace->streams[out->why.stream];
 	struct recorded recorded;
-	struct error ignored; /* then it is a loss like others */
+	struct error ignored; /* then it counts as an ordinary loss */
 
 	if (contradictions_at(state->found, stream, out->why_time, &out->why_between))
 		out->why_loss = out->why_between.lone ? LOSS_ENDED : LOSS_INFERRED;
@@ -192,7 +192,7 @@ void answers_release(struct answers *answers)
 struct computing {
 	get_fact *get;
 	void *arg;
-	struct fact *fact; /* since and writer: of the newest operand */
+	struct fact *fact; /* gets since and writer of the newest operand */
 	struct view_result result;
 };
 
@@ -237,7 +237,7 @@ struct view_result fact_compute(struct state *state, uint32_t attr, get_fact *ge
 	else
 		attrs_keep(state->attrs, &out->value);
 	computing.result.open = eval == EVAL_OPEN;
-	arena_free(state->scratch); /* of one inside this one */
+	arena_free(state->scratch); /* an inner call's */
 	arena_reset(env.scratch);
 	state->scratch = env.scratch;
 	return computing.result;

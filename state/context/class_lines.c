@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct class_lines {           /* as bytes: both */
-	uint64_t class, lines; /* hashes: of which class it is, and of the lines that it has */
+struct class_lines {           /* both are stored as bytes */
+	uint64_t class, lines; /* hashes of the class, and of its lines */
 };
 
-struct all_lines { /* of classes that have some; rising */
+struct all_lines { /* of all classes that have lines, sorted */
 	struct class_lines *items;
 	size_t count;
 };
@@ -43,7 +43,7 @@ static int by_class(const void *a, const void *b)
 				    : (x->lines > y->lines) - (x->lines < y->lines);
 }
 
-/* Of each class with lines, on each kind of stream. */
+/* Lists each class with lines, for each kind of stream. */
 static struct all_lines list(const struct program *program)
 {
 	const struct trace *trace = program->trace;

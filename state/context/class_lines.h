@@ -1,18 +1,18 @@
 /*
- * class_lines.h - do rules mean for each class what they meant when the trace was shorter?
+ * class_lines.h - checks that each class has the same lines as when the trace was shorter
  *
- * Rules are compiled anew for a trace that is opened anew as it grows. Where lines mean something
- * else for classes that were there before, as has(event/NAME) may, nothing that was evaluated
- * before can be gone on with.
+ * A growing trace is opened anew in steps, and its rules are compiled anew. If a class that was
+ * there before now has other lines (has(event/NAME) may cause that), the state of the last step
+ * cannot be continued.
  */
 #ifndef STATE_CONTEXT_CLASS_LINES_H
 #define STATE_CONTEXT_CLASS_LINES_H
 
 #include "state/program/program.h"
 
-/* Appends which classes have lines, and which these are: hashes. */
+/* Appends hashes of the classes that have lines, and of these lines. */
 void class_lines_put(const struct program *program, struct buf *out);
-/* Has each class of those bytes the lines that it had? New classes may have any. */
+/* Does each class in these bytes still have the same lines? New classes may have any. */
 bool class_lines_agree(const struct program *program, const void *bytes, size_t size);
 
 #endif

@@ -13,7 +13,7 @@ struct left_stream {
 	uint64_t inode; /* of its last file */
 };
 
-struct left { /* by one step */
+struct left { /* what one step left */
 	bool any;
 	nstime at;
 	struct buf cells;
@@ -69,10 +69,10 @@ static bool has_file(const struct stream *stream, uint64_t inode)
 	return false;
 }
 
-/* Streams have other names when their folder was moved; UINT32_MAX: it is gone. */
+/* Finds a stream by name, or by file if its folder was moved. UINT32_MAX: it is gone. */
 static uint32_t find_stream(const struct trace *trace, const struct left_stream *left, size_t near)
 {
-	for (size_t n = 0; n < trace->nstreams; n++) { /* new ones stand between the others */
+	for (size_t n = 0; n < trace->nstreams; n++) { /* new streams may lie between the others */
 		size_t i = (near + n) % trace->nstreams;
 
 		if (!strcmp(trace->streams[i]->name, left->name))

@@ -4,13 +4,13 @@
 #include "engine/timetext.h"
 
 enum {
-	WINDOW_PACKETS = 64, /* of all streams are read on either side, but of each */
+	WINDOW_PACKETS = 64, /* packets of all streams on either side; of each stream: */
 	PACKETS_LEAST = 2,
 	PACKETS_MOST = 16
 };
 
 enum { PASS_VISITS = 1 << 16 };
-enum { PASS_ROUNDS = 64 /* of a backward pass, whose reading the horizon bounds already */ };
+enum { PASS_ROUNDS = 64 /* rounds of a backward pass; the horizon limits what they read */ };
 #define PASS_BYTES ((size_t)1 << 30)
 
 uint64_t reach_packets(const struct state *state, uint64_t packets)

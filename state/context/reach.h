@@ -1,4 +1,4 @@
-/* reach.h - questions that read no further than a horizon around a window */
+/* reach.h - limits questions to a horizon around a window */
 #ifndef STATE_CONTEXT_REACH_H
 #define STATE_CONTEXT_REACH_H
 
@@ -6,19 +6,20 @@
 
 struct state_reach {
 	struct horizon horizon;
-	struct backward_limits limits; /* that the state had before */
+	struct backward_limits limits; /* the state's limits before */
 };
 
-/* Of each stream so many are read on either side of a window; `packets` 0: the state's usual
- * number. */
+/*
+ * Packets of each stream to read on each side of a window; `packets` 0: the state's usual number.
+ */
 uint64_t reach_packets(const struct state *state, uint64_t packets);
-/* Packets that a question which is not worth a run opens in one go, at most. */
+/* Most packets that an event filter may open for a question that is not worth a run. */
 enum { REACH_OPENED = 64 };
-/* After so many events of a backward pass, a replay from the horizon's floor costs less. */
+/* Events of a backward pass after which a replay from the horizon's floor costs less. */
 uint64_t reach_visits(const struct state *state);
 /*
- * Up to reach_end() the state reads no more than `packets` of each stream before [begin, end) and
- * behind it. False: *err, and nothing is to be ended.
+ * Until reach_end(), the state reads at most `packets` packets of each stream before [begin, end)
+ * and after it. False: *err; do not call reach_end().
  */
 MUST_CHECK bool reach_begin(struct state *state, nstime begin, nstime end, uint64_t packets,
 			    struct state_reach *reach, struct error *err);

@@ -1,14 +1,14 @@
 /*
- * run.c - a run of replay: where it begins, and what it leaves behind
+ * run.c - a run of replay: where it begins, and which checkpoints and fills it stores
  *
  *     C0 ────────── C1 ───────── C2 ────────── end
  *          x <────── fill ───────────── o            stored with C1 and with C2
  *                        y <─ fill ─ o               stored with C2
  *
- * Checkpoints are whole states, so that the next run begins nearby. What is unknown at one may be
- * filled by a `was` of an event behind it. A run that saw all such events stores with each
- * checkpoint what they fill: the next run need not read on beyond it. Fills are true of the
- * trace's length, checkpoints also of a trace that has grown.
+ * Checkpoints are whole states, so that the next run begins near its range. A value unknown at a
+ * checkpoint may be filled by a `was` of an event after it. A run that saw all such events stores
+ * their fills with each checkpoint, so that the next run need not read on. Fills are valid for the
+ * trace's present length, checkpoints also when it has grown.
  */
 #include "state/context/run.h"
 #include "engine/base/mem.h"
@@ -21,16 +21,16 @@
 enum { FILLS_MAX = 1 << 20 };
 
 struct runs {
-	struct checkpoints *fills; /* keys are ~t: the nearest above is found by going down */
-	nstime *passed;            /* checkpoints of this run, rising */
+	struct checkpoints *fills; /* keys are ~t: a downward search finds the nearest later one */
+	nstime *passed;            /* times of this run's checkpoints, rising */
 	size_t npassed, passed_capacity;
-	struct fill *items; /* the first `settled` reach over one of them, others may */
+	struct fill *items; /* the first `settled` reach over a checkpoint, others may */
 	size_t nitems, capacity, settled;
-	nstime pruned; /* fills of earlier events that reach over nothing were dropped */
-	bool lost;     /* there were more than FILLS_MAX */
-	nstime sealed; /* no event unseen fills what is at or before it */
-	bool partial;  /* the run is of a subset of the program */
-	bool again;    /* see run_subset(): something short was asked before */
+	nstime pruned; /* fills by events before it that reach over no checkpoint were dropped */
+	bool lost;     /* there were more than FILLS_MAX fills: none is stored */
+	nstime sealed; /* no event after the run fills time at or before it */
+	bool partial;  /* the run evaluates a subset of the program, or continues a step */
+	bool again;    /* see run_subset(): there was a question about a short range before */
 };
 
 struct runs *runs_new(struct index *index, const uint64_t identity[2])
@@ -76,7 +76,7 @@ static void restart(struct runs *runs, nstime begin)
 		pass(runs, begin);
 }
 
-/* A checkpoint at t was left or met, before the events from `next` on. */
+/* The run left or met a checkpoint at t: drops fills that reach over none. */
 static void prune(struct runs *runs, nstime t, nstime next)
 {
 	nstime last = runs->npassed ? runs->passed[runs->npassed - 1] : NSTIME_MIN;
@@ -98,7 +98,7 @@ static void prune(struct runs *runs, nstime t, nstime next)
 /* ---- checkpoints, spaced by what it costs to replay from one to the next ---- */
 
 /* Measured on generated traces, linux.rules: a head, and an event with its values and lines. */
-enum { HEAD_NS = 10, EVENT_NS = 300, LOOKS = 16 /* while the spacing goes by */ };
+enum { HEAD_NS = 10, EVENT_NS = 300, LOOKS = 16 /* checks per spacing */ };
 
 static struct run_cost cost_of(const struct state *state, const struct replay *replay)
 {
@@ -111,7 +111,7 @@ static struct run_cost cost_of(const struct state *state, const struct replay *r
 	};
 }
 
-/* Puts what is known of a moment at or before t into the cells; NSTIME_MIN: nothing is. */
+/* Loads the newest stored state at or before t; returns its time. NSTIME_MIN: there is none. */
 static nstime take_known(struct state *state, const struct program *program, nstime t,
 			 struct cells *cells)
 {
@@ -154,7 +154,7 @@ struct replay *run_begin(struct state *state, const struct replay_options *optio
 	return replay;
 }
 
-/* Far enough from the last one, and what it takes is little beside what was read since then. */
+/* Is it far enough from the last checkpoint, and its size small beside what was read since? */
 static bool is_due(const struct state *state, struct replay *replay, const struct run_cost *cost)
 {
 	const struct run_cost *last = &state->checkpoint_cost;
@@ -166,7 +166,7 @@ static bool is_due(const struct state *state, struct replay *replay, const struc
 	       cost->bytes - last->bytes >= size * state->share;
 }
 
-/* One that is there already will do. */
+/* A stored checkpoint since the last one will do. */
 void run_passes(struct state *state, struct replay *replay, nstime next)
 {
 	struct run_cost cost;
@@ -191,11 +191,11 @@ void run_passes(struct state *state, struct replay *replay, nstime next)
 
 /* Measured on generated traces, linux.rules. */
 enum {
-	ALL_RULES = 3, /* evaluating all takes so many times what evaluating some takes */
-	LONG_PART = 8  /* of the trace's time is a long range, at least */
+	ALL_RULES = 3, /* evaluating all rules takes so many times as long as a subset */
+	LONG_PART = 8  /* a long range is at least 1/8 of the trace's time */
 };
 
-/* Does it pay to begin at a checkpoint, or to leave some? */
+/* Is it worth evaluating all rules, to begin at a checkpoint or leave some? */
 static bool pays(struct state *state, nstime begin, nstime end)
 {
 	nstime first, last, found;
@@ -256,8 +256,8 @@ void run_seals(struct state *state, nstime t)
 }
 
 /*
- * What events at t and later fill from before t. Of an attribute that is one fill at most: it is
- * unknown all the way.
+ * Stores the fills from before t by events at t and later. An attribute has at most one: it is
+ * unknown from the fill's begin to its event.
  */
 static void store_fills(struct state *state, nstime t)
 {

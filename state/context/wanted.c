@@ -1,4 +1,4 @@
-/* wanted.c - what a set of queries names: attributes at once, lists when attributes are known */
+/* wanted.c - see wanted.h */
 #include "state/context/wanted.h"
 #include "engine/base/mem.h"
 #include "state/context/answers.h"
@@ -42,7 +42,7 @@ void wanted_release(struct wanted *wanted)
 	mem_free(wanted->named);
 }
 
-/* Does a query with wildcards name the attribute; or, where that is ATTR_ABSENT, some of the shape? */
+/* Does a query with wildcards match the attribute (or, if ATTR_ABSENT, some of the shape)? */
 static bool matches_some(const struct state *state, const struct wanted *wanted, uint32_t attr,
 			 uint32_t shape)
 {
@@ -102,17 +102,16 @@ bool wanted_lists_view(const struct state *state, const struct wanted *wanted,
 	       !(wanted->settled && view_is_late(state, view));
 }
 
-/* ---- lists that can be told without reading ---- */
+/* ---- lists whose attributes are known without reading ---- */
 
 struct wanted_list {
 	struct state *state;
-	struct wanted wanted; /* the attributes found so far */
+	struct wanted wanted; /* attributes found so far */
 	struct cpus cpus;
 	bool known;
-	bool some;      /* what is not known is left out */
-	uint32_t shape; /* that is being listed; ATTR_ABSENT: what is wanted */
-	const struct query
-		*query; /* that names what is expanded; NULL: none does, or all is wanted */
+	bool some;      /* leave out what is not known */
+	uint32_t shape; /* list attributes of this shape; ATTR_ABSENT: all that are wanted */
+	const struct query *query; /* query to take keys from; NULL: none */
 };
 
 static bool is_cpu_key(const struct atom *atom)
@@ -124,7 +123,10 @@ static bool is_cpu_key(const struct atom *atom)
 static void expand_cpus(struct wanted_list *list, const struct path *path, uint32_t i,
 			uint32_t attr);
 
-/* All attributes of the path: as keys what the query says, or every CPU in place of section/cpu. */
+/*
+ * Adds all attributes of the path. Keys come from the rules, the query, or all CPUs for
+ * section/cpu.
+ */
 static void expand(struct wanted_list *list, const struct path *path, uint32_t i, uint32_t attr)
 {
 	struct attrs *attrs = list->state->attrs;
@@ -157,7 +159,7 @@ static void expand_cpus(struct wanted_list *list, const struct path *path, uint3
 	}
 }
 
-/* Once for each query that lists attributes of the target's shape. */
+/* Expands the target once per query that lists attributes of its shape. */
 static void expand_target(struct wanted_list *list, const struct path *target)
 {
 	const struct wanted *wanted = &list->wanted;
@@ -181,7 +183,7 @@ static bool is_listed(const struct wanted_list *list, uint32_t shape)
 					  : list->shape == shape;
 }
 
-/* How deep a stack gets is not told by its lines. */
+/* Expands a line's target. A `push` has no known attributes: its lines do not limit the depth. */
 static void expand_line(void *arg, const struct line *line)
 {
 	struct wanted_list *list = arg;
@@ -202,7 +204,7 @@ struct listed_attrs {
 	size_t count, capacity;
 };
 
-/* Turns what was expanded into items of the listing; with a view, into what it computes. */
+/* Adds the expanded attributes to the listing; with a view, what it computes from them. */
 static void take_expanded(struct wanted_list *list, struct wanted *wanted, const struct view *view,
 			  uint32_t atom, struct listed_attrs *out)
 {
@@ -345,7 +347,7 @@ struct binding {
 	uint32_t sources[ENV_VARIABLES];
 };
 
-/* Binds the variables that are found in attributes of the shape, as `attr` has them. */
+/* Binds all unbound variables whose source is of this shape to their values in `attr`. */
 static void bind_found(struct binding *binding, uint32_t shape, uint32_t attr, uint32_t *bound)
 {
 	struct attrs *attrs = binding->state->attrs;
@@ -360,7 +362,7 @@ static void bind_found(struct binding *binding, uint32_t shape, uint32_t attr, u
 		}
 }
 
-/* All bindings of variables that are not bound yet; bits say which are. */
+/* Tries all bindings of the variables that are not in the bits `bound`. */
 static void bind_views(struct binding *binding, uint32_t bound)
 {
 	const struct named_attrs *named = binding->named;

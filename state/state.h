@@ -267,7 +267,7 @@ MUST_CHECK bool state_window_reads_less(struct state *state, nstime begin, nstim
 MUST_CHECK bool state_lookup(struct state *state, const struct query *query,
 			     const struct value *value, struct buf *note, struct error *err);
 
-/* Has some list so far come from a window, and so left out attributes that do not change in it? */
+/* Was a note given on what a list over a window leaves out, or does not know? */
 bool state_left_out(const struct state *state);
 /* How the last question was evaluated: "backward", "replay", "checkpoint" or "slices". */
 const char *state_evaluation(const struct state *state);

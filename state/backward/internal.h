@@ -1,10 +1,12 @@
 /*
  * internal.h - questions, pending writes and the pass that owns them
  *
- * question:       an attribute, and a key: what is its value just before this key? OPEN while the
- * pass reads down from the key, until it finds a write (`best`) that is certain, or nearly so. Then
- * it waits only for pending writes in between, and for the written value. pending write:  one line
- * at one event. It waits while its target, its condition, or whether it fails is not known.
+ * A question has an attribute and a key: what is the value just before this key? It is OPEN while
+ * the pass reads down from the key, until it finds a write (`best`) that is certain, or nearly so.
+ * Then it waits only for pending writes in between, and for the written value.
+ *
+ * A pending write is one line at one event. It waits while its target, its condition, or whether it
+ * fails is not known.
  */
 #ifndef STATE_BACKWARD_INTERNAL_H
 #define STATE_BACKWARD_INTERNAL_H

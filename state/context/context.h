@@ -22,7 +22,7 @@ struct run_cost { /* cost of a run: events of classes with rules, events decoded
 };
 
 struct state {
-	struct index *index; /* NULL: opened by state_over_source() */
+	struct index *index; /* the event source's; may be NULL */
 	struct event_source *event_source;
 	struct state_options options;
 	struct program *program;
@@ -34,8 +34,7 @@ struct state {
 	struct contradictions *found; /* NULL: the rules have no mirror */
 	struct checkpoints *checkpoints;
 	struct packet_filters *packet_filters; /* made by the first backward pass; NULL: none yet */
-	uint64_t patience; /* unmatched packets before packet filters are built; 0: event_filter.h's
-			    */
+	uint64_t patience;  /* unmatched packets before packet filters are built; 0: the default */
 	uint64_t *failures; /* of the run with the most events */
 	uint64_t failures_events;
 	uint64_t contradictions;

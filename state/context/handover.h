@@ -6,10 +6,9 @@
  *                          handover: the cells, as bytes; which streams, which lines
  *
  * A growing trace is opened anew in each step, and its rules are compiled anew. The next step's run
- * starts from the cells that the last one left at the end of its final part, encoded as in a
- * checkpoint, with stream numbers translated. If lines mean something else for classes that were
- * there before, as has(event/NAME) may, nothing is taken over, and the run begins at the trace's
- * begin.
+ * starts from the cells that the last run left at the step's end, encoded as in a checkpoint, with
+ * stream numbers translated. If lines mean something else for classes that were there before, as
+ * has(event/NAME) may, nothing is taken over, and the run begins at the trace's begin.
  */
 #ifndef STATE_CONTEXT_HANDOVER_H
 #define STATE_CONTEXT_HANDOVER_H

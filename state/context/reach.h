@@ -9,9 +9,7 @@ struct state_reach {
 	struct backward_limits limits; /* the state's limits before */
 };
 
-/*
- * Packets of each stream to read on each side of a window; `packets` 0: the state's usual number.
- */
+/* Packets of each stream to read on each side of a window; `packets` 0: the state's usual count. */
 uint64_t reach_packets(const struct state *state, uint64_t packets);
 /* Most packets that an event filter may open for a question that is not worth a run. */
 enum { REACH_OPENED = 64 };

@@ -1,5 +1,5 @@
 /*
- * cells.h - the whole state at one position: a cell per attribute that has a value, and tombstones
+ * cells.h - the whole state at one position: a cell per attribute written, and tombstones
  *
  * A delete drops the cells that it covers and leaves one tombstone, so memory follows what exists.
  * A cell is newer than all tombstones above it. An attribute without a cell has the kind of the

@@ -2,8 +2,8 @@
  * chrome.c - the Trace Event Format: JSON that chrome://tracing and Perfetto open
  *
  * Source: "Trace Event Format" of the Chromium project. Processes hold threads, threads hold slices
- * ("X") and instants ("i"); counters ("C") are a process's. What is no thread stands in processes
- * of its own, with numbers that no process of Linux has:
+ * ("X") and instants ("i"); counters ("C") belong to a process. Tracks that are no threads stand in
+ * processes of their own, with numbers that no process of Linux has:
  *
  *     CPUs                  a track per CPU: who ran there; instants of events that tell no thread
  *     Interrupts, Soft ...  a track per CPU, since they would cut the threads' slices
@@ -11,13 +11,13 @@
  *     State                 a track per attribute that was asked for and has no place above
  *     processes             a track per thread: its system calls; instants that tell their thread
  *
- * An event with a call chain names its innermost frame ("sf":2). All frames follow the events, each
- * with its caller, once:
+ * An event with a call chain has the number of its innermost frame ("sf":2). All frames follow the
+ * events, each once, with its caller:
  *
  *     "stackFrames":{"1":{"name":"main","category":"/usr/bin/demo"},"2":{"name":"work","parent":"1",...}}
  *
- * A frame is a function, the object that it is in, and the frame that called it; a function without
- * a name is its place in the object.
+ * A frame is a function, its object file, and the calling frame; a function without a name is shown
+ * as its place in the object.
  *
  * Times are microseconds with three decimals, from the trace's first event on: readers keep them in
  * doubles, which hold no nanoseconds since 1970.
@@ -36,7 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Linux has at most 2^22 processes. */
+/* Process numbers above Linux's limit of 2^22. */
 enum chrome_group {
 	GROUP_CPUS = (1 << 22) + 1,
 	GROUP_IRQS,
@@ -49,10 +49,10 @@ enum { FRAME_PARENT, FRAME_NAME, FRAME_OBJECT, FRAME_KEYS };
 
 struct chrome_thread {
 	int64_t pid, tid;
-	const char *name; /* NULL: by the thread's names */
+	const char *name; /* NULL: track_names has it */
 };
 
-/* Where the context of a class says the thread, and whether its events have frames. */
+/* Which fields of a class have the thread, and whether its events have call frames. */
 struct class_thread {
 	bool made, frames;
 	struct event_thread of;
@@ -61,10 +61,10 @@ struct class_thread {
 struct chrome {
 	struct convert of;
 	struct buf text;
-	bool some; /* entries were written */
+	bool some; /* an entry was written: the next needs a comma */
 	struct groups frames;
-	struct buf frame_texts; /* of all of them */
-	struct buf frame_name;  /* of the one that is looked for */
+	struct buf frame_texts; /* names and objects of all frames */
+	struct buf frame_name;  /* name of the frame that is searched for */
 	struct class_thread *classes;
 	struct arena *arena;
 	struct chrome_thread *tracks;
@@ -76,7 +76,7 @@ struct chrome {
 
 /* ---- tracks ---- */
 
-/* Notes that the track is there. */
+/* Adds the track to those that are named at the end, unless it is there. */
 static void use_track(struct chrome *chrome, int64_t pid, int64_t tid, const char *name)
 {
 	uint64_t hash = hash_number(hash_number((uint64_t)pid) + (uint64_t)tid);
@@ -215,19 +215,22 @@ static uint64_t frame_of(struct chrome *chrome, uint64_t parent, const struct fr
 	return number;
 }
 
-/* The number, from 1 on, of the innermost frame of a chain, the innermost first; 0: it has none. */
+/*
+ * Returns the number (from 1) of the innermost frame of a chain, given innermost first; 0: no
+ * frame.
+ */
 static uint64_t chain_number(struct chrome *chrome, const struct frame *frames, size_t count)
 {
 	uint64_t number = 0;
 
 	while (count > 1 && !frames[count - 1].address)
-		count--; /* where unwinding ended: no function */
+		count--; /* a frame of address 0 marks the end of unwinding */
 	while (count)
 		number = frame_of(chrome, number, &frames[--count]);
 	return number;
 }
 
-/* The stack of the event, of which there is none in most. */
+/* Adds the stack frame of the event; most events have none. */
 static void add_stack(struct chrome *chrome, nstime t, const struct event_class *class,
 		      const struct fields *fields)
 {
@@ -275,7 +278,7 @@ static bool chrome_event(void *self, nstime t, const struct stream *stream, int3
 
 /* ---- intervals ---- */
 
-/* The part of an interval that is drawn: what is not known, or not asked for, is cut off. */
+/* Cuts an interval to the requested range. False: nothing is left to draw. */
 static bool visible(const struct chrome *chrome, const struct interval *interval, nstime *begin,
 		    nstime *end)
 {
@@ -295,7 +298,7 @@ static void slice_name(struct buf *out, const char *name, const struct value *va
 	buf_release(&text);
 }
 
-/* The name is `name` and the value. */
+/* Writes an interval as a slice; its name is `name` followed by the value. */
 static bool slice(struct chrome *chrome, int64_t pid, int64_t tid, const struct interval *interval,
 		  const char *name, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* convert.c - the formats by name, and what they share */
+/* convert.c - finds formats by name, and calls the functions of the chosen one */
 #include "convert/convert_internal.h"
 #include "convert/sheets/tables.h"
 #include "convert/track_names.h"
@@ -67,7 +67,7 @@ static bool is_listed(const char *word, const char *list)
 	return false;
 }
 
-/* The kinds whose packets can be coded in that way, "ctf2010 and perfetto". */
+/* Names of the kinds that have compressions, or checksums: "ctf2010 and perfetto". */
 static const char *coding_kinds(bool checksums, char *text, size_t size)
 {
 	size_t len = 0;

@@ -1,9 +1,10 @@
 /*
- * convert.h - a trace written in another format: events and intervals go in, files come out
+ * convert.h - writes a trace in another format: the caller passes events and intervals, and gets
+ * files
  *
  *     convert_open → _learn → _event, _loss → _interval → convert_finish → convert_close
  *
- * Files have their names only when convert_finish() was true: work that ends early leaves nothing
+ * Files get their final names in convert_finish(). If it fails or is not reached, nothing is left
  * behind.
  */
 #ifndef CONVERT_CONVERT_H
@@ -21,78 +22,83 @@ struct convert_part;
 struct convert_options {
 	const struct trace *trace;
 	const char *to; /* name of a format */
-	const char
-		*path; /* of the file or folder; "-": standard output, where one file is written */
-	struct thread_pool *pool; /* for what can be made at once; NULL: one thread does all */
-	nstime begin, end;       /* what was asked for; NSTIME_MIN, _MAX: all */
+	const char *path;         /* file or folder to write; "-": standard output, for one file */
+	struct thread_pool *pool; /* to make parts of the output in parallel; NULL: one thread */
+	nstime begin, end;        /* the requested range; NSTIME_MIN, _MAX: all */
 	nstime first, last;      /* times of the trace's first and last event */
-	struct index *index;     /* of the trace; NULL: not at hand */
-	bool all_streams;        /* no stream is left out */
-	bool whole;              /* and no event */
-	bool picked;             /* events of one class are chosen by values or threads */
+	struct index *index;     /* the trace's index; NULL: none */
+	bool all_streams;        /* the caller's filter leaves out no stream */
+	bool whole;              /* the caller's filter leaves out no event */
+	bool picked;             /* the filter chooses single events, by values or threads */
 	bool partition; /* `path` is a folder of many traces, see convert_kind.partitions */
-	const struct rules *rules; /* of the intervals; NULL: there will be none */
-	const uint64_t *damaged; /* parts that could not be read so far; NULL: as the trace says */
+	const struct rules *rules; /* rules that made the intervals; NULL: no intervals follow */
+	const uint64_t *damaged;   /* count of unreadable parts; NULL: trace->damaged counts them */
 	struct symbols *symbols; /* names of functions; may be NULL */
-	/* of those that convert_has_coding() says the kind has; NULL: none */
+	/* names that convert_has_coding() accepts for the format; NULL: none */
 	const char *compression, *checksum;
 };
 
 /* A format by name; ended by NULL. */
 struct convert_kind {
-	const char *name, *also; /* also: another name, NULL: none */
-	const char *endings; /* of paths that mean it, ".sqlite .db"; "" none */
+	const char *name, *also; /* also: a second name or NULL */
+	const char *endings;     /* path endings that choose the format: ".sqlite .db"; or "" */
 	bool folder;         /* the path becomes a folder of files */
-	bool partitions;     /* it can be one of many traces, to which this one is added */
-	bool has_state;      /* it takes intervals */
-	bool carries_state;  /* it takes values at the beginning, by convert_carry() */
-	/* what packets can be compressed and summed up with: "gzip, bzip2"; NULL: they are not */
+	bool partitions;     /* the folder can hold many traces; this one is added */
+	bool has_state;      /* convert_interval() may be called */
+	bool carries_state;  /* convert_carry() may be called */
+	/* Compressions and checksums of packets that can be chosen: "gzip, bzip2"; NULL: none. */
 	const char *compressions, *checksums;
-	bool in_parts;       /* other threads may make rows of events, by convert_beside() */
-	bool all_losses;     /* it takes losses even where events are chosen one by one */
-	bool needs_times;    /* it has times alone: numbers of events stand as ns */
-	/* Each ended by NULL, or NULL: of these it is told names first, by convert_learn(). */
+	bool in_parts;    /* other threads may encode events, through convert_beside() */
+	bool all_losses;  /* losses are written even where single events are chosen */
+	bool needs_times; /* in a trace without clock, event numbers are written as ns */
+	/*
+	 * Both lists end with NULL. names: paths whose intervals the caller passes to
+	 * convert_learn() before all else; NULL: none.
+	 */
 	const char *const *names;
-	/* Which intervals it takes by default; NULL: all. */
+	/* Paths of the intervals that are written by default; NULL: all. */
 	const char *const *paths;
 };
 const struct convert_kind *convert_kind(size_t i);
 const struct convert_kind *convert_kind_named(const char *name);   /* NULL: there is none */
 const struct convert_kind *convert_kind_of_path(const char *path); /* likewise */
 
-/* Has the kind a compression, and a checksum, of these names? NULL is fine. */
+/* Can packets of this kind have this compression and this checksum? NULL: none. False: *err. */
 MUST_CHECK bool convert_has_coding(const struct convert_kind *kind, const char *compression,
 				   const char *checksum, struct error *err);
 
-/* The caller owns *out and ends it with convert_close(). `options` is copied. */
+/* The caller owns *out and frees it with convert_close(). `options` is copied. */
 MUST_CHECK bool convert_open(const struct convert_options *options, struct convert **out,
 			     struct error *err);
-/* `fields` NULL: they could not be decoded. */
+/* Writes one event. `fields` NULL: they could not be decoded. */
 MUST_CHECK bool convert_event(struct convert *convert, nstime t, const struct stream *stream,
 			      int32_t cpu, const struct event_class *class,
 			      const struct fields *fields, struct error *err);
 /*
- * Of a kind whose events come in parts: takes events by convert_event() and no more, for one
- * thread. The caller ends it with convert_close(), before `of`.
+ * For kinds with in_parts: an encoder of events for another thread. Only convert_event(),
+ * convert_take() and convert_close() may be called on it; close it before `of`.
  */
 struct convert *convert_beside(const struct convert *of);
-/* What the events since the last call have made, which is about *bytes. */
+/* Returns the rows made of the events since the last call; their size is about *bytes. */
 struct convert_part *convert_take(struct convert *beside, size_t *bytes);
-/* Adds a part behind all events so far and frees it, also where it fails. */
+/* Appends a part after all events so far and frees it, also on failure. */
 MUST_CHECK bool convert_give(struct convert *convert, struct convert_part *part, struct error *err);
 void convert_part_free(struct convert_part *part); /* NULL is fine */
 MUST_CHECK bool convert_loss(struct convert *convert, const struct event *loss, struct error *err);
-/* Before all else: an interval of the kind's `names`. */
+/*
+ * Stores names of threads and interrupts from an interval of the kind's `names`. Call it before all
+ * others.
+ */
 void convert_learn(struct convert *convert, const struct interval *interval);
 /*
- * Before all events: what an attribute was at `t`, the beginning. `since`: of the last write,
- * NSTIME_MIN unknown. Only for kinds that carry state.
+ * Writes the value of an attribute at `t`, the beginning of the range; call it before all events.
+ * `since`: time of the last write; NSTIME_MIN: unknown. Only for kinds with carries_state.
  */
 MUST_CHECK bool convert_carry(struct convert *convert, nstime t, const char *path,
 			      const struct value *value, nstime since, struct error *err);
 MUST_CHECK bool convert_interval(struct convert *convert, const struct interval *interval,
 				 struct error *err);
-/* The reader has gone: work may end, and that is no error. */
+/* Has the reader of the output pipe gone? Then the caller may stop; that is no error. */
 bool convert_closed(const struct convert *convert);
 MUST_CHECK bool convert_finish(struct convert *convert, struct error *err);
 void convert_close(struct convert *convert); /* NULL is fine */

@@ -28,7 +28,7 @@ static char *temporary_name(const char *path)
 	return text.data;
 }
 
-/* mkstemp() and mkdtemp() make it the owner's alone. */
+/* The mode by umask; mkstemp() and mkdtemp() give access to the owner alone. */
 static mode_t usual_mode(mode_t most)
 {
 	mode_t mask = umask(0);
@@ -51,7 +51,9 @@ static bool is_in_place(const char *path)
 	       is_below(path, "/proc/") || (stat(path, &about) == 0 && !S_ISREG(about.st_mode));
 }
 
-/* A file without a name in the folder of `path`; -1: the file system has none, or no /proc. */
+/*
+ * Opens a nameless file in the folder of `path`; -1: no O_TMPFILE on that file system, or no /proc.
+ */
 static int open_nameless(const char *path)
 {
 	if (access("/proc/self/fd", X_OK) != 0)
@@ -242,7 +244,9 @@ static bool close_file(struct out *out)
 	return close(fd) == 0;
 }
 
-/* link() replaces nothing: where a file is there, the new one gets a name to be renamed. */
+/*
+ * link() cannot replace a file: where one exists, the new one gets a temporary name and is renamed.
+ */
 static bool name_it(struct out *out)
 {
 	char file[40], *name;
@@ -300,7 +304,7 @@ void out_drop(struct out *out)
 
 /* ---- folders ---- */
 
-/* Takes `temporary`, a name that ends in XXXXXX. */
+/* Owns and frees `temporary`, a name that ends in XXXXXX. */
 static bool make_temporary(struct out_folder *folder, const char *path, char *temporary,
 			   struct error *err)
 {

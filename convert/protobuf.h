@@ -1,10 +1,10 @@
 /*
  * protobuf.h - the wire format of Protocol Buffers, writing
  *
- * Source: "Encoding" of the Protocol Buffers documentation. A field is a tag, its number and wire
- * type, then a varint, 8 bytes, or a length and as many bytes. A message inside another one is
- * bytes whose length stands in front: protobuf_begin() leaves one byte for it, and protobuf_end()
- * moves the message where it needs more.
+ * Source: "Encoding" of the Protocol Buffers documentation. A field is a tag (field number and wire
+ * type), then a varint, 8 bytes, or a length and as many bytes. A nested message has its length in
+ * front: protobuf_begin() reserves one byte for it, and protobuf_end() moves the message if the
+ * length needs more.
  */
 #ifndef CONVERT_PROTOBUF_H
 #define CONVERT_PROTOBUF_H
@@ -22,7 +22,7 @@ static inline void protobuf_tag(struct buf *out, unsigned field, enum protobuf_w
 	buf_add_varint(out, (uint64_t)field << 3 | wire);
 }
 
-/* uint32, uint64, bool, enumerations; of int32 and int64, which are sign-extended, the bits. */
+/* For uint32, uint64, bool and enumerations; of int32 and int64 the sign-extended bits. */
 static inline void protobuf_uint(struct buf *out, unsigned field, uint64_t value)
 {
 	protobuf_tag(out, field, PROTOBUF_VARINT);
@@ -58,7 +58,10 @@ static inline void protobuf_text(struct buf *out, unsigned field, const char *te
 	protobuf_bytes(out, field, text, strlen(text));
 }
 
-/* A message as a field; what is added until protobuf_end() is inside. Returns what that takes. */
+/*
+ * Opens a message as a field: all that is added until protobuf_end() is inside. Pass the returned
+ * position to protobuf_end().
+ */
 static inline size_t protobuf_begin(struct buf *out, unsigned field)
 {
 	protobuf_tag(out, field, PROTOBUF_BYTES);

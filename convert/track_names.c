@@ -17,9 +17,9 @@ const char *const track_paths[] = {"cpu[*]/thread",    "cpu[*]/irq",        "cpu
 static const char *const roots[] = {
 	[TRACK_THREAD] = "thread", [TRACK_IRQ] = "irq", [TRACK_SOFTIRQ] = "softirq"};
 
-/* Things are named by their path with a slash behind it. */
+/* Keys of spells are paths with a slash behind: "thread[12]/". */
 struct track_names {
-	struct spells names; /* of all kinds; each thread of which something was learned is one */
+	struct spells names;     /* of all kinds; also lists each thread that has a process alone */
 	struct spells processes; /* of threads */
 };
 

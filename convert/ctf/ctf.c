@@ -1,14 +1,15 @@
 /*
- * ctf.c - CTF: data streams as they are read, metadata in the end
+ * ctf.c - the CTF writer: data streams while events come, metadata at the end
  *
  * Events are decoded and encoded again, so the source may be any format. Each stream of the source
- * becomes a file with packets of its own; what the source's packets had in their contexts is kept,
- * what a reader finds out by itself (sizes, times, counters) is made anew.
+ * becomes a file with packets of its own. The source's packet context members are kept, except
+ * those with a role (sizes, times, counters), which are computed anew.
  *
  *     OUT/metadata  OUT/channel0_0  OUT/index/channel0_0.idx       of several parts a folder each
  *
- * Streams of one part share a stream class when packets have the same numbers in their contexts.
- * Clocks keep frequency and offset; one that does not fit the times is one of nanoseconds.
+ * Streams of one part share a stream class if their packet contexts have the same members. Clocks
+ * keep frequency and offset; a clock that cannot express the times is replaced by one of
+ * nanoseconds.
  */
 #include "convert/ctf/ctf_internal.h"
 
@@ -56,7 +57,7 @@ void ctf_add_plain(struct buf *out, const char *name)
 		out->len = 200;
 }
 
-/* Of the 2010 proposal the name of the section, and a number. */
+/* 2010: appends the section's name and a number. */
 static void add_section_file(struct buf *out, const struct ctf_folder *folder,
 			     const struct written_stream_class *class, const struct stream *stream)
 {
@@ -91,7 +92,7 @@ static char *file_of(struct ctf_folder *folder, const struct written_stream_clas
 	return path.data;
 }
 
-/* The folder that all streams of a part are named into, else the part's own name. */
+/* The folder that the names of all streams of a part share, else the part's own name. */
 static const char *folder_of(struct ctf_writer *writer, const struct part *part)
 {
 	const struct trace *trace = writer->of.options.trace;
@@ -113,7 +114,9 @@ static const char *folder_of(struct ctf_writer *writer, const struct part *part)
 	return kept;
 }
 
-/* Names of folders as readers order them: folder by folder, numbers by their value. */
+/*
+ * Is `a` before `b` in the order in which readers list folders: folder by folder, numbers by value?
+ */
 static bool rises(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
@@ -175,8 +178,8 @@ static void name_clocks(struct ctf_writer *writer)
 }
 
 /*
- * The clock by which the stream's times are written. One whose origin lies behind the first event,
- * or which readers of other formats do not count in, counts nanoseconds instead.
+ * The index of the clock that writes the stream's times. Where its origin is after the first event,
+ * or other readers would compute other times, it is the clock of nanoseconds.
  */
 static int32_t clock_of(struct ctf_writer *writer, const struct stream *stream)
 {
@@ -248,7 +251,7 @@ static bool has_one_common(const struct trace *trace, const struct event_class *
 	return true;
 }
 
-/* A class of the stream's, for what all of them have. NULL: the part has none. */
+/* Any event class of the stream; its packet context is that of all. NULL: the part has none. */
 static const struct event_class *any_class(const struct trace *trace, const struct stream *stream)
 {
 	for (size_t i = 0; i < trace->nclasses; i++)
@@ -277,7 +280,10 @@ static unsigned numbers_of(const struct ctf_folder *folder, const struct stream 
 	return numbers & packing->numbers;
 }
 
-/* Only where a file's name does not tell it: engine/ctf/sections.c takes it from there. */
+/*
+ * The section's name where the file's name does not have it (engine/ctf/sections.c reads it there);
+ * else NULL.
+ */
 static const char *class_name(const struct stream *stream)
 {
 	const char *section = stream->section, *base = ctf_base_of(stream->name);
@@ -285,7 +291,7 @@ static const char *class_name(const struct stream *stream)
 	return *section && strncmp(base, section, strlen(section)) != 0 ? section : NULL;
 }
 
-/* A name that no section has; the text of `name` is changed. */
+/* Returns a name that no section has; changes the text of `name`. */
 static const char *new_section(struct ctf_folder *folder, struct buf *name)
 {
 	nameset_make_free(&folder->sections, name, 0, "-");
@@ -368,7 +374,7 @@ static struct written_class *new_class(struct ctf_writer *writer,
 	return class;
 }
 
-/* NULL: an event of another stream class, with a context that this one has no room for. */
+/* Finds or makes the event class. NULL: its stream event context is not the stream class's. */
 static struct written_class *find_class(struct ctf_writer *writer,
 					struct written_stream_class *stream,
 					const struct event_class *from)
@@ -386,7 +392,7 @@ static struct written_class *find_class(struct ctf_writer *writer,
 
 /* ---- streams ---- */
 
-/* What the stream covers of what was asked for; *end NSTIME_MIN: it says nothing. */
+/* The part of the requested range that the stream recorded; *end NSTIME_MIN: not known. */
 static bool covered(struct ctf_writer *writer, const struct stream *stream, nstime *begin,
 		    nstime *end, struct error *err)
 {
@@ -504,11 +510,11 @@ static bool ctf_open(void *self, struct error *err)
 	size_t share = WAIT_ALL / (trace->nstreams + 1);
 
 	writer->language = language_of(options->to);
-	if (options->first > options->last || options->first == NSTIME_MIN) /* none has a time */
+	if (options->first > options->last || options->first == NSTIME_MIN) /* no times */
 		options->first = options->last = 0;
 	writer->arena = arena_new();
 	writer->folders = mem_new_array(trace->nparts + 1, sizeof *writer->folders);
-	/* one behind them for the state */
+	/* the last one is for state */
 	writer->streams = mem_new_array(trace->nstreams + 1, sizeof(struct written_stream *));
 	writer->classes =
 		mem_new_array(trace->nclasses + STATE_CLASSES, sizeof(struct written_class *));
@@ -533,7 +539,7 @@ static bool ctf_event(void *self, nstime t, const struct stream *from, int32_t c
 
 	if (!stream)
 		return false;
-	if (!fields) { /* it was told as damage; here it is a lost one */
+	if (!fields) { /* undecodable, already reported as damage; count it as lost */
 		stream->discarded++;
 		return true;
 	}
@@ -556,8 +562,9 @@ static bool ctf_loss(void *self, const struct event *loss, struct error *err)
 /* ---- state ---- */
 
 /*
- * Beside what a person reads of an attribute, events have what rules take (state/rules/carried.c):
- * a class for each list of types that keys and value may have, all of one name.
+ * Besides the text for people, events of state have the fields that rules read
+ * (state/rules/carried.c): one class for each combination of types of keys and value, all of one
+ * name.
  */
 enum { STATE_PATH, STATE_VALUE, STATE_SINCE, STATE_SHAPE, STATE_KEYS };
 enum { KEYS_MOST = 3, STATE_SLOTS = STATE_KEYS + KEYS_MOST + 1 };
@@ -571,7 +578,7 @@ enum carried {
 	CARRIED
 };
 
-/* A stream beside the source's. False: no stream has time. */
+/* Describes the stream of state, beside the source's. False: no stream has time. */
 static bool describe_state(struct ctf_writer *writer)
 {
 	const struct trace *trace = writer->of.options.trace;
@@ -588,7 +595,7 @@ static bool describe_state(struct ctf_writer *writer)
 	stream->cpu = -1;
 	stream->tid = stream->pid = stream->rank = stream->app = -1;
 	stream->nsources = 0;
-	writer->folders[stream->part].numbered = true; /* it comes before all others */
+	writer->folders[stream->part].numbered = true; /* it comes before all streams */
 	return true;
 }
 
@@ -650,7 +657,7 @@ static void add_carried(struct ctf_writer *writer, struct field_class *fields, c
 	field_make_member(fields, name, class);
 }
 
-/* The class for keys and a value of these types. */
+/* Finds or makes the class for keys and a value of these types. */
 static const struct event_class *state_class(struct ctf_writer *writer, const enum carried *keys,
 					     enum carried value)
 {
@@ -683,8 +690,10 @@ static const struct event_class *state_class(struct ctf_writer *writer, const en
 	return *class;
 }
 
-/* The path with a star for each key; the keys are borrowed from the query. False: it has too many,
-   and no rule takes it. */
+/*
+ * Appends the path with a star for each key to `shape`; keys are borrowed from the query. False:
+ * more than KEYS_MOST, and no rule reads such events.
+ */
 static bool take_apart(const struct query *query, struct buf *shape, const struct value **keys)
 {
 	size_t count = 0;
@@ -706,7 +715,7 @@ static bool take_apart(const struct query *query, struct buf *shape, const struc
 	return fits;
 }
 
-/* Fills the slots of an event; its class, whose texts are borrowed from all that is passed. */
+/* Fills the slots of an event and returns its class. Texts are borrowed from the arguments. */
 static const struct event_class *fill_state(struct ctf_writer *writer, const struct query *query,
 					    struct buf *shape, const struct value *value,
 					    struct slot *slots)
@@ -754,7 +763,10 @@ static bool ctf_carry(void *self, nstime t, const char *path, const struct value
 	return ok;
 }
 
-/* Streams without events say what they cover, where their packets need nothing else. */
+/*
+ * Writes empty packets for streams without events, so that readers see their recorded range; not
+ * where packet contexts need other values.
+ */
 static bool add_silent(struct ctf_writer *writer, struct error *err)
 {
 	const struct trace *trace = writer->of.options.trace;

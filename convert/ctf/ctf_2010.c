@@ -1,15 +1,15 @@
 /*
  * ctf_2010.c - sections and packets of the 2010 proposal
  *
- * A file is a stream of a section. Where the source's own files are SECTION_CPU they keep their
- * names; else files are numbered as the source's streams are, the metadata says that these numbers
- * are no CPUs (`cpu = none`), and packets tell the CPU.
+ * A file is a stream of a section. If the source's own files are named SECTION_CPU they keep their
+ * names; else file names have the source's stream numbers, the metadata says that these are no CPUs
+ * (`cpu = none`), and packet contexts have the CPU.
  *
  *     48 bytes of header (engine/ctf/rfc.h), the section's own members of the packet's context,
  *     then the content: compressed, summed up as it is stored; zeros up to a multiple of 4096 bytes
  *
- * An event header is of type 2: 32 bits of time and 16 of class; where either needs more, class
- * 65535, and 64 bits of time and 32 of class behind it.
+ * An event header is of type 2: 32 bits of time and 16 of class. If either needs more, the class is
+ * 65535, and 64 bits of time and 32 of class follow.
  */
 #include "convert/ctf/ctf_internal.h"
 
@@ -27,7 +27,9 @@ enum { SCHEME_BZIP2 = 1, SCHEME_GZIP = 2, SCHEME_MD5 = 1, SCHEME_SHA1 = 2 };
 
 /* ---- names ---- */
 
-/* Is the stream's file SECTION_CPU, as it would be written? *len is that of SECTION. */
+/*
+ * Is the stream's file named SECTION_CPU, in the spelling of this writer? *len: length of SECTION.
+ */
 static bool is_of_cpu(const struct stream *stream, size_t *len)
 {
 	const char *base = ctf_base_of(stream->name), *last = strrchr(base, '_');
@@ -44,7 +46,7 @@ static bool is_of_cpu(const struct stream *stream, size_t *len)
 	return same;
 }
 
-/* Readers list files by their names: streams have to come in the same order. */
+/* Readers order streams by file name: files keep their names only if that is the source's order. */
 void ctf_2010_number_files(struct ctf_writer *writer)
 {
 	const struct trace *trace = writer->of.options.trace;
@@ -114,7 +116,7 @@ static bool make_bzip2(const char *from, size_t size, struct buf *out, struct er
 	return true;
 }
 
-/* Replaces what stands behind the first `head` bytes. */
+/* Compresses all behind the first `head` bytes, in place. *number: the scheme, 0 none. */
 static bool compress_content(const char *scheme, struct buf *packet, size_t head, uint8_t *number,
 			     struct error *err)
 {
@@ -154,7 +156,7 @@ static uint32_t sum_content(const char *scheme, const struct buf *packet, size_t
 	       digest[3];
 }
 
-struct packet_2010 { /* what its header says besides what is found out */
+struct packet_2010 { /* header values that seal_packet() cannot compute */
 	uint64_t sequence, begin, end, discarded;
 };
 
@@ -164,7 +166,9 @@ static void put_le(uint8_t **to, uint64_t value, unsigned bytes)
 		*(*to)++ = (uint8_t)(value >> 8 * i);
 }
 
-/* Codes the content behind the first `head` bytes and makes the header, for which there is room. */
+/*
+ * Compresses and sums the content behind the first `head` bytes, and fills in the header before it.
+ */
 static bool seal_packet(const struct ctf_folder *folder, struct buf *packet, size_t head,
 			const struct packet_2010 *says, struct error *err)
 {
@@ -247,7 +251,7 @@ const struct ctf_packing ctf_packing_2010 = {.is_2010 = true,
 					     .event = head_2010,
 					     .seal = seal_2010};
 
-/* Texts of whole lines, each ended by a zero, in packets of one. */
+/* Packs the metadata into packets with one text each: whole lines, ended by a zero byte. */
 bool ctf_2010_pack(const struct ctf_folder *folder, struct buf *text, struct error *err)
 {
 	struct packet_2010 says = {0};

@@ -1,9 +1,9 @@
 /*
  * ctf_2010_text.c - metadata of the 2010 proposal
  *
- * Types are nameless, and stand where they are used. What the proposal has no words for is said
- * with those that yore adds to it (docs/ctf.md): variants and optionals, ranges of an enumeration,
- * contexts of packets, sections without clock.
+ * Types have no names and stand where they are used. For what the proposal cannot express yore adds
+ * words of its own (docs/ctf.md): variants and optionals, ranges of an enumeration, contexts of
+ * packets, sections without clock.
  */
 #include "convert/ctf/ctf_internal.h"
 
@@ -22,7 +22,7 @@ static void add_flag(struct buf *out, const char *key, bool value)
 
 /* ---- types ---- */
 
-/* A label has a name in this language: one that is empty is left out. */
+/* Adds an enumeration's labels. This language needs a name for each: empty ones are left out. */
 static void add_map(struct buf *out, const struct wire *wire)
 {
 	const struct field_class *from = wire->from;
@@ -45,7 +45,10 @@ static void add_map(struct buf *out, const struct wire *wire)
 	buf_add_text(out, " };");
 }
 
-/* Predeclared types are packed here: whole bytes are aligned to bytes, others to bits. */
+/*
+ * Does a predeclared type describe the integer? Those are aligned to 8 bits if their size is whole
+ * bytes, else to 1 bit.
+ */
 static bool is_predeclared(const struct wire *wire)
 {
 	const struct field_class *from = wire->from;
@@ -93,7 +96,7 @@ static void add_float(struct buf *out, const struct wire *wire)
 		   wire->big_endian ? "network" : "le");
 }
 
-/* Members that the writer put in front of others are part of these. */
+/* Adds members; lengths and selectors that the writer added are part of their array or variant. */
 static void add_fields(struct buf *out, struct wire *const *members, size_t count)
 {
 	buf_add_text(out, " fields = {");
@@ -109,7 +112,7 @@ static void add_fields(struct buf *out, struct wire *const *members, size_t coun
 	buf_add_text(out, " };");
 }
 
-/* The number in front, of a list or of what is chosen. */
+/* Adds the length of a list, or the selector of a variant. */
 static void add_front(struct buf *out, const char *key, const struct wire *count)
 {
 	buf_printf(out, " %s = ", key);

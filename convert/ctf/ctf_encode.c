@@ -11,7 +11,7 @@ void encoder_release(struct encoder *encoder)
 	buf_release(&encoder->scratch);
 }
 
-/* Makes `bits` more bits, all 0, and returns the byte in which they begin. */
+/* Appends `bits` zero bits and returns the byte in which they begin. */
 static uint8_t *extend(struct encoder *e, uint64_t bits)
 {
 	size_t from = (size_t)(e->at / 8 - e->gone);
@@ -41,7 +41,10 @@ void encode_bytes(struct encoder *e, const void *bytes, size_t count)
 		memcpy(to, bytes, count);
 }
 
-/* Bits that begin or end inside a byte: the first is the lowest, of big-endian the highest. */
+/*
+ * Writes bits that begin or end inside a byte. Bit 0 is the byte's lowest, or highest if
+ * big-endian.
+ */
 static void put_bits(uint8_t *to, unsigned first, uint64_t value, uint32_t bits, bool big_endian)
 {
 	for (uint32_t i = 0; i < bits; i++) {
@@ -72,7 +75,7 @@ void encode_number(struct encoder *e, uint64_t value, uint32_t bits)
 	put_number(e, value, bits, false);
 }
 
-/* LEB128: seven bits a byte, the lowest first; the last byte has a 0 in front (CTF 2, 6.3.8). */
+/* LEB128: seven bits a byte, lowest first; the top bit of the last byte is 0 (CTF 2, 6.3.8). */
 static void put_variable(struct encoder *e, uint64_t value, bool is_signed)
 {
 	uint8_t bytes[10];
@@ -89,7 +92,7 @@ static void put_variable(struct encoder *e, uint64_t value, bool is_signed)
 	encode_bytes(e, bytes, n);
 }
 
-/* IEEE 754 binary16 of a number that was one; a NaN keeps its highest bits. */
+/* Converts back to IEEE 754 binary16 a number that came from one; a NaN keeps its highest bits. */
 static uint64_t half_of(double number)
 {
 	uint64_t bits, sign;
@@ -131,7 +134,7 @@ static void put_text(struct encoder *e, const struct field *field)
 	*extend(e, 8) = 0;
 }
 
-/* Elements that lie in the source as they are to be written: whole bytes without gaps. */
+/* Copies array elements whose bytes are the same in source and output: whole bytes without gaps. */
 static bool put_copied(struct encoder *e, const struct wire *wire, const struct field *field)
 {
 	const struct wire *element = wire->element;
@@ -162,7 +165,7 @@ static void put_array(struct encoder *e, const struct wire *wire, const struct f
 	field_iter_end(&iter);
 }
 
-/* 0: what an optional is that is not there. */
+/* The value of a length or selector; 0: an optional that is absent. */
 static uint64_t count_of(const struct wire *of, const struct slot *slot)
 {
 	if (of->kind == WIRE_OPTIONAL)
@@ -180,7 +183,7 @@ static void put_member(struct encoder *e, const struct wire *member, const struc
 		encode_number(e, count_of(member->of, &inside[class->slot]), member->bits);
 		return;
 	}
-	if (!class) /* a structure of the writer's own: of the value inside of it */
+	if (!class) /* the writer's own structure: the class of its inner value */
 		class = member->members[1]->from;
 	field_view(class, in, inside, &field);
 	put(e, member, &field);

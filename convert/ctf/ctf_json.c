@@ -1,8 +1,8 @@
 /*
  * ctf_json.c - metadata of CTF 2 (CTF2-SPEC-2.0): a fragment a line
  *
- * Names are the source's own. Members that the writer adds keep their prefix, by which yore hides
- * them (engine/ctf_own.h).
+ * Names are the source's own. Members that the writer adds have a prefix by which yore's reader
+ * hides them (engine/ctf_own.h).
  */
 #include "convert/ctf/ctf_internal.h"
 
@@ -82,7 +82,7 @@ static void add_label(struct buf *out, const struct field_class *from,
 		add_range(out, label->low, label->high, from->is_signed);
 }
 
-/* Each name once, with all of its ranges. */
+/* Adds an enumeration's labels, each once with all of its ranges. */
 static void add_mappings(struct buf *out, const struct field_class *from)
 {
 	struct nameset seen = {0};
@@ -203,7 +203,7 @@ static void add_struct(struct buf *out, const struct wire *wire)
 	buf_add_char(out, '}');
 }
 
-/* What selects an option: the source's ranges, or the writer's own numbers. */
+/* Adds the ranges that select an option: the source's, or those of the writer's own selector. */
 static void add_ranges(struct buf *out, const struct wire *wire, size_t option)
 {
 	const struct member *member = &wire->from->members[option];
@@ -319,7 +319,7 @@ static void add_number(struct buf *out, const char *name, const char *role, uint
 	json_add_key(out, "field-class");
 	add_integer(out, &wire);
 	if (role) {
-		out->len--; /* before the class's last bracket */
+		out->len--; /* reopen the class's object */
 		open_key(out, "roles", '[');
 		json_add_text(out, role);
 		buf_add_text(out, "]}");
@@ -378,7 +378,7 @@ static void add_trace(struct buf *out, const struct ctf_folder *folder)
 	end_fragment(out);
 }
 
-/* CTF 2 counts the cycles of an offset from 0 up to the frequency. */
+/* In CTF 2 an offset's cycles are from 0 up to the frequency. */
 static void add_offset(struct buf *out, const struct timebase *base)
 {
 	int64_t frequency = (int64_t)base->frequency;

@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-/* CTF 1.8.3, C.1.2, and the words of the C types. */
+/* TSDL's keywords (CTF 1.8.3, C.1.2) and the words of C types. */
 static const char *const keywords[] = {
 	"_Bool",  "_Complex", "_Imaginary", "align",   "callsite", "char",    "clock",
 	"const",  "double",   "enum",       "env",     "event",    "float",   "floating_point",
 	"int",    "integer",  "long",       "short",   "signed",   "stream",  "string",
 	"struct", "trace",    "typealias",  "typedef", "unsigned", "variant", "void"};
 
-/* and no keyword of TSDL */
+/* A C identifier that is no keyword of TSDL. */
 static bool ctf_is_identifier(const char *text)
 {
 	if (!char_begins_word(*text))
@@ -68,7 +68,7 @@ void ctf_names_release(struct ctf_names *names)
 	nameset_release(&names->taken);
 }
 
-/* What a string of C has; three octal digits cannot run into what follows. */
+/* Octal escapes have three digits, so that a following digit cannot become part of them. */
 void ctf_add_quoted(struct buf *out, const char *text)
 {
 	buf_add_char(out, '"');

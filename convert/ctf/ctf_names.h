@@ -1,4 +1,4 @@
-/* ctf_names.h - names of members, texts and numbers, as a CTF language can write them */
+/* ctf_names.h - member names, texts and numbers in the syntax of a CTF language */
 #ifndef CONVERT_CTF_CTF_NAMES_H
 #define CONVERT_CTF_CTF_NAMES_H
 
@@ -9,20 +9,25 @@
 /* The names of one structure or variant. */
 struct ctf_names {
 	struct arena *arena;
-	bool identifiers; /* the language takes identifiers alone, of which keywords are none */
+	bool identifiers; /* names must be identifiers and no keywords */
 	struct nameset taken;
 };
 
 void ctf_names_release(struct ctf_names *names);
-/* A name that no earlier member has. Readers drop its first underscore where it has one to drop. */
+/*
+ * Returns a name that no earlier member has. Readers, who drop a leading underscore, show it as
+ * `name`.
+ */
 const char *ctf_member_name(struct ctf_names *names, const char *name, const char *written);
-/* Is what the source wrote an identifier which shows the same name again? */
+/*
+ * Is `written`, the spelling in the source's metadata, an identifier that readers show as `name`?
+ */
 bool ctf_name_stays(const char *name, const char *written);
-/* In the quotes of a string of C. */
+/* Appends the text as a C string literal. */
 void ctf_add_quoted(struct buf *out, const char *text);
 /* A number of 64 bits, in decimal. */
 void ctf_add_number(struct buf *out, uint64_t value, bool is_signed);
-/* In which base an integer is shown; NULL: of none of the source. */
+/* The base in which an integer is displayed; `from` NULL: an integer of the writer's own. */
 unsigned ctf_number_base(const struct field_class *from);
 
 #endif

@@ -2,8 +2,8 @@
  * ctf_stream.c - packets of one stream: their heads, what was lost between them, and the index
  *
  * A packet is closed when enough bytes wait, where a value of its context changes, and where a loss
- * begins or ends. Its head is written when it is opened and filled in when it is closed, in memory
- * or, of a packet that a loss made long, in the file.
+ * begins or ends. Its head gets its place when it is opened and its values when it is closed: in
+ * memory, or in the file for packets that a loss made long.
  *
  *     OFF  SIZE  PACKET HEADER              OFF  SIZE  PACKET CONTEXT, as the stream class has it
  *       0     4  magic 0xc1fc1fc1            32     8  timestamp_begin, timestamp_end, each
@@ -14,10 +14,10 @@
  * An event header is its class, 16 or 32 bits, and the low 32 bits of its time. The 2010 proposal
  * has other headers (ctf_2010.c).
  *
- * A loss of the source lasts from `time` to `until`. events_discarded is a counter, read at the
- * ends of packets: the packet in which the loss falls has to end at `until` (tests:
- * index/tables/losses.c has the table). Lost packets leave a gap in packet_seq_num between a packet
- * that ends at `time` and one that begins at `until`.
+ * A loss of the source lasts from `time` to `until`. events_discarded is a counter that readers
+ * compare between packet ends, so the packet with the loss has to end at `until`
+ * (index/tables/losses.c has the table). Lost packets leave a gap in packet_seq_num between a
+ * packet that ends at `time` and one that begins at `until`.
  */
 #include "convert/ctf/ctf_internal.h"
 
@@ -61,7 +61,7 @@ static __int128 whole_cycles(nstime t, uint64_t frequency)
 	return cycles + (product > 0 && product % 1000000000 != 0);
 }
 
-/* False: the clock has no such moment. */
+/* Converts a time to cycles of the clock. False: the clock cannot express it. */
 static bool cycles_of(const struct timebase *base, nstime t, uint64_t *out)
 {
 	__int128 origin = (__int128)base->offset_s * base->frequency + base->offset_cycles;
@@ -71,7 +71,9 @@ static bool cycles_of(const struct timebase *base, nstime t, uint64_t *out)
 	return cycles >= 0 && cycles <= UINT64_MAX;
 }
 
-/* An event's time, which must be what a reader finds. */
+/*
+ * Converts an event's time to cycles. It fails unless readers convert them back to the same time.
+ */
 static bool event_cycles(const struct written_stream *stream, nstime t, uint64_t *out,
 			 struct error *err)
 {
@@ -85,7 +87,7 @@ static bool event_cycles(const struct written_stream *stream, nstime t, uint64_t
 			 stream->from->name, (long long)t);
 }
 
-/* A bound of a packet: the clock's first moment where it has no other. */
+/* Converts a packet's bound to cycles; 0 if the clock cannot express it. */
 uint64_t ctf_bound_cycles(const struct written_stream *stream, nstime t)
 {
 	uint64_t cycles;
@@ -105,7 +107,7 @@ static bool open_file(struct ctf_writer *writer, struct written_stream *stream, 
 	return stream->has_file;
 }
 
-/* Bytes of the packet that wait go to the file; it may stay open. */
+/* Writes the packet's waiting bytes to the file; the packet may stay open. */
 static bool flush(struct ctf_writer *writer, struct written_stream *stream, struct error *err)
 {
 	struct encoder *e = &stream->encoder;
@@ -206,7 +208,7 @@ static uint64_t number_value(const struct written_stream *stream, enum ctf_numbe
 	}
 }
 
-/* Bytes of a packet before the members of its context that are the source's. */
+/* Offset, in bytes, of the context members that come from the source. */
 static uint64_t context_place(const struct written_stream_class *class)
 {
 	uint64_t align =
@@ -268,7 +270,7 @@ static void open_packet(struct written_stream *stream, nstime begin, int32_t cpu
 	stream->head = (size_t)((e->at + 7) / 8);
 }
 
-/* Puts a number into a head that may be in the file already. */
+/* Overwrites a 64-bit number of the packet's head, in memory or in the file. */
 static bool patch(struct written_stream *stream, uint64_t at, uint64_t value, struct error *err)
 {
 	struct encoder *e = &stream->encoder;
@@ -328,7 +330,7 @@ static bool close_packet(struct ctf_writer *writer, struct written_stream *strea
 	return true;
 }
 
-/* The source's members of the packet's context, as bytes; false: they are what they were. */
+/* Encodes the context members that come from the source; false: they have not changed. */
 static bool new_context(struct ctf_writer *writer, struct written_stream *stream,
 			const struct fields *fields)
 {
@@ -360,13 +362,13 @@ static bool write_empty(struct ctf_writer *writer, struct written_stream *stream
 	return close_packet(writer, stream, end, err);
 }
 
-/* Where the next packet begins when nothing else says it. */
+/* Begin of the next packet unless an event sets it. */
 static nstime next_begin(const struct written_stream *stream)
 {
 	return stream->begin != NSTIME_MIN ? stream->begin : stream->last;
 }
 
-/* Low bits of a time do not tell it from a moment so much earlier. */
+/* Is `t` too far behind `from` for the low bits of time in an event header? */
 static bool is_far(const struct written_stream *stream, nstime from, nstime t)
 {
 	return stream->class->clock >= 0 &&
@@ -374,7 +376,7 @@ static bool is_far(const struct written_stream *stream, nstime from, nstime t)
 		       packing_of(stream->class)->far;
 }
 
-/* Closes the open packet where the event must not go into it. */
+/* Closes the open packet, or writes an owed one, if the event at `t` must go into a new packet. */
 static bool leave_packet(struct ctf_writer *writer, struct written_stream *stream, nstime t,
 			 bool changed, struct error *err)
 {
@@ -387,7 +389,7 @@ static bool leave_packet(struct ctf_writer *writer, struct written_stream *strea
 	return true;
 }
 
-/* The packet that the event goes into is open then. */
+/* Opens a packet for the event unless the open one fits. */
 static bool find_packet(struct ctf_writer *writer, struct written_stream *stream, nstime t,
 			int32_t cpu, bool before_all, const struct fields *fields,
 			struct error *err)
@@ -419,7 +421,7 @@ bool ctf_stream_event(struct ctf_writer *writer, struct written_stream *stream,
 	const struct ctf_packing *packing = packing_of(stream->class);
 	bool timed = stream->class->clock >= 0, before_all = t == NSTIME_MIN;
 
-	if (before_all || !timed) /* other readers need a time: the first that there is */
+	if (before_all || !timed) /* other readers need a time: use the first */
 		t = writer->of.options.first <= writer->of.options.last ? writer->of.options.first
 									: 0;
 	if (!find_packet(writer, stream, t, cpu, before_all, fields, err))
@@ -444,8 +446,9 @@ bool ctf_stream_event(struct ctf_writer *writer, struct written_stream *stream,
 }
 
 /*
- * A packet without events before a loss: what was lost is told from the end of the packet before.
- * The first packet's counter is of a trace that began in mid-count, which says nothing.
+ * Writes an empty packet that ends where a loss begins, since readers count losses from the end of
+ * the packet before. The counter in a trace's first packet shows no loss: counting may have begun
+ * earlier.
  */
 static bool mark_begin(struct ctf_writer *writer, struct written_stream *stream,
 		       const struct event *loss, nstime time, struct error *err)
@@ -473,13 +476,13 @@ bool ctf_stream_loss(struct ctf_writer *writer, struct written_stream *stream,
 	stream->discarded += loss->lost;
 	stream->sequence += loss->lost_packets;
 	bool packets = loss->lost_packets || !loss->lost;
-	if (!loss->lost && !loss->lost_packets) /* no counter told it: a packet is missing */
+	if (!loss->lost && !loss->lost_packets) /* not counted: show a missing packet */
 		stream->sequence++;
 	stream->owed = true;
 	stream->begin = packets ? until : stream->any ? NSTIME_MIN : time;
 	if (timed && loss->lost && until != NSTIME_MAX)
 		stream->end = until > time ? until : time;
-	/* of a moment: nothing that comes later belongs to it */
+	/* a loss at one moment: no later event belongs to it */
 	return !stream->any || stream->end != time || write_empty(writer, stream, time, time, err);
 }
 

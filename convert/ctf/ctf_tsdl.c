@@ -1,8 +1,8 @@
 /*
  * ctf_tsdl.c - metadata of CTF 1.8
  *
- * Names with a meaning that TSDL has no words for are those of engine/ctf_own.h. Paths are relative
- * where the length or tag stands in the same scope, else from the scope's name.
+ * For meanings that TSDL cannot express there are special names (engine/ctf_own.h). Paths are
+ * relative if the length or tag is in the same scope, else they begin with the scope's name.
  */
 #include "convert/ctf/ctf_internal.h"
 
@@ -14,8 +14,8 @@
 struct printer {
 	struct buf out;
 	unsigned depth;
-	struct buf types;       /* aliases, which stand in front of all */
-	struct nameset aliases; /* their types, and the number of each */
+	struct buf types;       /* type aliases, which the metadata begins with */
+	struct nameset aliases; /* alias types with their numbers */
 	uint32_t naliases;
 };
 
@@ -69,7 +69,7 @@ static void add_number_type(struct buf *out, const struct wire *wire)
 	add_labels(out, wire);
 }
 
-/* A type under a name that says what the integer stands for; the name is added to `to`. */
+/* Adds a type alias whose name tells what the integer means; appends the name to `to`. */
 static void add_alias(struct printer *p, struct buf *to, const char *prefix, const struct buf *type)
 {
 	struct buf key = {0};
@@ -171,7 +171,7 @@ static void add_struct(struct printer *p, const struct wire *wire)
 		buf_printf(&p->out, " align(%u)", wire->align);
 }
 
-/* The options' names are the labels of the writer's own tag, too. */
+/* Adds an enumeration for the writer's own tag; its labels are the names of the options. */
 static void add_own_tag(struct printer *p, const struct wire *tag)
 {
 	const struct wire *of = tag->of;
@@ -200,7 +200,7 @@ static void add_variant(struct printer *p, const struct wire *wire)
 	add_members(p, wire->members, wire->nmembers);
 }
 
-/* What stands before the name; brackets of arrays come behind it. */
+/* Adds the type before a name; add_declaration() adds an array's brackets behind it. */
 static void add_type(struct printer *p, const struct wire *wire)
 {
 	while (wire->kind == WIRE_ARRAY)
@@ -287,7 +287,7 @@ static void add_trace(struct buf *out, const struct ctf_folder *folder)
 	buf_add_text(out, "\t};\n};\n\n");
 }
 
-/* TSDL takes names of identifiers joined by dots; others become such. */
+/* Adds a name to `env` as an identifier: other characters become '_'. */
 static void add_env_name(struct buf *out, const char *name)
 {
 	for (const char *c = name; *c; c++)

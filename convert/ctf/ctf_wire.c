@@ -1,9 +1,9 @@
 /*
  * ctf_wire.c - see ctf_wire.h
  *
- * The home of a wire is what its value is repeated or chosen with: the element of an array, the
- * option of a variant, or a whole scope. A length or selector can be named when it stands in an
- * earlier scope, or in the same home or one around it.
+ * The home of a wire is the innermost element of an array, option of a variant, or scope around it.
+ * A path can name a length or selector that is in an earlier scope, in the same home, or in one
+ * around it.
  */
 #include "convert/ctf/ctf_wire.h"
 
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-struct written_integer { /* an integer of the source, and how it is written */
+struct written_integer { /* an integer of the source and its wire */
 	const struct field_class *node;
 	struct wire *wire;
 	struct written_integer *before;
@@ -22,8 +22,7 @@ struct written_integer { /* an integer of the source, and how it is written */
 struct wires {
 	struct arena *arena;
 	const struct ctf_means *means;
-	struct written_integer
-		*known; /* the last one first: a length stands right before its array */
+	struct written_integer *known; /* newest first: a length is just before its array */
 	uint64_t wrapped;
 };
 
@@ -96,7 +95,9 @@ static bool is_within(const struct wire *inner, const struct wire *outer)
 	return false;
 }
 
-/* The structure in which readers find that name, from `from` outward: the innermost that has it. */
+/*
+ * The innermost structure around `from` that has a member of this name, where readers look first.
+ */
 static const struct wire *owner_of_name(const struct wire *from, const char *name)
 {
 	for (const struct wire *at = from->parent; at; at = at->parent) {
@@ -126,8 +127,8 @@ static void reverse(const char **names, size_t count)
 }
 
 /*
- * From the structure that both are in where the target's own one is it, else from the top of the
- * target's home. *owner is where the first name stands.
+ * Finds the path to `target`: from a structure that also holds `user`, else from the top of the
+ * target's home. *owner is the structure with the path's first name. False: no path.
  */
 static bool find_path(const struct wire *user, const struct wire *target, struct wire_path *out,
 		      const struct wire **owner)
@@ -156,7 +157,7 @@ void wire_path_of(const struct wire *from, struct wire_path *out)
 	find_path(from, from->count, out, &owner);
 }
 
-/* The wire of the source's own length or selector, when it can be named from there; NULL: not. */
+/* The wire of the source's own length or selector, if `user` can name it by a path; else NULL. */
 static struct wire *known_wire(const struct wires *w, const struct wire *user,
 			       const struct field_class *node)
 {
@@ -196,7 +197,7 @@ static bool labels_select(const struct field_class *tag, const struct field_clas
 	return true;
 }
 
-/* babeltrace2 2.0.4 aborts on an option that no label selects, and CTF 2 has none such. */
+/* Does every option have a range? babeltrace2 2.0.4 aborts on one without, and CTF 2 forbids it. */
 static bool all_selected(const struct field_class *variant)
 {
 	for (uint32_t i = 0; i < variant->nmembers; i++)
@@ -234,8 +235,8 @@ static void add_count(struct wires *w, struct wire *of, const char *what, const 
 }
 
 /*
- * Where a length or selector of the writer's own has to stand before a value that is no member, a
- * structure of both takes its place.
+ * Puts a value that is no member into a structure, in which the writer's own length or selector can
+ * stand before it.
  */
 static struct wire *wrap(struct wires *w, struct wire *inner)
 {
@@ -286,7 +287,7 @@ static struct wire *make_float(struct wires *w, const struct field_class *class,
 	return wire;
 }
 
-/* What its length is: the source's own, one of the writer's, or a constant. */
+/* Sets the length: the source's own wire, one of the writer's, or a constant. */
 static struct wire *set_length(struct wires *w, struct wire *wire)
 {
 	const struct field_class *class = wire->from;
@@ -410,7 +411,7 @@ static struct wire *make(struct wires *w, const struct field_class *class, const
 	return wire;
 }
 
-/* Makes the members of a root, or of what stands for one inside of another root. */
+/* Makes the members of a root, or of a context that becomes a member of another root. */
 static void fill_root(struct wires *wires, struct wire *root,
 		      const struct field_class *const *classes, const enum scope *sources,
 		      size_t count)
@@ -441,7 +442,7 @@ struct wire *wires_add(struct wires *wires, enum scope scope,
 	return root->nmembers || root->align > 1 ? root : NULL;
 }
 
-/* Is a length or tag in there that stands in the same scope? */
+/* Does `wire` use a length or tag of its own scope? */
 static bool counts_inside(const struct wire *wire)
 {
 	if (wire->count && wire->count->scope == wire->scope)

@@ -12,9 +12,9 @@
  *     scheduling     ftrace's bundles, without a sequence: columns of switches and wake-ups, from
  *                    which readers make the tracks of CPUs and the states of threads
  *
- * Times are nanoseconds of the trace's line of time, written as the boot clock, which is the clock
- * of ftrace's bundles; a snapshot says which other clock shows the same numbers. Readers drop times
- * below 0, so a trace that begins before is shifted to its first event.
+ * Times are the trace's nanoseconds, written as the boot clock, which ftrace's bundles use; a clock
+ * snapshot says which other clock has the same values. Readers drop times below 0, so a trace that
+ * begins before 0 is shifted to its first event.
  */
 #include "convert/perfetto/perfetto_internal.h"
 #include "engine/base/mem.h"
@@ -57,7 +57,7 @@ static bool add_deflated(struct perfetto *perfetto, struct buf *out, struct erro
 	return true;
 }
 
-/* A packet whose one field is the packets that wait, compressed. */
+/* Writes one packet that holds all waiting packets, compressed. */
 static bool write_compressed(struct perfetto *perfetto, struct error *err)
 {
 	bool zstd = strcmp(perfetto->of.options.compression, "zstd") == 0;
@@ -111,7 +111,7 @@ static void sequence_release(struct sequence *sequence)
 	buf_release(&sequence->fresh);
 }
 
-/* A reader that meets the next packet has empty tables. */
+/* Clears the tables; the next packet tells readers to do so. */
 static void sequence_clear(struct sequence *sequence)
 {
 	arena_free(sequence->arena);
@@ -146,7 +146,7 @@ struct buf *perfetto_packet(struct perfetto *perfetto, struct sequence *sequence
 	return &perfetto->packet;
 }
 
-/* What holds for all packets of the sequence that do not say otherwise. */
+/* Adds default values for packets of the sequence. */
 static void add_defaults(const struct sequence *sequence, struct buf *out)
 {
 	size_t defaults = protobuf_begin(out, TRACE_DEFAULTS);
@@ -255,7 +255,7 @@ static void add_clock(struct buf *out, uint32_t id, uint64_t ns, bool steps)
 	protobuf_end(out, clock);
 }
 
-/* The builtin clock that shows the times of the trace; 0: none does. */
+/* The builtin clock whose values are the trace's times; 0: none. */
 static uint32_t clock_of(const struct perfetto *perfetto)
 {
 	const struct trace *trace = perfetto->of.options.trace;
@@ -284,7 +284,7 @@ static bool write_clocks(struct perfetto *perfetto, struct error *err)
 	return perfetto_packet_end(perfetto, err);
 }
 
-/* The release of the kernel: what a thread's state in a switch means depends on it. */
+/* Writes the kernel's release: the meaning of thread states in switches depends on it. */
 static bool write_system(struct perfetto *perfetto, struct error *err)
 {
 	const char *release = trace_kernel_release(perfetto->of.options.trace);

@@ -1,10 +1,10 @@
 /*
  * perfetto_args.c - values of events as debug annotations
  *
- * Annotations have types: integers, floats, texts, lists, structures. An integer that is an address
- * or is shown in base 16 is a pointer. Behind an enumeration `x` its labels stand as `x_label`, as
- * in tables; inside a list, where there are no names, it is a structure of `value` and `label`.
- * Fields of contexts stand in a structure `context`.
+ * Annotations have types: integers, floats, texts, lists, structures. Addresses and integers shown
+ * in base 16 are pointers. After an enumeration `x` its labels stand as `x_label`, as in tables; in
+ * a list, where there are no names, each element is a structure of `value` and `label`. Fields of
+ * contexts stand in a structure `context`.
  */
 #include "convert/perfetto/perfetto_internal.h"
 #include "engine/base/quote.h"
@@ -25,7 +25,10 @@ enum {
 	ANNOTATION_ELEMENTS = 12
 };
 
-/* The interned name; where it is used is told by the address of `key`, which lives as the trace. */
+/*
+ * Returns the number of an interned name. `key`, a pointer that lives as long as the trace, finds
+ * it in a cache.
+ */
 static uint64_t interned_name(struct perfetto *perfetto, const void *key, const char *name)
 {
 	struct sequence *sequence = &perfetto->events;
@@ -63,7 +66,7 @@ static bool has_labels(const struct field *field)
 	return field->class->kind == FIELD_INT && (field->class->is_enum || field->class->nlabels);
 }
 
-/* Joined by bars; false: no label holds the value. */
+/* Adds the value's labels, joined by '|'; false: it has none. */
 static bool add_labels(struct buf *out, const struct field *field)
 {
 	struct buf text = {0};
@@ -84,7 +87,7 @@ static bool add_labels(struct buf *out, const struct field *field)
 
 static void add_value(struct perfetto *perfetto, struct buf *out, const struct field *field);
 
-/* An annotation with the value, which is a member where it has a name, else an element. */
+/* Adds an annotation with a value; `name` 0: it is a list's element. */
 static void add_item(struct perfetto *perfetto, struct buf *out, unsigned number, uint64_t name,
 		     const struct field *field)
 {
@@ -96,7 +99,7 @@ static void add_item(struct perfetto *perfetto, struct buf *out, unsigned number
 	protobuf_end(out, item);
 }
 
-/* An annotation of labels; none where the value has none. */
+/* Adds an annotation with the value's labels, if there are any. */
 static void add_label_item(struct buf *out, unsigned number, uint64_t name,
 			   const struct field *field)
 {
@@ -111,7 +114,7 @@ static void add_label_item(struct buf *out, unsigned number, uint64_t name,
 
 static uint64_t label_name(struct perfetto *perfetto, const struct field *field, const char *name)
 {
-	const void *key = (const char *)field->class + 1; /* beside the field's own */
+	const void *key = (const char *)field->class + 1; /* a key different from the field's own */
 	struct buf text = {0};
 
 	buf_printf(&text, "%s_label", name);
@@ -158,7 +161,7 @@ static void add_bytes(struct buf *out, const struct field *field)
 
 	if (field->class->is_blob) {
 		quote_base64(&text, bytes, len);
-		/* without the quotes of JSON */
+		/* strip JSON's quotes */
 		protobuf_bytes(out, ANNOTATION_STRING, text.data + 1, text.len - 2);
 	} else {
 		perfetto_text(out, ANNOTATION_STRING, bytes, len);

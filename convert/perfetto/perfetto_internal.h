@@ -44,10 +44,10 @@ enum {
 };
 enum { TYPE_INSTANT = 3, TYPE_COUNTER = 4, TYPE_STATE = 5 };
 
-/* Builtin clocks, and the first number of a clock of one sequence alone. */
+/* Builtin clocks, and the first number of clocks that one sequence defines. */
 enum { CLOCK_REALTIME_ID = 1, CLOCK_MONOTONIC_ID = 3, CLOCK_BOOTTIME_ID = 6, CLOCK_OWN_ID = 64 };
 
-/* Tables of InternedData, by the field that an entry is. */
+/* Tables of InternedData, by their field numbers. */
 enum intern_table {
 	INTERN_EVENT_NAMES = 2,
 	INTERN_ANNOTATION_NAMES = 3,
@@ -59,17 +59,17 @@ enum intern_table {
 };
 
 /*
- * A sequence of packets with tables of its own, whose entries stand in the first packet that uses
- * them. Over INTERNED_MAX entries the tables begin anew.
+ * A sequence of packets with its own tables of interned data; an entry is written in the first
+ * packet that uses it. At INTERNED_MAX entries the tables start again, empty.
  */
 enum { INTERNED_MAX = 1 << 16, NAME_CACHE = 1 << 12 };
 struct sequence {
 	uint32_t id;
-	bool steps;          /* times are differences: the sequence's own clock */
-	nstime last;         /* with steps: of the packet before */
-	const char *sample;  /* name of the events whose stacks it has; NULL: it has none */
-	bool begun;          /* its tables are valid for a reader */
-	uint32_t generation; /* of the tables, from 1 */
+	bool steps;          /* times are differences, on the sequence's own clock */
+	nstime last;         /* with steps: time of the packet before */
+	const char *sample;  /* name of the sampled events, of a sequence of stacks; else NULL */
+	bool begun;          /* a packet told readers to clear the tables */
+	uint32_t generation; /* counts clearings of the tables, from 1 */
 	struct interned {
 		enum intern_table table;
 		const void *key;
@@ -78,7 +78,7 @@ struct sequence {
 	size_t count, capacity;
 	struct arena *arena;
 	struct hash_index index;
-	struct buf fresh; /* entries that the packet being written brings */
+	struct buf fresh; /* new entries, to be written with the open packet */
 };
 
 /* ---- tracks ---- */
@@ -98,7 +98,7 @@ struct perfetto_track {
 	enum track_kind_of kind;
 	int64_t number;
 	const char *path; /* of PLACE_PATH; else NULL */
-	/* of a state: it was set to hold until `end`, which is not written yet */
+	/* of a state: its end, `end`, is not written yet */
 	bool open, lost;
 	nstime end;
 };
@@ -108,7 +108,7 @@ struct perfetto_track {
 enum sched_kind { SCHED_UNSEEN, SCHED_NONE, SCHED_SWITCH, SCHED_WAKING };
 enum { SWITCH_FIELDS = 7, WAKING_FIELDS = 4 };
 
-struct perfetto_plan { /* what is known of an event class */
+struct perfetto_plan { /* how events of a class are written */
 	bool made;
 	struct event_thread thread;
 	uint32_t name_generation;
@@ -123,16 +123,16 @@ struct sched_cpu;
 
 struct perfetto {
 	struct convert of;
-	struct buf text;   /* packets that wait to be written */
-	struct buf packet; /* the one that is being written, without its length */
+	struct buf text;   /* finished packets, not yet written */
+	struct buf packet; /* the open packet, without its length */
 	struct sequence *open;
-	nstime base; /* that times count from: 0, or less where the trace begins before */
+	nstime base; /* subtracted from all times: 0, or the first event's time below 0 */
 	struct arena *arena;
 	struct perfetto_plan *classes;
 	struct sequence events, states;
 	struct sequence **samples; /* one per name of events with stacks */
 	size_t nsamples, samples_capacity;
-	struct perfetto_track *tracks; /* their uuids are their places, from 1 */
+	struct perfetto_track *tracks; /* uuid: index + 1 */
 	size_t ntracks, tracks_capacity;
 	struct hash_index track_index;
 	struct name_cache {
@@ -141,10 +141,10 @@ struct perfetto {
 		uint64_t iid;
 	} * name_cache;
 	struct buf scratch;
-	bool begun;          /* names of threads are written */
-	bool *of_first_host; /* by part */
-	bool wakeups;        /* the trace has no sched_waking: sched_wakeup tells it */
-	nstime whole;        /* as that of a CPU, of those that had no event yet */
+	bool begun;          /* begin_trace() has written names of threads */
+	bool *of_first_host; /* by part: it is of the trace's first host */
+	bool wakeups;        /* the trace has no sched_waking: use sched_wakeup */
+	nstime whole;        /* value of sched_cpu.whole for CPUs without events so far */
 	struct sched_cpu *cpus;
 	size_t ncpus;
 };
@@ -158,33 +158,34 @@ static inline bool is_pid(int64_t number)
 /* ---- perfetto.c ---- */
 
 /*
- * Begins a packet of the sequence at `t`; NSTIME_MIN: it has no time. Returns where its fields go;
- * one packet is open at a time.
+ * Begins a packet of the sequence at `t`; NSTIME_MIN: without time. Returns the buffer for its
+ * fields. Only one packet is open at a time.
  */
 struct buf *perfetto_packet(struct perfetto *perfetto, struct sequence *sequence, nstime t);
 MUST_CHECK bool perfetto_packet_end(struct perfetto *perfetto, struct error *err);
 /*
- * The number of an entry of the sequence's tables, for the packet that is open. *fresh: it is new,
- * and the caller adds it to sequence->fresh.
+ * Finds or adds an entry of a table, for the open packet, and returns its number. *fresh: it is
+ * new, and the caller must append it to sequence->fresh.
  */
 uint64_t perfetto_intern(struct sequence *sequence, enum intern_table table, const void *key,
 			 size_t len, bool *fresh);
-/* The same of a text, which is added. */
+/* The same for a text; new ones are appended here. */
 uint64_t perfetto_intern_text(struct sequence *sequence, enum intern_table table, const char *text);
-/* The thread that the event tells, and its process, else the thread's number. False: it tells none.
+/*
+ * Reads the event's thread, and its process (else the thread's number). False: the event has none.
  */
 bool perfetto_thread_of(const struct perfetto *perfetto, const struct perfetto_plan *plan,
 			const struct fields *fields, int64_t *tid, int64_t *pid);
-/* The sequence of stacks of the events of that name, which lives as the trace. */
+/* The sequence of stacks for events of that name, which must live as long as the trace. */
 struct sequence *perfetto_samples(struct perfetto *perfetto, const char *name);
-/* Nanoseconds as the output counts them. */
+/* Converts a time to the output's nanoseconds; times before `base` become 0. */
 uint64_t perfetto_ns(const struct perfetto *perfetto, nstime t);
-/* Bytes as a field of text: those that are not UTF-8 are the characters U+0080 to U+00FF. */
+/* Adds bytes as a text field; bytes that are not UTF-8 become the characters U+0080 to U+00FF. */
 void perfetto_text(struct buf *out, unsigned field, const void *bytes, size_t len);
 
 /* ---- perfetto_tracks.c ---- */
 
-/* The track's uuid; it is described in the output from now on. Not while a packet is open. */
+/* Returns the track's uuid; its first use writes its description. Not while a packet is open. */
 MUST_CHECK bool perfetto_track_cpu(struct perfetto *perfetto, int64_t cpu, uint64_t *uuid,
 				   struct error *err);
 MUST_CHECK bool perfetto_track_stream(struct perfetto *perfetto, const struct stream *stream,
@@ -195,17 +196,17 @@ MUST_CHECK bool perfetto_interval(struct perfetto *perfetto, const struct interv
 				  struct error *err);
 MUST_CHECK bool perfetto_loss(struct perfetto *perfetto, const struct event *loss,
 			      struct error *err);
-/* The ends of all states that were not written yet. */
+/* Writes the ends of all open states. */
 MUST_CHECK bool perfetto_states_end(struct perfetto *perfetto, struct error *err);
-/* A process tree of all threads that have names or processes. */
+/* Writes a process tree of all threads that have names or processes. */
 MUST_CHECK bool perfetto_threads(struct perfetto *perfetto, struct error *err);
 
 /* ---- perfetto_args.c ---- */
 
-/* The values of an event as debug annotations of the track event that is being written. */
+/* Adds an event's values as debug annotations to the open track event. */
 void perfetto_args(struct perfetto *perfetto, struct buf *out, const struct fields *fields);
 
-/* How many events and packets were lost, as far as it is known. */
+/* Adds the numbers of lost events and packets, as far as they are known. */
 void perfetto_loss_args(struct buf *out, const struct event *loss);
 
 /* ---- perfetto_sched.c ---- */
@@ -213,10 +214,10 @@ void perfetto_loss_args(struct buf *out, const struct event *loss);
 MUST_CHECK bool perfetto_sched_event(struct perfetto *perfetto, nstime t, int32_t cpu,
 				     const struct event_class *class, const struct fields *fields,
 				     struct error *err);
-/* Some event of the loss' CPU may be missing; of any, where it tells none. */
+/* Ends scheduling columns of the CPU with the loss; of all CPUs if it is unknown. */
 MUST_CHECK bool perfetto_sched_loss(struct perfetto *perfetto, const struct event *loss,
 				    struct error *err);
-/* Are the CPU's switches in scheduling columns? */
+/* Are the CPU's switches written as scheduling events, so that readers draw its threads? */
 bool perfetto_sched_has(const struct perfetto *perfetto, int64_t cpu);
 MUST_CHECK bool perfetto_sched_flush(struct perfetto *perfetto, struct error *err);
 void perfetto_sched_release(struct perfetto *perfetto);

@@ -1,17 +1,17 @@
 /*
  * perfetto_sched.c - switches and wake-ups of Linux as ftrace's bundles, one CPU each
  *
- * Columns (FtraceEventBundle.compact_sched) have neither the thread that leaves the CPU nor the one
- * that wakes another up: a reader takes them from the switch before. So a switch stands in columns
- * only where the one before on its CPU says the same of that thread, and a wake-up where the thread
- * that runs is the one that the event tells. All others, such as the first of a CPU and the first
- * behind a loss, are plain events, which say it. Both kinds keep their order in the output.
+ * Columns (FtraceEventBundle.compact_sched) omit the thread that leaves the CPU and the thread that
+ * wakes another: readers take them from the CPU's switch before. So a switch goes into columns only
+ * if the switch before names the same thread, and a wake-up only if the waker is the running
+ * thread. Others, such as the first on a CPU or after a loss, are written as plain events, which
+ * name both. The output keeps the order of both kinds.
  *
- * A reader makes states of threads from sched_waking alone; where the trace has none, sched_wakeup
- * takes its place. sched_wakeup_new always does: no sched_waking goes before it.
+ * Readers derive thread states from sched_waking alone; if the trace has none, sched_wakeup
+ * replaces it. sched_wakeup_new is always written: no sched_waking precedes it.
  *
- * The columns hold true for whole recordings of a CPU. Where events are chosen by their values or
- * threads, switches are missing that a reader would not miss, and none are written.
+ * Scheduling events are correct for complete recordings of a CPU. If events are chosen by values or
+ * threads, switches are missing without notice, so none are written.
  */
 #include "convert/perfetto/perfetto_internal.h"
 #include "engine/base/mem.h"
@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-/* Readers refuse the file of a CPU with a greater number. */
+/* Readers reject files with greater CPU numbers. */
 enum { CPUS_MAX = 1024, COLUMN_MAX = 1 << 12, COMM_MAX = 64 };
 
 enum { PREV_TID, PREV_COMM, PREV_PRIO, PREV_STATE, NEXT_TID, NEXT_COMM, NEXT_PRIO };
@@ -48,14 +48,14 @@ struct sched_comm {
 };
 
 struct sched_cpu {
-	struct buf columns[COLUMNS]; /* [COMMS]: the table itself, as fields */
+	struct buf columns[COLUMNS]; /* [COMMS]: the table of names, as fields */
 	size_t nswitches, nwakings;
 	nstime last_switch, last_waking;
 	struct sched_comm *comms;
 	size_t ncomms, comms_capacity;
 	struct hash_index comm_index;
-	bool used, known; /* known: the fields below are of the switch before */
-	nstime whole;     /* from when on no event is missing */
+	bool used, known; /* known: tid, prio and comm are of the switch before */
+	nstime whole;     /* no event is missing from this time on */
 	int64_t tid, prio;
 	struct sched_comm comm;
 };
@@ -188,7 +188,7 @@ static uint32_t comm_number(struct sched_cpu *cpu, const struct sched_comm *comm
 	return hash_index_add(&cpu->comm_index, hash, cpu->ncomms - 1);
 }
 
-/* Begins an event outside of columns: a bundle with that event alone. */
+/* Begins a plain event: a bundle with this event alone. */
 static struct buf *begin_plain(struct perfetto *perfetto, nstime t, int32_t number, int64_t tid,
 			       size_t begun[2])
 {
@@ -340,7 +340,7 @@ static bool take_waking(struct perfetto *perfetto, nstime t, int32_t number,
 		return cpu->nwakings < COLUMN_MAX || flush_cpu(perfetto, number, err);
 	}
 	if (!told)
-		return true; /* who woke the thread is not known */
+		return true; /* the waker is not known */
 	return flush_cpu(perfetto, number, err) &&
 	       plain_waking(perfetto, t, number, waker, flags, numbers, &comm, err);
 }
@@ -374,7 +374,7 @@ bool perfetto_sched_event(struct perfetto *perfetto, nstime t, int32_t cpu,
 					   : take_waking(perfetto, t, cpu, plan, fields, err);
 }
 
-/* Readers keep in their statistics that the CPU lost events. */
+/* Ends the CPU's columns and writes a mark of the loss, which readers count. */
 static bool lose(struct perfetto *perfetto, int32_t cpu, nstime until, struct error *err)
 {
 	perfetto->cpus[cpu].known = false;
@@ -400,7 +400,7 @@ bool perfetto_sched_loss(struct perfetto *perfetto, const struct event *loss, st
 	if (!perfetto->of_first_host[loss->stream->part])
 		return true;
 	if (loss->cpu < 0 && perfetto->whole < loss->until)
-		perfetto->whole = loss->until; /* also of CPUs that follow */
+		perfetto->whole = loss->until; /* also for CPUs yet to come */
 	else if (loss->cpu >= 0 && loss->cpu < CPUS_MAX)
 		grow(perfetto, loss->cpu);
 	for (size_t i = from; i < to && i < perfetto->ncpus; i++)

@@ -1,9 +1,9 @@
 /*
  * perfetto_stacks.c - call chains as samples: perf samples with interned call stacks
  *
- * The events of one name have a sequence of their own, which is one profile to a reader. A frame is
- * a function, the object that it is in, and the place there; a frame of which nothing is known is
- * its address. The outermost frame comes first.
+ * Events of one name have a sequence of their own, which readers show as one profile. A frame is a
+ * function, its object file and the place in it; an unknown frame is its address. The outermost
+ * frame comes first.
  */
 #include "convert/perfetto/perfetto_internal.h"
 
@@ -12,7 +12,7 @@
 
 enum { KIND_NATIVE = 1, KIND_KERNEL = 2 };
 
-/* The object, or 0: none is known. */
+/* Returns the number of the object's mapping; 0: the object is not known. */
 static uint64_t mapping_of(struct sequence *sequence, const char *object)
 {
 	struct buf *out = &sequence->fresh;
@@ -104,7 +104,7 @@ bool perfetto_stack(struct perfetto *perfetto, nstime t, int32_t cpu,
 	size_t count = 0;
 
 	if (!perfetto_thread_of(perfetto, plan, fields, &tid, &pid))
-		return true; /* a sample has a thread */
+		return true; /* samples need a thread */
 	if (perfetto->of.options.symbols)
 		count = symbols_frames(perfetto->of.options.symbols, t, fields, 0, &frames);
 	if (!count)

@@ -9,10 +9,10 @@
  *     State / PATH            any other attribute
  *     ... / losses of NAME    below the CPU or stream whose events were lost
  *
- * A track is described when it is first used, by a packet with the time of the trace's begin. On a
- * state track an event sets the state until the next one, so an interval's end is written only
- * where the next interval of its path does not begin there: as "?" where the value is not known
- * from then on, else as an event without a name, which means no state.
+ * A track's description is written at its first use, with the time of the trace's begin. On a state
+ * track an event sets the state until the next one, so an interval's end is written only if no
+ * interval of its path begins there: as "?" if the value is unknown from then on, else as an event
+ * without a name, which means no state.
  */
 #include "convert/perfetto/perfetto_internal.h"
 #include "engine/base/mem.h"
@@ -46,7 +46,7 @@ static uint32_t find_track(const struct perfetto *perfetto, enum track_kind_of k
 				       (!path || !strcmp(perfetto->tracks[i].path, path)));
 }
 
-/* True: it was there. Else it is new, and the caller describes it. */
+/* Finds or adds a track. False: it is new, and the caller writes its description. */
 static bool take_track(struct perfetto *perfetto, enum track_kind_of kind, int64_t number,
 		       const char *path, uint64_t *uuid)
 {
@@ -65,12 +65,12 @@ static bool take_track(struct perfetto *perfetto, enum track_kind_of kind, int64
 	return false;
 }
 
-/* What a track is described by; 0 and NULL: nothing. */
+/* A track's description; 0 and NULL: left out. */
 struct description {
 	uint64_t parent;
 	const char *name;
 	unsigned ordering; /* of the tracks below it */
-	int64_t rank;      /* among those beside it, -1 none */
+	int64_t rank;      /* order among its siblings; -1: none */
 	int64_t tid, pid;  /* tid 0: it is no thread's */
 	bool state;
 	const char *unit; /* of a counter */
@@ -196,7 +196,7 @@ bool perfetto_states_end(struct perfetto *perfetto, struct error *err)
 	return true;
 }
 
-/* The state of [begin, end), behind those of the same track that were set before. */
+/* Writes a state of [begin, end); the track's earlier states must have begun before. */
 static bool set_state(struct perfetto *perfetto, uint64_t uuid, const struct interval *interval,
 		      const char *name, const struct event *loss, struct error *err)
 {
@@ -214,8 +214,8 @@ static bool set_state(struct perfetto *perfetto, uint64_t uuid, const struct int
 }
 
 /*
- * The part of an interval that is drawn: what is not known, or not asked for, is cut off. One that
- * goes on behind it has the end NSTIME_MAX.
+ * Cuts an interval to the requested range. If it goes on after the range its end becomes
+ * NSTIME_MAX. False: nothing is left.
  */
 static bool visible(const struct perfetto *perfetto, const struct interval *interval,
 		    struct interval *out)
@@ -234,7 +234,9 @@ static bool visible(const struct perfetto *perfetto, const struct interval *inte
 
 /* ---- attributes ---- */
 
-/* Describes the track of an attribute below that of its CPU or thread, else by its whole path. */
+/*
+ * Writes the description of an attribute's track: below its CPU or thread, else by its whole path.
+ */
 static bool describe_path(struct perfetto *perfetto, uint64_t uuid, const char *path,
 			  const char *unit, struct error *err)
 {
@@ -274,7 +276,7 @@ static bool add_counter(struct perfetto *perfetto, uint64_t uuid, const struct i
 	return perfetto_packet_end(perfetto, err);
 }
 
-/* What the number of a thread or interrupt is called at that time; NULL: the value is none. */
+/* The name of the thread or interrupt that is the value; NULL: none known, or another attribute. */
 static const char *called(const struct perfetto *perfetto, const char *what,
 			  const struct interval *interval)
 {
@@ -298,7 +300,7 @@ bool perfetto_interval(struct perfetto *perfetto, const struct interval *interva
 
 	if (path_split(interval->path, "cpu", &cpu, &rest)) {
 		if (strcmp(rest, "thread") == 0 && perfetto_sched_has(perfetto, cpu))
-			return true; /* its switches tell */
+			return true; /* drawn from its switches */
 		name = called(perfetto, rest, interval);
 		if (strcmp(rest, "frequency") == 0 &&
 		    (interval->value.kind == VALUE_INT || interval->value.kind == VALUE_FLOAT))
@@ -367,7 +369,7 @@ static void add_process(struct perfetto *perfetto, struct buf *out, int64_t pid)
 	protobuf_int(out, 1, pid);
 	if (name) {
 		perfetto_text(out, 3, name, strlen(name));
-		protobuf_uint(out, 9, true); /* the command's name, not its line */
+		protobuf_uint(out, 9, true); /* only the command's name, not its command line */
 	}
 	protobuf_end(out, process);
 }

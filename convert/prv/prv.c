@@ -4,11 +4,11 @@
  *     #Paraver (19/01/38 at 03:14):00000000000006907722_ns:0:1:1(4:1)
  *     2:0:1:1:ROW:TIME:TYPE:VALUE
  *
- * Times are nanoseconds since the trace's first event. As ovniemu does, values of a thread are
- * shown while it runs, or also while it cools and warms; a CPU without one thread that runs is
- * resting. A line is written where a value changes, 0 for none; ovniemu also repeats some.
+ * Times are nanoseconds since the trace's first event. As in ovniemu, values of a thread are shown
+ * while it runs (for some types also while it cools and warms), and a CPU is resting unless exactly
+ * one thread runs. A line is written where a value changes, 0 for none; ovniemu also repeats some.
  *
- * All changes are kept in memory until the end, 24 bytes each, since lines are in order of time.
+ * All changes stay in memory until the end, 24 bytes each, since lines are in order of time.
  */
 #include "convert/prv/prv_internal.h"
 
@@ -22,9 +22,9 @@ struct prv {
 	struct arena *arena;
 	struct prv_rows threads, cpus;
 	struct prv_names names;
-	struct buf last; /* path of the last interval; what it is: */
+	struct buf last; /* path of the last interval; the next three are found for it */
 	struct prv_rows *rows;
-	size_t row; /* 1 + place; 0: it is not drawn */
+	size_t row; /* 1 + index; 0: the path is not drawn */
 	struct prv_type type;
 };
 
@@ -69,7 +69,7 @@ static bool prv_event(void *self, nstime t, const struct stream *stream, int32_t
 
 /* ---- intervals → values of rows ---- */
 
-/* `NAME["TEXT"]/` in front of *path, which moves behind it. */
+/* Reads `NAME["TEXT"]/` at the front of *path, which then points behind it. */
 static bool take_text(const char **path, const char *name, const char **text, size_t *len)
 {
 	size_t n = strlen(name);
@@ -100,7 +100,7 @@ static bool take_number(const char **path, const char *name, int64_t *number)
 	return true;
 }
 
-/* Which row and type the attribute is; most intervals are of the attribute of the one before. */
+/* Finds the row and type of an attribute; most intervals have the path of the one before. */
 static void find_attribute(struct prv *prv, const char *path)
 {
 	const char *host = NULL, *loom = NULL;
@@ -146,7 +146,7 @@ static int64_t type_number(struct prv *prv, const struct value *value)
 	return number;
 }
 
-/* 0: nothing is drawn. */
+/* The number that shows the value; 0: none. */
 static int64_t number_of(struct prv *prv, const struct value *value)
 {
 	const struct prv_row *row = &prv->rows->items[prv->row - 1];
@@ -222,7 +222,7 @@ static bool shows(enum prv_shown shown, int64_t state)
 	return state == 1 || (shown == SHOWN_ACTIVE && (state == 4 || state == 5));
 }
 
-/* The parts of a thread's spans in which its state shows them. */
+/* Cuts a thread's spans to the times in which its state shows them. */
 static void cut_series(struct prv_series *series, const struct prv_series *states)
 {
 	struct prv_series kept = {.type = series->type};
@@ -257,14 +257,14 @@ static void finish_thread(struct prv_row *row)
 	if (!states)
 		return;
 	size_t place = (size_t)(states - row->series);
-	struct prv_series *active = prv_series_of(row, &tid); /* it may move the others */
+	struct prv_series *active = prv_series_of(row, &tid); /* may reallocate the series */
 	states = &row->series[place];
 	for (size_t i = 0; i < states->count; i++)
 		if (shows(SHOWN_ACTIVE, states->spans[i].value))
 			add_span(active, states->spans[i].begin, states->spans[i].end, row->key);
 }
 
-/* An idle state is "Resting" where no thread runs alone, once one did. */
+/* Adds "Resting" to a CPU's idle state where no thread runs alone, from the first one on. */
 static void rest(struct prv_series *idle, const struct prv_series *threads)
 {
 	static const struct value text = {.kind = VALUE_STRING, .len = 7, .text = "Resting"};

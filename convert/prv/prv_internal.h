@@ -22,7 +22,7 @@ struct prv_value {
 extern const struct prv_value prv_values[];
 extern const size_t prv_nvalues;
 
-/* While a thread does what its values are shown; those of a CPU are of a thread that runs. */
+/* In which states of a thread its values are shown; those of a CPU come from a thread that runs. */
 enum prv_shown { SHOWN_ALWAYS, SHOWN_ACTIVE, SHOWN_RUNNING };
 enum prv_meaning {
 	MEANS_NUMBER,
@@ -46,18 +46,17 @@ enum {
 struct prv_type {
 	int number;
 	const char *model, *title;
-	const char *of_thread,
-		*of_cpu; /* attributes, below thread[T] and loom[L]/cpu[P]; or NULL */
+	const char *of_thread, *of_cpu; /* attributes below thread[T] and loom[L]/cpu[P], or NULL */
 	enum prv_shown shown;
 	enum prv_meaning meaning;
 };
 
-/* The type of an attribute; a mark or counter is its number behind PRV_MARK, PRV_COUNTER. */
+/* Finds the type of an attribute; a mark or counter has PRV_MARK or PRV_COUNTER plus its number. */
 bool prv_type_of(const char *attribute, bool of_cpu, struct prv_type *out);
 uint32_t prv_hash_label(const char *text, size_t len); /* as ovniemu numbers task types */
 int64_t prv_number_of(const char *attribute, const struct value *text); /* 0: none */
 
-struct prv_names { /* labels of task types that came up */
+struct prv_names { /* labels of task types in the trace */
 	struct prv_name {
 		int type;
 		int64_t number;
@@ -78,7 +77,7 @@ struct prv_series {
 };
 
 struct prv_row {
-	const char *host, *loom; /* threads are looked up by host, CPUs by host and loom */
+	const char *host, *loom; /* threads are found by host, CPUs by host and loom */
 	int64_t key;             /* the thread's number; the CPU's physical one, -1 virtual */
 	int64_t pid, app;
 	size_t loom_place;
@@ -92,10 +91,10 @@ struct prv_rows {
 	size_t count, capacity;
 };
 
-/* Rows of all ovni streams. The arena keeps texts. */
+/* Makes the rows of all ovni streams. Texts are borrowed from the trace. */
 void prv_rows_find(const struct trace *trace, struct prv_rows *threads, struct prv_rows *cpus);
 void prv_rows_release(struct prv_rows *rows);
-/* `loom` NULL: of any. 0: there is none, else 1 + its place. */
+/* Finds a row; `loom` NULL: any. Returns 1 + its index; 0: none. */
 size_t prv_row_of(const struct prv_rows *rows, const char *host, size_t nhost, const char *loom,
 		  size_t nloom, int64_t key);
 struct prv_series *prv_series_of(struct prv_row *row, const struct prv_type *type);

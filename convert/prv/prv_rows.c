@@ -1,7 +1,7 @@
 /*
  * prv_rows.c - threads and CPUs of the looms, in ovniemu's order
  *
- * Looms stand by the least rank of their processes where all have one, else by name; threads by
+ * Looms are ordered by the least rank of their processes if all have one, else by name; threads by
  * process and number, CPUs by physical number with the virtual one last.
  */
 #include "convert/prv/prv_internal.h"

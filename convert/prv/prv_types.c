@@ -141,7 +141,7 @@ static uint32_t jenkins(const uint8_t *text, size_t len)
 	memcpy(last, text, left);
 	m.a += load4(last);
 	m.b += load4(last + 4);
-	m.c += (uint32_t)len + (load4(last + 8) << 8); /* its lowest byte is the length's */
+	m.c += (uint32_t)len + (load4(last + 8) << 8); /* the lowest byte holds the length */
 	mix(&m);
 	return m.c;
 }

@@ -1,8 +1,8 @@
 /*
  * folded.c - folded stacks, "comm;outermost;...;innermost WEIGHT": what flame graphs are drawn from
  *
- * The weight is the sum of the samples' periods where they have one, else how many there were.
- * Which samples count, samples.h says. Names are as stackcollapse-perf writes them.
+ * The weight is the sum of the samples' periods, or their number if they have none. samples.h says
+ * which samples count. Names are spelled as stackcollapse-perf spells them.
  */
 #include "aggregate/groups.h"
 #include "convert/convert_internal.h"
@@ -25,7 +25,10 @@ struct folded {
 
 /* ---- one sample ---- */
 
-/* Where arguments begin; Go's methods, "x.(*T).f", and C++'s nameless namespace stay. */
+/*
+ * Length of a function's name without arguments. Go's methods, "x.(*T).f", and C++'s "(anonymous
+ * namespace)" stay whole.
+ */
 static size_t name_length(const char *name)
 {
 	const char *at = strstr(name, ".(");

@@ -2,9 +2,9 @@
  * pprof.c - a profile of samples, gzip'd: what pprof, Parca, Grafana and speedscope open
  *
  * Source: proto/profile.proto of github.com/google/pprof. Samples of the same stack and thread are
- * added up: how many there were, and, where they have periods, the sum of these. A location is a
- * place in a mapped object, with one line for each function that was inlined there, the innermost
- * first; a place of no known function has no line. Addresses are those in the object.
+ * merged: their number and, if they have periods, the sum of these. A location is a place in a
+ * mapped object, with one line for each function inlined there, the innermost first; a place of no
+ * known function has no line. Addresses are file offsets in the object.
  */
 #include "aggregate/groups.h"
 #include "convert/convert_internal.h"
@@ -51,7 +51,7 @@ struct pprof {
 
 /* ---- tables ---- */
 
-/* An entry of a table, by its bytes. */
+/* Finds or adds an entry of a table by its bytes. */
 static struct group *find_entry(struct pprof *pprof, enum profile_table table, const void *key,
 				size_t len, bool *fresh)
 {
@@ -64,14 +64,14 @@ static struct group *find_entry(struct pprof *pprof, enum profile_table table, c
 	return entry;
 }
 
-/* Its number, which counts from 1 in its table. */
+/* Finds or adds an entry; returns its number in the table, from 1. */
 static uint64_t find_number(struct pprof *pprof, enum profile_table table, const void *key,
 			    size_t len, bool *fresh)
 {
 	return find_entry(pprof, table, key, len, fresh)->number + UINT64_C(1);
 }
 
-/* The number in the table of strings, of which 0 is the empty one. */
+/* Finds or adds a string; returns its number. 0 is the empty string. */
 static uint64_t string_of(struct pprof *pprof, const char *text)
 {
 	struct buf mended = {0};
@@ -100,7 +100,7 @@ static uint64_t mapping_of(struct pprof *pprof, const char *object)
 		size_t mapping = protobuf_begin(out, PROFILE_MAPPING);
 		protobuf_uint(out, 1, number);
 		protobuf_uint(out, 5, name);
-		protobuf_uint(out, 7, true); /* nothing is left to be looked up */
+		protobuf_uint(out, 7, true); /* has_functions: readers need no symbols */
 		protobuf_end(out, mapping);
 	}
 	return number;
@@ -139,7 +139,7 @@ static void add_location(struct buf *out, uint64_t number, const uint64_t *key, 
 	protobuf_end(out, location);
 }
 
-/* Of frames that are one place: all but the last are inlined into the next one. */
+/* Finds or adds the location of frames at one place; all but the last are inlined into the next. */
 static uint64_t location_of(struct pprof *pprof, const struct frame *frames, size_t count)
 {
 	const struct symbol *symbol = &frames[count - 1].symbol;
@@ -196,7 +196,7 @@ static bool pprof_event(void *self, nstime t, const struct stream *stream, int32
 	if (sample.first)
 		drop_stacks(pprof);
 	while (sample.count > 1 && !sample.frames[sample.count - 1].address)
-		sample.count--; /* where unwinding ended: no function */
+		sample.count--; /* a frame of address 0 marks the end of unwinding */
 	uint64_t thread[3] = {(uint64_t)sample.tid, (uint64_t)sample.pid,
 			      comm_of(pprof, sample.tid, t)};
 	buf_clear(&pprof->stack);
@@ -266,7 +266,7 @@ static void add_type(struct pprof *pprof, unsigned field, const char *type, cons
 	protobuf_end(out, entry);
 }
 
-/* The clocks of the kernel's software count nanoseconds; all else counts events. */
+/* The unit of periods: the kernel's software clocks count nanoseconds, others count events. */
 static const char *unit_of(const char *name)
 {
 	bool clock = strncmp(name, "cpu-clock", 9) == 0 || strncmp(name, "task-clock", 10) == 0;

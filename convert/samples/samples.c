@@ -10,7 +10,7 @@ enum { LEFT_NAMED = 4 }; /* in a note */
 
 struct class_place {
 	bool made, chain;
-	bool left; /* its events have frames, and are not counted */
+	bool left; /* its events have frames but are not counted */
 	uint32_t order;
 	struct event_thread thread;
 	struct field_path period;
@@ -54,7 +54,7 @@ static struct class_place *place_in(struct samples *samples, const struct event_
 	return place;
 }
 
-/* Does the event, which has frames, count? One of less order takes the place of those before. */
+/* Is the event, which has frames, counted? A class of lower order replaces the counted one. */
 static bool counts(struct samples *samples, struct class_place *place,
 		   const struct event_class *class, bool *first)
 {

@@ -1,8 +1,8 @@
 /*
  * samples.h - which events of a trace are the samples of a profile, and what each weighs
  *
- * The events of one name count, as symbols_sample_order() says; others would be added up with
- * different units. Which name that is may show late: then what was gathered before does not count.
+ * Only events of one name count, chosen by symbols_sample_order(): sums over several names would
+ * mix units. A better name may come late; then the samples gathered before it must be dropped.
  */
 #ifndef CONVERT_SAMPLES_SAMPLES_H
 #define CONVERT_SAMPLES_SAMPLES_H
@@ -18,18 +18,18 @@ struct sample {
 	const struct frame *frames; /* the innermost first; borrowed until the next one */
 	size_t count;
 	uint64_t weight; /* its period where it has one, else 1 */
-	int64_t tid;     /* 0 where it tells none */
-	int64_t pid;     /* -1: it tells none */
-	bool first;      /* all samples before it do not count: they are of another name */
+	int64_t tid;     /* 0: unknown */
+	int64_t pid;     /* -1: unknown */
+	bool first;      /* drop all samples before it: they are of another name */
 };
-/* False: the event does not count. */
+/* Reads the sample of an event into *out. False: the event is not counted. */
 bool samples_take(struct samples *samples, nstime t, const struct event_class *class,
 		  const struct fields *fields, struct sample *out);
-/* The class of those that count; NULL: there was none. */
+/* A class of the counted name; NULL: no sample yet. */
 const struct event_class *samples_counted(const struct samples *samples);
-/* Are they samples of a counter, so that weights are sums of periods? */
+/* Do samples have periods, so that weights are sums of periods? */
 bool samples_have_periods(const struct samples *samples);
-/* Tells once which events were left out, though they have frames, too. */
+/* Prints a note with the events that have frames but were not counted. */
 void samples_note_left(const struct samples *samples);
 
 #endif

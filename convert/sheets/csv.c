@@ -1,7 +1,7 @@
 /*
  * csv.c - a folder of CSV files, one per table (RFC 4180)
  *
- * The first row names the columns. Nothing between two commas is NULL, "" an empty text. Times are
+ * The first row has the names of the columns. An empty cell is NULL, "" an empty text. Times are
  * nanoseconds, bytes hexadecimal, lists JSON.
  */
 #include "convert/convert_internal.h"
@@ -25,7 +25,7 @@ struct csv {
 	struct buf text, cell;
 };
 
-/* An empty text is quoted: nothing at all is NULL. */
+/* Quotes an empty text; an empty cell would be NULL. */
 static void add_cell(struct buf *out, const char *text, size_t len)
 {
 	if (len)

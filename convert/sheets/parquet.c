@@ -1,10 +1,10 @@
 /*
  * parquet.c - Parquet files: one per sheet, row groups made by several threads
  *
- * A table's rows become one row group: the pages of its columns are made and compressed in memory,
- * then written behind the groups before. Threads make groups of one file at the same time; a group
- * whose turn has not come is left to the thread that writes the one before. What was written where
- * is kept for the footer.
+ * Rows that tables.c writes together become one row group: the pages of its columns are made and
+ * compressed in memory, then written after the groups before. Threads make groups of one file at
+ * the same time; a group that is ready before its turn is written by the thread that makes the one
+ * before. The footer needs the places of all columns, so they are kept.
  */
 #include "convert/sheets/parquet_internal.h"
 
@@ -23,7 +23,7 @@ struct row_group {
 	uint64_t at; /* in the file */
 	size_t rows, bytes;
 	bool made;
-	struct buf pages; /* until they are written */
+	struct buf pages; /* freed when they are written */
 };
 
 struct parquet_file {
@@ -31,14 +31,14 @@ struct parquet_file {
 	char *name;
 	struct sheet *sheet; /* its columns: names and types */
 	/* under the lock: */
-	struct row_group *groups; /* all that were given out */
+	struct row_group *groups; /* all that threads make or have made */
 	size_t count, capacity, written;
-	bool writing; /* a thread is */
+	bool writing; /* a thread writes groups */
 };
 
 struct parquet {
 	struct convert of;
-	struct partition *partition; /* NULL: the folder is of this trace alone */
+	struct partition *partition; /* NULL: the folder has this trace alone */
 	struct partition_losses losses;
 	struct arena *arena; /* names of a partition's columns */
 	struct parquet_file **files;
@@ -80,8 +80,10 @@ static void make_group(const struct sheet *sheet, struct row_group *group)
 	ZSTD_freeCCtx(zstd);
 }
 
-/* Writes the groups whose turn has come, unless another thread does. With the lock, which is given
- * up meanwhile. */
+/*
+ * Writes the groups whose turn has come, unless another thread does. The caller holds the lock,
+ * which is released during writes.
+ */
 static void write_groups(struct parquet *parquet, struct parquet_file *file)
 {
 	if (file->writing)
@@ -132,7 +134,10 @@ static uint64_t rows_of(const struct parquet_file *file)
 	return rows;
 }
 
-/* A table of the trace's own has one name in all traces, whatever their classes are called. */
+/*
+ * Returns the temporary name of a table's file. `state` and `losses` have the same in all traces,
+ * whatever their event classes are named.
+ */
 static char *file_name(struct parquet *parquet, const struct sheet *sheet)
 {
 	struct buf name = {0};
@@ -156,8 +161,8 @@ static bool is_partition_column(const char *name)
 }
 
 /*
- * Readers take the columns `table` and `trace` of a partition from its folders, and `host` stands
- * in each file: a field of such a name has "field_" before it.
+ * Adds the column `host`. Readers add columns `table` and `trace` from the names of a partition's
+ * folders, so fields named like one of these three get the prefix "field_".
  */
 static void add_host(struct parquet *parquet, struct sheet *sheet)
 {
@@ -261,8 +266,8 @@ static bool write_rows(void *arg, struct sheet *sheet, struct sheet **parts, siz
 /* ---- the footer ---- */
 
 /*
- * Not marked as adjusted to UTC, even where it is: DuckDB reads what is so marked as microseconds,
- * and the nanoseconds are gone. The key `yore.epoch` tells.
+ * Times are never marked as adjusted to UTC: DuckDB would read them as microseconds and lose the
+ * nanoseconds. The key `yore.epoch` says whether they are UTC.
  */
 static void stamp_type(struct thrift *thrift)
 {
@@ -283,7 +288,7 @@ static void integer_type(struct thrift *thrift, const struct sheet_values *value
 	thrift_end(thrift);
 }
 
-/* ConvertedType, for older readers; -1: there is none. */
+/* The ConvertedType, for older readers; -1: none. */
 static int old_type(const struct sheet_values *values)
 {
 	int width = values->bits == 8 ? 0 : values->bits == 16 ? 1 : values->bits == 32 ? 2 : 3;
@@ -475,7 +480,7 @@ static void footer(const struct parquet *parquet, const struct parquet_file *fil
 	buf_add(out, "PAR1", 4);
 }
 
-/* The folder of this trace alone, or its files in the folder of many. */
+/* Finishes the folder of this trace, or adds its files to the partition. */
 static bool finish_folder(struct parquet *parquet, struct error *err)
 {
 	struct partition_file *files;
@@ -515,7 +520,7 @@ static bool open_folder(struct parquet *parquet, struct error *err)
 		parquet->partition = partition_open(options, &parquet->of.folder, err);
 		if (!parquet->partition)
 			return false;
-		/* an event class of such a name has another one */
+		/* these names are reserved; an event class of that name gets another */
 		nameset_add(&parquet->names, "state." PARTITION_ENDING, 2);
 		nameset_add(&parquet->names, "losses." PARTITION_ENDING, 2);
 		return true;

@@ -1,9 +1,9 @@
 /*
  * parquet_column.c - one column of a row group: its pages and its statistics
  *
- * Values that repeat become a dictionary page and numbers of its entries; nanoseconds become
- * differences; anything else stands plain. Every column may hold nulls: levels say which rows do
- * (definition), and where a row's list begins (repetition):
+ * Values that repeat become a dictionary page and indexes into it; times become differences; others
+ * are stored plain. Every column may have nulls: definition levels say which rows are null,
+ * repetition levels where a row's list begins:
  *
  *     a value: 0 null, 1 there          a list: 0 null, 1 empty, 2 an element; repetition 0: new
  * row
@@ -44,12 +44,12 @@ struct column_writer {
 	struct buf *out;
 	struct column_chunk *chunk;
 	size_t begin; /* of the column in `out` */
-	/* values without nulls, or all elements: numbers, or entries */
+	/* non-null values, or all elements of lists: numbers, or dictionary entries */
 	uint64_t *numbers;
 	uint32_t *entries;
 	size_t count;
 	unsigned entry_bits; /* of a dictionary's */
-	struct buf body;     /* of the page that is being made */
+	struct buf body;     /* bytes of the current page */
 	uint32_t *levels;
 	size_t nlevels, levels_capacity;
 };
@@ -136,7 +136,7 @@ static void plain_numbers(struct column_writer *column, const uint64_t *numbers,
 
 /* ---- bounds ---- */
 
-/* In the order that the type has; floats: no NaN. */
+/* Compares two values in the order of the column's type; floats are no NaN. */
 static bool is_less(const struct sheet_values *values, uint64_t a, uint64_t b)
 {
 	double x, y;
@@ -171,7 +171,7 @@ static bool has_nan(const struct sheet_values *values, const uint64_t *numbers, 
 	return false;
 }
 
-/* Zero stands for both zeros: as a minimum it is the negative one. */
+/* Adds a minimum or maximum. A float zero stands for both zeros: the minimum is written as -0. */
 static void add_bound(const struct sheet_values *values, uint64_t number, bool least,
 		      struct buf *out)
 {
@@ -243,7 +243,7 @@ static void page_write(struct column_writer *column, int type, size_t values,
 	char *to = buf_room(&packed, ZSTD_compressBound(body->len));
 	size_t n = ZSTD_compressCCtx(column->zstd, to, ZSTD_compressBound(body->len), body->data,
 				     body->len, 1);
-	assert(!ZSTD_isError(n)); /* the room is what it asked for */
+	assert(!ZSTD_isError(n)); /* the room is ZSTD_compressBound() */
 	thrift_begin(&thrift);
 	thrift_i32(&thrift, 1, type);
 	thrift_i32(&thrift, 2, (int32_t)body->len);
@@ -269,7 +269,7 @@ static void level_add(struct column_writer *column, uint32_t level)
 	*mem_push(column->levels, column->nlevels, column->levels_capacity) = level;
 }
 
-/* The levels gathered so far, with the length of their bytes in front. */
+/* Writes the collected levels, after their length in bytes. */
 static void levels_write(struct column_writer *column, unsigned bits)
 {
 	struct buf *body = &column->body;
@@ -302,7 +302,7 @@ static uint32_t list_length(const struct sheet_values *values, size_t row)
 	return values->list_ends[row] - (row ? values->list_ends[row - 1] : 0);
 }
 
-/* Levels of rows [from, to): how many; *there of them have a value. */
+/* Writes the levels of rows [from, to) and returns how many; *there: rows with a value. */
 static size_t page_levels(struct column_writer *column, size_t from, size_t to, size_t *there)
 {
 	const struct sheet_values *values = column->values;
@@ -332,7 +332,7 @@ static size_t page_levels(struct column_writer *column, size_t from, size_t to, 
 	return levels;
 }
 
-/* Where the page that begins with this row ends. */
+/* The end of the page that begins with row `from`. */
 static size_t page_end(const struct column_writer *column, size_t from)
 {
 	const struct sheet_values *values = column->values;

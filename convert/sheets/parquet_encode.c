@@ -1,5 +1,5 @@
 /*
- * parquet_encode.c - how numbers are laid down: runs and packed groups, deltas, dictionaries
+ * parquet_encode.c - encodings of numbers: runs and packed groups, deltas, dictionaries
  *
  * The RLE hybrid is a list of runs: `length << 1` and the value in whole bytes, or `groups << 1 |
  * 1` and 8 numbers per group, packed from the lowest bit on. DELTA_BINARY_PACKED has blocks of 128
@@ -65,7 +65,9 @@ static void equal_run(struct buf *out, uint32_t number, size_t count, unsigned b
 		buf_add_char(out, (char)(number >> at));
 }
 
-/* A packed run ends with whole groups of 8, so it borrows from the equal ones behind it. */
+/*
+ * Packed runs have whole groups of 8, so one takes its last values from the equal ones that follow.
+ */
 void rle_add(struct buf *out, const uint32_t *numbers, size_t count, unsigned bits)
 {
 	size_t from = 0, at = 0;

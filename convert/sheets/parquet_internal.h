@@ -1,5 +1,5 @@
 /*
- * parquet_internal.h - the parts of a Parquet file that its writer's sources share
+ * parquet_internal.h - what the sources of the Parquet writer share
  *
  * Source of all facts: the format's parquet.thrift and Encodings.md (Apache Parquet 2.10).
  *
@@ -36,21 +36,24 @@ enum parquet_encoding {
 
 enum { CODEC_ZSTD = 6, PAGE_DATA = 0, PAGE_DICTIONARY = 2 };
 
-/* What the footer says of one column of one row group; places count from the group's start. */
+/* The footer's entry of one column of one row group; offsets count from the group's start. */
 struct column_chunk {
 	int64_t dictionary_at, data_at; /* dictionary_at -1: none */
-	int64_t bytes, plain_bytes;     /* with page headers; compressed, and not */
+	int64_t bytes, plain_bytes;     /* sizes with page headers: compressed, uncompressed */
 	int64_t values, nulls;
 	int64_t end; /* where the next column begins */
 	enum parquet_encoding encoding;
-	bool has_bounds; /* of min and max */
+	bool has_bounds; /* least and most are set */
 	struct buf least, most;
 };
 
 struct ZSTD_CCtx_s;
 
 enum parquet_type parquet_type(const struct sheet_values *values);
-/* Adds the pages of one column of `rows` rows to `out` and tells of them in *chunk. */
+/*
+ * Appends the pages of one column of `rows` rows to `out` and describes them in *chunk. `rises`:
+ * values never fall.
+ */
 void parquet_column(const struct sheet_values *values, size_t rows, bool rises,
 		    struct ZSTD_CCtx_s *zstd, struct buf *out, struct column_chunk *chunk);
 
@@ -58,11 +61,11 @@ void parquet_column(const struct sheet_values *values, size_t rows, bool rises,
 void rle_add(struct buf *out, const uint32_t *numbers, size_t count, unsigned bits);
 /* DELTA_BINARY_PACKED of 64-bit numbers */
 void delta_add(struct buf *out, const uint64_t *numbers, size_t count);
-unsigned bits_for(uint64_t number); /* how many hold 0..number */
+unsigned bits_for(uint64_t number); /* bits that can hold 0..number */
 
 /*
- * Numbers that a column's values are the entries of: entry[i] for value i. False: too many differ
- * for that to pay.
+ * Distinct values of a column: value i is values[entries[i]]. dictionary_make() returns false if
+ * too many values differ to save space.
  */
 struct dictionary {
 	uint64_t *values;
@@ -99,11 +102,11 @@ enum thrift_type {
 	THRIFT_STRUCT = 12
 };
 
-/* A structure by itself, or an element of a list; ended by thrift_end(). */
+/* Begins a structure at the top, or an element of a list; ended by thrift_end(). */
 void thrift_begin(struct thrift *thrift);
 void thrift_end(struct thrift *thrift);
 
-/* Members of the structure that is open, by number, which must rise. */
+/* Members of the open structure; field numbers must rise. */
 void thrift_struct(struct thrift *thrift, int field); /* ended by thrift_end() */
 void thrift_bool(struct thrift *thrift, int field, bool value);
 void thrift_byte(struct thrift *thrift, int field, int8_t value);
@@ -111,7 +114,7 @@ void thrift_i32(struct thrift *thrift, int field, int32_t value);
 void thrift_i64(struct thrift *thrift, int field, int64_t value);
 void thrift_binary(struct thrift *thrift, int field, const void *bytes, size_t len);
 void thrift_text(struct thrift *thrift, int field, const char *text);
-/* `count` elements follow: structures, or by the functions below. */
+/* Begins a list; `count` elements follow, by thrift_begin() or the functions below. */
 void thrift_list(struct thrift *thrift, int field, enum thrift_type type, size_t count);
 void thrift_item_i32(struct thrift *thrift, int32_t value);
 void thrift_item_text(struct thrift *thrift, const char *text);

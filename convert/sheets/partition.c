@@ -125,7 +125,7 @@ static void trace_keys(struct buf *out, const struct trace *trace)
 	number_key(out, "clock_offset", true, trace_clock_offset(trace));
 }
 
-/* What of the trace is there. */
+/* Adds the range of the trace's events and the requested range. */
 static void range_keys(struct buf *out, const struct convert_options *options)
 {
 	bool any = options->first != NSTIME_MIN;
@@ -227,7 +227,7 @@ static bool write_manifest(const struct partition *partition, const char *path,
 
 /* ---- names ---- */
 
-/* -1: *err. Closing it gives the lock back. */
+/* Locks the manifests' folder. Returns a descriptor; closing it unlocks. -1: *err. */
 static int take_lock(const struct partition *partition, struct error *err)
 {
 	char *path = folder_join(partition->manifests, ".lock");
@@ -258,7 +258,7 @@ static bool put_file(const struct partition *partition, const struct partition_f
 	return ok;
 }
 
-/* All that a folder of one table and trace has. */
+/* Deletes the folder of one table and trace. */
 static bool drop_part(const char *path, struct error *err)
 {
 	struct folder_names names;
@@ -275,7 +275,7 @@ static bool drop_part(const char *path, struct error *err)
 	return ok && (rmdir(path) == 0 || failed_at(path, err));
 }
 
-/* What the trace had in tables of which it has no rows now. */
+/* Deletes the trace's files of tables in which it has no rows any more. */
 static bool drop_others(const struct partition *partition, const struct nameset *tables,
 			struct error *err)
 {
@@ -295,7 +295,7 @@ static bool drop_others(const struct partition *partition, const struct nameset 
 		if (access(buf_text(&part), F_OK) == 0) {
 			ok = drop_part(buf_text(&part), err);
 			char *table = folder_join(path, name);
-			rmdir(table); /* unless other traces have rows of it */
+			rmdir(table); /* fails where other traces have rows of it */
 			mem_free(table);
 		}
 		buf_release(&part);

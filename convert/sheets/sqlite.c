@@ -1,9 +1,9 @@
 /*
- * sqlite.c - one SQLite database: the tables that SQL has of the trace, as ordinary ones
+ * sqlite.c - one SQLite database, with the trace's SQL tables as ordinary ones
  *
- * Values are those of SQL: integers of 64 bits two's complement, lists as JSON text. Everything is
- * one transaction on a file that has no name yet, so there is no journal and nothing is synced. The
- * rows of a table that come together are bound to one prepared statement.
+ * Values are those of SQL: 64-bit integers in two's complement, lists as JSON text. All is written
+ * in one transaction on a file under a temporary name, so there is no journal and no fsync. A
+ * prepared statement per table inserts the rows.
  */
 #include "convert/convert_internal.h"
 #include "convert/sheets/tables.h"
@@ -20,12 +20,12 @@ struct sqlite_table {
 };
 
 struct sqlite {
-	struct convert of; /* its `out` only for its name */
+	struct convert of; /* of its `out` only the name is used */
 	sqlite3 *db;
 	struct sqlite_table **targets;
 	size_t count, capacity;
 	struct nameset names;      /* of tables */
-	struct nameset last_parts; /* ":switch" of "sched:switch", with how many tables have it */
+	struct nameset last_parts; /* ":switch" of "sched:switch", and how many tables end so */
 	struct buf text;
 };
 
@@ -48,15 +48,15 @@ static const char *type_name(const struct sheet_values *values)
 	return values->kind == CELL_FLOAT ? "REAL" : "INTEGER";
 }
 
-/* SQLite keeps names that begin so for itself. */
+/* SQLite reserves names with this prefix. */
 static bool is_reserved(const char *name)
 {
 	return sqlite3_strnicmp(name, "sqlite_", 7) == 0;
 }
 
 /*
- * A name that no table has; it is taken. The names of the trace's own tables are theirs, whatever
- * an event class is called.
+ * Returns a table name that is new in `names`, and adds it. `events`, `state` and `losses` keep
+ * theirs, whatever event classes are named.
  */
 static char *take_name(struct sqlite *sqlite, const struct sheet *sheet)
 {
@@ -79,8 +79,7 @@ static void keep_own_names(struct sqlite *sqlite)
 		nameset_add(&sqlite->names, kept[i], 2);
 }
 
-/* Of `state` the value has the type that it has; that Parquet has a column per type is not for us.
- */
+/* Parquet's `state` has a column per type; here one column has values of all types. */
 static bool is_state(const struct sheet *sheet)
 {
 	return sheet->own && strcmp(sheet->name, "state") == 0;
@@ -169,7 +168,7 @@ static void bind(struct sqlite *sqlite, sqlite3_stmt *insert, int at,
 	}
 }
 
-/* The value of a state has the type that it has, as in SQL. */
+/* Binds a row of `state`; the value has its own type, as in SQL. */
 static void bind_state(struct sqlite *sqlite, sqlite3_stmt *insert,
 		       const struct sheet_values *columns, size_t row)
 {
@@ -232,7 +231,7 @@ static void sqlite_close(void *self)
 	buf_release(&sqlite->text);
 }
 
-/* Larger pages are fewer to fill and to write: rows only ever come behind the last. */
+/* Rows are only ever appended, so larger pages mean fewer to fill and write. */
 static const char prepares[] = "PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; "
 			       "PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN";
 
@@ -264,7 +263,10 @@ static void count_last_parts(struct sqlite *sqlite)
 	}
 }
 
-/* SQL has a table "sched:sched_switch" also by its bare name, where no other is called so. */
+/*
+ * Adds a view with the bare name of a table "sched:sched_switch", as SQL has it, if the name is
+ * unique.
+ */
 static bool add_views(struct sqlite *sqlite, struct error *err)
 {
 	count_last_parts(sqlite);

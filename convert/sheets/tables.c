@@ -1,9 +1,10 @@
 /*
- * tables.c - rows gather per table until they make a good row group, or all together are too many
+ * tables.c - collects rows per table until they fill a row group, or all tables together hold too
+ * many
  *
- * A trace can have hundreds of classes of which a few make most events: the tables share one
- * allowance, and the largest is written when it is used up. Rows that other threads made come as
- * parts, which are written as they are.
+ * A trace can have hundreds of classes of which a few make most events, so the tables share one
+ * memory limit; at the limit the largest is written. Rows that other threads made come as parts,
+ * which are written unchanged.
  */
 #include "convert/sheets/tables.h"
 
@@ -18,9 +19,9 @@
 enum {
 	ROWS_MAX = 1 << 20,
 	ROWS_CHECK = 1 << 10,   /* rows after which a table is measured again */
-	ALL_CHECK = 1 << 16,    /* rows of all tables after which all are: each may have few */
-	TABLES_FEW = 1 << 10,   /* so many are looked through for the largest one */
-	TEXT_CHECK = 1 << 20,   /* bytes of texts after which it is, too */
+	ALL_CHECK = 1 << 16,    /* after so many rows all tables are measured: each may have few */
+	TABLES_FEW = 1 << 10,   /* with more tables, all are written instead of the largest */
+	TEXT_CHECK = 1 << 20,   /* after so many bytes of text, too */
 	TABLE_BYTES = 16 << 20, /* of one table */
 	TABLES_BYTES = 48 << 20 /* of all */
 };
@@ -32,14 +33,14 @@ struct table_group {
 	struct class_group classes;
 	struct shape *shape; /* NULL: no event yet */
 	struct sheet *sheet;
-	uint64_t *wanted; /* columns; NULL: all of fields */
+	uint64_t *wanted; /* bit per column; NULL: all columns of fields */
 };
 
 struct filling_table {
-	struct sheet *sheet;  /* the rows that were put last */
+	struct sheet *sheet;  /* the newest rows */
 	uint32_t group;       /* of events; NO_GROUP: none */
-	size_t size;          /* of all rows, as last measured */
-	struct sheet **parts; /* rows before those of the sheet */
+	size_t size;          /* bytes of all rows, when last measured */
+	struct sheet **parts; /* older rows */
 	size_t count, capacity;
 	size_t rows, bytes; /* of the parts */
 };
@@ -63,7 +64,7 @@ struct tables {
 	struct class_puts *classes;
 	struct filling_table *items;
 	size_t count, capacity;
-	size_t all, text; /* bytes that wait; of texts since the last look */
+	size_t all, text; /* bytes that wait; bytes of text since the last measuring */
 	size_t rows;      /* since all tables were measured */
 	struct sheet *state, *losses, *events;
 	struct buf scratch;
@@ -80,8 +81,10 @@ struct tables *tables_new(const struct tables_options *options)
 	tables->groups = mem_new_array(tables->nnamed + 1, sizeof *tables->groups);
 	tables->group_of = mem_new_array(trace->nclasses + 1, sizeof *tables->group_of);
 	tables->classes = mem_new_array(trace->nclasses + 1, sizeof *tables->classes);
-	/* names without their subsystem, which SQL has too, come last: they are no tables of their
-	 * own */
+	/*
+	 * The last names are bare ones, without a subsystem, which SQL also has; here they are no
+	 * tables.
+	 */
 	size_t left = trace->nclasses;
 	for (size_t i = 0; i < tables->nnamed && left; i++) {
 		struct table_group *group = &tables->groups[tables->ngroups];
@@ -163,7 +166,7 @@ bool tables_flush(struct tables *tables, struct error *err)
 	return true;
 }
 
-/* Of many tables all: the largest has little of what waits. */
+/* Writes the largest table; of many tables all, since the largest has little of what waits. */
 static bool write_largest(struct tables *tables, struct error *err)
 {
 	size_t largest = 0;
@@ -194,7 +197,7 @@ static bool measure(struct tables *tables, const struct sheet *sheet, struct err
 	return tables->all < TABLES_BYTES || write_largest(tables, err);
 }
 
-/* Of many tables with few rows each none is ever measured by its own. */
+/* Measures all tables: row_done() measures one only when it has many rows. */
 static bool measure_all(struct tables *tables, struct error *err)
 {
 	tables->rows = 0;
@@ -222,7 +225,7 @@ static void put_text(struct sheet_values *values, size_t row, const char *text)
 	values_text(values, row, text, strlen(text));
 }
 
-/* In a table of names that differ in upper and lower case alone, a column tells which it is. */
+/* Chooses the columns: `name` is one where classes of the table differ in upper and lower case. */
 static uint64_t *wanted_columns(const struct table_group *group)
 {
 	const struct shape *shape = group->shape;
@@ -432,7 +435,7 @@ struct convert_part *tables_take(struct tables *tables, size_t *bytes)
 			(struct part_sheet){tables->items[i].group, sheet_take(sheet)};
 		sheet->rises = true;
 	}
-	/* as no two threads meet events in the same order */
+	/* threads see the classes in different order */
 	if (part->count)
 		qsort(part->items, part->count, sizeof *part->items, by_group);
 	return part;
@@ -448,7 +451,7 @@ void tables_part_free(struct convert_part *part)
 	mem_free(part);
 }
 
-/* What they are called is told by tables that may be gone before the rows are. */
+/* Points names to the sheet's: the part's own belong to tables that may be freed earlier. */
 static void take_names(struct sheet *part, const struct sheet *sheet)
 {
 	part->name = sheet->name;

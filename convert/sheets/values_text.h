@@ -5,9 +5,9 @@
 
 #include "engine/columns/sheet.h"
 
-/* Is there nothing in the text of any value that would have to be quoted? */
+/* Are texts of all values plain numbers or booleans, which need no quotes? */
 bool values_are_numbers(const struct sheet_values *values);
-/* Of a row that has a value. */
+/* Appends the value of a row; the row must have one. */
 void values_add_text(const struct sheet_values *values, size_t row, struct buf *out);
 
 #endif

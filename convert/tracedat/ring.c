@@ -19,12 +19,12 @@ enum { LONG_ENTRY = 0, EXTEND = 30, WORDS_MAX = 28, DELTA_BITS = 27 };
 struct ring_cpu {
 	uint8_t page[RING_PAGE];
 	size_t used;   /* bytes of entries */
-	size_t room;   /* for them: less where a count of lost events stands behind */
+	size_t room;   /* room for entries; less if a count of losses follows */
 	bool open;     /* a page is begun */
 	uint64_t time; /* of its last entry */
 	bool missed, counted;
 	uint64_t lost;
-	uint32_t *pages; /* numbers in the file */
+	uint32_t *pages; /* page numbers in the nameless file */
 	size_t npages, capacity;
 };
 
@@ -162,7 +162,7 @@ bool ring_add(struct ring_writer *ring, uint32_t place, uint64_t t, const uint8_
 	struct ring_cpu *cpu = ring->cpus[place];
 	size_t whole = (size + 3) & ~(size_t)3;
 	bool is_long = whole > WORDS_MAX * 4 || !whole;
-	size_t most = RING_PAGE - 2 * (size_t)ring->head; /* with a count of losses behind it */
+	size_t most = RING_PAGE - 2 * (size_t)ring->head; /* with room for a count of losses */
 	uint64_t delta = t - cpu->time;
 
 	*fits = whole + 8 <= most;
@@ -206,7 +206,7 @@ bool ring_finish(struct ring_writer *ring, struct error *err)
 {
 	for (size_t i = 0; i < ring->ncpus; i++) {
 		struct ring_cpu *cpu = ring->cpus[i];
-		if (cpu->missed && !cpu->open) /* behind the last event */
+		if (cpu->missed && !cpu->open) /* a loss after the last event */
 			open_page(ring, cpu, cpu->time);
 		if (!close_page(ring, cpu, err))
 			return false;

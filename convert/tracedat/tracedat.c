@@ -11,9 +11,9 @@
  *     events/header_page  events/header_event  events/SYSTEM/EVENT/format  kallsyms  printk_formats
  *     saved_cmdlines  trace_clock  per_cpu/cpuN/trace_pipe_raw
  *
- * CPUs of the first host keep their numbers, those of other hosts come
- * behind them. Events without a CPU are on one more for each part. Times are counted from the
- * trace's first event where that is before 0, which the option OFFSET tells.
+ * CPUs of the first host keep their numbers; those of other hosts follow, then for each part one
+ * CPU for events without CPU. If the first event is before 0, times are counted from it, and the
+ * option OFFSET has the difference.
  */
 #include "convert/convert_internal.h"
 #include "convert/tracedat/ring.h"
@@ -35,7 +35,7 @@ enum {
 };
 
 struct host_cpus {
-	uint32_t *places; /* by CPU: of the ring; NO_PLACE: none yet */
+	uint32_t *places; /* by CPU: its number in the ring; NO_PLACE: none yet */
 	size_t count;
 };
 
@@ -43,16 +43,16 @@ struct tracedat {
 	struct convert of;
 	struct ring_writer *ring;
 	struct tracepoints *points;
-	struct host_cpus *hosts; /* by part: the one of the first part of that host is used */
+	struct host_cpus *hosts; /* by part; parts of one host share the first part's */
 	uint32_t *host_of;     /* by part */
-	uint32_t *without_cpu; /* by part: place in the ring */
+	uint32_t *without_cpu; /* by part: number in the ring */
 	nstime base;           /* stamps are times less this */
 	struct buf record;
 	uint64_t unsaid, too_long;
 	bool big_endian;
 };
 
-/* Of pages. */
+/* Is the output the folder of pages? */
 static bool is_folder(const struct tracedat *dat)
 {
 	return dat->of.format->kind.folder;
@@ -92,7 +92,7 @@ static bool tracedat_event(void *self, nstime t, const struct stream *stream, in
 	bool fits;
 
 	if (t == NSTIME_MIN)
-		return true; /* what held from the start has no place on a time line */
+		return true; /* an event before all others has no time */
 	buf_clear(&dat->record);
 	if (!fields || !tracepoints_record(dat->points, class, stream, fields, &dat->record)) {
 		dat->unsaid++;
@@ -175,7 +175,7 @@ static void add_headers(const struct tracedat *dat, struct buf *out)
 	buf_release(&text);
 }
 
-/* The formats of one system, or of ftrace itself, from format *i on. */
+/* Appends the formats of the system `wanted`, from format *i on; returns how many. */
 static uint32_t add_system(const struct tracedat *dat, size_t *i, const char *wanted,
 			   struct buf *out)
 {
@@ -222,7 +222,7 @@ static void add_formats(const struct tracedat *dat, struct buf *out)
 	buf_release(&body);
 }
 
-/* Of each thread the last name. */
+/* Fills the texts of symbols, printk formats, and the last name of each thread. */
 static void make_names(const struct tracedat *dat, struct buf *symbols, struct buf *printk,
 		       struct buf *names)
 {
@@ -248,7 +248,7 @@ static void add_names(const struct tracedat *dat, struct buf *out)
 	buf_release(&names);
 }
 
-/* The trace_clock whose stamps these are; NULL: they are of none, or shifted, or of several. */
+/* The trace_clock with the trace's times; NULL: not known, or shifted, or several. */
 static const char *clock_name(const struct tracedat *dat)
 {
 	static const char *const known[][2] = {{"monotonic", "[mono]"},
@@ -264,7 +264,7 @@ static const char *clock_name(const struct tracedat *dat)
 	return NULL;
 }
 
-/* As uname(1) says it, from what the parts tell. */
+/* Adds the output of uname(1), from the environment of the parts. */
 static void add_uname(const struct tracedat *dat, struct buf *out)
 {
 	const struct trace *trace = dat->of.options.trace;
@@ -305,7 +305,10 @@ static void add_options(const struct tracedat *dat, uint32_t ncpus, struct buf *
 	add_number(dat, out, 0, 2);
 }
 
-/* By CPU, the place in the ring; NO_PLACE: nothing of it. Freed by the caller. */
+/*
+ * Numbers the CPUs of the output. Returns, by CPU, its number in the ring; NO_PLACE: no events. The
+ * caller frees it.
+ */
 static uint32_t *number_cpus(const struct tracedat *dat, uint32_t *count)
 {
 	const struct trace *trace = dat->of.options.trace;
@@ -363,7 +366,7 @@ static bool write_file(struct tracedat *dat, const uint32_t *places, uint32_t nc
 
 /* ---- the folder ---- */
 
-/* The name that a format's text begins with. */
+/* The event name at the beginning of a format's text. */
 static const char *format_name(const struct buf *format, int *len)
 {
 	const char *name = buf_text(format);

@@ -2,8 +2,8 @@
  * tracepoints.c - see tracepoints.h
  *
  * A record begins with the common fields: u16 common_type, u8 common_flags, u8
- * common_preempt_count, s32 common_pid. Fields of a fixed size follow, then what the 32-bit words
- * of __data_loc lead to: bytes from the record's start below, how many in the upper half.
+ * common_preempt_count, s32 common_pid. Fields of a fixed size follow, then the data of __data_loc
+ * words: their low half is the offset in the record, their high half the size in bytes.
  */
 #include "convert/tracedat/tracepoints.h"
 
@@ -40,7 +40,7 @@ struct made {
 	const char *system, *name;
 	struct point_field *items;
 	size_t nitems;
-	uint32_t bytes; /* before what is located */
+	uint32_t bytes; /* size of the part before __data_loc data */
 	struct field_path tid;
 };
 
@@ -49,13 +49,13 @@ struct tracepoints {
 	struct arena *arena;
 	const struct tracing *tracing;    /* of the first tracepoints */
 	uint32_t *ids;                    /* by class; 0: it has none */
-	struct made **made;               /* by class; NULL: a tracepoint */
+	struct made **made;               /* by class; NULL: a tracepoint of the kernel */
 	const struct event_class **order; /* of the formats, by system */
 	size_t count;
 	uint8_t *used; /* by id */
 	uint32_t next;
 	uint8_t *tried;          /* by class: a format was made, or there is none */
-	struct nameset names;    /* of formats, "system:name": the first class of it */
+	struct nameset names;    /* "system:name" of formats, with their first class */
 	struct nameset taken;    /* the same, for nameset_make_free() */
 	struct nameset left_out; /* fields and classes, for tracepoints_tell() */
 	struct buf told;
@@ -91,7 +91,7 @@ static bool free_id(struct tracepoints *all, uint32_t *out)
 	return true;
 }
 
-/* A kernel's tracepoints keep their numbers; the same format of two traces is one. */
+/* Numbers the kernel's tracepoints as they were; the same format of two traces gets one number. */
 static void number_tracepoints(struct tracepoints *all)
 {
 	struct nameset formats = {0};
@@ -158,7 +158,7 @@ static uint8_t whole_bytes(uint32_t bits)
 	return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
 }
 
-/* False: it is a float. */
+/* Chooses how a field is stored in a record. False: a float, which cannot be. */
 static bool describe_item(const struct field_class *class, struct point_field *item)
 {
 	const struct field field = {.class = class};
@@ -195,7 +195,9 @@ static void place_item(struct made *made, struct point_field *item)
 	made->bytes += bytes;
 }
 
-/* Columns that every table has take names from fields, which have them here. */
+/*
+ * A shape renames fields whose names its own columns have to field_NAME; here they get NAME back.
+ */
 static const char *plain_name(const struct shape *shape, const char *name)
 {
 	static const char prefix[] = "field_";
@@ -260,13 +262,13 @@ static void make_class(struct tracepoints *all, const struct event_class *class)
 
 	made->class = class;
 	made->shape = shape_new(all->trace, &group, false, all->arena);
-	made->shape->group = NULL; /* its places were made; the group ends here */
+	made->shape->group = NULL; /* the group is a local; it is not needed any more */
 	made->system = colon ? word_of(all, class->name, (size_t)(colon - class->name), NULL)
 			     : part->reader->format;
 	made->name = colon ? colon + 1 : class->name;
 	made->name = word_of(all, made->name, strlen(made->name), NULL);
 	buf_printf(&whole, "%s:%s", made->system, made->name);
-	/* classes of one name share it; names that become alike do not */
+	/* classes of one name share it; other names that become equal get different ones */
 	if (nameset_find(&all->names, buf_text(&whole), &first) &&
 	    strcmp(all->trace->classes[first]->name, class->name) != 0)
 		nameset_make_free(&all->taken, &whole, 0, "_");
@@ -375,7 +377,7 @@ static void put_common(const struct tracepoints *all, const struct made *made,
 	put_at(all, out, 4, (uint64_t)tid, 4);
 }
 
-/* The bytes that an item is said by, behind all that is there already. */
+/* Appends the bytes that an item's __data_loc word points to. */
 static void put_data(const struct tracepoints *all, const struct point_field *item,
 		     const struct field *field, struct buf *scratch, struct buf *out)
 {

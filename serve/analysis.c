@@ -13,7 +13,7 @@ struct running_analysis {
 	struct buf *out;
 };
 
-/* False ends the script: it writes more than a viewer can show. */
+/* False ends the script: its output is longer than a viewer can show. */
 static bool write_out(void *arg, const char *bytes, size_t count)
 {
 	struct running_analysis *running = arg;

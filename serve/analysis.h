@@ -1,12 +1,12 @@
-/* analysis.h - runs an analysis that comes with yore, and keeps what it prints */
+/* analysis.h - runs an analysis that comes with yore, and returns its output */
 #ifndef SERVE_ANALYSIS_H
 #define SERVE_ANALYSIS_H
 
 #include "serve/serving.h"
 
 /*
- * JSON lines of the analysis over the range into *out. `args` are the caller's own words, never
- * a client's: an option may name a file. False: request->err, ERR_RANGE where there is no such
+ * Runs the analysis over the range and appends its JSON lines to *out. `args` must never come from
+ * a client, since an option may name a file. False: request->err; ERR_RANGE if there is no such
  * analysis.
  */
 MUST_CHECK bool analysis_run(struct served_request *request, const char *name,

@@ -13,9 +13,9 @@
 #include <string.h>
 
 enum {
-	FINE = 16,               /* buckets of a column from which on their counts are taken */
-	SWEPT_BYTES = 64 << 20,  /* of a trace whose events are counted anew each time */
-	FILTERED_MOST = 30000000 /* events that a condition is asked about at most */
+	FINE = 16,               /* with so many buckets a column, counts of buckets are used */
+	SWEPT_BYTES = 64 << 20,  /* of a smaller trace events are counted anew each time */
+	FILTERED_MOST = 30000000 /* most events for which a condition is evaluated */
 };
 
 /* ---- columns ---- */
@@ -163,10 +163,10 @@ bool density_events(struct served_request *request, const struct time_columns *c
 
 struct usage {
 	const struct time_columns *columns;
-	const nstime *edges; /* of the columns, one more than these */
+	const nstime *edges; /* times between columns: columns->count + 1 */
 	struct cpu_uses *uses;
-	uint64_t *known, *idle; /* of the CPU that is being added, by column */
-	char *path;             /* NULL: none is */
+	uint64_t *known, *idle; /* ns in each column, of the CPU being added */
+	char *path;             /* of the CPU being added; NULL: none */
 };
 
 static void end_cpu(struct usage *usage)

@@ -1,11 +1,11 @@
 /*
- * event_counts.c - how many events there are before a moment
+ * event_counts.c - the number of events before a moment
  *
  *     buckets   | 3 | 0 | 7 | ...        of equal time, over the whole trace
  *     before    0   3   3   10           running sums: what a rank is searched in
  *
- * Tracers that do not count events in their packets leave no other way than to look at all heads
- * once. That is a sweep on all threads, in memory of one size whatever the trace.
+ * Many tracers do not count events in their packets, so the heads of all events have to be read
+ * once. That is a sweep on all threads; its memory does not depend on the trace.
  */
 #include "serve/serving.h"
 
@@ -17,8 +17,8 @@ enum { BUCKETS = 1 << 20 };
 struct event_counts {
 	nstime begin;
 	uint64_t grain;   /* ns of a bucket */
-	size_t count;     /* of buckets */
-	uint64_t *before; /* count + 1 */
+	size_t count;     /* number of buckets */
+	uint64_t *before; /* events before each bucket, then all: count + 1 */
 };
 
 static struct event_counts *counts_new(nstime first, nstime last)
@@ -88,7 +88,7 @@ static bool run(void *arg, const struct sweep_run *sweep_run, struct error *err)
 	const struct run *events = &sweep_run->run;
 
 	(void)err;
-	if (!events->stream->has_time && !own->ordinals) { /* cursors give these last */
+	if (!events->stream->has_time && !own->ordinals) { /* cursors return these last */
 		own->in[own->counts->count - 1] += events->count;
 		return true;
 	}
@@ -171,7 +171,7 @@ void event_counts_at(const struct event_counts *counts, nstime t, struct event_b
 
 bool event_counts_find(const struct event_counts *counts, uint64_t rank, struct event_bucket *out)
 {
-	size_t low = 0, high = counts->count; /* the last with before[low] <= rank */
+	size_t low = 0, high = counts->count; /* search the last bucket with before[low] <= rank */
 
 	if (rank >= event_counts_all(counts))
 		return false;

@@ -80,7 +80,7 @@ void event_cell(const struct event *event, const struct fields *fields, enum eve
 struct cell_patterns {
 	pcre2_code *codes[EVENT_COLUMNS];
 	pcre2_match_data *match;
-	pcre2_match_context *limits; /* so that no pattern takes for ever */
+	pcre2_match_context *limits; /* limits the steps of a match */
 	struct buf cell;
 };
 
@@ -144,7 +144,7 @@ bool cell_patterns_match(struct cell_patterns *patterns, const struct event *eve
 	return true;
 }
 
-/* Classes whose names match; NULL: names are not asked about. The caller frees it. */
+/* A bit per class whose name matches; NULL: no pattern for names. The caller frees it. */
 static uint64_t *matching_classes(struct cell_patterns *patterns, const struct trace *trace)
 {
 	if (!patterns->codes[COLUMN_NAME])
@@ -163,7 +163,7 @@ static uint64_t *matching_classes(struct cell_patterns *patterns, const struct t
 
 struct ranked_events {
 	struct events *events;
-	uint64_t rank; /* of the next one */
+	uint64_t rank; /* of the next event */
 };
 
 static bool open_cursor(struct served_request *request, nstime begin, nstime end, bool backward,
@@ -188,7 +188,7 @@ static const struct event_counts *need_counts(struct served_request *request)
 	return counts;
 }
 
-/* Passes over `count` events. */
+/* Skips `count` events. */
 static bool skip(struct events *events, uint64_t count, struct error *err)
 {
 	struct run run;
@@ -214,7 +214,7 @@ bool ranked_open(struct served_request *request, uint64_t rank, struct ranked_ev
 
 	if (!counts)
 		return false;
-	if (!event_counts_find(counts, rank, &bucket)) /* behind the last one */
+	if (!event_counts_find(counts, rank, &bucket)) /* past the last event */
 		bucket.first = rank;
 	if (!open_cursor(request, bucket.begin, NSTIME_MAX, false, NULL, &events))
 		return false;
@@ -236,7 +236,7 @@ void ranked_close(struct ranked_events *ranked)
 
 enum step ranked_next(struct ranked_events *ranked, struct ranked_event *out, struct error *err)
 {
-	struct error ignored; /* damage is shown as an event without contents */
+	struct error ignored; /* damage: return the event without fields */
 	enum step step = events_next(ranked->events, &out->event, err);
 
 	if (step != STEP_ITEM)
@@ -282,10 +282,10 @@ struct event_search {
 	bool backward;
 	nstime from; /* the event at which it begins */
 	struct position position;
-	bool whole; /* from the trace's beginning, backward from its end */
+	bool whole; /* the rank is past the last event: search from the end */
 };
 
-/* Where the search begins. */
+/* Finds the time and position of the event at `rank`, where the search begins. */
 static bool find_start(struct event_search *search, uint64_t rank)
 {
 	struct ranked_events *ranked;
@@ -303,7 +303,7 @@ static bool find_start(struct event_search *search, uint64_t rank)
 	return step != STEP_ERROR;
 }
 
-/* Does it lie on the other side of where the search begins? */
+/* Is the event at the same time as the first one, but on the wrong side of it? */
 static bool is_passed_over(const struct event_search *search, const struct event *event)
 {
 	if (search->whole || event->time != search->from)

@@ -1,5 +1,6 @@
 /*
- * events_table.h - events as rows of texts: by rank, by time, forward or backward, by pattern
+ * events_table.h - events as rows of texts: found by rank, by time, or by pattern in either
+ * direction
  */
 #ifndef SERVE_EVENTS_TABLE_H
 #define SERVE_EVENTS_TABLE_H
@@ -16,38 +17,44 @@ enum event_column {
 	EVENT_COLUMNS
 };
 
-/* A cell's text; empty where the event has none. `fields` NULL: they could not be decoded. */
+/*
+ * Appends a cell's text; nothing if the event has no such value. `fields` NULL: they could not be
+ * decoded.
+ */
 void event_cell(const struct event *event, const struct fields *fields, enum event_column column,
 		struct buf *out);
 
-/* Patterns of cells (PCRE2), all of which are found in the cells of an event that matches. */
+/* PCRE2 patterns, one per column at most. An event matches if each is found in its cell. */
 struct cell_patterns;
-/* False: *err says what is wrong with the text. Adds to *patterns, which is NULL at first. */
+/* Adds a pattern; *patterns is NULL at first. False: *err says what is wrong with the text. */
 MUST_CHECK bool cell_patterns_add(struct cell_patterns **patterns, enum event_column column,
 				  const char *text, struct error *err);
 void cell_patterns_free(struct cell_patterns *patterns); /* NULL is fine */
 bool cell_patterns_match(struct cell_patterns *patterns, const struct event *event,
 			 const struct fields *fields);
 
-/* A cursor that knows the rank of its events: the number of those before. */
+/* A cursor that also returns the rank of its events: the number of events before. */
 struct ranked_events;
 struct ranked_event {
 	struct event event;
-	struct fields fields; /* where has_fields */
-	bool has_fields;      /* they could be decoded */
+	struct fields fields; /* if has_fields */
+	bool has_fields;      /* the fields could be decoded */
 	uint64_t rank;
 };
-/* At the event of that rank. False: request->err; also where events were not counted yet. */
+/*
+ * Opens a cursor at the event of that rank. False: request->err, also while events are not counted
+ * yet.
+ */
 MUST_CHECK bool ranked_open(struct served_request *request, uint64_t rank,
 			    struct ranked_events **out);
 void ranked_close(struct ranked_events *ranked); /* NULL is fine */
 /* Borrowed until the next call. */
 MUST_CHECK enum step ranked_next(struct ranked_events *ranked, struct ranked_event *out,
 				 struct error *err);
-/* How many events come before the moment, and at it before `position` (NULL: none)? */
+/* Counts the events before `t`, and those at `t` before `position` (NULL: none of these). */
 MUST_CHECK bool rank_of(struct served_request *request, nstime t, const struct position *position,
 			uint64_t *out);
-/* The rank of the nearest event that matches, from that of `rank` on, or backward. */
+/* Searches a matching event, from the one of `rank` on or backward from it; *out: its rank. */
 MUST_CHECK bool rank_search(struct served_request *request, uint64_t rank, bool backward,
 			    struct cell_patterns *patterns, bool *found, uint64_t *out);
 

@@ -1,4 +1,4 @@
-/* matches.c - see matches.h; what needs no state is selected inside the cursor */
+/* matches.c - see matches.h; conditions that need no state are evaluated inside the cursor */
 #include "serve/matches.h"
 
 #include "engine/base/bitset.h"
@@ -30,7 +30,7 @@ static bool prepare(struct served_request *request, struct matching *matching)
 	return true;
 }
 
-/* False: no more. */
+/* Passes an event to each(); false: no more events are wanted. */
 static bool give(const struct matching *matching, const struct run *run, uint32_t i)
 {
 	struct error ignored; /* damage: an event without fields */

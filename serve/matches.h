@@ -1,19 +1,19 @@
-/* matches.h - the events of a range for which an expression of the rule language is true */
+/* matches.h - the events of a range for which a condition of the rule language is true */
 #ifndef SERVE_MATCHES_H
 #define SERVE_MATCHES_H
 
 #include "serve/serving.h"
 
-struct match { /* borrowed for the call */
+struct match { /* valid during the call of each() */
 	struct event event;
-	const struct fields *fields; /* NULL: not asked for, or they could not be decoded */
+	const struct fields *fields; /* NULL: not requested, or not decodable */
 };
 
 struct matches_asked {
 	nstime begin, end;
 	const char *where; /* NULL: all events */
-	bool fields;       /* of each event are wanted */
-	/* In order of time; false ends it, which is no failure. */
+	bool fields;       /* decode the fields of each event */
+	/* Called in order of time. If it returns false, matches_each() ends and returns true. */
 	bool (*each)(void *arg, const struct match *match);
 	void *arg;
 };

@@ -1,7 +1,7 @@
 /*
- * microhttpd.h - the functions of libmicrohttpd that are used, loaded when they are needed
+ * microhttpd.h - the functions of libmicrohttpd that the server uses, loaded on demand
  *
- * With GnuTLS behind it, linking it costs each start of a program 1.8 ms.
+ * Linking it, and GnuTLS with it, would make each start of a program 1.8 ms slower.
  */
 #ifndef SERVE_MICROHTTPD_H
 #define SERVE_MICROHTTPD_H
@@ -10,7 +10,7 @@
 
 #include <microhttpd.h>
 
-/* Each with the name that it has in the library. */
+/* Member, and function in the library. */
 #define MHD_FUNCTIONS(X)                                                         \
 	X(start_daemon, MHD_start_daemon)                                        \
 	X(stop_daemon, MHD_stop_daemon)                                          \
@@ -32,9 +32,9 @@ struct microhttpd {
 #undef MEMBER
 };
 
-extern struct microhttpd http; /* once it is loaded */
+extern struct microhttpd http; /* valid after microhttpd_load() */
 
-/* By one thread, before there are servers. False: the library is not there. */
+/* Loads the library; call it from one thread, before servers start. False: it is not installed. */
 MUST_CHECK bool microhttpd_load(struct error *err);
 
 #endif

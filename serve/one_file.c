@@ -1,4 +1,4 @@
-/* one_file.c - see one_file.h. The loop is the caller's, and no thread is started. */
+/* one_file.c - see one_file.h. The caller's thread runs the server; no other is started. */
 #include "serve/one_file.h"
 
 #include "engine/base/mem.h"
@@ -15,7 +15,7 @@ enum { WAIT_MS = 200, SILENT_S = 60 };
 struct one_file_server {
 	const struct one_file *file;
 	struct MHD_Daemon *daemon;
-	char hosts[2][32]; /* what a request may call this machine */
+	char hosts[2][32]; /* accepted values of Host */
 	bool fetched;
 };
 
@@ -26,7 +26,7 @@ static bool is_of_this_machine(const struct one_file_server *server, struct MHD_
 	return host && (!strcmp(host, server->hosts[0]) || !strcmp(host, server->hosts[1]));
 }
 
-/* A request without an origin is no page's. */
+/* A request without Origin does not come from a page. */
 static bool may_ask(const struct one_file_server *server, struct MHD_Connection *request)
 {
 	const char *origin = http.lookup(request, MHD_HEADER_KIND, "Origin");
@@ -72,7 +72,7 @@ static struct MHD_Response *whole_file(const struct one_file *file)
 	return response;
 }
 
-/* *asked becomes the server where the whole file is asked for. */
+/* Answers a request; *asked becomes the server if the request is for the whole file. */
 static enum MHD_Result answer(void *arg, struct MHD_Connection *request, const char *url,
 			      const char *method, const char *version, const char *body,
 			      size_t *nbody, void **asked)
@@ -82,7 +82,7 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *request, const c
 	(void)version;
 	(void)body;
 	if (*nbody) {
-		*nbody = 0; /* what is sent along is not looked at */
+		*nbody = 0; /* ignore the body */
 		return MHD_YES;
 	}
 	if (!is_of_this_machine(server, request) || !may_ask(server, request))

@@ -1,12 +1,12 @@
 /*
- * one_file.h - one file for a page in a browser, once, over HTTP on this machine
+ * one_file.h - serves one file once, over HTTP on this machine, to a page in a browser
  *
  *     one_file_open()   one_file_wait() ── GET /NAME ── all of it was sent ──> one_file_close()
  *
- * It listens at 127.0.0.1 alone. A page may ask that is of `origin` (CORS), and programs, which
- * name none; other pages are refused. So are requests that name another host, which a page could
- * have made point here (DNS rebinding). Browsers ask first whether a page of the network may reach
- * this machine (OPTIONS, Private Network Access). Everything else is not found.
+ * It listens at 127.0.0.1 alone. Pages of `origin` (CORS) and programs, which send no origin, may
+ * fetch the file; other pages are refused. So are requests whose Host is not this machine (DNS
+ * rebinding). OPTIONS is answered: browsers first check whether a page of the network may reach
+ * this machine (Private Network Access). All other paths are not found.
  */
 #ifndef SERVE_ONE_FILE_H
 #define SERVE_ONE_FILE_H
@@ -17,21 +17,21 @@
 #include <stdint.h>
 
 struct one_file {
-	int fd; /* read from its begin; the owner closes it behind one_file_close() */
+	int fd; /* read from its begin; the caller closes it after one_file_close() */
 	uint64_t size;
-	const char *name;   /* of letters, digits and . - _ */
+	const char *name;   /* letters, digits and . - _ only */
 	const char *origin; /* "https://HOST" */
 	uint16_t port;
-	bool (*stopped)(void *arg); /* asked now and then; true: give up */
+	bool (*stopped)(void *arg); /* called regularly; true: stop waiting */
 	void *arg;
 };
 
 struct one_file_server;
 
-/* *file is borrowed. False: *err, the port may be in use. */
+/* Starts the server; *file is borrowed. False: *err, for example if the port is in use. */
 MUST_CHECK bool one_file_open(const struct one_file *file, struct one_file_server **out,
 			      struct error *err);
-/* Until the file was fetched whole. False: ERR_INTERRUPTED, or what the system says. */
+/* Serves until the whole file was fetched. False: ERR_INTERRUPTED, or an error of the system. */
 MUST_CHECK bool one_file_wait(struct one_file_server *server, struct error *err);
 void one_file_close(struct one_file_server *server); /* NULL is fine */
 

@@ -1,8 +1,8 @@
 /*
- * page_api.c - what our own page asks
+ * page_api.c - the requests of our own page
  *
- * Times are ns since the trace's first event, `from` and `to`: numbers of JavaScript are exact up
- * to 104 days. A row comes as runs of pixels of one value, and each value once.
+ * `from`, `to` and other times are ns since the trace's first event: JavaScript's numbers are exact
+ * up to 104 days. A row is a list of runs of pixels with one value; a reply has each value once.
  */
 #include "engine/base/mem.h"
 #include "engine/columns/json.h"
@@ -69,7 +69,7 @@ static bool get_info(struct served_request *request)
 	struct served *served = request->served;
 	const struct event_counts *counts = served_counts(served);
 	const struct trace *trace = index_trace(served->index);
-	struct state *state = request_state(request, 0); /* NULL is no failure */
+	struct state *state = request_state(request, 0); /* NULL: shown without state */
 	bool any = served->first <= served->last;
 	struct buf *out = request->out;
 
@@ -104,7 +104,7 @@ static bool get_info(struct served_request *request)
 
 /* ---- parameters ---- */
 
-/* `from` and `to`, within the trace; at least one nanosecond. */
+/* Reads `from` and `to`, clamped to the trace; at least one nanosecond. */
 static struct asked_range page_range(const struct served_request *request)
 {
 	const struct served *served = request->served;
@@ -119,7 +119,7 @@ static struct asked_range page_range(const struct served_request *request)
 								     COLUMNS_MOST, COLUMNS_USUAL)};
 }
 
-/* "" is none; false: it is too long. */
+/* Reads the condition; "" means none. False: it is too long. */
 static bool read_where(struct served_request *request, const char **out)
 {
 	*out = request_text(request, "where");
@@ -129,8 +129,7 @@ static bool read_where(struct served_request *request, const char **out)
 	       error_set(&request->err, ERR_QUERY, "the condition is too long");
 }
 
-/* The rule set that has a class of the path's beginning: the trace's own, unless another names it.
- */
+/* The rule set with a class that begins as the path does; the trace's own by default. */
 static unsigned config_of(const struct served *served, const char *path)
 {
 	struct query *query, *class;
@@ -188,9 +187,9 @@ static bool list_tree(struct served_request *request)
 	return good;
 }
 
-/* Values by their text and colour, each once. */
+/* The values of a reply, each text and colour once. */
 struct named_values {
-	struct nameset seen; /* to numbers */
+	struct nameset seen; /* numbers of values */
 	uint32_t count;
 	struct buf list, key;
 };
@@ -217,7 +216,7 @@ static uint32_t value_number(struct named_values *values, const struct picture_v
 static void add_runs(const struct picture *picture, const struct picture_row *row,
 		     struct named_values *values, struct buf *out)
 {
-	uint32_t *numbers = mem_new_array(row->nvalues + 1, sizeof *numbers); /* 0: not told yet */
+	uint32_t *numbers = mem_new_array(row->nvalues + 1, sizeof *numbers); /* 0: not listed */
 	struct picture_run run;
 
 	for (uint32_t at = 0; picture_run_at(row, picture->columns, at, &run); at += run.count) {
@@ -264,7 +263,7 @@ static size_t read_paths(const struct served_request *request, const char **path
 	return count;
 }
 
-/* Rows of one rule set. */
+/* Adds the rows of those paths that belong to one rule set. */
 static bool add_config_rows(struct served_request *request, const struct rows_asked *asked,
 			    const char **paths, size_t count, struct named_values *values)
 {
@@ -438,7 +437,7 @@ static bool tell_why(struct served_request *request)
 
 /* ---- analyses ---- */
 
-/* The lines of JSON as a list. */
+/* Appends lines of JSON as a list. */
 static void add_lines(const struct buf *lines, struct buf *out)
 {
 	const char *at = buf_text(lines), *end = at + lines->len;

@@ -1,4 +1,4 @@
-/* parameters.c - what a request's body asks for, kept within bounds */
+/* parameters.c - reads members of a request's body and clamps them to bounds */
 #include "serve/serving.h"
 
 struct json_object *request_get(const struct served_request *request, const char *name)
@@ -15,7 +15,7 @@ struct json_object *request_get(const struct served_request *request, const char
 	return found;
 }
 
-/* Numbers that are too large for an integer are the nearest one. */
+/* Reads an integer; numbers out of its range become the nearest one. */
 static bool take_int(struct json_object *from, int64_t *out)
 {
 	if (!json_object_is_type(from, json_type_int) &&
@@ -83,7 +83,7 @@ size_t request_items(const struct served_request *request, int64_t *items, size_
 	return n;
 }
 
-/* [begin, end) becomes what of it lies in the trace, and has one nanosecond at least. */
+/* Clamps [begin, end) to the trace, to one nanosecond at least. */
 static void fit_range(const struct served *served, struct asked_range *range)
 {
 	nstime first = served->first, last = served->last;
@@ -107,7 +107,7 @@ struct asked_range request_range(const struct served_request *request)
 	if (timerange) {
 		member_int(timerange, "start", &range.begin);
 		if (member_int(timerange, "end", &range.end) && range.end < NSTIME_MAX)
-			range.end++; /* it is inclusive */
+			range.end++; /* `end` is inclusive */
 		member_int(timerange, "nbTimes", &columns);
 		member_int(timerange, "nbSamples", &columns);
 	} else if (items_of(request, "requested_times", &count) && count) {

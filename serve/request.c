@@ -1,4 +1,4 @@
-/* request.c - which operation a request is, and the reply when it fails */
+/* request.c - finds the operation of a request, and makes the replies of failures */
 #include "serve/serving.h"
 
 #include "engine/base/mem.h"
@@ -53,7 +53,7 @@ bool reply_fails(struct reply *reply, unsigned status, const char *title)
 	return false;
 }
 
-/* What was given up may be asked again for a shorter range: a viewer shows the message. */
+/* The reply to a request that was given up; a viewer shows the message. */
 static void reply_given_up(struct reply *reply)
 {
 	reply->status = 200;
@@ -75,7 +75,7 @@ static void reply_error(struct reply *reply, const struct error *err)
 
 /* ---- the path ---- */
 
-/* False: it is not percent-encoded as it should be, or has a zero. */
+/* Percent-decodes the path. False: bad encoding, or a zero byte. */
 static bool decode_path(const char *path, struct buf *out)
 {
 	for (; *path && *path != '?'; path++) {
@@ -110,7 +110,7 @@ static char *copy_text(const char *text, size_t len)
 	return copy;
 }
 
-/* Segment by segment; `*` is any one, and is kept. */
+/* Compares segment by segment; `*` matches any one and stores it in request->parts. */
 static bool path_is(const char *pattern, struct served_request *request)
 {
 	const char *path = request->path;
@@ -134,13 +134,13 @@ static bool path_is(const char *pattern, struct served_request *request)
 
 /* ---- the operation ---- */
 
-/* A name comes before a `*` that stands in its place: outputs/markerSets. */
+/* Patterns with a name stand before those with `*` in its place: outputs/markerSets. */
 static const struct operation *const tables[] = {
 	annotation_operations, service_operations, table_operations,  graph_operations,
 	xy_operations,         data_operations,    config_operations, page_operations,
 };
 
-/* NULL: *other tells whether the path has an operation of another method. */
+/* Finds the operation. NULL: none; *other: the path has one for another method. */
 static const struct operation *find_operation(struct served_request *request, bool *other)
 {
 	*other = false;
@@ -155,7 +155,7 @@ static const struct operation *find_operation(struct served_request *request, bo
 	return NULL;
 }
 
-/* An experiment by its UUID, or for the page a trace by its number. */
+/* Finds a trace by its experiment's UUID or, for the page, its number. */
 static struct served *find_trace(struct serving *serving, const char *name)
 {
 	size_t len = strlen(name);
@@ -186,7 +186,7 @@ static bool run_operation(const struct operation *operation, struct served_reque
 	return good;
 }
 
-/* False: it is no JSON object; then the reply says so. */
+/* Parses the body. False: it is no JSON object, and the reply says so. */
 static bool read_body(const char *body, size_t len, struct served_request *request)
 {
 	if (!len)

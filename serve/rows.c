@@ -13,10 +13,10 @@
 #include <string.h>
 
 enum {
-	NAMED_LEAST = 3, /* columns of a run that gets a name */
+	NAMED_LEAST = 3, /* a shorter run gets no name */
 	NAMED_MOST = 20000,
-	TREE_NAMES_MS = 2000, /* names of rows, which are asked for once */
-	WEIGHED = 256,        /* columns by which rows are weighed */
+	TREE_NAMES_MS = 2000, /* for names of rows, which a viewer reads once */
+	WEIGHED = 256,        /* columns of the picture that weighs rows */
 };
 
 /* ---- paths ---- */
@@ -33,7 +33,7 @@ static void release_queries(struct queries *queries)
 	mem_free(queries->items);
 }
 
-/* False: *err; to be released all the same. */
+/* False: *err; the caller releases *out also then. */
 static bool parse_queries(const char *const *paths, size_t count, struct queries *out,
 			  struct error *err)
 {
@@ -49,7 +49,7 @@ static bool parse_queries(const char *const *paths, size_t count, struct queries
 struct thread_naming {
 	struct comm *items;
 	size_t count, capacity;
-	const char ***to; /* by item: where its name goes */
+	const char ***to; /* by item: where to store its name */
 	size_t nto, to_capacity;
 };
 
@@ -62,7 +62,7 @@ static void want_name(struct thread_naming *naming, struct value tid, nstime t, 
 		(struct comm){.tid = tid, .moment = {.t = t}};
 }
 
-/* Those that are found in a moment; others have none. */
+/* Finds the names that `ms` milliseconds suffice for; others stay unset. */
 static void find_names(struct state *state, struct worker *worker, struct thread_naming *naming,
 		       int64_t ms, struct arena *arena)
 {
@@ -81,7 +81,10 @@ static void find_names(struct state *state, struct worker *worker, struct thread
 	mem_free(naming->to);
 }
 
-/* A thread's value is named once a row, as it was where it first has room. */
+/*
+ * Requests a name for each value of a row that is a thread, as of its first run that is long
+ * enough.
+ */
 static void want_values(struct thread_naming *naming, const struct picture *picture,
 			struct picture_row *row)
 {
@@ -135,7 +138,7 @@ static void release_paths(struct paths *paths)
 	mem_free(paths->items);
 }
 
-/* The rows of a path; *done false: timelines do not tell them. */
+/* Adds the paths of the attributes of `path`; *done false: timelines cannot list them. */
 static bool list_paths(struct state *state, const struct rows_asked *asked, const char *path,
 		       struct paths *out, bool *done, struct error *err)
 {
@@ -155,7 +158,10 @@ static bool list_paths(struct state *state, const struct rows_asked *asked, cons
 	return good;
 }
 
-/* From the snapshots of timelines; *all, which the caller releases, becomes the rows' paths. */
+/*
+ * Samples the snapshots of timelines; *done false: they cannot answer. *all gets the rows' paths,
+ * and the caller releases it.
+ */
 static bool sample_stored(struct state *state, const struct rows_asked *asked,
 			  const char *const *paths, size_t npaths, struct picture *picture,
 			  struct paths *all, bool *done, struct error *err)
@@ -175,7 +181,7 @@ static bool sample_stored(struct state *state, const struct rows_asked *asked,
 	return good;
 }
 
-/* From all that changed in the range. */
+/* Fills the picture from all changes in the range. */
 static bool sample_all(struct state *state, const char *const *paths, size_t npaths,
 		       struct picture *picture, struct error *err)
 {
@@ -213,7 +219,7 @@ bool rows_sample(struct served_request *request, const struct rows_asked *asked,
 
 struct row_search {
 	struct rows_found *rows;
-	struct nameset seen; /* paths to places, from 1 on */
+	struct nameset seen; /* paths to 1 + index */
 	nstime begin, end;
 	size_t limit;
 };
@@ -230,7 +236,7 @@ static bool is_active(const struct value *value)
 	}
 }
 
-/* NULL: it is one too many. */
+/* Finds or adds a row; NULL: there are `limit` rows. */
 static struct row_found *found_row(struct row_search *finding, const char *path)
 {
 	struct rows_found *rows = finding->rows;
@@ -298,7 +304,7 @@ static void name_rows(struct state *state, struct worker *worker, nstime t, stru
 	arena_free(arena);
 }
 
-/* How long each row had a value, and an active one, by what it was in so many columns. */
+/* Adds up each row's time with a value, and with an active one, from a picture of few columns. */
 static void weigh(const struct picture *picture, struct row_search *finding)
 {
 	for (size_t i = 0; i < picture->nrows; i++) {

@@ -1,4 +1,4 @@
-/* served.c - the traces: their states by worker, their rows, and opening them again */
+/* served.c - the traces: states for each worker, numbers of rows, and opening them again */
 #include "serve/serving.h"
 
 #include "engine/base/hash_index.h"
@@ -47,7 +47,7 @@ void row_classes_release(struct row_classes *classes)
 	*classes = (struct row_classes){0};
 }
 
-/* "thread[*]/stack[*]" is "thread.stack". */
+/* Appends a class's id: "thread[*]/stack[*]" becomes "thread.stack". */
 static void add_id(const char *path, struct buf *out)
 {
 	for (; *path; path++)
@@ -79,7 +79,7 @@ static int by_path(const void *a, const void *b)
 	return strcmp(p->path, q->path);
 }
 
-/* Does the trace have what writes attributes of the path? */
+/* Does the trace have events by which rules write attributes of the path? */
 static bool is_written(const struct program *program, struct index *index, const char *path)
 {
 	struct query *query;
@@ -242,7 +242,7 @@ const char *served_path(struct served *served, int64_t number)
 
 /* ---- opening ---- */
 
-/* The same for the same path: a viewer may keep it. */
+/* A UUID that depends on the path alone, since viewers may store it. */
 static void make_uuid(const char *path, uint64_t kind, char text[UUID_TEXT])
 {
 	uint64_t hash[2] = {hash_bytes(path, strlen(path))};
@@ -312,7 +312,7 @@ bool serving_init(struct serving *serving, const struct serve_options *options, 
 		served->source = &options->traces[i];
 		served->index = served->source->index;
 		served->path = mem_strdup(real ? real : served->source->path);
-		free(real); /* of the C library */
+		free(real); /* allocated by the C library */
 		served->name = trace_name(served->path);
 		make_uuid(served->path, 1, served->uuid);
 		make_uuid(served->path, 2, served->experiment);
@@ -362,7 +362,7 @@ void serving_release(struct serving *serving)
 /* Closes what is open of a trace that grew, and opens it again. */
 static void renew_served(struct served *served)
 {
-	struct error ignored; /* what was there is still answered */
+	struct error ignored; /* the old trace is still served */
 	struct index *index;
 
 	pthread_rwlock_wrlock(&served->open);
@@ -390,7 +390,7 @@ const struct event_counts *served_counts(struct served *served)
 static void count_events(struct served *served, struct worker *worker)
 {
 	struct event_counts *counts;
-	struct error ignored; /* a viewer sees that it is not counted */
+	struct error ignored; /* viewers see that events are not counted */
 
 	if (served_counts(served))
 		return;
@@ -404,13 +404,13 @@ static void count_events(struct served *served, struct worker *worker)
 	pthread_rwlock_unlock(&served->open);
 }
 
-/* Which classes have numbers as values at the trace's end? */
+/* Sets class->numbers if values of the class at the trace's end are numbers. */
 static void look_at_class(struct served *served, struct state *state, struct row_class *class)
 {
 	const struct moment end = {.t = served->last};
 	struct answers answers = {0};
 	struct query *query;
-	struct error ignored; /* nothing is known of it, then */
+	struct error ignored; /* the class is not drawn as lines */
 
 	if (class->threads || !query_parse(class->path, &query, &ignored))
 		return;

@@ -1,13 +1,13 @@
 /*
- * server.c - the door to the network: who may ask, and which worker answers
+ * server.c - the network: refuses requests that are not allowed, and queues others for workers
  *
  *     libmicrohttpd's thread        queue        workers
  *     head: may it ask? ─┐                        ┌─> serving_answer() ─┐
  *     body ──────────────┴─ suspend ──> job, job ─┤                     ├─> resume: the reply
  *                                                 └─> ...              ─┘
  *
- * One thread reads and writes all connections; a request waits suspended, at no cost, until a
- * worker has answered it. Whatever is wrong with it is known before its body is read.
+ * One thread reads and writes all connections. A request is suspended, at no cost, until a worker
+ * has answered it. Requests that are not allowed are refused before their body is read.
  */
 #include "serve/serving.h"
 
@@ -27,9 +27,9 @@ enum {
 	BODY_MOST = 1 << 20,
 	CONNECTIONS_MOST = 4096,
 	CONNECTIONS_LEAST = 16,
-	FILES_OWN = 256, /* descriptors that are left to traces and indexes */
+	FILES_OWN = 256, /* descriptors reserved for traces and indexes */
 	BACKLOG = 1024,
-	SILENT_S = 60, /* a connection that says nothing is closed */
+	SILENT_S = 60, /* idle connections are closed after it */
 	TOKEN_BYTES = 16,
 	WAIT_MS = 100,
 	HOSTS = 3
@@ -38,17 +38,17 @@ enum {
 struct job { /* a request, from its head until its reply was given */
 	struct MHD_Connection *connection;
 	struct job *next;
-	char *method, *path, *origin; /* origin NULL: none may read the reply */
+	char *method, *path, *origin; /* origin NULL: no page may read the reply */
 	struct buf body;
 	bool too_long, done;
 	struct reply reply;
 };
 
 struct server {
-	struct serving serving; /* first: a worker's serving is its server */
+	struct serving serving; /* first member: worker->serving points to the server */
 	struct MHD_Daemon *daemon;
 	char token[2 * TOKEN_BYTES + 1];
-	char hosts[HOSTS][80]; /* what a request may call this machine; "" none */
+	char hosts[HOSTS][80]; /* accepted values of Host; "": unused */
 	char url[160];
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t changed;
@@ -78,7 +78,7 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* The page itself, those of VS Code's web views, and what was allowed. */
+/* Is the origin the page itself, a web view of VS Code, or one that the caller allowed? */
 static bool is_allowed(const struct server *server, const char *origin)
 {
 	static const char plain[] = "http://";
@@ -96,7 +96,10 @@ static bool is_allowed(const struct server *server, const char *origin)
 	return false;
 }
 
-/* In a time that does not tell how much of it is right. What stands behind it, or NULL. */
+/*
+ * Returns the path behind the token, or NULL. The comparison takes the same time for any wrong
+ * token.
+ */
 static const char *behind_token(const struct server *server, const char *path)
 {
 	size_t len = strlen(server->token);
@@ -137,7 +140,7 @@ static void add_headers(struct MHD_Response *response, const struct job *job)
 			(void)http.add_header(response, headers[i].name, headers[i].value);
 }
 
-/* The body goes with the response. */
+/* Queues the reply; the response owns its body. */
 static enum MHD_Result give_reply(struct MHD_Connection *connection, struct job *job)
 {
 	struct buf *body = &job->reply.body;
@@ -164,7 +167,7 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, struct job *job
 
 /* ---- the queue ---- */
 
-/* False: the server stops, and nobody would answer. */
+/* Queues a request and suspends its connection. False: the server stops, no worker would answer. */
 static bool put_job(struct server *server, struct job *job)
 {
 	pthread_mutex_lock(&server->lock);
@@ -179,7 +182,7 @@ static bool put_job(struct server *server, struct job *job)
 	return !stops;
 }
 
-/* NULL: the server stops, and all that waited was taken. */
+/* Waits for a request; NULL: the server stops, and the queue is empty. */
 static struct job *take_job(struct server *server)
 {
 	pthread_mutex_lock(&server->lock);
@@ -238,7 +241,7 @@ static void job_free(struct job *job)
 	mem_free(job);
 }
 
-/* The head is there. A reply at once ends the connection behind it: no body is read. */
+/* Checks the head of a request. A reply given here closes the connection: no body is read. */
 static enum MHD_Result look_at_head(struct server *server, struct MHD_Connection *connection,
 				    struct job *job)
 {
@@ -250,7 +253,7 @@ static enum MHD_Result look_at_head(struct server *server, struct MHD_Connection
 	if (origin && !is_allowed(server, origin))
 		return refuse(connection, job, 403, "the request is another page's");
 	job->origin = origin ? mem_strdup(origin) : NULL;
-	if (!strcmp(job->method, "OPTIONS")) { /* a browser asks so without the page's path */
+	if (!strcmp(job->method, "OPTIONS")) { /* browsers send it without the token */
 		job->reply = (struct reply){.status = 204, .type = "application/json"};
 		return give_reply(connection, job);
 	}
@@ -297,7 +300,7 @@ static void on_end(void *arg, struct MHD_Connection *connection, void **context,
 	*context = NULL;
 }
 
-/* The path as it came: percent signs are read where it is taken apart. */
+/* Leaves the path encoded: request.c decodes it. */
 static size_t leave_escapes(void *arg, struct MHD_Connection *connection, char *text)
 {
 	(void)arg;
@@ -327,7 +330,7 @@ static bool make_token(struct server *server, struct error *err)
 	return true;
 }
 
-/* As many connections as there may be descriptors for. */
+/* The number of connections that the limit of descriptors allows. */
 static unsigned connections(void)
 {
 	struct rlimit limit;
@@ -461,7 +464,7 @@ void serve_wait(struct server *server)
 		nanosleep(&(struct timespec){.tv_nsec = WAIT_MS * 1000000L}, NULL);
 }
 
-/* Workers answer all that waits, at once, since questions are given up now. */
+/* Workers answer the whole queue at once, since requests are given up from now on. */
 void serve_close(struct server *server)
 {
 	if (!server)
@@ -474,7 +477,7 @@ void serve_close(struct server *server)
 	for (unsigned i = 0; i < server->started; i++)
 		pthread_join(server->threads[i], NULL);
 	for (struct job *job; (job = take_job(server));)
-		run_job(server, &server->serving.workers[0], job); /* came meanwhile */
+		run_job(server, &server->serving.workers[0], job); /* queued meanwhile */
 	if (server->daemon)
 		http.stop_daemon(server->daemon);
 	serving_release(&server->serving);

@@ -127,7 +127,7 @@ static bool list_bookmarks(struct served_request *request)
 	return true;
 }
 
-/* The bookmark of the UUID; NULL: there is none. Under the lock. */
+/* Finds a bookmark; NULL: none. The caller holds the lock. */
 static struct bookmark *find_bookmark(struct served *served, const char *uuid)
 {
 	for (size_t i = 0; i < served->nbookmarks; i++)
@@ -136,7 +136,7 @@ static struct bookmark *find_bookmark(struct served *served, const char *uuid)
 	return NULL;
 }
 
-/* False: the reply says what is missing. */
+/* Reads a bookmark from the body. False: the reply says what is missing. */
 static bool read_bookmark(const struct served_request *request, struct bookmark *mark)
 {
 	const char *name = request_text(request, "name");

@@ -1,8 +1,8 @@
 /*
  * tsp_config.c - the protocol's configurations: rules that a client uploads, and their outputs
  *
- * A client may write rules, which read events and nothing else: rules that are no file cannot
- * include one. What they write becomes outputs of each experiment, with a number in front: "c1.".
+ * Clients may upload rules. These can only read events: rules that are no file cannot include one.
+ * The attributes that they write become outputs of each experiment, with a prefix: "c1.".
  */
 #include "engine/base/mem.h"
 #include "engine/columns/json.h"
@@ -52,7 +52,7 @@ static bool get_type(struct served_request *request)
 
 static bool output_types(struct served_request *request)
 {
-	buf_add_text(request->out, "[]"); /* none is of one output: all are of the server */
+	buf_add_text(request->out, "[]"); /* none: configurations belong to the server */
 	return true;
 }
 
@@ -93,7 +93,10 @@ static bool list_configs(struct served_request *request)
 
 /* ---- making one ---- */
 
-/* What the rules write of each trace; false: they have errors, and nothing is made. */
+/*
+ * Lists the classes that the rules write, for each trace. False: they have errors, and `made` is
+ * empty.
+ */
 static bool make_classes(struct serving *serving, const struct rule_config *config,
 			 struct row_classes *made, struct error *err)
 {
@@ -138,7 +141,7 @@ static bool read_config(const struct served_request *request, struct rule_config
 	return true;
 }
 
-/* Puts it in the place of that number. */
+/* Stores the configuration under that number. */
 static void replace_config(struct serving *serving, unsigned number, struct rule_config *config,
 			   struct buf *out)
 {
@@ -153,7 +156,7 @@ static void replace_config(struct serving *serving, unsigned number, struct rule
 	pthread_mutex_unlock(&serving->lock);
 }
 
-/* 0: there is none that is free. */
+/* The least free number; 0: none. */
 static unsigned free_number(struct serving *serving)
 {
 	unsigned number = 0;
@@ -166,7 +169,7 @@ static unsigned free_number(struct serving *serving)
 	return number;
 }
 
-/* The text is there before its outputs are: who opens one finds it. */
+/* Stores the text before its classes: a client that sees an output can then open it. */
 static bool write_config(struct served_request *request, unsigned number)
 {
 	struct serving *serving = request->serving;
@@ -186,7 +189,7 @@ static bool write_config(struct served_request *request, unsigned number)
 	return good;
 }
 
-/* One upload at a time: two would take the same number. */
+/* One upload at a time: two at once would choose the same number. */
 static pthread_mutex_t uploading = PTHREAD_MUTEX_INITIALIZER;
 
 static bool make_config(struct served_request *request)
@@ -202,7 +205,7 @@ static bool make_config(struct served_request *request)
 	return good;
 }
 
-/* The number of parts[1]; 0: the reply says that there is none. */
+/* The number of the configuration parts[1]; 0: none, and the reply says so. */
 static unsigned find_config(struct served_request *request)
 {
 	struct serving *serving = request->serving;

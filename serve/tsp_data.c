@@ -9,13 +9,13 @@
 enum { HEADERS_MOST = 64, ROWS_MOST = 20000 };
 
 /*
- * Rows of several tables are one tree: a table is an entry, and its rows are below. Headers are
- * those of all tables, in the order in which they are met.
+ * Rows of all tables form one tree: each table is an entry with its rows below. Headers are the
+ * columns of all tables, in the order in which they first occur.
  */
 struct data {
-	struct nameset columns; /* names to places, from 1 on */
+	struct nameset columns; /* names to 1 + index */
 	char *headers[HEADERS_MOST];
-	bool numbers[HEADERS_MOST]; /* all of its values are */
+	bool numbers[HEADERS_MOST]; /* all values of the column are numbers */
 	size_t nheaders;
 	struct nameset tables; /* names to ids */
 	uint32_t id;
@@ -45,7 +45,7 @@ static void take_columns(struct data *data, struct json_object *row)
 	}
 }
 
-/* Lines that are no objects are passed over. */
+/* Parses JSON lines to rows; skips lines that are no objects. */
 static void take_rows(struct data *data, const struct buf *lines)
 {
 	struct json_tokener *tokener = json_tokener_new();
@@ -78,7 +78,7 @@ static void add_label(struct json_object *value, struct buf *out)
 		json_add_text(out, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
 }
 
-/* The entry that the row's table is; 0: rows are of no table. */
+/* The id of the row's table, whose entry is added once; 0: the row has none. */
 static uint32_t table_of(struct data *data, struct json_object *row, struct buf *out)
 {
 	struct json_object *table;
@@ -154,7 +154,7 @@ static bool tree(struct served_request *request)
 		take_rows(&data, &lines);
 		add_model(&data, request->out);
 	} else if (request->err.kind == ERR_SCRIPT) {
-		/* the trace lacks what it needs: a viewer shows why */
+		/* the analysis needs more than the trace has: viewers show why */
 		json_open(request->out, "FAILED", request->err.text);
 		buf_add_text(request->out, "{\"entries\":[],\"headers\":[]}");
 		good = true;

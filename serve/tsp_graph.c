@@ -12,14 +12,14 @@
 enum {
 	TREE_MOST = 10000,
 	ARROWS_MOST = 5000,
-	ARROWS_EVENTS = 2000000, /* of a longer range no arrow can be told from the others */
+	ARROWS_EVENTS = 2000000, /* with more events arrows could not be told apart */
 	COLUMNS_USUAL = 1000,
 	TAG_DIMMED = 1
 };
 
 static const char wakers[] = "thread[*]/waker", states_id[] = "thread.state";
 
-/* The class of the output; NULL: the reply says that there is none. */
+/* The class of the output; NULL: none, and the reply says so. */
 static const struct row_class *find_class(struct served_request *request, unsigned *config)
 {
 	const struct row_class *class = served_class(request->served, request->parts[1], config);
@@ -72,9 +72,9 @@ static bool tree(struct served_request *request)
 
 /* ---- states ---- */
 
-/* Texts of filter_expressions_map: which states are dimmed, which are left out. */
+/* Texts of filter_expressions_map, which dim states or leave them out. */
 struct state_filter {
-	const char *dims, *leaves; /* only labels that have the text are not; NULL: all */
+	const char *dims, *leaves; /* states whose label lacks the text; NULL: no filter */
 };
 
 static const char *filter_text(struct json_object *map, const char *key)
@@ -102,10 +102,10 @@ static struct state_filter read_filter(const struct served_request *request)
 	return filter;
 }
 
-/* Where columns begin, and the last one ends, as text: all rows have the same. */
+/* Begin times of columns, and the last end, as texts that all rows share. */
 struct edge_texts {
 	struct buf text;
-	size_t *at; /* of each, and where the last one's text ends */
+	size_t *at; /* offset of each text, and the end of the last */
 };
 
 static void write_edges(const struct picture *picture, struct edge_texts *out)
@@ -131,10 +131,10 @@ static void add_edge(const struct edge_texts *edges, uint32_t column, struct buf
 		edges->at[column + 1] - edges->at[column]);
 }
 
-/* What all states of one value have behind their times. */
+/* The text after the times, equal for all states of one value. */
 struct state_text {
 	bool written, left_out;
-	size_t at, len; /* in the row's texts */
+	size_t at, len; /* offset and length in the row's texts */
 };
 
 static void write_state(const struct picture_value *value, const struct state_filter *filter,
@@ -156,7 +156,7 @@ static void write_state(const struct picture_value *value, const struct state_fi
 	buf_release(&label);
 }
 
-/* The state that begins with column `at`: a value, whether or not it is alone in its columns. */
+/* The state that begins in column `at`; it spans runs of one value, mixed or not. */
 static bool state_at_column(const struct picture_row *row, uint32_t columns, uint32_t at,
 			    struct picture_run *out)
 {
@@ -169,7 +169,9 @@ static bool state_at_column(const struct picture_row *row, uint32_t columns, uin
 	return true;
 }
 
-/* There may be some hundred thousand states of a few values: what they share is written once. */
+/*
+ * Hundreds of thousands of states may have only a few values, so their common texts are made once.
+ */
 static void add_graph_row(struct served *served, const struct picture *picture,
 			  const struct picture_row *row, const struct edge_texts *edges,
 			  const struct state_filter *filter, struct buf *out)
@@ -197,7 +199,7 @@ static void add_graph_row(struct served *served, const struct picture *picture,
 	mem_free(states);
 }
 
-/* The paths of the rows that are asked for. */
+/* Returns the paths of the requested rows. */
 static const char **asked_paths(struct served *served, const struct served_request *request,
 				size_t *count)
 {
@@ -258,7 +260,7 @@ struct arrows {
 	size_t count;
 };
 
-/* A wake-up is where thread[T]/waker becomes the thread that wakes it. */
+/* Adds an arrow for each change of thread[T]/waker to the thread that wakes T. */
 static bool add_arrow(void *arg, const struct interval *interval)
 {
 	struct arrows *arrows = arg;
@@ -352,7 +354,7 @@ static void add_answer(const struct answer *answer, struct buf *out)
 	buf_release(&text);
 }
 
-/* The value, and the event that set it. */
+/* Writes the value, and the event that set it. */
 static bool tooltip(struct served_request *request)
 {
 	nstime t = request->served->first;

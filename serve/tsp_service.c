@@ -112,7 +112,7 @@ static struct served *by_uuid(struct serving *serving, const char *uuid)
 	return NULL;
 }
 
-/* Is it the trace's path, as it was named or as it is? The file system is not looked at. */
+/* Is it the trace's path, as the user wrote it or without links? The file system is not read. */
 static bool names_trace(const struct served *served, const char *uri)
 {
 	static const char scheme[] = "file://";
@@ -166,7 +166,7 @@ static bool get_trace(struct served_request *request)
 	return reply_trace(request, open_by_uuid(request), add_trace);
 }
 
-/* Files stay: only lists leave it out, until it is opened again. */
+/* Closes a trace: lists leave it out until it is opened again. No file is deleted. */
 static bool delete_trace(struct served_request *request)
 {
 	struct served *served = open_by_uuid(request);
@@ -254,7 +254,7 @@ static void add_classes(struct served *served, unsigned config, struct service_l
 static void add_analyses(const struct served_request *request, struct service_listing *listing)
 {
 	struct script_analyses analyses = {0};
-	struct error ignored; /* without them the list is shorter */
+	struct error ignored; /* then the list has no analyses */
 
 	if (!script_analyses_read(request->serving->options->lua_dir, &analyses, &ignored))
 		return;
@@ -296,7 +296,7 @@ static bool get_output(struct served_request *request)
 
 /* ---- styles ---- */
 
-/* Of enum drawing_tone, as picture.css has them in its light scheme. */
+/* By enum drawing_tone, the colours of picture.css's light scheme. */
 static const char *const colors[TONES] = {"#46a862", "#f5b93c", "#d5dfea", "#b3242b", "#dcdcdc",
 					  "#77aadd", "#99ddff", "#c3a5e3", "#b8b48c", "#aaaa00",
 					  "#eedd88", "#e58f6f", "#ffaabb"};

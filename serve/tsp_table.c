@@ -7,10 +7,7 @@
 
 enum { LINES_MOST = 5000, TAG_MATCHES = 1 };
 
-/*
- * Columns of the protocol by id. Viewers read the number of the column "Timestamp ns" when they
- * follow a line.
- */
+/* Columns by id. Viewers read the column "Timestamp ns" to find a line's time. */
 static const struct {
 	const char *name, *description, *type;
 	enum event_column column;
@@ -44,7 +41,7 @@ static bool list_columns(struct served_request *request)
 	return true;
 }
 
-/* What is asked for, of lines. */
+/* A request for lines. */
 struct asked_lines {
 	size_t ids[COLUMNS], nids;
 	uint64_t rank, count;

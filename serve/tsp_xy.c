@@ -88,7 +88,7 @@ static bool is_asked(const struct served_request *request, const char *path)
 	return !count;
 }
 
-/* That of a row's path, where it is asked for. A NAN is the value before it. */
+/* Writes the series of a path if it was requested. A NAN repeats the value before it. */
 static void add_series(struct served_request *request, const char *path, const char *name,
 		       const struct time_columns *columns, const double *values, enum xy_kind kind)
 {

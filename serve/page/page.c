@@ -3,7 +3,7 @@
 
 static const char before_style[] = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
 				   "<title>yore</title>\n<style>\n";
-/* In the order in which they name each other. */
+/* In the order of their dependencies. */
 static const char *const scripts[] = {"times.js", "server.js", "draw.js",
 				      "view.js",  "panels.js", "main.js"};
 

@@ -5,9 +5,9 @@
  *     8f2c5b0de1a90377 00000000075bcd15 kernel/channel0_0
  *     └── check        └── cycles       └── stream
  *
- * Lines keep their places and lengths, and are written over: a file that got its name anew each
- * time would look to a follower as if streams were added. A reader may see half of a write. The
- * check is of what stands behind it, and a line that does not agree with it counts as absent.
+ * Lines keep their places and lengths and are overwritten: if the file were renamed into place each
+ * time, a follower would look for new streams. A reader may see half of a write. The check is a
+ * hash of the rest of the line; a line whose check differs counts as absent.
  */
 #include "live/beacons.h"
 
@@ -32,10 +32,10 @@ struct beacon {
 
 struct beacons {
 	char *path;
-	int fd; /* -1: they are only read */
+	int fd; /* -1: opened by beacons_read() */
 	struct beacon *items;
 	size_t count, capacity;
-	struct nameset numbers; /* of streams, into items */
+	struct nameset numbers; /* indexes in items, by stream */
 	bool changed;
 };
 

@@ -1,11 +1,13 @@
 /*
- * beacons.h - up to when streams of a mirror have nothing, as the relay said: FOLDER/.yore-beacons
+ * beacons.h - how far idle streams of a mirror have no events, as the relay said:
+ * FOLDER/.yore-beacons
  *
- * A relay says of an idle stream up to which cycle of its clock no event will come (a live beacon),
- * and of one that is over that none will. A follower of the folder need not wait for such streams.
+ * For an idle stream a relay sends a cycle of its clock before which no event will come (a live
+ * beacon); of a stream that ended it says that none will come. A follower of the folder need not
+ * wait for such streams.
  *
  * A beacon is written after all packets that the relay gave before it, and after the files of all
- * streams that began before it. So a follower reads the beacons first, and opens the trace then.
+ * streams that began before it. So a follower reads the beacons first and then opens the trace.
  */
 #ifndef LIVE_BEACONS_H
 #define LIVE_BEACONS_H
@@ -15,21 +17,25 @@
 #include <stdint.h>
 
 #define BEACONS_NAME ".yore-beacons"
-#define BEACON_OVER UINT64_MAX /* cycles: the stream brings nothing more */
+#define BEACON_OVER UINT64_MAX /* cycles: the stream has ended */
 
 struct beacons;
 
-/* Those of a mirror's folder; NULL: it has none. The caller ends them with beacons_close(). */
+/*
+ * Reads the beacons of a mirror's folder; NULL: it has none. The caller frees them with
+ * beacons_close().
+ */
 struct beacons *beacons_read(const char *folder);
 /*
- * The same for who writes them: one at a time. The file is made; what another run wrote holds.
+ * The same for the one process that writes them. Creates the file; beacons of earlier runs stay
+ * valid.
  */
 MUST_CHECK bool beacons_open(const char *folder, struct beacons **out, struct error *err);
 void beacons_close(struct beacons *beacons); /* NULL is fine */
 
-/* `stream`: the path of its first file in the folder. False: it has none. */
+/* Finds a stream's beacon. `stream`: path of its first file in the folder. False: none. */
 bool beacons_find(const struct beacons *beacons, const char *stream, uint64_t *cycles);
-/* For the next beacons_write(); one that is earlier than what is known changes nothing. */
+/* Sets a beacon for the next beacons_write(); one before the known beacon is ignored. */
 void beacons_set(struct beacons *beacons, const char *stream, uint64_t cycles);
 MUST_CHECK bool beacons_write(struct beacons *beacons, struct error *err);
 

@@ -1,15 +1,15 @@
 /*
- * connection.c - sockets, and time that runs out
+ * connection.c - sockets with time limits
  *
- * The socket never blocks; poll(2) waits, in slices, so that `stopped` is asked. What is received
- * goes to a buffer first, since replies are many and small.
+ * The socket never blocks; poll(2) waits in short slices, between which `stopped` is called.
+ * Replies are many and small, so received bytes go through a buffer.
  *
- * A relay that sends a byte every now and then would hold a reader for ever if only silence ran
- * out. So the time for a reply is fixed as soon as its size is known.
+ * A relay that sends a byte every now and then would defeat a limit on silence. So the time limit
+ * for a whole reply is set as soon as its size is known.
  *
- * A relay sends a reply in two parts, and the second one waits until the first is acknowledged
- * (Nagle). Acknowledgements are usually delayed by 40 ms, so they are asked for at once, again and
- * again, since the system forgets it.
+ * A relay sends a reply in two parts, and the second waits until the first is acknowledged (Nagle).
+ * The kernel delays acknowledgements by up to 40 ms. TCP_QUICKACK prevents that, but the kernel
+ * resets it, so it is set again and again.
  */
 #include "live/connection.h"
 
@@ -31,9 +31,9 @@ enum { IN_BYTES = 1 << 16, SLICE_MS = 200, BYTES_PER_MS = 16 };
 struct connection {
 	int fd;
 	struct connection_limits limits;
-	int64_t until; /* on clock_ms(): when what is expected must be there */
+	int64_t until; /* clock_ms() at which the expected reply must have come */
 	struct buf requests;
-	size_t at, end; /* of `in` */
+	size_t at, end; /* unread bytes of `in` */
 	uint8_t in[IN_BYTES];
 };
 
@@ -43,8 +43,8 @@ static bool is_stopped(const struct connection_limits *limits)
 }
 
 /*
- * Until one of `events` is there, or `until` on clock_ms(). False: ERR_INTERRUPTED, or ERR_IO with
- * `late`. `late` NULL: that the time is over is no failure.
+ * Waits for one of `events`, until `until` (clock_ms()). False: ERR_INTERRUPTED, or ERR_IO with the
+ * text `late`. `late` NULL: true when the time is over.
  */
 static bool wait_for(int fd, short events, int64_t until, const struct connection_limits *limits,
 		     const char *late, struct error *err)
@@ -81,7 +81,7 @@ static bool finish_connect(int fd, const struct connection_limits *limits, struc
 	return !cause || error_set(err, ERR_IO, "%s", strerror(cause));
 }
 
-/* -1: *err. */
+/* Returns a connected socket, or -1 with *err. */
 static int connect_to(const struct addrinfo *to, const struct connection_limits *limits,
 		      struct error *err)
 {
@@ -188,7 +188,7 @@ static void acknowledge_at_once(const struct connection *connection)
 	(void)setsockopt(connection->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
 }
 
-/* At least one byte, into `to`. */
+/* Receives at least one byte. */
 static bool receive(struct connection *connection, void *to, size_t most, size_t *size,
 		    struct error *err)
 {
@@ -211,7 +211,7 @@ static bool receive(struct connection *connection, void *to, size_t most, size_t
 	}
 }
 
-/* What was received already, or, of much, straight into `to`. */
+/* Returns buffered bytes, or receives directly into `to` if much is wanted. */
 static bool take_some(struct connection *connection, uint8_t *to, size_t most, size_t *size,
 		      struct error *err)
 {

@@ -2,8 +2,8 @@
  * metadata_file.c - see metadata_file.h
  *
  * Metadata comes in packets (magic 0x75D11D57, in the byte order of the trace, then the UUID), as
- * text, or as fragments of JSON, each behind the byte 0x1E. A piece that begins as only the first
- * one of a trace does means that the relay begins anew.
+ * text, or as fragments of JSON, each after the byte 0x1E. A reply that begins as only a trace's
+ * first one can means that the relay starts again.
  */
 #include "live/metadata_file.h"
 
@@ -26,10 +26,10 @@ enum { PACKET_HEAD = 37, UUID_AT = 4, UUID_BYTES = 16, LOOK_MOST = 1 << 16, BEGI
 
 struct metadata_file {
 	char *path;
-	char *next;         /* what takes its place, until it does: where no stream's file is */
+	char *next;         /* path of the replacement, outside of the streams' files */
 	uint64_t have;      /* bytes of the file */
-	uint64_t seen;      /* of which the relay gave again since it began */
-	bool renewed;       /* what it gives now is another one: */
+	uint64_t seen;      /* bytes of these that the relay sent again since its last start */
+	bool renewed;       /* the relay sends metadata that differs: */
 	struct buf renewal; /* all of it so far */
 };
 
@@ -59,7 +59,7 @@ bool metadata_begins(const struct buf *bytes)
 		return true;
 	if (bytes->len <= at || bytes->data[at] != '\x1e')
 		return false;
-	/* the first fragment is the preamble, and no other one is */
+	/* only the first fragment is the preamble */
 	const char *end = memchr(bytes->data + at + 1, '\x1e', bytes->len - at - 1);
 	size_t len = end ? (size_t)(end - bytes->data) : bytes->len;
 	for (quote = at; quote < len; quote++)
@@ -68,7 +68,7 @@ bool metadata_begins(const struct buf *bytes)
 	return false;
 }
 
-/* The digits of `uuid = "..."`; false: none are there. */
+/* Reads the digits of `uuid = "..."`; false: there are none. */
 static bool uuid_of_text(const char *at, const char *end, uint8_t uuid[UUID_BYTES])
 {
 	unsigned n = 0;
@@ -85,7 +85,7 @@ static bool uuid_of_text(const char *at, const char *end, uint8_t uuid[UUID_BYTE
 	return n == 2 * UUID_BYTES;
 }
 
-/* The numbers of `"uuid": [1, 2, ...]`. */
+/* Reads the numbers of `"uuid": [1, 2, ...]`. */
 static bool uuid_of_json(const char *at, const char *end, uint8_t uuid[UUID_BYTES])
 {
 	unsigned n = 0;
@@ -184,7 +184,7 @@ static bool append(struct metadata_file *file, const char *bytes, size_t size, s
 	return ok;
 }
 
-/* From here on it is another one: what was seen of the old one is its beginning. */
+/* The metadata differs from here on: starts a replacement with the part that was equal. */
 static bool begin_renewal(struct metadata_file *file, struct error *err)
 {
 	struct buf old = {0};
@@ -201,7 +201,7 @@ static bool begin_renewal(struct metadata_file *file, struct error *err)
 	return true;
 }
 
-/* Are the next `size` bytes of the file these? */
+/* Sets *out: are the next `size` bytes of the file equal to `bytes`? */
 static bool repeats(struct metadata_file *file, const char *bytes, size_t size, bool *out,
 		    struct error *err)
 {
@@ -218,7 +218,7 @@ static bool repeats(struct metadata_file *file, const char *bytes, size_t size, 
 	return ok;
 }
 
-/* The bytes of a reply begin as the file does, which no others of it do. */
+/* Does the relay start again? Only the beginning of metadata begins as the file does. */
 static bool begins_again(struct metadata_file *file, const struct buf *bytes)
 {
 	bool equal = false;

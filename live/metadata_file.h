@@ -1,10 +1,10 @@
 /*
- * metadata_file.h - the metadata of a trace in a mirror
+ * metadata_file.h - the metadata file of a trace in a mirror
  *
- * The relay gives it from its beginning on each connection, and may do so again on one that is open
- * (after `lttng clear`). What is there already is compared and not written twice. Metadata that
- * became another one (`lttng regenerate metadata`, packets cut elsewhere) takes the place of the
- * old one when it is whole.
+ * The relay sends metadata from its beginning on each connection, and may do so again on an open
+ * one (after `lttng clear`). Bytes that the file has are compared, not written twice. Metadata that
+ * differs (`lttng regenerate metadata`, packets cut elsewhere) replaces the file when it is
+ * complete.
  */
 #ifndef LIVE_METADATA_FILE_H
 #define LIVE_METADATA_FILE_H
@@ -16,22 +16,23 @@
 
 struct metadata_file;
 
-/* `folder` is the trace's; the file need not be there. The caller ends it with
- * metadata_file_close(). */
+/*
+ * `folder` is the trace's; the file may be missing. The caller frees it with metadata_file_close().
+ */
 MUST_CHECK bool metadata_file_open(const char *folder, struct metadata_file **out,
 				   struct error *err);
 void metadata_file_close(struct metadata_file *file); /* NULL is fine */
 
-/* What the relay gave next; *added: bytes that were not there yet. */
+/* Adds the bytes of the relay's next reply; *added: how many were new. */
 MUST_CHECK bool metadata_file_add(struct metadata_file *file, const struct buf *bytes,
 				  size_t *added, struct error *err);
-/* The relay has given all that it has: what takes the old one's place is whole. */
+/* Call when the relay has sent all it has: metadata that differs then replaces the file. */
 MUST_CHECK bool metadata_file_settle(struct metadata_file *file, struct error *err);
 uint64_t metadata_file_size(const struct metadata_file *file);
 
 /* Do these bytes begin a trace's metadata? */
 bool metadata_begins(const struct buf *bytes);
-/* Can both be of one trace? They are beginnings of metadata: by UUID, else by their bytes. */
+/* Can both beginnings of metadata be of one trace? Compares UUIDs, or else the bytes. */
 bool metadata_same_trace(const struct buf *a, const struct buf *b);
 
 #endif

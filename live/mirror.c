@@ -1,4 +1,4 @@
-/* mirror.c - a mirror from its beginning to its end, over as many connections as it takes */
+/* mirror.c - runs a mirror to the session's end, over as many connections as needed */
 #include "live/mirror.h"
 
 #include "engine/base/mem.h"
@@ -8,7 +8,7 @@
 enum {
 	WAIT_FIRST_MS = 100,
 	WAIT_MOST_MS = 2000,
-	HEALTHY_MS = 10000 /* a connection that held so long was one */
+	HEALTHY_MS = 10000 /* after so long a connection counts as working */
 };
 
 static bool connect_once(struct mirror *mirror, struct error *err)
@@ -29,7 +29,7 @@ static void disconnect(struct mirror *mirror)
 	mirror->connection = NULL;
 }
 
-/* One connection, until the session ends (true), or the connection does. */
+/* Mirrors over one connection. True: the session ended; false: the connection did. */
 static bool run_once(struct mirror *mirror, struct error *err)
 {
 	bool ok = connect_once(mirror, err);
@@ -44,7 +44,7 @@ static bool run_once(struct mirror *mirror, struct error *err)
 	return ok;
 }
 
-/* Is it of use to connect again after this? Where nobody ever answered, a person looks first. */
+/* Can connecting again help? Not if no relay ever answered: the user should check the address. */
 static bool may_pass(const struct mirror *mirror, const struct error *err, bool first)
 {
 	return !mirror->fatal && err->kind != ERR_INTERRUPTED && err->kind != ERR_RANGE &&
@@ -65,7 +65,7 @@ static void tell_lost(const struct mirror *mirror, const struct error *cause)
 static bool run_all(struct mirror *mirror, struct error *err)
 {
 	unsigned wait = WAIT_FIRST_MS;
-	int64_t failing = 0; /* since when nothing came */
+	int64_t failing = 0; /* since when nothing has come */
 	bool first = true;
 
 	for (;; first = false) {

@@ -1,12 +1,13 @@
 /*
- * mirror_beacons.c - what the relay says of idle streams, for who follows the folder
+ * mirror_beacons.c - stores and writes beacons of idle streams, for followers of the folder
  *
- * What a relay says of an idle stream holds for that stream. A follower takes the least of all
- * streams' times for the trace's, so it must know all streams that began before a beacon was sent:
+ * A beacon holds for one stream. A follower's time for the trace is the least of all streams', so
+ * it must know all streams that began before the beacon was sent:
  *
  *     "nothing in a up to 500" -> which new streams? -> b -> b's empty file -> a's beacon
  *
- * Relays before 2.13.12 flag new streams once, and never with a beacon: so they are asked for.
+ * Relays before 2.13.12 flag new streams once, and never with a beacon: so new streams are
+ * requested before beacons are written.
  */
 #include "live/mirror_internal.h"
 
@@ -24,7 +25,7 @@ void mirror_note_beacon(struct mirror *mirror, struct mirror_stream *stream, uin
 	mirror->beacons_wait = true;
 }
 
-/* Asks all sessions for new streams. *all: every one that there is has its file in the folder. */
+/* Requests new streams of all sessions. *all: each existing stream has its file in the folder. */
 static bool find_streams(struct mirror *mirror, bool *all, struct error *err)
 {
 	*all = true;

@@ -1,4 +1,4 @@
-/* mirror_folder.c - the folder of a mirror: whose it is, and where each of its traces lies */
+/* mirror_folder.c - the folder of a mirror: its mark, and the folders of its traces */
 #include "live/mirror_internal.h"
 
 #include "engine/base/folder.h"
@@ -47,7 +47,7 @@ static bool is_text(const struct buf *a, const struct buf *b)
 	return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
 }
 
-/* There is a mark: is it this session's? */
+/* Checks that an existing mark is this session's. */
 static bool check_mark(struct mirror *mirror, const struct buf *mark, struct error *err)
 {
 	const struct live_url *url = mirror->options->url;
@@ -101,7 +101,7 @@ bool mirror_folder_open(struct mirror *mirror, struct error *err)
 	return ok;
 }
 
-/* Nothing came: the folder is as it was. */
+/* Nothing was received: restores the folder. */
 static void undo(struct mirror *mirror)
 {
 	char *path = folder_join(mirror->options->folder, MIRROR_MARK);
@@ -136,7 +136,7 @@ bool mirror_local(struct mirror *mirror, const struct error *err)
 /* Where a trace lies -----------------------------------------------------------------------------
  */
 
-/* With all folders above it. */
+/* Creates the folder and its parents. */
 static bool make_folder(const char *path, size_t above, struct error *err)
 {
 	char *copy = mem_strdup(path);
@@ -161,7 +161,7 @@ static bool is_taken(const struct mirror *mirror, const char *folder)
 	return false;
 }
 
-/* Is what lies in the folder this trace, or nothing? */
+/* Does the folder have this trace, or none? */
 static bool is_own(const char *folder, const struct buf *beginning)
 {
 	char *path = folder_join(folder, "metadata");

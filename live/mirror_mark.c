@@ -1,4 +1,4 @@
-/* mirror_mark.c - the file that says whose mirror a folder is: has the session ended? */
+/* mirror_mark.c - reads a mirror's mark: has the session ended? */
 #include "live/mirror_internal.h"
 
 #include "engine/base/folder.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Does its mark end so? False, too, where it has none. */
+/* Does the folder's mark end with this text? False also without a mark. */
 static bool is_marked(const char *folder, const char *end)
 {
 	char *path = folder_join(folder, MIRROR_MARK);

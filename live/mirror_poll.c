@@ -1,15 +1,16 @@
 /*
- * mirror_poll.c - asks what is new, in an order that never shows a packet before its metadata
+ * mirror_poll.c - requests indexes, metadata and packets, so that no packet is written before its
+ * metadata
  *
- * The protocol has no way to be told of news, so streams are asked again and again. How often is a
- * matter of what it costs: streams that gave a packet lately are asked every 10 ms, the others
- * every 25 ms, or so that all of them make 500 requests a second. Requests to up to 64
- * streams go out in one turn, since a turn costs more than what is in it.
+ * The protocol has no notifications, so streams are polled, at a rate that limits the cost: streams
+ * with a recent packet every 10 ms, others every 25 ms, or less often, so that these make 500
+ * requests a second. Requests to up to 64 streams are sent in one turn, since the round trip costs
+ * more than they do.
  *
  *     next index of 64 streams -> new streams and metadata, where there are -> pieces of packets
  *
- * A relay reads packets of a stream from the file of its last index. So a stream is not asked for
- * another index before its packet is written, and for a packet only after an index.
+ * A relay reads a stream's packets from the file of the last index that it sent. So a stream's next
+ * index is not requested before its packet is written, and a packet only after an index.
  */
 #include "live/mirror_internal.h"
 
@@ -21,19 +22,19 @@
 
 enum {
 	TICK_MS = 10,
-	HOT_MS = 3000,  /* since its last packet */
-	HOT_PER_MS = 5, /* so many streams that gave one are asked in a ms */
+	HOT_MS = 3000,  /* a stream is hot so long after its last packet */
+	HOT_PER_MS = 5, /* hot streams that are polled in a ms */
 	COLD_MS_EACH = 2,
 	COLD_LEAST_MS = 25,
 	COLD_MOST_MS = 2000,
-	METADATA_MS = 50,       /* before it is asked for again */
-	METADATA_IDLE_MS = 200, /* the same, where it has none yet */
-	ASKS_MOST = 1000,       /* for metadata, in one turn */
-	NO_METADATA_MS = 1000,  /* a stream that gives it is not awaited longer */
+	METADATA_MS = 50,       /* between requests for metadata */
+	METADATA_IDLE_MS = 200, /* the same, when there was no more */
+	ASKS_MOST = 1000,       /* most requests for metadata in a turn */
+	NO_METADATA_MS = 1000,  /* longest wait for a metadata stream */
 	RETRY_MS = 20,
-	OWED_MOST_MS = 2000, /* packets wait no longer for new streams */
+	OWED_MOST_MS = 2000, /* longest wait of packets for new streams */
 	IDLE_MOST_MS = 200,
-	GONE_MS = 2000 /* a session that is not listed any more gives no more after it */
+	GONE_MS = 2000 /* a session ends so long after it was last listed */
 };
 
 /* Metadata ---------------------------------------------------------------------------------------
@@ -53,7 +54,7 @@ static bool take_metadata(struct mirror *mirror, struct mirror_trace *trace,
 	return true;
 }
 
-/* One request. *more: there may be more at once. */
+/* Sends one request for metadata. *more: more may be there at once. */
 static bool ask_once(struct mirror *mirror, struct mirror_trace *trace, bool *more,
 		     struct error *err)
 {
@@ -68,7 +69,7 @@ static bool ask_once(struct mirror *mirror, struct mirror_trace *trace, bool *mo
 	} else if (status == LIVE_METADATA_OK && bytes.len) {
 		*more = true;
 		ok = take_metadata(mirror, trace, &bytes, err);
-	} else if (status == LIVE_METADATA_OK) { /* later */
+	} else if (status == LIVE_METADATA_OK) { /* more comes later */
 		trace->due_at = clock_ms() + METADATA_MS;
 	} else {
 		trace->over = status == LIVE_METADATA_ERROR;
@@ -94,7 +95,7 @@ static bool ask_metadata(struct mirror *mirror, struct error *err)
 	return true;
 }
 
-/* Is it known where its packets go? It is, too, when no metadata will come any more. */
+/* Is the trace's folder known? If no metadata will come, it is created without. */
 static bool is_placed(struct mirror *mirror, struct mirror_trace *trace, bool *out,
 		      struct error *err)
 {
@@ -110,7 +111,7 @@ static bool is_placed(struct mirror *mirror, struct mirror_trace *trace, bool *o
 /* What the relay cannot give ---------------------------------------------------------------------
  */
 
-/* Was it so at this place before? Then it is not remembered any more. */
+/* Was this failure stored before? Then forgets it. */
 static bool take_trouble(struct mirror *mirror, const char *label, uint64_t offset)
 {
 	for (size_t i = 0; i < mirror->ntroubles; i++) {
@@ -133,7 +134,7 @@ static bool is_second_time(struct mirror *mirror, const char *label, uint64_t of
 	return false;
 }
 
-/* The stream goes on: a later error is another one. */
+/* The stream continues: a later failure counts as the first. */
 static void forget_trouble(struct mirror *mirror, const struct mirror_stream *stream)
 {
 	char *label;
@@ -145,7 +146,10 @@ static void forget_trouble(struct mirror *mirror, const struct mirror_stream *st
 	mem_free(label);
 }
 
-/* An index is an error: a new connection may do better (per-PID buffers after a clear), once. */
+/*
+ * The relay failed to send an index: a new connection may help (per-PID buffers after a clear),
+ * once.
+ */
 static bool index_failed(struct mirror *mirror, struct mirror_stream *stream, struct error *err)
 {
 	char *label = mirror_label(stream);
@@ -186,7 +190,7 @@ static bool packet_failed(struct mirror *mirror, struct mirror_stream *stream, s
 /* Packets ----------------------------------------------------------------------------------------
  */
 
-/* A stream that waits: finds the packet's place. *fetch: its bytes are wanted. */
+/* Finds the place of the stream's packet. *fetch: its bytes have to be requested. */
 static bool place(struct mirror *mirror, struct mirror_stream *stream, bool *fetch,
 		  struct error *err)
 {
@@ -233,7 +237,7 @@ static bool finish_packet(struct mirror *mirror, struct mirror_stream *stream, s
 	return true;
 }
 
-/* The reply to what was asked for; *more: another piece follows. */
+/* Reads the reply to a request for a piece and writes it; *more: another piece follows. */
 static bool take_piece(struct mirror *mirror, struct mirror_stream *stream, bool *more,
 		       struct error *err)
 {
@@ -259,7 +263,7 @@ static bool take_piece(struct mirror *mirror, struct mirror_stream *stream, bool
 	return *more || finish_packet(mirror, stream, err);
 }
 
-/* The packets of these streams, a piece of each in one turn. */
+/* Fetches the packets of these streams, a piece of each in one turn. */
 static bool fetch_packets(struct mirror *mirror, struct mirror_stream **streams, size_t count,
 			  struct error *err)
 {
@@ -286,7 +290,7 @@ static bool fetch_packets(struct mirror *mirror, struct mirror_stream **streams,
 /* Indexes ----------------------------------------------------------------------------------------
  */
 
-struct pace { /* ms between two questions to a stream */
+struct pace { /* ms between two requests to a stream */
 	int64_t hot, cold;
 };
 
@@ -386,7 +390,7 @@ static bool ask_streams(struct mirror *mirror, struct error *err)
 	return true;
 }
 
-/* Are there streams that the relay flagged and does not tell, as while it rotates a session? */
+/* Did the relay flag streams that it does not list, as while it rotates a session? */
 static bool owes_streams(const struct mirror *mirror)
 {
 	for (size_t i = 0; i < mirror->nsessions; i++) {
@@ -397,13 +401,13 @@ static bool owes_streams(const struct mirror *mirror)
 	return false;
 }
 
-/* One turn: indexes, metadata, packets. *busy: there may be more at once. */
+/* One turn: indexes, new streams, metadata, packets. *busy: more may be there at once. */
 static bool turn(struct mirror *mirror, struct mirror_stream **streams, size_t count,
 		 const struct pace *pace, bool *busy, struct error *err)
 {
 	size_t fetches = 0;
 
-	/* who follows the folder knows all streams that began before what is in a packet */
+	/* a follower must know all streams that began before a packet's events */
 	if (!ask_indexes(mirror, streams, count, pace, err) || !ask_streams(mirror, err) ||
 	    !ask_metadata(mirror, err))
 		return false;
@@ -420,7 +424,7 @@ static bool turn(struct mirror *mirror, struct mirror_stream **streams, size_t c
 			return false;
 		if (fetch)
 			streams[fetches++] = streams[i];
-		*busy |= fetch || !streams[i]->waits; /* was known: the next may be, too */
+		*busy |= fetch || !streams[i]->waits; /* had it: go on at once */
 	}
 	return fetch_packets(mirror, streams, fetches, err);
 }
@@ -449,7 +453,7 @@ static bool poll_streams(struct mirror *mirror, bool *busy, struct error *err)
 /* All of it --------------------------------------------------------------------------------------
  */
 
-/* Streams that told of a packet whose bytes never came. */
+/* Counts and notes packets that were announced and never sent. */
 static void tell_missing(struct mirror *mirror, const struct mirror_session *session)
 {
 	for (size_t i = 0; i < mirror->nstreams; i++) {
@@ -466,7 +470,7 @@ static void tell_missing(struct mirror *mirror, const struct mirror_session *ses
 	}
 }
 
-/* All that was told of has been given: metadata is asked for a last time. */
+/* Have all streams ended? Then metadata is requested a last time, and must have come. */
 static bool is_drained(struct mirror *mirror, const struct mirror_session *session)
 {
 	bool drained = true;
@@ -488,9 +492,9 @@ static bool is_drained(struct mirror *mirror, const struct mirror_session *sessi
 }
 
 /*
- * A session ends when the relay says so and its streams have. Some relays go on saying "later"
- * after a clear, or "nothing new" of metadata that never was: then when it is not listed any more
- * and nothing came for a while.
+ * A session ends when the relay says so and its streams have ended. After a clear some relays go on
+ * saying "later", or "nothing new" of metadata that never came: then it ends when it is not listed
+ * any more and nothing came for a while.
  */
 static bool is_ended(struct mirror *mirror, struct mirror_session *session)
 {

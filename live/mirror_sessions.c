@@ -1,4 +1,4 @@
-/* mirror_sessions.c - which sessions, traces and streams there are on this connection */
+/* mirror_sessions.c - the sessions, traces and streams of this connection */
 #include "live/mirror_internal.h"
 
 #include "engine/base/mem.h"
@@ -15,7 +15,7 @@ enum {
 	LIST_MS = 1000,
 	STREAMS_LEAST_MS = 100,
 	STREAMS_MOST_MS = 1000,
-	OWED_MS = 20, /* the same, where there are some */
+	OWED_MS = 20, /* the same, if some are flagged */
 	EARLY_MS = 500,
 	SAFE_HANG_UP_MINOR = 14
 };
@@ -31,7 +31,7 @@ static bool is_wanted(const struct mirror *mirror, const struct live_session *se
 /* Counting ---------------------------------------------------------------------------------------
  */
 
-/* 1 where it was not counted yet, on whatever connection. */
+/* 1 if it was not counted before, on any connection. */
 static uint64_t count_once(struct mirror *mirror, const char *path, const char *name)
 {
 	struct buf text = {0};
@@ -85,7 +85,7 @@ static void add_metadata(struct mirror_trace *trace, const struct live_stream *t
 	trace->due = true;
 }
 
-/* False: the relay told of it before. */
+/* False: the relay announced the stream before. */
 static bool is_new(struct mirror *mirror, const struct mirror_session *session, uint64_t id)
 {
 	char text[48];
@@ -151,7 +151,7 @@ bool mirror_more_streams(struct mirror *mirror, struct mirror_session *session, 
 		return error_while(err, "new streams");
 	ms = ms < STREAMS_LEAST_MS ? STREAMS_LEAST_MS : ms > STREAMS_MOST_MS ? STREAMS_MOST_MS : ms;
 	session->streams_at = clock_ms() + ms;
-	/* while it is rotated, a session says that there are none */
+	/* during a rotation a session says that there are none */
 	bool told = status == LIVE_STREAMS_OK || status == LIVE_STREAMS_HANG_UP;
 	if (all)
 		*all = told;
@@ -162,7 +162,7 @@ bool mirror_more_streams(struct mirror *mirror, struct mirror_session *session, 
 	if (status == LIVE_STREAMS_HANG_UP)
 		session->hung_up = true;
 	else if (status == LIVE_STREAMS_ERROR)
-		mirror->list_at = 0; /* is it gone? */
+		mirror->list_at = 0; /* list again: is it gone? */
 	return true;
 }
 
@@ -231,8 +231,8 @@ static bool no_session(const struct mirror *mirror, const struct viewer_sessions
 }
 
 /*
- * Relays before 2.14 hang up the streams of a process that ended, whether all of them was asked for
- * or not. It happens while the session goes on.
+ * Relays before 2.14 end the streams of a process that exited, even if not all packets were sent.
+ * It happens while the session goes on, and is noted once.
  */
 static void note_early(struct mirror *mirror, const struct mirror_session *session)
 {

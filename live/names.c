@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Files and folders of a trace that are no stream's. */
+/* Names in a trace's folder that no stream may have. */
 static bool is_own(const char *name, size_t len)
 {
 	static const char *const own[] = {"metadata", "index"};
@@ -16,7 +16,7 @@ static bool is_own(const char *name, size_t len)
 	return false;
 }
 
-/* Where the ".3" begins that a name ends with, as the later files of a stream do; len: nowhere. */
+/* Where a final ".3" begins, as in names of a stream's later files; len: there is none. */
 static size_t number_at(const char *name, size_t len)
 {
 	size_t at = len;

@@ -1,9 +1,9 @@
 /*
- * names.h - names of a relay as names of files
+ * names.h - makes file names of a relay's names
  *
- * A relay is not to be trusted: what it calls a stream must not lead out of the folder, hide, or
- * take the place of another file there. A byte that could is written as '%' and two digits, and so
- * is '%' itself; names stay as different from one another as they were.
+ * A relay is not trusted: a stream's name must not lead out of the folder, make a hidden file, or
+ * replace another file. Bytes that could are written as '%' and two digits, and so is '%' itself;
+ * different names stay different.
  */
 #ifndef LIVE_NAMES_H
 #define LIVE_NAMES_H
@@ -11,12 +11,14 @@
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
 
-enum { LIVE_FILE_MAX = 240 }; /* bytes of such a name: room for what is put behind it */
+enum { LIVE_FILE_MAX = 240 }; /* most bytes of such a name; leaves room for a suffix */
 
-/* "ust/uid/1000/64-bit": behind *out, without a '/' at either end. False, ERR_FORMAT: it is too
- * long. */
+/*
+ * Appends a path such as "ust/uid/1000/64-bit", without '/' at either end. False, ERR_FORMAT: too
+ * long.
+ */
 MUST_CHECK bool live_add_path(struct buf *out, const char *path, struct error *err);
-/* The name of one file: a channel's. */
+/* Appends the name of one file: a channel's. */
 MUST_CHECK bool live_add_name(struct buf *out, const char *name, struct error *err);
 
 #endif

@@ -1,10 +1,9 @@
 /*
  * protocol.c - the relay's viewer protocol
  *
- * Whatever a reply says is compared with what a relay can say before it is used as a size or shown:
- * a status that is none, a count or length beyond the caps, a text without an end, a packet whose
- * content is longer than itself. After such a reply nothing is known of what follows on the
- * connection, so that it is an error of the connection as a whole.
+ * Every value of a reply is checked before it is used as a size or shown: statuses, counts and
+ * lengths against their limits, texts for an end, a packet's content against its size. After a bad
+ * reply the rest of the connection cannot be decoded, so the connection is given up.
  */
 #include "live/protocol.h"
 
@@ -90,7 +89,7 @@ bool live_read_connect(const uint8_t *bytes, uint32_t *minor, struct error *err)
 {
 	struct cursor in = cursor_over(bytes, LIVE_CONNECT_BYTES);
 
-	cursor_u64be(&in); /* a number of the viewer's, which nothing asks for */
+	cursor_u64be(&in); /* the viewer session's id, which is not needed */
 	uint32_t major = cursor_u32be(&in);
 	*minor = cursor_u32be(&in);
 	if (major != LIVE_MAJOR)
@@ -116,7 +115,7 @@ bool live_read_count(const uint8_t *bytes, uint32_t *count, struct error *err)
 	       error_set(err, ERR_FORMAT, "it claims %u sessions", *count);
 }
 
-/* A text in a field of fixed size, ended by a zero. */
+/* Reads a zero-terminated text in a field of fixed size. */
 static bool read_field(struct cursor *in, size_t size, char *out, const char *what,
 		       struct error *err)
 {

@@ -1,9 +1,9 @@
 /*
- * protocol.h - the relay's viewer protocol: requests to bytes, bytes of replies to structs
+ * protocol.h - the relay's viewer protocol: encodes requests, decodes replies
  *
  * All integers are big-endian. A request is a head (payload size, command, version 0) and its
- * payload. A reply has no head: its size follows from what was asked and from what stands in it, so
- * it is read in parts, and each part here has a fixed size. docs/live.md has the table.
+ * payload. A reply has no head: its size follows from the request and from its content, so it is
+ * read in parts, and each part here has a fixed size. docs/live.md has the table.
  */
 #ifndef LIVE_PROTOCOL_H
 #define LIVE_PROTOCOL_H
@@ -29,12 +29,12 @@ enum {
 	LIVE_PACKET_BYTES = 12 /* before the bytes */
 };
 
-/* What a reply may claim at most; more is an error, whatever it would be good for. */
+/* Limits of what a reply may claim; more is an error. */
 enum {
 	LIVE_SESSIONS_MOST = 65536,
 	LIVE_STREAMS_MOST = 65536,
 	LIVE_TEXT_MOST = 255,
-	LIVE_PIECE_MOST = 1 << 20 /* of a packet, which is asked for in pieces */
+	LIVE_PIECE_MOST = 1 << 20 /* of a packet, which is requested in pieces */
 };
 #define LIVE_METADATA_MOST (UINT64_C(256) << 20) /* of a trace, all together */
 #define LIVE_PACKET_MOST (UINT64_C(1) << 30)     /* of one packet */
@@ -119,17 +119,17 @@ struct live_bytes { /* before the bytes of metadata or of a packet */
 	uint32_t status, flags;
 };
 
-/* Requests, behind what *out holds. */
-void live_ask(struct buf *out, enum live_command command); /* sessions, create */
-/* New streams of a session; metadata or the next index of a stream. */
+/* Append a request to *out. */
+void live_ask(struct buf *out, enum live_command command); /* for sessions and create */
+/* For new streams of the session `id`; metadata or the next index of the stream `id`. */
 void live_ask_of(struct buf *out, enum live_command command, uint64_t id);
 void live_ask_connect(struct buf *out);
 void live_ask_attach(struct buf *out, uint64_t session, enum live_seek seek);
 void live_ask_packet(struct buf *out, uint64_t stream, uint64_t offset, uint32_t size);
 
 /*
- * Replies: `bytes` has as many as the part has (above). False, ERR_FORMAT: what no relay says.
- * *minor becomes what both speak.
+ * Decode a part of a reply; `bytes` has the size given above. False, ERR_FORMAT: no relay sends
+ * this. *minor: the protocol version that both sides speak.
  */
 MUST_CHECK bool live_read_connect(const uint8_t *bytes, uint32_t *minor, struct error *err);
 MUST_CHECK bool live_read_count(const uint8_t *bytes, uint32_t *count, struct error *err);
@@ -137,7 +137,7 @@ MUST_CHECK bool live_read_session(const uint8_t *bytes, struct live_session *out
 				  struct error *err);
 MUST_CHECK bool live_read_session_head(const uint8_t *bytes, struct live_session_head *out,
 				       struct error *err);
-/* One of the texts that follow it, without a zero. */
+/* One of the two texts after the head, without a zero byte. */
 MUST_CHECK bool live_read_text(const uint8_t *bytes, uint32_t size, char out[LIVE_TEXT_MOST + 1],
 			       struct error *err);
 MUST_CHECK bool live_read_create(const uint8_t *bytes, struct error *err);
@@ -149,7 +149,7 @@ MUST_CHECK bool live_read_stream(const uint8_t *bytes, struct live_stream *out, 
 MUST_CHECK bool live_read_metadata(const uint8_t *bytes, uint64_t have, struct live_bytes *out,
 				   struct error *err);
 MUST_CHECK bool live_read_index(const uint8_t *bytes, struct live_index *out, struct error *err);
-/* `asked`: how many bytes were asked for. */
+/* `asked`: how many bytes were requested. */
 MUST_CHECK bool live_read_packet(const uint8_t *bytes, uint32_t asked, struct live_bytes *out,
 				 struct error *err);
 

@@ -1,8 +1,8 @@
 /*
  * stream_file.c - see stream_file.h
  *
- * The index has LTTng's form 1.0, big-endian: form 1.1 adds an instance and a sequence number,
- * which the relay does not tell its viewers.
+ * The index is in LTTng's format 1.0, big-endian: format 1.1 adds an instance and a sequence
+ * number, which relays do not send to viewers.
  *
  *     OFF  SIZE  HEADER              OFF  SIZE  ENTRY
  *       0     4  magic 0xC1F1DCC1      0     8  offset, bytes
@@ -13,8 +13,8 @@
  *                                     40     8  events discarded so far
  *                                     48     8  stream class
  *
- * Entries are in the order of offsets. A packet that the relay failed to give leaves a hole in the
- * file, without an entry; when it is given after all, its entry is put between the others.
+ * Entries are ordered by offset. A packet that the relay did not send leaves a hole in the file,
+ * without an entry; if it is sent later, its entry is inserted.
  */
 #include "live/stream_file.h"
 
@@ -40,16 +40,16 @@ struct index_entry {
 	uint8_t bytes[ENTRY_BYTES];
 };
 
-/* Its members that are looked at. */
+/* Offsets of members of an entry. */
 enum { AT_OFFSET = 0, AT_BITS = 8, AT_BEGIN = 24, AT_END = 32 };
 
 struct stream_file {
 	char *folder, *name;
-	unsigned turns;         /* files that there are */
-	unsigned turn;          /* the one that is open; == turns: a new one, not made yet */
-	bool placed;            /* some packet was found to belong to it */
-	uint64_t entries, next; /* of its index; the one that comes next */
-	uint64_t end;           /* of its last packet */
+	unsigned turns;         /* number of files */
+	unsigned turn;          /* the open one; == turns: a new one, not created yet */
+	bool placed;            /* a packet of this run belongs to it */
+	uint64_t entries, next; /* entries of its index; the one to write next */
+	uint64_t end;           /* end of its last packet in bytes */
 	int data, index;        /* -1: not open */
 	unsigned taken;         /* descriptors of files_take() */
 };
@@ -114,7 +114,7 @@ static bool failed(const char *path, struct error *err)
 	return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 }
 
-/* -1: *err. `flags` O_CREAT, or 0. */
+/* Opens a file; `flags`: O_CREAT or 0. -1: *err. */
 static int open_path(const char *path, int flags, struct error *err)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666);
@@ -135,7 +135,7 @@ static void close_turn(struct stream_file *file)
 	file->data = file->index = -1;
 }
 
-/* Opens the file of the open turn that *fd is for, if it is not; a new turn's is made. */
+/* Opens a file of the open turn unless *fd is open; creates it for a new turn. */
 static bool open_one(struct stream_file *file, int *fd,
 		     char *(*path_of)(const struct stream_file *, unsigned), struct error *err)
 {
@@ -157,7 +157,7 @@ static bool open_index(struct stream_file *file, struct error *err)
 	return open_one(file, &file->index, index_path, err);
 }
 
-/* Between packets: files stay open where there are descriptors for it. */
+/* Closes the files between packets, unless enough descriptors are free. */
 static void rest(struct stream_file *file)
 {
 	while (file->taken < 2)
@@ -184,7 +184,7 @@ static bool read_entry(struct stream_file *file, uint64_t i, struct index_entry 
 /* Turns ------------------------------------------------------------------------------------------
  */
 
-/* Cuts both files of the open turn back to whole packets that have an entry. */
+/* Cuts both files of the open turn to the complete packets that have an entry. */
 static bool repair(struct stream_file *file, struct error *err)
 {
 	struct stat data, index;
@@ -213,7 +213,7 @@ static bool repair(struct stream_file *file, struct error *err)
 	       failed(file->name, err);
 }
 
-/* Makes it the one that is open. */
+/* Opens a turn. */
 static bool turn_to(struct stream_file *file, unsigned turn, struct error *err)
 {
 	struct stat index;
@@ -239,13 +239,16 @@ static bool turn_to(struct stream_file *file, unsigned turn, struct error *err)
 	return true;
 }
 
-/* The first turn's file stays, for who follows the folder: the stream may bring something. */
+/*
+ * Deletes a turn's data file. The first one is emptied instead, since followers see the stream by
+ * it.
+ */
 static bool drop_data(const char *path, unsigned turn)
 {
 	return turn ? unlink(path) == 0 : truncate(path, 0) == 0;
 }
 
-/* A turn that was begun and has no packet is none. */
+/* Deletes the files of a turn without packets. */
 static bool drop_empty(struct stream_file *file, struct error *err)
 {
 	char *data = data_path(file, file->turn), *index = index_path(file, file->turn);
@@ -258,7 +261,7 @@ static bool drop_empty(struct stream_file *file, struct error *err)
 	return ok;
 }
 
-/* Finds the turns that there are, and mends each. */
+/* Finds the existing turns and repairs each. */
 static bool find_turns(struct stream_file *file, struct error *err)
 {
 	for (unsigned turn = 0; turn < TURNS_MOST; turn++) {
@@ -355,7 +358,7 @@ static bool count_before(struct stream_file *file, uint64_t offset, uint64_t *ou
 	return true;
 }
 
-/* Does it lie between its neighbours, in bytes and in time? `i` > 0: there is one before. */
+/* Does the packet fit between its neighbours, in bytes and time? `before` may be NULL. */
 static bool fits_between(const struct index_entry *before, const struct index_entry *wanted,
 			 const struct index_entry *after)
 {
@@ -365,7 +368,7 @@ static bool fits_between(const struct index_entry *before, const struct index_en
 	       member(wanted, AT_END) <= member(after, AT_BEGIN);
 }
 
-/* Looks for it in the open turn; file->next is its place, or where it would be put. */
+/* Searches the packet in the open turn; file->next: its place, or where to insert it. */
 static enum found look(struct stream_file *file, const struct index_entry *wanted,
 		       struct error *err)
 {
@@ -384,7 +387,7 @@ static enum found look(struct stream_file *file, const struct index_entry *wante
 	return fits_between(i ? &before : NULL, wanted, &after) ? FOUND_HOLE : FOUND_NOTHING;
 }
 
-/* Does it go on behind the last packet of the open turn? */
+/* Sets *out: does the packet follow the last one of the open turn? */
 static bool continues(struct stream_file *file, const struct index_entry *wanted, bool *out,
 		      struct error *err)
 {
@@ -409,7 +412,7 @@ static bool continues(struct stream_file *file, const struct index_entry *wanted
 	return true;
 }
 
-/* In all turns, the latest first; FOUND_NOTHING: a new one is open. */
+/* Searches all turns, the latest first; FOUND_NOTHING: a new turn is open. */
 static enum found search(struct stream_file *file, const struct index_entry *wanted,
 			 struct error *err)
 {
@@ -423,7 +426,7 @@ static enum found search(struct stream_file *file, const struct index_entry *wan
 	return turn_to(file, file->turns, err) ? FOUND_NOTHING : FOUND_ERROR;
 }
 
-/* The packet is none that is there: behind the last turn, or in a new one. */
+/* Places a packet that no turn has: after the last turn's end, or in a new turn. */
 static bool place_new(struct stream_file *file, const struct index_entry *wanted, struct error *err)
 {
 	bool behind = false;
@@ -480,7 +483,7 @@ bool stream_file_write(struct stream_file *file, const struct live_index *index,
 	return file_put_at(file->data, bytes, size, index->offset + at) || failed(file->name, err);
 }
 
-/* Writes the index anew, with one entry more at file->next. */
+/* Rewrites the index with a new entry inserted at file->next. */
 static bool insert(struct stream_file *file, const struct index_entry *entry, struct error *err)
 {
 	char *path = index_path(file, file->turn);

@@ -34,7 +34,7 @@ static bool copy_part(const char *from, const char *end, char *out, size_t room)
 	return true;
 }
 
-/* The port behind a colon, all of [from, end). */
+/* Parses [from, end) as a port. */
 static bool take_port(const char *from, const char *end, struct live_url *out)
 {
 	const char *at = from;
@@ -44,7 +44,7 @@ static bool take_port(const char *from, const char *end, struct live_url *out)
 	       copy_part(from, end, out->port, sizeof out->port);
 }
 
-/* HOST[:PORT], or [ADDRESS][:PORT]. */
+/* Parses HOST[:PORT] or [ADDRESS][:PORT]. */
 static bool take_place(const char *from, const char *end, struct live_url *out)
 {
 	const char *colon;
@@ -60,7 +60,7 @@ static bool take_place(const char *from, const char *end, struct live_url *out)
 	       (!colon || take_port(colon + 1, end, out));
 }
 
-/* /host/H/SESSION, where a '/' may end it. */
+/* Parses /host/H/SESSION, with or without a final '/'. */
 static bool take_session(const char *from, struct live_url *out)
 {
 	static const char head[] = "/host/";

@@ -1,4 +1,4 @@
-/* url.h - where a relay is and which session is meant: net://HOST[:PORT][/host/H/SESSION] */
+/* url.h - parses the address of a relay and a session: net://HOST[:PORT][/host/H/SESSION] */
 #ifndef LIVE_URL_H
 #define LIVE_URL_H
 
@@ -14,10 +14,10 @@ struct live_url {
 	char session[LIVE_NAME_MAX];
 };
 
-/* `whole`: a session must be named; else none may be. False, ERR_QUERY: what is wrong with it. */
+/* `whole`: the URL must have a session; else it must not. False: ERR_QUERY says what is wrong. */
 MUST_CHECK bool live_url_parse(const char *word, bool whole, struct live_url *out,
 			       struct error *err);
-/* HOST:PORT, with brackets where they are needed; returns `out`. */
+/* Writes HOST:PORT, with brackets around IPv6 addresses; returns `out`. */
 enum { LIVE_PLACE_MAX = LIVE_HOST_MAX + LIVE_PORT_MAX + 4 };
 const char *live_url_place(const struct live_url *url, char out[LIVE_PLACE_MAX]);
 

@@ -6,10 +6,9 @@
  *     stream b      ├── to 10 ────┴─ (brings nothing) ────────────
  *     final         10            10            10            11    what a had reached at 1 s
  *
- * What holds for an idle stream holds for files that are there and empty. Of a mirror's idle
- * streams the relay says up to when they have nothing (live/beacons.h): they hold nothing back. A
- * stream that brings events of the time that was told meanwhile is late: they are counted, never
- * put in between.
+ * Empty files count as idle streams. For idle streams of a mirror the relay says up to when they
+ * have no events (live/beacons.h), so they hold nothing back. Events that come after their time was
+ * reported are late: they are counted, never inserted.
  */
 #include "follow/follow.h"
 
@@ -28,13 +27,13 @@
 #include <unistd.h>
 
 enum {
-	STEP_NS = 5000000, /* least between two steps, */
-	STEP_FACTOR = 3,   /* and in times that the last one took */
-	REACHED_MOST = 64, /* moments that are remembered */
-	SMALL_FILE = 4096  /* what is shorter may be the beginning of a trace */
+	STEP_NS = 5000000, /* least time between two steps, */
+	STEP_FACTOR = 3,   /* and as a multiple of the last step's duration */
+	REACHED_MOST = 64, /* moments that are stored */
+	SMALL_FILE = 4096  /* a shorter file may become a trace */
 };
 
-/* What the trace had reached at a moment. */
+/* The latest event time of any stream, at a moment of the wall clock. */
 struct reached {
 	int64_t wall;
 	nstime time;
@@ -42,38 +41,38 @@ struct reached {
 
 struct followed { /* a stream, by its name */
 	struct follow_lateness late;
-	uint32_t number;  /* in the order in which streams came */
-	nstime watermark; /* before it, nothing of the stream comes any more */
-	uint64_t count;   /* records */
-	int64_t moved;    /* when that rose */
-	/* the file that was its last, of which all before this byte is known */
+	uint32_t number;  /* counts streams in the order of their first step */
+	nstime watermark; /* no event before it comes any more */
+	uint64_t count;   /* packet records */
+	int64_t moved;    /* when the watermark last rose */
+	/* its last file, known up to this byte */
 	uint64_t inode, offset;
 };
 
 struct follow {
 	struct follow_trace *of;
-	const char *copy; /* of what came from an input; NULL: it is none */
+	const char *copy; /* path of the copy of an input; NULL: no input */
 	struct beside beside;
 	struct watch *watch;
 	int64_t patience;
-	bool dirty;     /* something changed since the trace was opened */
+	bool dirty;     /* files changed since the trace was opened */
 	bool unsure;    /* files appeared or are being moved: what is final is not known */
-	int64_t moving; /* since when; 0: nothing is */
-	int64_t begun;  /* 0, or when the first packets came where more streams may turn up */
+	int64_t moving; /* since when folders are being moved; 0: they are not */
+	int64_t begun;  /* when the first packets came, if more streams may appear; else 0 */
 	bool ended, told_waiting, told_idle, told_lack;
-	int64_t pace;              /* least from step to step */
-	int64_t started, earliest; /* of the step, and when the next one may be */
-	int64_t worked;            /* processor time, when the last step was told; 0: none was */
+	int64_t pace;              /* least time between begins of steps */
+	int64_t started, earliest; /* begin of the step; earliest begin of the next */
+	int64_t worked;            /* processor time when follow_next() last returned; 0: not yet */
 
-	struct followed *streams, *older; /* in the order of the trace */
+	struct followed *streams, *older; /* this step's, the last step's; in the trace's order */
 	size_t nstreams, nolder;
 	uint32_t nnumbers;
-	nstime least, greatest; /* of the watermarks; what some stream has reached */
-	nstime told;            /* all before it was told, */
+	nstime least, greatest; /* least watermark; latest time of any stream */
+	nstime told;            /* all before it was reported, */
 	nstime shown;           /* and shown; NSTIME_MAX: the same */
 	struct reached reached[REACHED_MOST];
 	size_t nreached;
-	struct reached newest; /* not yet one of them */
+	struct reached newest; /* the latest, not yet in `reached` */
 	struct follow_late *late;
 	size_t nlate, late_capacity;
 };
@@ -93,7 +92,7 @@ __attribute__((format(printf, 2, 3))) static void note(const struct follow *foll
 
 /* Opening -------------------------------------------------------------------------------------- */
 
-/* A socket that is bound before anything is sent to it. */
+/* Binds a socket and copies what comes; notes its address. */
 static bool open_socket(struct follow *follow, const char *url, struct error *err)
 {
 	enum socket_kind kind = socket_kind_of(url);
@@ -193,7 +192,7 @@ static bool open_anew(struct follow *follow, bool grows, struct error *err)
 	return follow->of->open(follow->of->arg, follow->copy, grows, err);
 }
 
-/* Is what could not be opened perhaps the beginning of a trace? */
+/* May the path, which cannot be opened, become a trace? */
 static bool may_become_trace(const struct follow *follow, const struct error *cause)
 {
 	struct stat st;
@@ -207,7 +206,7 @@ static bool may_become_trace(const struct follow *follow, const struct error *ca
 
 /* Watermarks ----------------------------------------------------------------------------------- */
 
-/* Which of its files is the one that was the last; false: it is gone. */
+/* Finds the stream's file with this inode; false: it is gone. */
 static bool find_source(const struct stream *stream, uint64_t inode, uint32_t *out)
 {
 	for (*out = 0; *out < stream->nsources; ++*out)
@@ -216,7 +215,10 @@ static bool find_source(const struct stream *stream, uint64_t inode, uint32_t *o
 	return false;
 }
 
-/* Of the streams as they were, from number `at` on: one of that name, or one of whose last file. */
+/*
+ * Finds the last step's stream with this name, or with its last file among this one's; starts at
+ * *at.
+ */
 static struct followed *find_by(struct follow *follow, const struct stream *stream, size_t *at,
 				bool by_name, bool by_file)
 {
@@ -236,8 +238,8 @@ static struct followed *find_by(struct follow *follow, const struct stream *stre
 }
 
 /*
- * The stream as it was in the trace before: new ones stand between the others. When a session is
- * rotated, files are moved, and others get their names.
+ * The last step's state of a stream. New streams may stand between the others; a session's rotation
+ * moves files and gives their names to others.
  */
 static struct followed *find_older(struct follow *follow, const struct stream *stream, size_t *at)
 {
@@ -247,13 +249,15 @@ static struct followed *find_older(struct follow *follow, const struct stream *s
 	return of ? of : find_by(follow, stream, at, true, false);
 }
 
-/* Records that were not known: the end of the last of them, and whether some came late. */
+/*
+ * Reads new packet records: updates the last known byte, and adds a follow_late if some came late.
+ */
 static bool look_at_new(struct follow *follow, const struct stream *stream, struct table *table,
 			struct followed *of, struct error *err)
 {
 	uint32_t source = 0;
 	bool there = find_source(stream, of->inode, &source);
-	bool turned = of->inode && !there; /* it was written over: what is new is not known */
+	bool turned = of->inode && !there; /* the file was replaced: all records may be new */
 	struct follow_late late = {.stream = stream,
 				   .begin = NSTIME_MAX,
 				   .end = turned ? NSTIME_MIN : follow->told,
@@ -265,12 +269,12 @@ static bool look_at_new(struct follow *follow, const struct stream *stream, stru
 	struct packet_info info;
 
 	source = late.source;
-	/* in the order of their begins: what is new lies at the end, and what is late may not */
+	/* ordered by begin: new records are at the end, except late ones */
 	for (uint64_t i = count; i-- > 0 && (wanted || !met_known);) {
 		if (!table_get(table, i, &info, err))
 			return false;
 		if (info.rec.flags & PACKET_FOREIGN)
-			return true; /* its watermark is certain, and its records are made anew */
+			return true; /* its format gives the watermark; records are made anew */
 		uint64_t end = watermark_end(&info);
 		bool is_new = info.rec.source > late.source ||
 			      (info.rec.source == late.source && end > late.offset);
@@ -354,11 +358,11 @@ static bool take_streams(struct follow *follow, struct error *err)
 		if (trace->streams[i]->gathered && !follow->begun)
 			follow->begun = follow->started;
 	}
-	/* of other streams nothing may have come yet */
+	/* other streams may not have appeared yet */
 	if (follow->begun && follow->started - follow->begun < follow->patience)
 		follow->least = NSTIME_MIN;
 	free_streams(follow->older, follow->nolder);
-	/* all streams of a mirror are over, and its session is not: it may have others */
+	/* all streams of a mirror ended, but not its session: more may come */
 	if (follow->least == NSTIME_MAX && beside_any(&follow->beside))
 		follow->least = follow->greatest == NSTIME_MIN ? NSTIME_MIN : follow->greatest + 1;
 	return good;
@@ -376,7 +380,7 @@ static void push_reached(struct follow *follow, struct reached one)
 	follow->reached[follow->nreached++] = one;
 }
 
-/* What was reached now is remembered, in so many moments that the patience has them all. */
+/* Stores what is reached now; moments are spaced so that the array covers the patience. */
 static void note_reached(struct follow *follow)
 {
 	const struct reached *last =
@@ -390,7 +394,7 @@ static void note_reached(struct follow *follow)
 	follow->newest = (struct reached){follow->started, follow->greatest};
 }
 
-/* The latest of what was reached before the patience; NSTIME_MIN: nothing. */
+/* The latest time that was reached a patience ago; NSTIME_MIN: none. */
 static nstime reached_before(const struct follow *follow, int64_t now)
 {
 	nstime time = NSTIME_MIN;
@@ -410,7 +414,7 @@ static int ms_between(int64_t now, int64_t then)
 	return ms < INT32_MAX ? (int)ms : INT32_MAX;
 }
 
-/* Until the patience with something ends, ms; -1: there is nothing that waits. */
+/* ms until a reached time becomes final by patience; -1: none waits. */
 static int ms_to_patience(const struct follow *follow, int64_t now)
 {
 	int64_t until = INT64_MAX;
@@ -428,13 +432,13 @@ static int ms_to_patience(const struct follow *follow, int64_t now)
 	return until > now ? ms_between(now, until) : 0;
 }
 
-/* Of two times in ms the lesser one; -1: without end. */
+/* The lesser of two waiting times in ms; -1: no limit. */
 static int sooner(int a, int b)
 {
 	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* Until what is being moved should be there, ms; -1: nothing is. */
+/* ms until folders that are being moved count as moved; -1: none are. */
 static int ms_to_moved(const struct follow *follow, int64_t now)
 {
 	if (!follow->moving || !follow->unsure || follow->dirty)
@@ -445,8 +449,8 @@ static int ms_to_moved(const struct follow *follow, int64_t now)
 }
 
 /*
- * Waits for something to do, until *until (watch_now()), which is over then. False: stopped, or
- * *left.
+ * Waits until a step or a report is due. *over: `until` (watch_now()) has passed. False:
+ * interrupted, or *left.
  */
 static bool wait_for_news(struct follow *follow, int64_t until, bool *over, bool *left,
 			  struct error *err)
@@ -484,7 +488,7 @@ static bool refuse(struct follow *follow, const struct error *cause, struct erro
 	const char *path = follow->of->path;
 
 	if (follow->of->trace)
-		return true; /* it is being written: the next time it may be whole */
+		return true; /* being written: the next step may read it */
 	if (!may_become_trace(follow, cause)) {
 		*err = *cause;
 		return false;
@@ -495,7 +499,7 @@ static bool refuse(struct follow *follow, const struct error *cause, struct erro
 	return true;
 }
 
-/* Has every stream brought its last event? */
+/* Have all streams ended? */
 static bool is_over(const struct follow *follow)
 {
 	return !follow->copy && follow->least == NSTIME_MAX;
@@ -504,11 +508,14 @@ static bool is_over(const struct follow *follow)
 static bool open_last(struct follow *follow, struct error *err)
 {
 	follow->ended = true;
-	follow->unsure = false; /* nothing is made any more */
+	follow->unsure = false; /* no file appears any more */
 	return open_anew(follow, false, err) && take_streams(follow, err);
 }
 
-/* Are folders being moved? A tracer that was killed while it did may have left them so. */
+/*
+ * Are folders being moved? Not for longer than trace->moving: a tracer may have been killed
+ * meanwhile.
+ */
 static bool is_moving(struct follow *follow)
 {
 	if (!follow->of->trace->moving)
@@ -526,18 +533,18 @@ static bool step(struct follow *follow, struct error *err)
 
 	follow->dirty = false;
 	follow->started = watch_now();
-	/* whoever writes between here and the end of the step wakes the next one */
+	/* a write from here on causes another step */
 	(void)watch_wait(follow->watch, 0);
 	if (!watch_input_ended(follow->watch, &over, err))
 		return false;
-	/* what the mark stands for is there before it */
+	/* a mirror is complete before its mark says so */
 	if (over || mirror_has_ended(follow->of->path))
 		return open_last(follow, err);
 	beside_read(&follow->beside);
 	bool good = open_anew(follow, true, &cause);
 	unsigned news = watch_wait(follow->watch, 0);
 	follow->dirty = news & WATCH_CHANGED;
-	/* events of a file that was not there when the others were read may be older than theirs */
+	/* a new file may have events older than those of files read before it */
 	follow->unsure = news & WATCH_ADDED || (good && is_moving(follow));
 	if (good && !follow->unsure && !take_streams(follow, err))
 		return false;
@@ -554,7 +561,7 @@ static bool step(struct follow *follow, struct error *err)
 	return good || refuse(follow, &cause, err);
 }
 
-/* A stream has brought nothing for longer than the patience, and others wait for it. */
+/* Notes, once, that others no longer wait for an idle stream. */
 static void tell_idle(struct follow *follow)
 {
 	const struct trace *trace = follow->of->trace;
@@ -581,7 +588,7 @@ static void tell_idle(struct follow *follow)
 	     first->late.name, more ? " (and others)" : "", span);
 }
 
-/* True: there is something to tell. */
+/* Computes what is final now. True: there are news. */
 static bool advance(struct follow *follow, struct follow_news *out)
 {
 	nstime before = follow->told, reached;
@@ -635,7 +642,9 @@ static int64_t processor_now(void)
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/* What was made of the last step is part of it: the next one is later by that, too. */
+/*
+ * Counts the caller's work since the last step as part of it: the next step is delayed accordingly.
+ */
 static void rest(struct follow *follow)
 {
 	int64_t until = watch_now() + (processor_now() - follow->worked) * STEP_FACTOR;
@@ -682,7 +691,7 @@ const struct follow_lateness *follow_lateness(const struct follow *follow, size_
 	return stream < follow->nstreams ? &follow->streams[stream].late : NULL;
 }
 
-/* Is an event, or the packet behind a loss, new? */
+/* Is the event, or the packet after the loss, new? */
 static bool is_new(const struct follow_late *late, const struct event *event)
 {
 	const struct position *at = &event->position;

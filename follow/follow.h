@@ -1,16 +1,17 @@
 /*
- * follow.h - a trace that is read while it is written: what is final, and waiting for more
+ * follow.h - reads a trace while it is written: finds out what is final, and waits for more
  *
  *     follow_open()   follow_next() ── [begin, end) is final ── follow_next() ── ... follow_close()
  *
- * Each stream has a watermark, before which nothing of it comes any more: where its last whole
- * packet ends, or what its format says. The least of all streams' is the trace's: what lies before
- * it is final, and is told once. A stream that brings nothing holds the rest back for a while at
- * most, the patience: then all that other streams had reached so long ago is taken to be final.
+ * Each stream has a watermark: no event before it comes any more. It is the end of the stream's
+ * last complete packet, or what the format says. The trace's watermark is the least of all
+ * streams'; what lies before it is final, and follow_next() reports it once. An idle stream holds
+ * the others back only for a while, the patience: after that, times are final that other streams
+ * had reached so long ago.
  *
- * A trace is immutable once open. In each step its owner opens it anew, and takes over what is
- * known of it (trace_options.before, index_options.before). What was made of the trace (cursors,
- * filters) ends before the next follow_next().
+ * A trace is immutable once open. In each step its owner opens it anew and passes on what is known
+ * of it (trace_options.before, index_options.before). Free all that reads the trace (cursors,
+ * filters) before the next follow_next().
  */
 #ifndef FOLLOW_FOLLOW_H
 #define FOLLOW_FOLLOW_H
@@ -20,85 +21,83 @@
 #include "index/events.h"
 #include "index/index.h"
 
-#define FOLLOW_PATIENCE INT64_C(2000000000) /* ns, where nothing else is asked for */
+#define FOLLOW_PATIENCE INT64_C(2000000000) /* default, in ns */
 
 struct follow;
 
-/* The trace that is followed, and its owner, who opens it and is told. */
+/* The trace that is followed, and callbacks of its owner. */
 struct follow_trace {
-	/* TRACE: a folder with no trace yet, a FIFO, "-" for standard input, a socket's URL */
+	/* also a folder without a trace so far, a FIFO, "-" for standard input, a socket's URL */
 	const char *path;
-	const char *input;       /* the settings that it is read with, as --input; NULL: none */
-	const char *const *with; /* others that are merged with it */
+	const char *input;       /* settings of --input; NULL: none */
+	const char *const *with; /* further traces that are merged with it */
 	size_t nwith;
 	/*
-	 * Opens it as it is now: as one that grows, or that has ended. `copy` is what to open in
-	 * the place of `path`: what came from an input; NULL: `path` itself. False: *err, and what
-	 * was open stays so, but no events of it may be asked for.
+	 * Opens the trace as it is now: as one that grows, or as one that has ended. `copy`: a copy
+	 * of an input, to open in place of `path`; NULL: open `path`. False: *err; the trace that
+	 * was open stays so, but its events must not be read.
 	 */
 	bool (*open)(void *arg, const char *copy, bool grows, struct error *err);
-	void (*note)(void *arg, const char *text); /* for people */
-	const struct watch_stop *stop;             /* NULL: nothing does */
+	void (*note)(void *arg, const char *text); /* shows a note to the user */
+	const struct watch_stop *stop;             /* NULL: nothing stops the waiting */
 	void *arg;
-	/* What open() opened; NULL: nothing yet. */
+	/* Set by open(); NULL: nothing is open yet. */
 	struct trace *trace;
 	struct index *index;
 };
 
-/* Events of a stream that came when later ones had been told. */
+/* Events of a stream that came after later times had been reported as final. */
 struct follow_late {
 	const struct stream *stream;
 	nstime begin, end; /* their times lie in [begin, end) */
-	/* those of its events that lie at or behind this byte of this source are new */
+	/* only events at or after this byte of this source (an index in stream->sources) are new */
 	uint32_t source;
 	uint64_t offset;
 };
 
 struct follow_news {
-	nstime begin, end;              /* what is final now and was not before; may be empty */
-	bool ended;                     /* the recording is over, and the trace open to its end */
+	nstime begin, end;              /* newly final range; may be empty */
+	bool ended;                     /* the recording has ended; the trace is open to its end */
 	bool left;                      /* the reader of the rows has gone */
-	bool waited;                    /* so long that there is nothing new */
+	bool waited;                    /* `ms` have passed without news */
 	const struct follow_late *late; /* borrowed until the next call */
 	size_t nlate;
 };
 
 /*
- * `of` and all that it points to is borrowed until follow_close(). `patience` in ns; `reader` is
- * the descriptor that rows go to, -1: none. The caller ends *out with follow_close(), also after
- * false.
+ * `of` and all it points to is borrowed until follow_close(). `patience` in ns; `reader`: the
+ * descriptor that rows are written to, -1: none. The caller frees *out with follow_close(), also
+ * after false.
  */
 MUST_CHECK bool follow_open(struct follow_trace *of, int64_t patience, int reader,
 			    struct follow **out, struct error *err);
-/* Waits until there is something new, at most so many ms; -1: without end. False: *err. */
+/* Waits for news, at most `ms` milliseconds; -1: without limit. False: *err. */
 MUST_CHECK bool follow_next(struct follow *follow, int ms, struct follow_news *out,
 			    struct error *err);
-/* From now on a step begins so many ns after the one before at the earliest; at first it may at
- * once. */
+/* From now on a step begins at least `ns` after the begin of the one before. */
 void follow_pace(struct follow *follow, int64_t ns);
-/* Of what was told no more than what is before `end` was shown so far. */
+/* The caller has shown only events before `end` of what was reported. */
 void follow_has_shown(struct follow *follow, nstime end);
-/* What some stream has reached, and before which all was shown; NSTIME_MIN: nothing. */
+/* *reached: the latest time of any stream; *told: all before it was shown. NSTIME_MIN: nothing. */
 void follow_reached(const struct follow *follow, nstime *reached, nstime *told);
-bool follow_is_of_input(const struct follow *follow); /* no command can read it again */
-/* Of a stream of the trace, by its index: the same number in each step, also when its name is
- * another. */
+bool follow_is_of_input(const struct follow *follow); /* is it an input, read only once? */
+/* The number of a stream, given its index: the same in each step, even if its name changes. */
 uint32_t follow_number(const struct follow *follow, size_t stream);
-/* So many more events and losses of a late stream were not shown; notes say it at last. */
+/* Counts events and losses of a late stream that were not shown; the first ones give a note. */
 void follow_count_late(struct follow *follow, const struct follow_late *late, uint64_t events,
 		       uint64_t losses);
-struct follow_lateness { /* what came late of a stream */
+struct follow_lateness { /* late events of a stream */
 	char *name;
 	uint64_t events, losses;
 	nstime from, until;
 };
-/* Of the one with this index; NULL: there is none. */
+/* Those of the stream with this index; NULL: no such stream. */
 const struct follow_lateness *follow_lateness(const struct follow *follow, size_t stream);
 
-/* An event or a loss that came late, which `events` gave last. */
+/* Gets a late event or loss, the last one that `events` returned. */
 typedef bool follow_late_event(void *arg, struct events *events, const struct event *event,
 			       struct error *err);
-/* Those of the range and the classes that `open` has, which is changed. */
+/* Calls `each` for late events in the range and classes of `open`, which is changed. */
 MUST_CHECK bool follow_each_late(struct index *index, const struct follow_late *late,
 				 struct events_options *open, follow_late_event *each, void *arg,
 				 struct error *err);

@@ -13,7 +13,7 @@
 
 enum {
 	SCHEME = 6 /* "udp://" */,
-	RECEIVE_BYTES = 8 << 20 /* wished for; the system may give less */
+	RECEIVE_BYTES = 8 << 20 /* requested; the system may grant less */
 };
 
 enum socket_kind socket_kind_of(const char *path)
@@ -23,7 +23,7 @@ enum socket_kind socket_kind_of(const char *path)
 	return strncmp(path, "tcp://", SCHEME) ? SOCKET_NO : SOCKET_CONNECTION;
 }
 
-/* The host and port of a URL; *host is "" where there is none. Both are the caller's to free. */
+/* Splits a URL into host and port; *host is "" if there is none. The caller frees both. */
 static bool split(const char *url, char **host, char **port, struct error *err)
 {
 	const char *from = url + SCHEME, *colon = strrchr(from, ':');
@@ -43,7 +43,7 @@ static bool split(const char *url, char **host, char **port, struct error *err)
 	return true;
 }
 
-/* Binds to the first of the addresses that can be had. -1: *number is why. */
+/* Binds to the first usable address. -1: *number is the errno. */
 static int bind_one(const struct addrinfo *all, enum socket_kind kind, int *number)
 {
 	const int on = 1, bytes = RECEIVE_BYTES;
@@ -57,7 +57,7 @@ static int bind_one(const struct addrinfo *all, enum socket_kind kind, int *numb
 		}
 		if (kind == SOCKET_CONNECTION)
 			(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-		else /* what comes while the copy is written waits there */
+		else /* buffers datagrams while others are written to the copy */
 			(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
 		if (bind(fd, one->ai_addr, one->ai_addrlen) == 0 &&
 		    (kind == SOCKET_DATAGRAMS || listen(fd, 1) == 0))

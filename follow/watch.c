@@ -22,21 +22,21 @@
 #include <unistd.h>
 
 enum {
-	DEPTH_MAX = 10, /* of folders in folders: as deep as a trace is looked for */
-	LOOK_MS = 200,  /* where nothing is told */
+	DEPTH_MAX = 10, /* of nested folders: as deep as a trace is searched */
+	LOOK_MS = 200,  /* without inotify */
 	COPY_BYTES = 1 << 18,
-	DATAGRAM_ROOM = (1 << 16) + 2 /* of the longest, and its length */
+	DATAGRAM_ROOM = (1 << 16) + 2 /* the longest datagram and its length */
 };
 
 static const uint32_t changes =
 	IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
 
-/* What comes from an input that is read once. */
+/* An input that is read once, and its copy. */
 struct input {
 	enum socket_kind kind;
 	int from, to, stop;    /* stop: an event counter that ends the thread */
-	char *folder, *path;   /* of a link to the copy, which has a name so; or NULL */
-	int noted;             /* the folder */
+	char *folder, *path;   /* folder and path of a link that names the copy; or NULL */
+	int noted;             /* of the folder, for temporary_forget() */
 	pthread_t thread;
 	bool started;
 	_Atomic int failed; /* errno */
@@ -46,10 +46,10 @@ struct input {
 struct watch {
 	const char **paths;
 	size_t npaths, capacity;
-	int told; /* inotify's; -1: the paths are looked at */
-	int wake; /* an event counter: Ctrl-C, and what the input brings */
+	int told; /* inotify's descriptor; -1: files are checked */
+	int wake; /* an event counter, for Ctrl-C and new bytes of the input */
 	int reader;
-	uint64_t seen, names; /* of what was looked at: sizes and times of all; which there are */
+	uint64_t seen, names; /* hashes of sizes and times; of which files exist */
 	const struct watch_stop *stop;
 	struct input *input;
 };
@@ -63,7 +63,7 @@ static void wake(int fd)
 {
 	const uint64_t one = 1;
 
-	(void)!write(fd, &one, sizeof one); /* it is full: somebody was woken */
+	(void)!write(fd, &one, sizeof one); /* fails only if it is full, hence readable */
 }
 
 /* Called by the signal's handler. */
@@ -126,12 +126,12 @@ static uint64_t mixed(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 29;
 }
 
-/* Calls `each` for the path and, when it is a folder, for all in it that may hold packets. */
+/* Calls `each` for the path and, if it is a folder, for all in it that may have packets. */
 static void walk(const char *path, unsigned depth,
 		 void (*each)(void *arg, const char *path, const struct stat *st), void *arg)
 {
 	struct folder_names names;
-	struct error ignored; /* it may go at any moment */
+	struct error ignored; /* it may vanish at any moment */
 	struct stat st;
 
 	if ((depth ? lstat : stat)(path, &st) != 0)
@@ -181,7 +181,7 @@ static void stop_being_told(struct watch *watch)
 	look_at_files(watch);
 }
 
-/* Files in a folder are told by the folder. */
+/* Adds an inotify watch; a folder's watch covers its files. */
 static void be_told(void *arg, const char *path, const struct stat *st)
 {
 	struct watch *watch = arg;
@@ -206,7 +206,7 @@ void watch_add(struct watch *watch, const char *path)
 		look_at_files(watch);
 }
 
-/* Takes all that was told. */
+/* Reads all inotify events. */
 static unsigned take_told(struct watch *watch)
 {
 	_Alignas(struct inotify_event) char bytes[8192];
@@ -238,7 +238,7 @@ static unsigned look_again(struct watch *watch)
 
 /* An input that is read once ------------------------------------------------------------------- */
 
-/* Datagrams that are there, as many as fit. An empty one has no packet. */
+/* Receives waiting datagrams, as many as fit. Empty ones are skipped: they have no packet. */
 static ssize_t take_datagrams(int from, char *bytes, size_t size)
 {
 	size_t at = 0;
@@ -256,7 +256,7 @@ static ssize_t take_datagrams(int from, char *bytes, size_t size)
 	return (ssize_t)at;
 }
 
-/* The first connection takes the place of the socket that waits for it. */
+/* Accepts the first connection, which replaces the listening socket. */
 static bool accept_one(struct input *input)
 {
 	int fd = accept4(input->from, NULL, NULL, SOCK_CLOEXEC);
@@ -318,7 +318,7 @@ static void *copy_input(void *arg)
 	return NULL;
 }
 
-/* The copy has no name; a link in a folder of its own gives it the input's, which rows show. */
+/* The copy is nameless; a link in a temporary folder gives it the input's name, which rows show. */
 static bool name_copy(struct input *input, const char *name)
 {
 	char target[64];

@@ -8,7 +8,7 @@
 
 struct mirrored { /* a path that may be a mirror's folder */
 	const char *path;
-	struct beacons *beacons; /* NULL: it is none */
+	struct beacons *beacons; /* NULL: no mirror's folder */
 };
 
 void beside_release(struct beside *beside)
@@ -39,7 +39,7 @@ bool beside_any(const struct beside *beside)
 	return false;
 }
 
-/* Of the stream with this file, by this clock; NSTIME_MIN: none is known. */
+/* The beacon of the stream with this file, as a time of the clock; NSTIME_MIN: none. */
 static nstime beacon_of(const struct beside *beside, const struct trace *trace, const char *file,
 			int32_t clock)
 {
@@ -61,7 +61,7 @@ static nstime beacon_of(const struct beside *beside, const struct trace *trace, 
 	return NSTIME_MIN;
 }
 
-/* The last record that is of this session's own events; false: there is none. */
+/* The last record with this session's own events; false: none. */
 static bool last_record(struct table *table, struct packet *out)
 {
 	const uint32_t none = PACKET_BEFORE_ALL | PACKET_DOUBLED | PACKET_OTHER;
@@ -78,7 +78,10 @@ uint64_t watermark_end(const struct packet_info *info)
 	return info->rec.off + packet_bytes(info);
 }
 
-/* Is nothing behind its last record, such as a packet whose events are not described yet? */
+/*
+ * Does the last file end with the last record? Else packets may follow whose events are not
+ * described yet.
+ */
 static bool is_read_whole(const struct stream *stream, struct table *table)
 {
 	uint64_t count = table_count(table);
@@ -93,8 +96,9 @@ static bool is_read_whole(const struct stream *stream, struct table *table)
 }
 
 /*
- * Of a stream whose packets may come late: up to the first number that is missing behind what was
- * told. What comes within the patience is put there; then it is lost.
+ * For streams whose packets may come late: the end of the last packet before the first missing
+ * sequence number after `told`. A missing packet that comes within the patience still counts; later
+ * it is lost.
  */
 static nstime end_of_numbered(const struct stream *stream, struct table *table, nstime told)
 {
@@ -106,11 +110,11 @@ static nstime end_of_numbered(const struct stream *stream, struct table *table, 
 		if (rec.flags & (PACKET_BEFORE_ALL | PACKET_DOUBLED | PACKET_OTHER))
 			continue;
 		if (rec.seq == PACKET_NONE || !stream->seq_bits)
-			return NSTIME_MIN; /* nothing says what is missing */
+			return NSTIME_MIN; /* without numbers gaps are unknown */
 		if (behind.seq == PACKET_NONE ||
 		    packet_steps(rec.seq, behind.seq, stream->seq_bits) != 1)
 			until = rec.max;
-		if (rec.min <= told) /* what is missing before it was given up */
+		if (rec.min <= told) /* gaps before it were given up */
 			break;
 		behind = rec;
 	}

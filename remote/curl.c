@@ -7,7 +7,7 @@
 
 static struct curl_functions curl;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static struct error failure; /* its kind is ERR_NONE where the library is loaded */
+static struct error failure; /* ERR_NONE: the library is loaded */
 
 static void *open_library(void)
 {

@@ -1,7 +1,7 @@
 /*
  * curl.h - the functions of libcurl, loaded when the first URL is opened
  *
- * Linking it would cost each start of a program 5 ms, for TLS and two dozen libraries behind it.
+ * Linking it would make each start of a program 5 ms slower, for TLS and two dozen libraries.
  */
 #ifndef REMOTE_CURL_H
 #define REMOTE_CURL_H
@@ -10,7 +10,7 @@
 
 #include <curl/curl.h>
 
-/* Each with the name that it has in the library. */
+/* Member, and function in the library. */
 #define CURL_FUNCTIONS(X)                                \
 	X(global_init, curl_global_init)                 \
 	X(easy_init, curl_easy_init)                     \
@@ -40,7 +40,7 @@ struct curl_functions {
 #undef MEMBER
 };
 
-/* Loads the library once, whatever thread asks; NULL: *err. */
+/* Loads the library at the first call, from any thread; NULL: *err. */
 const struct curl_functions *curl_load(struct error *err);
 
 #endif

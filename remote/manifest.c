@@ -129,7 +129,7 @@ bool manifest_read(const char *name, const struct buf *text, struct manifest *ou
 
 struct manifest_writer {
 	struct json_object *files;
-	size_t above; /* bytes of the folder's path and the slash */
+	size_t above; /* length of the folder's path with the slash */
 	struct error *err;
 	bool good;
 	unsigned depth;

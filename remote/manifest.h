@@ -1,5 +1,5 @@
 /*
- * manifest.h - which files a folder behind a URL has, or an archive
+ * manifest.h - lists of files: of a folder behind a URL, or of an archive
  *
  *     {"yore-manifest": 1, "files": [{"path": "ch0_0", "size": 1048576}, ...]}
  */
@@ -15,7 +15,7 @@ struct json_object;
 
 struct manifest_file {
 	char *path;        /* relative, without "." and ".." in it */
-	uint64_t at, size; /* in an archive; else `at` is 0 */
+	uint64_t at, size; /* place in an archive; else `at` is 0 */
 };
 
 struct manifest {
@@ -23,19 +23,22 @@ struct manifest {
 	size_t count, capacity;
 };
 
-/* `name` is for messages. The caller ends *out, which is empty after false. */
+/*
+ * Parses a manifest; `name` is for messages. The caller frees *out with listing_release(); after
+ * false it is empty.
+ */
 MUST_CHECK bool manifest_read(const char *name, const struct buf *text, struct manifest *out,
 			      struct error *err);
-/* Takes the path. */
+/* Appends a file; the listing owns `path`. */
 void listing_add(struct manifest *listing, char *path, uint64_t at, uint64_t size);
 void listing_release(struct manifest *listing);
 
-/* JSON, to be put back; NULL: it is none. */
+/* Parses JSON; the caller frees it with json_object_put(). NULL: not JSON. */
 struct json_object *json_of(const struct buf *text);
-/* A member of an object, NULL: it has none of that type. */
+/* A member of an object; NULL: none of that type. */
 const char *json_text_of(struct json_object *object, const char *name);
 struct json_object *json_list_of(struct json_object *object, const char *name);
-/* False: it has no number of that name that is 0 or more. */
+/* Reads a number member. False: there is none, or it is negative. */
 bool json_number_of(struct json_object *object, const char *name, uint64_t *out);
 
 #endif

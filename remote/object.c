@@ -16,9 +16,8 @@
 
 enum {
 	BLOCK = 4 << 10,
-	FIRST = 32
-		<< 10, /* bytes that come when it is opened: metadata and packet heads are there */
-	RANGE_MOST = 256 /* blocks of one request */
+	FIRST = 32 << 10, /* bytes that opening fetches: metadata and packet heads are there */
+	RANGE_MOST = 256  /* most blocks of one request */
 };
 
 enum state { ABSENT, COMING, THERE, FAILED };
@@ -28,11 +27,11 @@ struct remote_object {
 	bool s3, changed;
 	uint64_t size, nblocks;
 	int fd;
-	uint64_t *sums;  /* mapped */
-	uint8_t *states; /* enum state, under the lock */
+	uint64_t *sums;  /* mapped .sums file */
+	uint8_t *states; /* enum state; protected by waiting.lock */
 	struct waiting waiting;
 	size_t under_way;     /* requests */
-	struct error failure; /* of the last request that failed */
+	struct error failure; /* of the last failed request */
 };
 
 struct range_request {
@@ -48,7 +47,7 @@ static uint64_t bytes_of(const struct remote_object *object, uint64_t block)
 	return left < BLOCK ? left : BLOCK;
 }
 
-/* Never 0, which says that there is none. */
+/* Never 0, which means that a block is not cached. */
 static uint64_t sum_of(const void *bytes, size_t size)
 {
 	return XXH3_64bits(bytes, size) | 1;
@@ -56,7 +55,10 @@ static uint64_t sum_of(const void *bytes, size_t size)
 
 /* ---- blocks that are kept ---- */
 
-/* Under the lock. The bytes come before their sum, which other processes may read at once. */
+/*
+ * Caches a block; needs the lock. The bytes are written before their sum, since other processes may
+ * read both at once.
+ */
 static bool keep_block(struct remote_object *object, uint64_t block, const void *bytes)
 {
 	size_t size = (size_t)bytes_of(object, block);
@@ -72,7 +74,7 @@ static bool keep_block(struct remote_object *object, uint64_t block, const void 
 	return true;
 }
 
-/* Is it kept, by whatever process, as it was fetched? */
+/* Is the block cached, by any process, and undamaged? */
 static bool is_kept(struct remote_object *object, uint64_t block)
 {
 	uint64_t sum = __atomic_load_n(&object->sums[block], __ATOMIC_ACQUIRE);
@@ -85,7 +87,7 @@ static bool is_kept(struct remote_object *object, uint64_t block)
 
 /* ---- requests ---- */
 
-/* The same object as when it was opened? */
+/* Is the reply from the object that was opened? */
 static bool is_same(struct remote_object *object, const struct request *request, struct error *err)
 {
 	if (request->total != object->size ||
@@ -118,7 +120,7 @@ static void take_answer(struct request *request)
 	mem_free(range);
 }
 
-/* Under the lock: asks for blocks [first, end), which are absent. */
+/* Requests blocks [first, end), which are absent. Needs the lock. */
 static bool ask_for(struct remote_object *object, uint64_t first, uint64_t end, struct error *err)
 {
 	struct range_request *range = mem_new(sizeof *range);
@@ -143,7 +145,7 @@ static bool ask_for(struct remote_object *object, uint64_t first, uint64_t end, 
 	return false;
 }
 
-/* Under the lock: asks for what of [first, end) is neither there nor on its way. */
+/* Requests those of blocks [first, end) that are neither cached nor requested. Needs the lock. */
 static bool ask_for_missing(struct remote_object *object, uint64_t first, uint64_t end,
 			    struct error *err)
 {
@@ -164,7 +166,7 @@ static bool ask_for_missing(struct remote_object *object, uint64_t first, uint64
 	return good;
 }
 
-/* Under the lock: until all of [first, end) is there. */
+/* Waits until all blocks of [first, end) are there. Needs the lock. */
 static bool await(struct remote_object *object, uint64_t first, uint64_t end, struct error *err)
 {
 	for (uint64_t block = first; block < end; block++) {
@@ -172,7 +174,7 @@ static bool await(struct remote_object *object, uint64_t first, uint64_t end, st
 			if (!waiting_wait(&object->waiting, err))
 				return false;
 		if (object->states[block] == FAILED) {
-			object->states[block] = ABSENT; /* a later question may have more luck */
+			object->states[block] = ABSENT; /* a later read tries again */
 			*err = object->failure;
 			return false;
 		}
@@ -217,7 +219,9 @@ bool remote_object_prefetch(struct remote_object *object, uint64_t offset, size_
 /* Opening ----------------------------------------------------------------------------------------
  */
 
-/* Another process may have the file that was kept of an older object: its name is not used again.
+/*
+ * Opens a cache file. Its name depends on size and tag, as another process may use the file of an
+ * older object.
  */
 static int open_kept(const struct remote_object *object, const char *keep, const char *ending,
 		     uint64_t size)
@@ -233,7 +237,7 @@ static int open_kept(const struct remote_object *object, const char *keep, const
 		close(fd);
 		fd = -1;
 	}
-	if (fd >= 0 && !object->tag.len) /* nobody could tell whether it is still the same */
+	if (fd >= 0 && !object->tag.len) /* without a tag its validity is unknown */
 		unlink(buf_text(&path));
 	buf_release(&path);
 	return fd;
@@ -294,7 +298,7 @@ bool remote_object_changed(const struct remote_object *object)
 	return object->changed;
 }
 
-/* The first bytes of one that was never seen; of others the head alone. */
+/* Prepares the opening request: the first bytes of an unknown object, else the head alone. */
 static void prepare(struct request *request, const struct object_of *of)
 {
 	*request = (struct request){.s3 = of->s3};

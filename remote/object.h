@@ -1,14 +1,14 @@
 /*
- * object.h - a file behind a URL, read in blocks that are kept on this machine
+ * object.h - a file behind a URL, read in blocks that are cached on this machine
  *
- *     remote_objects_open ── identity ──> same as before: its kept blocks stand, else they go
- *     remote_object_read ── blocks that are missing, merged to ranges ──> requests, side by side
+ *     remote_objects_open ── identity ──> same as before: cached blocks are valid, else dropped
+ *     remote_object_read ── missing blocks, merged to ranges ──> requests, in parallel
  *
  *     KEEP IDENTITY .blocks   the file, sparse: only blocks that were fetched take room
- *     KEEP IDENTITY .sums     8 bytes a block: XXH3 of its bytes, 0: it is not there
+ *     KEEP IDENTITY .sums     8 bytes a block: XXH3 of its bytes; 0: not cached
  *
- * Each answer has to come from the same object (size and ETag) as the first one. What was kept is
- * compared with its sum before it is believed; a block that differs is fetched again.
+ * Each reply must come from the same object (size and ETag) as the first. A cached block is
+ * compared with its sum at its first use; if it differs, it is fetched again.
  */
 #ifndef REMOTE_OBJECT_H
 #define REMOTE_OBJECT_H
@@ -23,28 +23,31 @@ struct remote_object;
 struct object_of { /* where it is */
 	const char *url;
 	bool s3;
-	const char *keep; /* what the paths of its own files on this machine begin with */
-	/* What it was when something was kept; an empty tag: nothing was, or it is not known. */
+	const char *keep; /* beginning of the paths of its cache files */
+	/* Size and ETag when blocks were cached; an empty tag: nothing was, or unknown. */
 	uint64_t size;
 	const char *tag;
 };
 
 /*
- * Opens `count` objects in one round of requests; the caller ends each with remote_object_close().
- * False: *err, and none is open; *absent: the server has one of them not.
+ * Opens `count` objects in one round of requests; the caller frees each with remote_object_close().
+ * False: *err, and none is open; *absent: the server does not have one of them.
  */
 MUST_CHECK bool remote_objects_open(const struct object_of *of, size_t count,
 				    struct remote_object **out, bool *absent, struct error *err);
-void remote_object_close(struct remote_object *object); /* nobody reads it any more; NULL is fine */
+void remote_object_close(struct remote_object *object); /* no thread reads it; NULL is fine */
 
 uint64_t remote_object_size(const struct remote_object *object);
-const char *remote_object_tag(const struct remote_object *object); /* "": the server tells none */
-bool remote_object_changed(const struct remote_object *object);    /* since what was kept of it */
+const char *remote_object_tag(const struct remote_object *object); /* ETag, or date, or "" */
+bool remote_object_changed(const struct remote_object *object);    /* since object_of */
 
-/* `size` bytes from `offset`, which lie in the object; any number of threads. */
+/* Reads `size` bytes at `offset`, within the object; from any thread. */
 MUST_CHECK bool remote_object_read(struct remote_object *object, uint64_t offset, void *to,
 				   size_t size, struct error *err);
-/* Asks for those that are neither there nor on their way, and does not wait. True: for some. */
+/*
+ * Requests those blocks that are neither cached nor requested; does not wait. True: there were
+ * some.
+ */
 bool remote_object_prefetch(struct remote_object *object, uint64_t offset, size_t size);
 
 #endif

@@ -73,7 +73,7 @@ static bool read_file(struct place *place, struct json_object *from)
 	return true;
 }
 
-/* Of the path without a URL's query, which may be a signature: it is kept nowhere. */
+/* Length of the path without a URL's query, which may be a signature and is never stored. */
 static size_t shown_length(const struct place *place)
 {
 	return strstr(place->path, "://") ? strcspn(place->path, "?") : strlen(place->path);
@@ -116,7 +116,10 @@ static void forget_known(struct place *place)
 	forget_files(place);
 }
 
-/* What is damaged or of another version is as if it were not there: all is fetched anew. */
+/*
+ * Reads the identity file. One that is damaged or of another version is ignored: all is fetched
+ * anew.
+ */
 static void read_identity(struct place *place)
 {
 	char *path = folder_join(place->folder, "identity");
@@ -250,7 +253,9 @@ static bool lock_folder(struct place *place, struct error *err)
 	return good;
 }
 
-/* Where nothing is to be kept, the folder goes when the process ends. */
+/*
+ * Returns the folder of all places; without `keep` a temporary one, deleted when the process ends.
+ */
 static char *folder_for_all(const char *keep, struct error *err)
 {
 	char *folder;

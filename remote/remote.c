@@ -28,25 +28,25 @@
 
 enum { MANIFEST_MOST = 64 << 20 };
 
-struct remote_part { /* where the bytes of a file are */
+struct remote_part { /* place of a file's bytes */
 	struct remote_object *object;
-	struct source *archive; /* instead, of this machine */
+	struct source *archive; /* a local archive; then object is NULL */
 	uint64_t at;
-	char *path; /* of the file without bytes */
+	char *path; /* the placed file, without bytes */
 };
 
 struct located {
 	struct place place;
-	char *opens; /* what readers open */
+	char *opens; /* path that readers open */
 	struct remote_object **objects;
 	size_t nobjects;
 	struct source *archive;
-	bool is_archive;    /* the files are parts of object 0 */
-	struct remote_part *parts; /* of the placed files */
+	bool is_archive;           /* files are parts of object 0 or of `archive` */
+	struct remote_part *parts; /* by place.placed */
 	struct located *next;
 };
 
-static struct located *all; /* they stay until the process ends, as backings do */
+static struct located *all; /* never freed, as backings are not */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* URLs -------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ static bool is_folder(const char *url)
 	return url[len - 1] == '/';
 }
 
-/* The URL of a file in what was asked for; "": of that itself. */
+/* The URL of a file below `path`; `inside` "": of `path` itself. */
 static char *url_of(const char *path, const char *inside)
 {
 	struct buf url = {0};
@@ -82,7 +82,7 @@ static char *url_of(const char *path, const char *inside)
 	return url.data;
 }
 
-/* A password in a URL would be in the history of the shell, and in messages. */
+/* Refuses URLs with a password, which would be in the shell's history and in messages. */
 static bool is_allowed(const char *path, struct error *err)
 {
 	const char *host = strstr(path, "://") + 3;
@@ -100,7 +100,7 @@ static bool is_allowed(const char *path, struct error *err)
 /* Objects ----------------------------------------------------------------------------------------
  */
 
-/* Of object `number` of the place, as it was known. */
+/* Describes an object of the place, with its last known identity. */
 static struct object_of describe(const struct place *place, size_t number)
 {
 	const struct known *known = &place->known[number];
@@ -120,7 +120,7 @@ static void close_objects(struct located *located)
 		remote_object_close(located->objects[--located->nobjects]);
 }
 
-/* Those of the place from `first` on, in one round; the ones before are open already. */
+/* Opens the place's objects from `first` on, in one round; those before are open. */
 static bool open_objects(struct located *located, size_t first, bool *absent, struct error *err)
 {
 	size_t count = located->place.nknown;
@@ -141,7 +141,7 @@ static bool open_objects(struct located *located, size_t first, bool *absent, st
 	return good;
 }
 
-/* Makes the files, new ones of objects that changed, and notes what these are now. */
+/* Creates the files, new ones for objects that changed, and stores the objects' identities. */
 static bool make_files(struct located *located, struct error *err)
 {
 	struct place *place = &located->place;
@@ -196,7 +196,7 @@ static bool no_manifest(const char *path, struct error *err)
 			 path, FOLDER_MANIFEST);
 }
 
-/* Notes the files, and opens them; `listing` is ended. */
+/* Adds the files to the place and opens them; releases `listing`. */
 static bool open_listed(struct located *located, struct manifest *listing, struct error *err)
 {
 	struct place *place = &located->place;
@@ -211,7 +211,7 @@ static bool open_listed(struct located *located, struct manifest *listing, struc
 	return open_objects(located, first, &absent, err);
 }
 
-/* Are these the files that are known, and no others? */
+/* Does the listing have exactly the known files? */
 static bool is_known(const struct place *place, const struct manifest *listing)
 {
 	if (place->nknown != listing->count)
@@ -223,7 +223,9 @@ static bool is_known(const struct place *place, const struct manifest *listing)
 	return true;
 }
 
-/* What the store lists, then the files: two rounds of requests, and one for each 1,000 files. */
+/*
+ * Lists a prefix of S3, then opens the files: two rounds of requests, and one for each 1,000 files.
+ */
 static bool list_prefix(struct located *located, struct error *err)
 {
 	struct place *place = &located->place;
@@ -240,7 +242,7 @@ static bool list_prefix(struct located *located, struct error *err)
 	return open_objects(located, 0, &absent, err);
 }
 
-/* The manifest, then what it names: two rounds of requests. */
+/* Opens the manifest, then its files: two rounds of requests. */
 static bool list_folder(struct located *located, struct error *err)
 {
 	struct place *place = &located->place;
@@ -258,7 +260,7 @@ static bool list_folder(struct located *located, struct error *err)
 	return read_manifest(located, &listing, err) && open_listed(located, &listing, err);
 }
 
-/* What was known is asked for in one round; it is listed again where the manifest changed. */
+/* Opens all known files in one round; lists the folder again if its manifest changed. */
 static bool locate_folder(struct located *located, struct error *err)
 {
 	const struct place *place = &located->place;
@@ -270,7 +272,7 @@ static bool locate_folder(struct located *located, struct error *err)
 	    !remote_object_changed(located->objects[0]))
 		return true;
 	if (place->nknown && !located->nobjects && !absent)
-		return false; /* no answer at all */
+		return false; /* the server did not reply */
 	return list_folder(located, err);
 }
 
@@ -313,7 +315,7 @@ static bool is_archive(const struct tar_bytes *bytes, bool *out, struct error *e
 	return true;
 }
 
-/* What the last part of a URL's path says, as a file's name. */
+/* A file name made of the last part of a URL's path. */
 static char *name_in(const char *url)
 {
 	size_t end = strcspn(url, "?"), begin = end;
@@ -327,7 +329,7 @@ static char *name_in(const char *url)
 	return name.data;
 }
 
-/* One object, which is the file, or an archive of files. */
+/* Opens the one object, which is a file or an archive of files. */
 static bool locate_file(struct located *located, struct error *err)
 {
 	struct place *place = &located->place;
@@ -353,7 +355,7 @@ static bool locate_file(struct located *located, struct error *err)
 	return true;
 }
 
-/* Of a file of this machine; what was made of it while it changed is not believed. */
+/* The tag of a local archive: its inode and times. */
 static void tag_of_archive(const struct source *archive, struct buf *out)
 {
 	struct source_stamp stamp;
@@ -391,8 +393,8 @@ static bool locate_archive(struct located *located, struct error *err)
  */
 
 /*
- * Where bytes cannot be had, an index of the file has that as damage. The file goes, and the next
- * run makes a new one, of which no index is stored.
+ * Reads bytes of a file. If that fails, an index made now has damage there: the placed file is
+ * deleted, so that the next run creates a new one, for which no index is stored.
  */
 static bool read_part(void *arg, uint64_t offset, void *to, size_t size, struct error *err)
 {
@@ -415,7 +417,7 @@ static bool prefetch_part(void *arg, uint64_t offset, size_t size)
 	return remote_object_prefetch(part->object, part->at + offset, size);
 }
 
-/* How many bytes of their paths, up to a slash, all files share. */
+/* Length of the folder path that all files share. */
 static size_t common_folder(const struct place *place)
 {
 	const char *first = place->placed[0].file.path;
@@ -431,7 +433,10 @@ static size_t common_folder(const struct place *place)
 	return len;
 }
 
-/* The one file, or the folder: of an archive the one in which all of its files lie. */
+/*
+ * The path that readers open: the one file, or the folder; of an archive the folder that all files
+ * share.
+ */
 static char *what_to_open(const struct located *located, const char *folder)
 {
 	const struct place *place = &located->place;
@@ -503,7 +508,7 @@ static bool locate(struct located *located, const char *path, const char *keep, 
 	return good;
 }
 
-/* An archive of this machine, open; NULL: it is none, and its readers say what is wrong with it. */
+/* Opens a local archive; NULL: the path is none, and its own reader reports errors. */
 static struct source *open_archive(const char *path)
 {
 	struct source *source;
@@ -516,7 +521,7 @@ static struct source *open_archive(const char *path)
 		return NULL;
 	struct tar_bytes bytes = {read_source, source, source_size(source), path};
 	is = is_archive(&bytes, &is, &ignored) && is;
-	source_close(source); /* all files are looked at: only an archive is mapped */
+	source_close(source); /* every local path is checked: only an archive is mapped */
 	return is && source_open(path, SOURCE_AUTO, &source, &ignored) ? source : NULL;
 }
 
@@ -556,7 +561,7 @@ char *remote_locate(const char *path, const char *keep, struct error *err)
 			located->next = all;
 			all = located;
 			opens = mem_strdup(located->opens);
-			err->kind = ERR_NONE; /* of what was tried first */
+			err->kind = ERR_NONE; /* left by a failed first attempt */
 		} else {
 			located_free(located);
 		}

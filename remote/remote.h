@@ -1,5 +1,5 @@
 /*
- * remote.h - traces that are no files of this machine: behind HTTP or S3, or in a tar archive
+ * remote.h - opens traces behind HTTP or S3, or in a tar archive
  *
  *     http://HOST/FILE        one file: perf.data, trace.dat, a tar archive
  *     http://HOST/FOLDER/     a folder, whose files its FOLDER_MANIFEST names; https likewise
@@ -9,7 +9,7 @@
  *     remote_locate ── a folder with files of the right names and sizes, without bytes ──> readers
  *     readers ── engine/base/source.c: source_back() ──> objects (object.h), or the archive
  *
- * So all readers of formats and the index work as with files. See docs/remote.md.
+ * So readers of formats and the index work as with local files. See docs/remote.md.
  */
 #ifndef REMOTE_REMOTE_H
 #define REMOTE_REMOTE_H
@@ -18,25 +18,27 @@
 
 #include <stdint.h>
 
-/* Is the text a URL of one of these kinds? */
+/* Is the path a URL of one of these kinds? */
 bool remote_is_url(const char *path);
 
 /*
- * For trace_locate_by(): where readers find what `path` names, to be freed; NULL with err->kind
- * ERR_NONE: at `path` itself. `keep`: the folder in which what was fetched is kept for later runs;
- * NULL: it goes with the process. The same path is located once in a process.
+ * For trace_locate_by(): returns the path that readers open for `path`; the caller frees it. NULL
+ * with err->kind ERR_NONE: open `path` itself. `keep`: the folder that caches what is fetched for
+ * later runs; NULL: the cache is deleted when the process ends. A process locates each path once.
  */
 char *remote_locate(const char *path, const char *keep, struct error *err);
 
-/* Is asked while bytes are awaited: true ends that with ERR_INTERRUPTED. NULL, as at first: nothing
- * does. */
+/*
+ * Sets a function that is called while threads wait for bytes; true ends the wait with
+ * ERR_INTERRUPTED. NULL, the default: none.
+ */
 void remote_stops_by(bool (*stopped)(void));
 
-/* Writes FOLDER_MANIFEST into it: its files and their sizes, with those of folders inside. */
+/* Writes FOLDER_MANIFEST into the folder: paths and sizes of all files in it and below. */
 MUST_CHECK bool remote_write_manifest(const char *folder, struct error *err);
 
 struct remote_counts {            /* of the process */
-	uint64_t requests, bytes; /* bytes: of files, as they came */
+	uint64_t requests, bytes; /* bytes: received in bodies */
 };
 void remote_counts(struct remote_counts *out);
 

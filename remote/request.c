@@ -15,19 +15,19 @@
 #include <strings.h>
 
 enum {
-	AT_ONCE = 64, /* docs/remote.md says why so many */
+	AT_ONCE = 64, /* see docs/remote.md */
 	TRIES = 4,
-	AGAIN_MS = 100, /* before the second try, and twice as long before each further one */
+	AGAIN_MS = 100, /* before the second try; doubled for each further one */
 	REDIRECTIONS = 5,
 	CONNECT_MS = 10000,
-	SILENT_S = 10, /* without a byte */
+	SILENT_S = 10, /* seconds without a byte end a transfer */
 	IDLE_MS = 1000
 };
 
 static struct {
 	pthread_mutex_t lock;
 	bool started;
-	struct request *first, **last; /* the queue: not under way yet */
+	struct request *first, **last; /* the queue of requests that wait */
 	const struct curl_functions *curl;
 	CURLM *multi;
 	_Atomic uint64_t requests, bytes;
@@ -46,7 +46,7 @@ void request_release(struct request *request)
 	buf_release(&request->tag);
 }
 
-/* Without its query, which may be a signature. */
+/* The URL for messages, without its query, which may be a signature. */
 static const char *shown(struct request *request)
 {
 	const char *url = buf_text(&request->url);
@@ -59,7 +59,7 @@ static const char *shown(struct request *request)
 /* What the server says ---------------------------------------------------------------------------
  */
 
-/* The value of the header line, if it has this name; its length without the line's end. */
+/* The value of a header line, if it has this name; *len: without the line's end. */
 static const char *value_of(const char *line, size_t size, const char *name, size_t *len)
 {
 	size_t n = strlen(name);
@@ -103,7 +103,7 @@ static size_t take_header(char *line, size_t unit, size_t size, void *arg)
 	const char *value;
 	size_t len;
 
-	if (size >= 5 && !memcmp(line, "HTTP/", 5)) { /* another answer begins */
+	if (size >= 5 && !memcmp(line, "HTTP/", 5)) { /* another reply begins */
 		buf_clear(&request->tag);
 		request->has_range = false;
 		request->total = UINT64_MAX;
@@ -118,7 +118,10 @@ static size_t take_header(char *line, size_t unit, size_t size, void *arg)
 	return unit * size;
 }
 
-/* More bytes than were asked for end the transfer: a server without ranges sends the whole file. */
+/*
+ * Stores bytes of the body. More than requested end the transfer: servers without ranges send the
+ * whole file.
+ */
 static size_t take_body(char *bytes, size_t unit, size_t size, void *arg)
 {
 	struct request *request = arg;
@@ -187,7 +190,7 @@ static enum verdict judge_status(struct request *request, long status)
 	}
 }
 
-/* A 206: are these the bytes that were asked for, all of them? */
+/* Checks that a 206 has exactly the requested bytes. */
 static enum verdict judge_part(struct request *request)
 {
 	uint64_t count = request->count;
@@ -256,7 +259,7 @@ static bool same_part(const struct curl_functions *curl, CURLU *a, CURLU *b, CUR
 	return same;
 }
 
-/* Of the same scheme, host and port. */
+/* Do the URLs have the same scheme, host and port? */
 static bool same_server(const struct curl_functions *curl, const char *from, const char *to)
 {
 	CURLU *a = curl->url(), *b = curl->url();
@@ -270,7 +273,7 @@ static bool same_server(const struct curl_functions *curl, const char *from, con
 	return same;
 }
 
-/* The request has the new URL then. */
+/* Sets the request's URL to the redirection's target. */
 static enum verdict redirect(struct request *request)
 {
 	char *to = NULL;
@@ -307,7 +310,7 @@ static void sign(CURL *handle, struct request *request)
 	struct buf text = {0};
 
 	if (!key || !secret)
-		return; /* a bucket that all may read */
+		return; /* unsigned, for public buckets */
 	buf_printf(&text, "aws:amz:%s:s3", region ? region : "us-east-1");
 	curl->easy_setopt(handle, CURLOPT_AWS_SIGV4, buf_text(&text));
 	curl->easy_setopt(handle, CURLOPT_USERNAME, key);
@@ -351,7 +354,7 @@ static void set_range(CURL *handle, const struct request *request)
 	buf_release(&text);
 }
 
-/* Called about once a second; not 0 ends the transfer. */
+/* libcurl calls it about once a second; not 0 ends the transfer. */
 static int look_up(void *arg, curl_off_t all, curl_off_t now, curl_off_t up, curl_off_t sent)
 {
 	(void)arg, (void)all, (void)now, (void)up, (void)sent;
@@ -414,7 +417,7 @@ static void enqueue(struct request *request)
 	pthread_mutex_unlock(&queue.lock);
 }
 
-/* The first in the queue that is due; NULL: there is none. */
+/* Removes the first due request from the queue; NULL: none. */
 static struct request *dequeue(void)
 {
 	int64_t now = clock_ms();
@@ -486,7 +489,10 @@ static unsigned take_finished(unsigned running)
 	return running;
 }
 
-/* It is the process's until that ends: requests outlive the traces that they were made for. */
+/*
+ * The thread of requests. It runs until the process ends: requests outlive the traces that use
+ * them.
+ */
 static void *run_requests(void *arg)
 {
 	unsigned running = 0;
@@ -579,7 +585,7 @@ bool requests_run(struct request *requests, size_t count, struct error *err)
 	pthread_mutex_lock(&together.waiting.lock);
 	while (together.left && !stopped)
 		stopped = !waiting_wait(&together.waiting, err);
-	while (together.left) /* they are borrowed until they are done */
+	while (together.left) /* wait also then: requests are borrowed until done() */
 		waiting_pause(&together.waiting);
 	pthread_mutex_unlock(&together.waiting.lock);
 	waiting_release(&together.waiting);

@@ -1,13 +1,13 @@
 /*
- * request.h - HTTP requests, many at once, on a thread that they share
+ * request.h - HTTP requests, many at once, on one thread
  *
- *     request_start() ──> queue ──> up to 16 under way ──> request.done(), on that thread
+ *     request_start() ──> queue ──> up to 64 under way ──> request.done(), on that thread
  *
- * A request that fails for a reason that may pass (no connection, 5xx, 408, 429, a body that is cut
- * short) is made again, four times in all. A redirection is followed to the same host and scheme
- * alone. Credentials come from the environment: a token for "Authorization: Bearer" in
- * YORE_HTTP_TOKEN, a file in netrc's form named by YORE_NETRC; of s3 the usual AWS_ACCESS_KEY_ID,
- * AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION. No message has them.
+ * A request is tried up to four times if its failure may be temporary (no connection, 5xx, 408,
+ * 429, a body that is cut short). Redirections are followed to the same host and scheme only.
+ * Credentials come from the environment: YORE_HTTP_TOKEN has a token for "Authorization: Bearer",
+ * YORE_NETRC the path of a netrc file; S3 uses AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
+ * AWS_SESSION_TOKEN, AWS_REGION. Messages never show them.
  */
 #ifndef REMOTE_REQUEST_H
 #define REMOTE_REQUEST_H
@@ -16,44 +16,47 @@
 #include "engine/base/error.h"
 
 struct request {
-	/* asked */
-	struct buf url; /* the request's; messages have it without what follows a '?' */
-	bool s3;        /* signed for it */
-	bool head;      /* HEAD: no bytes come */
-	bool ranged;    /* `count` bytes from `first`, which must come as a 206 */
-	bool shorter; /* with `ranged`: fewer come where the object ends before; it may be empty */
+	/* set by the caller */
+	struct buf url; /* messages show it without the query */
+	bool s3;        /* sign the request for S3 */
+	bool head;      /* send HEAD: no body */
+	bool ranged;    /* `count` bytes from `first`; the reply must be 206 */
+	bool shorter;   /* with `ranged`: fewer if the object ends earlier; it may be empty */
 	uint64_t first, count;
-	size_t most; /* bytes of a whole body that are taken */
+	size_t most; /* longest body without `ranged` */
 	void (*done)(struct request *request);
 	void *arg;
 
-	/* answered */
+	/* set before done() */
 	bool good;
-	struct error err; /* of one that is not good */
-	bool absent;      /* and it is 404 or 410 */
+	struct error err; /* unless `good` */
+	bool absent;      /* the reply was 404 or 410 */
 	struct buf body;
-	uint64_t total; /* bytes of the object; UINT64_MAX: not told */
+	uint64_t total; /* size of the object; UINT64_MAX: not known */
 	struct buf tag; /* its ETag, else Last-Modified, else empty */
 
 	/* private */
 	struct buf shown;
 	void *handle, *headers;
 	unsigned tries, redirections;
-	int64_t due; /* on clock_ms(): when it is made again */
+	int64_t due; /* clock_ms() of the next try */
 	bool under_way, has_range;
 	uint64_t got_first, got_last;
-	char text[256]; /* libcurl's own words */
+	char text[256]; /* libcurl's error text */
 	struct request *next;
 };
 
 void request_release(struct request *request);
 
-/* The request is borrowed until `done` was called. False: *err, and `done` is not called. */
+/*
+ * Queues a request, which is borrowed until done() is called. False: *err, and done() is not
+ * called.
+ */
 MUST_CHECK bool request_start(struct request *request, struct error *err);
 
 /*
- * Starts all and waits until all are done; `done` and `arg` are used for that. `stopped` is asked
- * meanwhile, may be NULL. False: they could not be started, or the first error in their order.
+ * Starts all requests and waits for them; uses their `done` and `arg`. remote_stops_by() can end
+ * the wait. False: the first error in their order, or why they could not start.
  */
 MUST_CHECK bool requests_run(struct request *requests, size_t count, struct error *err);
 

@@ -49,8 +49,8 @@ void s3_add_url(struct buf *out, const char *path)
 struct page {
 	const char *name, *prefix;
 	struct manifest *out;
-	struct buf *more, text; /* text: of the element that is open */
-	struct buf key, size;   /* of the object that is open */
+	struct buf *more, text; /* text: of the open element */
+	struct buf key, size;   /* of the open object */
 	unsigned depth;
 	bool in_object, truncated, good;
 	struct error *err;
@@ -64,7 +64,7 @@ static bool fail(struct page *page, const char *what)
 	return false;
 }
 
-/* Amazon's names have a namespace, which some servers leave out: it stands before a last '|'. */
+/* Strips an element name's namespace, which stands before the last '|'; some servers send none. */
 static const char *local_name(const char *name)
 {
 	const char *bar = strrchr(name, '|');
@@ -109,7 +109,7 @@ static bool take_object(struct page *page)
 		return fail(page, "lacks a key or a size");
 	if (page->key.len < len || memcmp(key, page->prefix, len) != 0)
 		return fail(page, "has a key that does not begin with the prefix");
-	if (key[page->key.len - 1] == '/') /* stands for a folder */
+	if (key[page->key.len - 1] == '/') /* an object that stands for a folder */
 		return true;
 	char *path = path_inside(key + len, page->key.len - len);
 	if (!path)
@@ -150,7 +150,7 @@ static void end_element(void *arg, const char *full)
 	buf_clear(&page->text);
 }
 
-/* The answer has no document type: entities of one could grow without bound. */
+/* Refuses a document type, whose entities could grow without bound. */
 static void begin_doctype(void *arg, const char *name, const char *system, const char *public,
 			  int has_subset)
 {
@@ -189,7 +189,7 @@ bool s3_read_page(const char *name, const char *prefix, const struct buf *text,
 /* Asking -----------------------------------------------------------------------------------------
  */
 
-/* Parameters stand in the order of their names, as the signature has them. */
+/* Writes the URL of a page; the signature requires parameters ordered by name. */
 static void set_url(struct buf *url, const char *bucket, const char *prefix, const struct buf *more)
 {
 	buf_clear(url);
@@ -205,7 +205,7 @@ static void set_url(struct buf *url, const char *bucket, const char *prefix, con
 	path_add_value(url, prefix, strlen(prefix));
 }
 
-/* One page; *more is the token of the next one. */
+/* Requests and parses one page; *more: the token of the next. */
 static bool ask_page(const char *path, const char *prefix, struct manifest *out, struct buf *more,
 		     struct error *err)
 {

@@ -3,7 +3,7 @@
  *
  *     head (512) | bytes, filled up to 512 | head | ... | two blocks of zeros
  *
- * A head of type 'x' or 'L' has something to say of the file whose head is next.
+ * An entry of type 'x' or 'L' has the path or size of the next file.
  */
 #include "remote/tar.h"
 
@@ -14,7 +14,7 @@
 
 enum {
 	FILES_MOST = 1000000,
-	TEXT_MOST = 1 << 20, /* bytes of what says something of the next file */
+	TEXT_MOST = 1 << 20, /* most bytes of an entry 'x' or 'L' */
 	NAME = 0,
 	NAME_SIZE = 100,
 	SIZE = 124,
@@ -29,10 +29,10 @@ enum {
 
 struct tar_reader {
 	const struct tar_bytes *bytes;
-	uint64_t at; /* of the head in hand */
+	uint64_t at; /* offset of the current head */
 	uint8_t head[TAR_BLOCK];
-	struct buf path; /* of the next file; empty: its head has it */
-	bool has_size;   /* as has `size` */
+	struct buf path; /* path of the next file from 'x' or 'L'; empty: its head has it */
+	bool has_size;   /* `size` is from an entry 'x' */
 	uint64_t size;
 };
 
@@ -42,7 +42,7 @@ static bool damaged(const struct tar_reader *reading, const char *what, struct e
 			 (unsigned long long)reading->at, what);
 }
 
-/* Octal digits between blanks, or, the first bit set, a number of base 256. */
+/* Reads octal digits between blanks or, if the first bit is set, a number of base 256. */
 static bool tar_number(const uint8_t *text, size_t size, uint64_t *out)
 {
 	size_t i = 0;
@@ -65,7 +65,10 @@ static bool tar_number(const uint8_t *text, size_t size, uint64_t *out)
 	return i == size || text[i] == ' ' || !text[i];
 }
 
-/* The sum of all bytes, its own taken for blanks. Some old writers added them as signed. */
+/*
+ * Checks the sum of all bytes, where its own digits count as blanks. Some old writers added signed
+ * bytes.
+ */
 static bool sum_agrees(const uint8_t *head)
 {
 	uint64_t said;
@@ -93,7 +96,7 @@ bool tar_begins(const uint8_t *bytes)
 	return !memcmp(bytes + MAGIC, "ustar", 5) && sum_agrees(bytes);
 }
 
-/* What head and extension say of the file's size; false: it does not fit the archive. */
+/* The file's size, from the extension or the head; false: it does not fit the archive. */
 static bool size_of(const struct tar_reader *reading, uint64_t *out, struct error *err)
 {
 	uint64_t left = reading->bytes->size - reading->at - TAR_BLOCK;
@@ -129,7 +132,7 @@ static bool decimal(const char *text, size_t len, uint64_t *out)
 	return len > 0 && len < 19;
 }
 
-/* One record, "LENGTH KEY=VALUE\n"; false: it is none. */
+/* Reads one pax record, "LENGTH KEY=VALUE\n"; false: malformed. */
 static bool take_record(struct tar_reader *reading, const char *text, size_t left, size_t *len)
 {
 	const char *at = text, *end = text + left;
@@ -227,7 +230,7 @@ static bool take_member(struct tar_reader *reading, struct manifest *out, struct
 	case '7':
 		good = add_file(reading, size, out, err);
 		break;
-	default: /* folders, links, devices, what holds for all files */
+	default: /* folders, links, devices, global headers */
 		break;
 	}
 	if (type != 'x' && type != 'L') {

@@ -1,8 +1,8 @@
 /*
- * tar.h - which files an uncompressed tar archive has, and where their bytes lie in it
+ * tar.h - lists the files of an uncompressed tar archive, and where their bytes are
  *
- * Read are ustar, the pax extension's paths and sizes, and GNU tar's long names (POSIX.1-2017, pax;
- * tar(5)). Only heads are read. Links and devices are no files of a trace: they are passed over.
+ * Supports ustar, the pax extension's paths and sizes, and GNU tar's long names (POSIX.1-2017, pax;
+ * tar(5)). Only heads are read. Links and devices are skipped.
  */
 #ifndef REMOTE_TAR_H
 #define REMOTE_TAR_H
@@ -11,7 +11,7 @@
 
 enum { TAR_BLOCK = 512 };
 
-struct tar_bytes { /* the archive's */
+struct tar_bytes { /* the archive's bytes */
 	bool (*read)(void *arg, uint64_t offset, void *to, size_t size, struct error *err);
 	void *arg;
 	uint64_t size;
@@ -20,7 +20,7 @@ struct tar_bytes { /* the archive's */
 
 /* Do these TAR_BLOCK bytes begin an archive? */
 bool tar_begins(const uint8_t *bytes);
-/* The caller ends *out, which is empty after false, with listing_release(). */
+/* The caller frees *out with listing_release(); after false it is empty. */
 MUST_CHECK bool tar_list(const struct tar_bytes *bytes, struct manifest *out, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* waiting.h - a lock, and waiting under it for what another thread does, which Ctrl-C ends */
+/* waiting.h - a lock with a condition variable; Ctrl-C ends its waits */
 #ifndef REMOTE_WAITING_H
 #define REMOTE_WAITING_H
 
@@ -8,16 +8,16 @@
 
 struct waiting {
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* to be broadcast */
+	pthread_cond_t changed; /* broadcast it after changes */
 };
 
-bool waiting_is_stopped(void); /* as remote_stops_by() says */
+bool waiting_is_stopped(void); /* result of the function of remote_stops_by() */
 
 void waiting_init(struct waiting *waiting);
 void waiting_release(struct waiting *waiting);
-/* Under the lock, until something changed, or some time has passed. */
+/* Waits for a broadcast, or at most 200 ms; needs the lock. */
 void waiting_pause(struct waiting *waiting);
-/* The same; false: ERR_INTERRUPTED, at once. */
+/* The same; false, without waiting: ERR_INTERRUPTED. */
 MUST_CHECK bool waiting_wait(struct waiting *waiting, struct error *err);
 
 #endif

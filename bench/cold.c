@@ -1,12 +1,12 @@
 /*
- * cold.c - a trace that is not in memory: drops its files from the page cache, and the least that
- * finding its packets can cost
+ * cold.c - drops a trace's files from the page cache, and measures the least that finding its
+ * packets costs
  *
  *     bench-cold TRACE INDEX-DIR drop      nothing else
  *     bench-cold TRACE INDEX-DIR read      then one page of each packet, 32 reads in flight
  *
- * Where the packets are is known from the index, which must be there. Prints one line: packets,
- * bytes of the trace, and the wall seconds of reading.
+ * The places of packets come from the index, which must exist. Prints one line: packets, bytes of
+ * the trace, and the wall seconds of reading.
  */
 #include "bench/seconds.h"
 #include "engine/base/mem.h"
@@ -59,7 +59,10 @@ static bool add_stream(struct files *files, struct index *index, const struct st
 	return true;
 }
 
-/* Opens trace and index, notes where the packets are, and closes both: what is mapped stays. */
+/*
+ * Reads the places of packets from the index, and closes trace and index: what is mapped stays in
+ * memory.
+ */
 static bool find_places(struct files *files, const char *path, const char *dir, struct error *err)
 {
 	struct trace_options options = {.paths = &path, .npaths = 1};

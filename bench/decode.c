@@ -1,17 +1,17 @@
 /*
- * decode.c - how fast events come out, without anybody looking at them
+ * decode.c - measures decoding: events are read and not used
  *
  *     bench-decode TRACE walk|heads|fields|merge|all [ROUNDS]
  *
- *     walk     the packets are found: opening, and the index made in memory; no event is decoded
- *     heads    times and classes, stream after stream, bodies passed over
+ *     walk     finds the packets: opens the trace, makes the index in memory; decodes no event
+ *     heads    times and classes, stream after stream, bodies skipped
  *     fields   all fields of all events, stream after stream
  *     merge    times and classes of all streams in one order
  *     all      all fields, in one order: what babeltrace2's sink.utils.dummy makes its reader do
  *
  * Prints one line: mode, events, bytes, CPU seconds of the fastest and the median round, and a
- * checksum that keeps the work from being left out. The index is in memory; but for walk it is made
- * before.
+ * checksum without which the compiler could drop work. The index is in memory; except for walk it
+ * is made before.
  */
 #include "bench/seconds.h"
 #include "index/events.h"
@@ -30,7 +30,7 @@ struct work {
 	uint64_t events, sum;
 };
 
-/* Every slot is read: what a sink that asks for nothing would spare is done here. */
+/* Reads every slot, although no sink needs them. */
 static bool read_fields(const struct run *run, struct work *work, struct error *err)
 {
 	struct fields fields;
@@ -72,13 +72,16 @@ static bool round_of(struct index *index, bool ordered, bool values, struct work
 	return step == STEP_END;
 }
 
-/* A trace with its packets listed, in memory. */
+/* A trace and its index in memory. */
 struct opened {
 	struct trace *trace;
 	struct index *index;
 };
 
-/* With `all`, tables that could be computed are scanned too. */
+/*
+ * Opens the trace and makes its index; with `all` also tables of packets that could be computed are
+ * scanned.
+ */
 static bool open_and_walk(const char *path, bool all, struct opened *out, struct error *err)
 {
 	struct trace_options topt = {.paths = &path, .npaths = 1};
@@ -97,7 +100,7 @@ static void opened_close(struct opened *opened)
 		trace_close(opened->trace);
 }
 
-/* What the packets say that they hold, and their number where they do not. */
+/* Adds up the events that packet records give, and counts the packets. */
 static bool walk_round(const char *path, struct work *work, struct error *err)
 {
 	struct opened opened;

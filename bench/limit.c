@@ -1,11 +1,11 @@
 /*
- * limit.c - what the memory of this machine allows: every byte of files looked at once, in order
+ * limit.c - measures this machine's memory: reads every byte of files once, in order
  *
  *     bench-limit FILE...
  *
- * Prints the bytes a second of CPU that one core reads from mapped files, the best of five rounds.
- * The first touch of each page is paid for, as every reader of the trace pays it; the disk is not:
- * a round that is not counted brings the files into memory.
+ * Prints the bytes that one core reads from mapped files per CPU second, the best of five rounds.
+ * That includes the page faults, which every reader of a trace has, but not the disk: a first
+ * round, not counted, loads the files into memory.
  */
 #include "bench/seconds.h"
 
@@ -33,7 +33,7 @@ static uint64_t sum_of(const uint8_t *bytes, size_t size)
 	return sums[0];
 }
 
-/* Bytes read; 0: the file cannot be. */
+/* Returns the bytes read; 0: the file cannot be read. */
 static uint64_t read_file(const char *path, uint64_t *sum)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

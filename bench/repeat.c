@@ -3,9 +3,9 @@
  *
  *     bench-repeat TRACE OUT BYTES
  *
- * Each repetition is later by a multiple of 2^32 cycles, so that short time stamps (27 or 32 bits)
- * stay as they are; begin and end in the packet context and the time stamps of long event headers
- * are moved. Nothing else changes: the same events, fields and sizes as the tracer wrote.
+ * Each repetition is later by a multiple of 2^32 cycles, so short time stamps (27 or 32 bits) stay
+ * the same; begin and end in packet contexts and the time stamps in long event headers are changed.
+ * All else stays: the events, fields and sizes that the tracer wrote.
  */
 #include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
@@ -58,7 +58,7 @@ static bool member_offset(const struct ctf_stream_class *class, enum packet_memb
 	return false;
 }
 
-/* Positions (bytes in the packet) of everything that holds a whole time stamp. */
+/* Byte offsets in the packet of all whole time stamps. */
 struct stamps {
 	uint64_t *at;
 	size_t count, capacity;

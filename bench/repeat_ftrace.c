@@ -3,9 +3,9 @@
  *
  *     bench-repeat-ftrace TRACE.DAT OUT BYTES
  *
- * Each CPU's ring-buffer pages follow each other again and again, later by a multiple of the
- * capture's length: the time stamp at the start of each page, and absolute stamps (entries of
- * type 31) inside, are moved. Everything before the pages stays, but for their table.
+ * The ring-buffer pages of each CPU are repeated, later by a multiple of the capture's length: the
+ * time stamp at the start of each page and absolute stamps in it (entries of type 31) are changed.
+ * All before the pages stays, except for the table of their places.
  *
  * Version 6, little endian, 64-bit, one buffer; `trace-cmd convert` makes version 7 of the result.
  */
@@ -22,7 +22,7 @@ static int fail(const char *what)
 	return 1;
 }
 
-/* The file in memory, and a position that walks its texts; past the end all reads give zeros. */
+/* The file in memory and a reading position; reads past the end return zeros. */
 struct walk {
 	uint8_t *bytes;
 	size_t size, pos;
@@ -67,7 +67,10 @@ static void skip_formats(struct walk *walk)
 		skip_sized(walk, 8);
 }
 
-/* To the table of the CPUs' pages: ncpus entries of u64 offset and size. */
+/*
+ * Moves to the table of the CPUs' pages: ncpus entries of u64 offset and size. Returns an error or
+ * NULL.
+ */
 static const char *find_table(struct walk *walk, uint32_t *page, uint32_t *ncpus)
 {
 	if (walk->size < 18 || memcmp(walk->bytes, "\x17\x08\x44tracing6\0\0\x08", 14))
@@ -105,7 +108,7 @@ static const char *find_table(struct walk *walk, uint32_t *page, uint32_t *ncpus
 	return NULL;
 }
 
-/* Goes over a page's entries; returns the time of the last one and moves all stamps by `shift`. */
+/* Moves all stamps of a page by `shift`; returns the time of its last entry. */
 static uint64_t shift_page(uint8_t *page, uint32_t page_size, uint64_t shift)
 {
 	uint64_t end = PAGE_HEAD + (get(page + 8, 4) & COMMIT_MASK), time = get(page, 8);
@@ -150,7 +153,7 @@ static bool write_cpu(struct walk *file, const struct pages *pages, uint32_t pag
 	return true;
 }
 
-/* Least and greatest time of all pages, and their bytes together. */
+/* Computes the span of times of all pages, and their total bytes. */
 static bool measure(struct walk *file, const struct pages *pages, uint32_t ncpus, uint32_t page,
 		    uint64_t *length, uint64_t *total)
 {

@@ -3,11 +3,11 @@
  *
  *     bench-repeat-perf PERF.DATA OUT BYTES
  *
- * The first copy is the data section as it was recorded. Each further one holds the records that
- * have a time, and the round marks, later by a multiple of the capture's length: times in samples,
- * in the id trailers of other records, and in the bodies of FORK, EXIT and THROTTLE are moved.
- * What perf wrote at the start about threads that already ran (time 0) stays once. Features keep
- * their bytes; their offsets and the size of the data section are corrected.
+ * The first copy is the data section as recorded. Each further one has the records with a time and
+ * the round marks, later by a multiple of the capture's length: times in samples, in the id
+ * trailers of other records, and in the bodies of FORK, EXIT and THROTTLE are changed. Records of
+ * threads that ran before the start (time 0) are not repeated. Features keep their bytes; their
+ * offsets and the size of the data section are corrected.
  *
  * Little-endian file form without compression or AUX data only.
  */
@@ -101,7 +101,7 @@ static size_t time_offset(const struct file *file, const uint8_t *record, size_t
 	return attr.type & HAS_TIME && at + 8 <= size ? at : 0;
 }
 
-/* One copy of what is repeated, and where in it the times are. */
+/* The repeated records, and the offsets of their times. */
 struct copy {
 	uint8_t *bytes;
 	size_t size;
@@ -158,7 +158,7 @@ static const char *collect(const struct file *file, struct copy *out)
 	return out->ntimes ? NULL : "no record has a time";
 }
 
-/* Offsets behind the data section move by `grown`; the range of sample times grows to `last`. */
+/* Adds `grown` to offsets of features, and extends the range of sample times to `last`. */
 static void mend_features(struct file *file, uint64_t grown, uint64_t last)
 {
 	uint64_t table = file->data + file->data_size;

@@ -1,12 +1,12 @@
 /*
- * rows.c - what a second thread is worth for rows in order
+ * rows.c - measures the gain of more threads for rows in order
  *
  *     bench-rows TRACE text|json|csv JOBS [ROUNDS]
  *
- * `yore events` of the whole trace, its rows thrown away. Prints one line: format, rows, threads,
- * and CPU seconds of the fastest and the median round. The seconds are those of the caller's thread
- * or of the others together, whichever are more: with two threads that is the longer way through,
- * which other work on the machine does not change.
+ * Runs `yore events` over the whole trace and drops the rows. Prints one line: format, rows,
+ * threads, and CPU seconds of the fastest and the median round. The seconds are those of the
+ * caller's thread or of all others together, whichever are more: with two threads that is the
+ * critical path, which other load on the machine does not change.
  */
 #include "bench/seconds.h"
 #include "repl/commands/cmds.h"

@@ -1,13 +1,13 @@
 /*
- * sweep.c - what a second thread is worth
+ * sweep.c - measures the gain of more threads for a sweep
  *
  *     bench-sweep TRACE heads|fields JOBS [ROUNDS]
  *
- * From opening the trace, without an index, to the last event: heads and sizes as `stats` wants
- * them, or all fields. Prints one line: the mode, events, and of the best round the wall seconds,
- * the CPU seconds of all threads, and the CPU seconds of the longest way through: the main thread's
- * and those of the thread that worked most. On a machine that others use, too, the last is what the
- * first would be.
+ * Measures from opening the trace, without an index, to the last event: heads and sizes as `stats`
+ * needs them, or all fields. Prints one line: the mode, events, and of the best round the wall
+ * seconds, the CPU seconds of all threads, and the CPU seconds of the critical path: the main
+ * thread's and those of the busiest worker. On a loaded machine the last estimates the wall
+ * seconds.
  */
 #include "index/sweep/sweep.h"
 #include "bench/seconds.h"
@@ -120,8 +120,10 @@ int main(int argc, char **argv)
 		w = seconds_of(CLOCK_MONOTONIC) - w;
 		c = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - c;
 		m = seconds_of(CLOCK_THREAD_CPUTIME_ID) - m;
-		/* alone, the worker is the main thread; what else threads did (finding packets) is
-		   dealt out evenly */
+		/*
+		 * with one job the main thread works; CPU time of other threads (finding packets)
+		 * is shared out evenly
+		 */
 		if (jobs > 1)
 			m += round.longest + (c - m - round.together) / jobs;
 		wall = w < wall ? w : wall;

@@ -1,11 +1,10 @@
 /*
- * timelines.c - timelines of a trace: how fast they are built, how large they are, how fast they
- * answer
+ * timelines.c - measures timelines of a trace: time to build, size, time to answer
  *
  *     bench-timelines TRACE FOLDER [RULES [THREADS]]
  *
- * Builds them in the folder, with the rules of that name (linux), by one thread or two, then asks.
- * One line of JSON:
+ * Builds them in the folder, with the rules of that name (default linux), on one or two threads,
+ * then queries them. Prints one line of JSON:
  *
  *     events, changes, build_seconds (CPU), bytes (of the file), trace_bytes, slices
  *     build_longest             of them the seconds of the thread that worked longest
@@ -16,7 +15,7 @@
  *     busy_intervals_per_us     of the attribute with the most, as intervals that are joined: the
  *                               median of asking again; busy_first_per_us: when asked first
  *
- * Times are of the process, medians, everything warm.
+ * Times are CPU times of the process, medians, with warm caches.
  */
 #include "state/timelines/timelines.h"
 #include "bench/seconds.h"
@@ -40,8 +39,8 @@ struct bench {
 	struct state *state;
 	nstime first, last;
 	struct rng rng;
-	struct answers all; /* what lives at the end */
-	uint32_t *attrs;    /* of them */
+	struct answers all; /* attributes and values at the end */
+	uint32_t *attrs;    /* their attribute numbers */
 };
 
 static double seconds(void)
@@ -197,7 +196,7 @@ static bool whole(struct bench *bench, struct error *err)
 	return ok;
 }
 
-/* All of a slice: nticks places. */
+/* Reads all nticks times of a slice. */
 static bool tick_times(const struct slice *slice, nstime *out)
 {
 	uint64_t keys[SLICE_BLOCK];
@@ -289,7 +288,7 @@ static bool busy_intervals(struct bench *bench, struct error *err)
 		struct value variables[ENV_VARIABLES];
 
 		if (program_view_of(bench->state->program, bench->attrs[i], variables))
-			continue; /* computed */
+			continue; /* a view */
 		if (!intervals_of(bench, bench->all.items[i].path, &count, &took, err))
 			return false;
 		if (count > most) {

@@ -1,6 +1,5 @@
 /*
- * server.c - runs many command lines of yore, each case's in a process that is forked and not
- * executed
+ * server.c - runs many command lines of yore, those of a case in a forked process, without exec
  *
  * Loading yore's libraries takes longer than its answer about a small trace. This program is yore
  * with another main(): it is loaded once, and forks for each request. The child runs the request's
@@ -26,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* yore's main(), which returns to us */
+/* yore's main() under another name */
 #define main yore_main
 int yore_main(int argc, char **argv);
 #include "repl/main.c"
@@ -52,7 +51,7 @@ _Noreturn static void fail(const char *what)
 	_exit(99);
 }
 
-/* The next part of a request; NULL: there is none. The caller frees it. */
+/* Reads the next part of a request; NULL: end of input. The caller frees it. */
 static char *read_part(void)
 {
 	char *part = NULL;
@@ -164,11 +163,11 @@ static void put_streams(const struct request *request, size_t i)
 	put_stream(given, O_RDONLY, STDIN_FILENO);
 	put_stream(answer_path(request, i, "out"), O_CREAT | O_TRUNC | O_WRONLY, STDOUT_FILENO);
 	put_stream(answer_path(request, i, "err"), O_CREAT | O_TRUNC | O_WRONLY, STDERR_FILENO);
-	fseek(stdin, 0, SEEK_SET); /* forgets what was read ahead of another file */
+	fseek(stdin, 0, SEEK_SET); /* drops bytes buffered from the previous file */
 	clearerr(stdin);
 }
 
-/* Moves what a command wrote beside the trace to its answer. */
+/* Moves files that a command wrote beside the trace to the answers. */
 static void move_written(const struct request *request, size_t i)
 {
 	static const char *const stay[] = {".", "..", "trace", "index", "exchange", "tmp", "home"};
@@ -221,7 +220,7 @@ static void limit(rlim_t cpu_seconds)
 
 	setrlimit(RLIMIT_CPU, &cpu);
 	setrlimit(RLIMIT_CORE, &core);
-	alarm((unsigned)cpu_seconds * 30); /* other work may take most of the machine */
+	alarm((unsigned)cpu_seconds * 30); /* wall time limit for a loaded machine */
 }
 
 _Noreturn static void serve(const struct request *request, rlim_t cpu_seconds)
@@ -243,7 +242,7 @@ _Noreturn static void serve(const struct request *request, rlim_t cpu_seconds)
 		move_written(request, i);
 		dprintf(ANSWER_FD, "%d\n", status);
 	}
-	exit(0); /* where a leak checker looks */
+	exit(0); /* runs the leak checker */
 }
 
 int main(int argc, char **argv)

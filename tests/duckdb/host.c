@@ -20,7 +20,7 @@ struct duck_vector {
 	int type;
 	bool wanted;
 	uint64_t valid[HOST_ROWS / 64];
-	struct duck_string data[HOST_ROWS]; /* as large as any */
+	struct duck_string data[HOST_ROWS]; /* fits values of all types */
 	char *texts[HOST_ROWS];
 };
 
@@ -29,7 +29,7 @@ struct duck_chunk {
 	uint64_t size;
 };
 
-struct data { /* of a call, and how it is ended */
+struct data { /* data of a call, and the function that frees it */
 	void *data;
 	duck_delete_call *end;
 };
@@ -360,7 +360,7 @@ static int register_function(struct duck_connection *connection,
 
 static void say(const char *text)
 {
-	assert_false(failed); /* one error for each mistake */
+	assert_false(failed); /* only one error per call */
 	failed = true;
 	snprintf(error_text, sizeof error_text, "%s", text);
 }
@@ -480,7 +480,7 @@ static void set_function_error(struct duck_function *info, const char *text)
 static void choose_columns(const struct host_call *call)
 {
 	nwanted = 0;
-	if (!call->columns) { /* as DuckDB asks where it counts rows */
+	if (!call->columns) { /* DuckDB requests this to count rows */
 		wanted[nwanted++] = UINT64_MAX;
 		return;
 	}

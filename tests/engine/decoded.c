@@ -66,7 +66,7 @@ void records_scan(const struct trace *trace, const struct stream *stream, const 
 		out->before =
 			mem_grow(out->before, out->count, &out->capacity_before, sizeof before);
 		out->before[out->count] = before;
-		if (info.nextents) { /* they live until the next scan */
+		if (info.nextents) { /* valid until the next scan */
 			size_t n = info.nextents;
 			if (!out->extents)
 				out->extents = arena_new();
@@ -131,7 +131,7 @@ static uint64_t digest_of(const struct fields *fields)
 	return hash;
 }
 
-/* Values that came with the heads are those that are decoded one event at a time. */
+/* Checks that values decoded with the heads equal those of events decoded one by one. */
 static uint64_t digest_both(const struct reader *reader, struct decoder *decoder,
 			    struct batch *batch, uint32_t i)
 {
@@ -193,7 +193,7 @@ void decode_packet(const struct trace *trace, const struct stream *stream, struc
 	if (step == STEP_ERROR) {
 		out->errors++;
 		snprintf(out->last, sizeof out->last, "%s", err.text);
-		batch->capacity = BATCH_MAX; /* an ended packet says nothing twice */
+		batch->capacity = BATCH_MAX; /* after its end a packet returns nothing more */
 		assert_int_not_equal(reader->decoder_next(decoder, batch, &err), STEP_ITEM);
 	}
 	reader->decoder_leave(decoder);

@@ -57,7 +57,7 @@ void made_entry(const struct made *made, struct made_page *page, unsigned type, 
 	made_put(made, &page->entries, word, 4);
 }
 
-/* The delta to a stamp, an extend in front when it does not fit. */
+/* Returns the delta to a stamp; adds an extend entry first if it does not fit. */
 static uint32_t delta_to(const struct made *made, struct made_page *page, uint64_t stamp)
 {
 	uint64_t delta = stamp - page->last;
@@ -126,7 +126,7 @@ void made_page_end(struct made *made, struct made_page *page, unsigned cpu)
 	uint64_t commit = page->entries.len;
 	size_t begin = out->len;
 
-	/* as kernels of 64 bits leave it: the sign of the 32-bit flag word is extended */
+	/* as 64-bit kernels write it: the 32-bit flag word is sign-extended */
 	if (page->missed)
 		commit |= page->lost ? UINT64_C(0xffffffffc0000000) : UINT64_C(0xffffffff80000000);
 	made_put(made, out, page->stamp, 8);
@@ -207,7 +207,7 @@ void made_format(const struct made *made, struct buf *out)
 		   MADE_ID);
 }
 
-/* A number of `bytes` bytes and as much text. */
+/* Appends a text after its length in `bytes` bytes. */
 static void add_text(const struct made *made, struct buf *out, const char *text, unsigned bytes)
 {
 	made_put(made, out, strlen(text), bytes);
@@ -298,7 +298,7 @@ static void add_compressed(const struct made *made, struct buf *out, const void 
 	mem_free(room);
 }
 
-/* Returns where it begins. */
+/* Appends a section; returns its offset. */
 static size_t add_section(struct made *made, unsigned id, const struct buf *body)
 {
 	struct buf packed = {0}, *out = &made->file;
@@ -327,10 +327,10 @@ static size_t write_chunks(struct made *made, const struct buf *pages)
 	for (size_t at = 0; at < pages->len; at += most)
 		add_compressed(made, &made->file, pages->data + at,
 			       pages->len - at < most ? pages->len - at : most);
-	return made->file.len - before; /* the count is not counted */
+	return made->file.len - before; /* without the count itself */
 }
 
-/* The buffer's section and the option that points to it. */
+/* Writes the buffer's section, and the option that points to it. */
 static void write_buffer(struct made *made, struct buf *option)
 {
 	struct buf *out = &made->file;

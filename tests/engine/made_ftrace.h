@@ -1,6 +1,6 @@
 /*
- * made_ftrace.h - for tests: trace.dat files of any form, written byte by byte from the format's
- * description, with the events that a reader must find in them
+ * made_ftrace.h - for tests: writes trace.dat files of any form byte by byte, as the format's
+ * description says, and lists the events in them
  */
 #ifndef TESTS_ENGINE_MADE_FTRACE_H
 #define TESTS_ENGINE_MADE_FTRACE_H
@@ -47,7 +47,7 @@ struct made {
 	struct made_cpu cpus[MADE_CPUS];
 	unsigned ncpus;
 	const char *comms;  /* saved command lines */
-	struct buf options; /* {id, size, data} without an end */
+	struct buf options; /* {id, size, data}, without the end mark */
 	struct buf file;
 };
 
@@ -57,7 +57,9 @@ void made_put(const struct made *made, struct buf *out, uint64_t value, unsigned
 
 void made_option(struct made *made, unsigned id, const void *data, size_t size);
 
-/* Entries of a page; `made` says the byte order. What becomes an event is noted by the caller. */
+/*
+ * Add entries to a page, in the byte order of `made`. The caller lists entries that become events.
+ */
 void made_page_begin(struct made_page *page, uint64_t stamp);
 void made_entry(const struct made *made, struct made_page *page, unsigned type, uint32_t delta);
 void made_event(struct made *made, struct made_page *page, unsigned cpu, uint64_t stamp,
@@ -67,14 +69,17 @@ void made_long_event(struct made *made, struct made_page *page, unsigned cpu, ui
 void made_stamp(const struct made *made, struct made_page *page, uint64_t stamp);
 void made_deleted(const struct made *made, struct made_page *page, uint32_t delta, size_t bytes);
 size_t made_page_room(const struct made *made, const struct made_page *page);
-/* Ends the page and adds it to the CPU's. */
+/* Ends the page and appends it to the CPU's pages. */
 void made_page_end(struct made *made, struct made_page *page, unsigned cpu);
 
-/* `count` pages with every kind of entry at random; numbers go on from *n. */
+/* Appends `count` pages of random entries of every kind; the numbers of events continue from *n. */
 void made_random_pages(struct made *made, unsigned cpu, size_t count, uint64_t *stamp, uint32_t *n,
 		       struct rng *random);
 
-/* The whole file into made->file. Texts that formats and header_page are, for folders of pages. */
+/*
+ * Writes the whole file to made->file. The others write the texts of header_page and a format, for
+ * folders of pages.
+ */
 void made_write(struct made *made);
 void made_header_page(const struct made *made, struct buf *out);
 void made_format(const struct made *made, struct buf *out);

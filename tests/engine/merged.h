@@ -6,8 +6,8 @@
 #include "index/index.h"
 
 /*
- * Calls `each` for all events, as programs read them; events_fields() of `events` has their fields.
- * The test fails where reading does not come to the trace's end.
+ * Calls `each` for all events; events_fields() of `events` returns their fields. The test fails
+ * unless reading comes to the trace's end.
  */
 void merged_each(struct trace *trace, const struct index_options *options,
 		 void (*each)(void *arg, struct events *events, const struct event *event),

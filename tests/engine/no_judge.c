@@ -1,7 +1,10 @@
-/* no_judge.c - stands in for test_tracing where libtraceevent, which judges there, was not found */
+/*
+ * no_judge.c - replaces test_tracing, which compares with libtraceevent, where that is not
+ * installed
+ */
 #include <stdio.h>
 
-enum { SKIPPED = 77 }; /* as Automake's test driver has it */
+enum { SKIPPED = 77 }; /* the exit status of skipped tests in Automake */
 
 int main(void)
 {

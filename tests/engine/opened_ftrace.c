@@ -116,7 +116,7 @@ void decode_stream(const struct trace *trace, const struct stream *stream, struc
 		decode(decoded_reader(trace, stream), stream, &records->items[i], 1024, false, out);
 }
 
-/* Same records from the table that needs no scan. */
+/* Checks that the computed table has the same records. */
 static void check_computed(const struct reader *reader, const struct stream *stream,
 			   const struct records *records)
 {

@@ -1,4 +1,6 @@
-/* perf_made.c - samples of three CPUs in rounds of runs, as a recorder copies them, in every form
+/*
+ * perf_made.c - writes samples of three CPUs in rounds, as perf's recorder copies them, in every
+ * form
  */
 #include "tests/engine/perf_made.h"
 
@@ -72,7 +74,7 @@ static void put_sample(struct buf *to, const struct shape *shape, const struct w
 		put(to, id, 8, shape->big);
 	if (type & MADE_IP)
 		put(to, 0x400000, 8, shape->big);
-	put(to, 100, 4, shape->big); /* TID is always asked for */
+	put(to, 100, 4, shape->big); /* samples always have TID */
 	put(to, (uint32_t)want->tid, 4, shape->big);
 	put(to, (uint64_t)want->time, 8, shape->big);
 	if (type & MADE_ADDR)
@@ -86,7 +88,7 @@ static void put_sample(struct buf *to, const struct shape *shape, const struct w
 	end_record(to, shape, at);
 }
 
-/* A name from /proc, without a time: it holds from the start. */
+/* Appends a thread's name as read from /proc: without time, it holds from the start. */
 static void put_comm(struct buf *to, const struct shape *shape, int32_t tid)
 {
 	size_t at = begin_record(to, shape, 3, 0);
@@ -134,7 +136,7 @@ static void put_thread_map(struct buf *to, const struct shape *shape, int32_t ti
 	end_record(to, shape, at);
 }
 
-/* A feature of a pipe: the number of words, each with its length in front. */
+/* Appends the command line as a pipe's feature: the number of words, then each after its length. */
 static void put_command(struct buf *to, const struct shape *shape, const char *command)
 {
 	size_t at = begin_record(to, shape, 80, 0), count;
@@ -163,7 +165,7 @@ static void add_want(struct made *made, nstime time, int32_t cpu, int32_t tid)
 	made->wants[made->nwants++] = (struct want){time, cpu, tid};
 }
 
-/* Each round has a run of each CPU; times interleave, so that the file is not in order. */
+/* Each round has one run of samples per CPU; their times interleave, so the file is not ordered. */
 static void make_rounds(struct made *made)
 {
 	const struct shape *shape = made->shape;
@@ -177,7 +179,7 @@ static void make_rounds(struct made *made)
 					i = rounds * MADE_ROUND - 1 - i;
 				if (shape->late && n % shape->late < 2 && n + 1 < MADE_ROUND &&
 				    n / shape->late * shape->late + 1 < MADE_ROUND)
-					i ^= 1; /* the pair changes places */
+					i ^= 1; /* swaps the pair */
 				struct want want = {1000000 + (nstime)i * 30 + cpu * 7,
 						    shape->sample_type & MADE_CPU ? cpu : -1,
 						    200 + cpu};
@@ -293,7 +295,6 @@ void made_release(struct made *made)
 	mem_free(made->wants);
 }
 
-/* Writes the first `size` bytes; the path is the caller's. */
 char *made_write(const struct made *made, const char *folder, size_t size)
 {
 	char *path = path_join(folder, "perf.data");

@@ -1,6 +1,4 @@
-/*
- * perf_made.h - for tests: perf.data files of every form, with the list of what is in them
- */
+/* perf_made.h - for tests: makes perf.data files of every form, with the list of their events */
 #ifndef TESTS_ENGINE_PERF_MADE_H
 #define TESTS_ENGINE_PERF_MADE_H
 
@@ -45,19 +43,19 @@ struct shape {
 	uint64_t sample_type, flags;
 	uint32_t samples;
 	uint32_t nattrs;   /* several need IDENTIFIER */
-	uint32_t id_index; /* buffers that an ID_INDEX names without their CPU; 0 none */
-	uint32_t late;     /* every so many-th sample comes behind its successor; 0 never */
+	uint32_t id_index; /* buffers that an ID_INDEX lists without their CPU; 0: none */
+	uint32_t late;     /* every n-th sample comes after its successor; 0: none */
 };
 
-struct made_whose { /* what a file says of whom it records */
-	int32_t opened_on;   /* the thread that ID_INDEX says its buffers are of, 0: all */
-	int32_t map_of;      /* the thread that a THREAD_MAP names, -1: all; 0: there is none */
-	const char *command; /* of the recorder, words with one blank between; in pipes */
+struct made_whose {          /* whom a file records */
+	int32_t opened_on;   /* thread of its buffers in ID_INDEX; 0: all */
+	int32_t map_of;      /* thread in a THREAD_MAP; -1: all; 0: no such map */
+	const char *command; /* the recorder's command, words with one blank between; in pipes */
 };
 
-struct want { /* one event of the list */
+struct want { /* an event in the file */
 	nstime time;
-	int32_t cpu; /* -1: nothing tells it */
+	int32_t cpu; /* -1: unknown */
 	int32_t tid;
 };
 
@@ -69,11 +67,11 @@ struct made {
 	size_t nwants, capacity;
 };
 
-/* Makes the file in memory; end it with made_release(). */
+/* Makes the file in memory; free it with made_release(). */
 void made_new(const struct shape *shape, struct made *made);
 void made_new_of(const struct shape *shape, const struct made_whose *whose, struct made *made);
 void made_release(struct made *made);
-/* Writes the first `size` bytes into `folder`; the path is the caller's. */
+/* Writes the first `size` bytes to a file in `folder`; the caller frees the returned path. */
 char *made_write(const struct made *made, const char *folder, size_t size);
 /* Overwrites `bytes` bytes at `at`. */
 void made_set(struct buf *in, size_t at, uint64_t value, unsigned bytes, bool big);

@@ -61,7 +61,7 @@ void tell(const struct map_event *events, size_t count)
 
 enum { LINE_ROOM = 4096 };
 
-/* A command line for the shell, which begins in the folder. */
+/* Formats a command line for the shell, which changes to the folder first. */
 __attribute__((format(printf, 2, 0))) static void format(char line[LINE_ROOM], const char *fmt,
 							 va_list args)
 {

@@ -1,5 +1,4 @@
-/* told.h - for tests: all that is told of a trace of one stream: events as text, packets, messages
- */
+/* told.h - for tests: reads all of a trace of one stream: events as text, packets, messages */
 #ifndef TESTS_ENGINE_TOLD_H
 #define TESTS_ENGINE_TOLD_H
 
@@ -16,12 +15,12 @@ struct told {
 	struct buf env;
 };
 
-/* Of a file or folder; `input` as in struct trace_options. Event n must have the time n. */
+/* Reads a file or folder; `input` as in struct trace_options. Event n must have the time n. */
 void tell_path(const char *path, const char *input, struct told *out);
-/* Of these bytes in a file. */
+/* Reads these bytes as a file. */
 void tell(const void *bytes, size_t size, const char *input, struct told *out);
 void told_release(struct told *told);
-/* The test fails where the events are not these. */
+/* Fails the test unless the events are these. */
 void expect(const struct told *told, const char *const *seen, size_t count);
 
 #endif

@@ -71,7 +71,7 @@ void pair_names(struct pair *pair, bool printk, const char *text, size_t len)
 	mem_free(copy);
 }
 
-/* Version 6's block, and perf's, walked here once more: texts of the same bytes for both. */
+/* Reads a block of version 6 or of perf once more here, so that both readers get the same texts. */
 static uint64_t take(const uint8_t **at, unsigned bytes, bool big_endian)
 {
 	uint64_t value = big_endian ? load_be(*at, bytes) : load_le(*at, bytes);
@@ -193,7 +193,10 @@ static void expected_text(struct pair *pair, struct made *made, struct buf *out)
 	trace_seq_destroy(&seq);
 }
 
-/* The letters of a state are the library's own in some of its versions, and print fmt's here. */
+/*
+ * Removes the letters of a state: some versions of the library print their own, not those of print
+ * fmt.
+ */
 static void drop_state(struct buf *text)
 {
 	char *end = text->len ? strstr(text->data, " ==> ") : NULL, *at = end;
@@ -204,7 +207,7 @@ static void drop_state(struct buf *text)
 		memmove(at, end, strlen(end) + 1);
 }
 
-/* One argument that libtraceevent does not understand costs it the line. */
+/* libtraceevent drops the whole line for one argument that it does not understand. */
 static bool is_unparsed(const struct buf *text)
 {
 	return !strncmp(buf_text(text), "[FAILED TO PARSE]", 17);
@@ -235,7 +238,10 @@ void pair_agree(struct pair *pair, const struct tracing_format *format, struct m
 	buf_release(&got);
 }
 
-/* Formats whose text libtraceevent has wrong in the other byte order, or cannot print. */
+/*
+ * Is libtraceevent's text usable? Some formats it prints wrongly in the other byte order, or not at
+ * all.
+ */
 static bool is_judged(const struct tep_event *event, bool big_endian)
 {
 	const char *print = event->print_fmt.format;
@@ -261,7 +267,7 @@ size_t pair_all_agree(struct pair *pair, bool plugins)
 		struct tep_event *event = tep_find_event(pair->tep, (int)format->id);
 		assert_non_null(event);
 		if (!is_judged(event, pair->big_endian) ||
-		    (plugins && !strcmp(event->name, "func_repeats"))) /* says the event's time */
+		    (plugins && !strcmp(event->name, "func_repeats"))) /* prints the event's time */
 			continue;
 		for (int n = 0; n < 20; n++) {
 			made_record(&made, event, pair->big_endian);
@@ -281,7 +287,7 @@ static uint8_t *read_whole(const char *path, size_t *size)
 	if (!file)
 		return NULL;
 	if (fseek(file, 0, SEEK_END) == 0) {
-		long end = ftell(file); /* LONG_MAX of a folder */
+		long end = ftell(file); /* LONG_MAX for a folder */
 		rewind(file);
 		bytes = end >= 0 && end < 1 << 30 ? mem_new((size_t)end + 1) : NULL;
 		*size = bytes ? fread(bytes, 1, (size_t)end, file) : 0;

@@ -1,8 +1,8 @@
 /*
  * toy.c - see toy.h
  *
- * One stream has all packets, since the header of each names its CPU. No packet is exact: the scan
- * reads the header and the last record, and the records between them may be damaged.
+ * All packets are of one stream, since each header has the CPU. No packet is exact: the scan reads
+ * only the header and the last record, and records between them may be damaged.
  */
 #include "tests/extending/toy.h"
 
@@ -15,7 +15,7 @@
 
 enum { KIND_AT = 8, VALUE_AT = 12, SLOTS = 2 };
 
-/* What a stream's priv is. Clocks may move after open(), and their table too. */
+/* stream->priv. It has no pointer to a clock: clocks and their table may move after open(). */
 struct toy {
 	const struct trace *trace;
 	const struct event_class *classes[TOY_OTHER + 1];
@@ -33,9 +33,9 @@ struct decoder {
 	struct block block;
 	uint64_t off; /* of the packet in its source */
 	struct header header;
-	uint32_t whole; /* records that are in the file to their end */
+	uint32_t whole; /* records that are complete in the file */
 	uint32_t next;
-	bool failed; /* damage was told */
+	bool failed; /* damage was reported */
 	struct slot slots[SLOTS];
 };
 
@@ -61,7 +61,7 @@ static int probe(const struct probe *probe)
 	return memcmp(probe->head, TOY_MAGIC, TOY_MAGIC_BYTES) ? 0 : 100;
 }
 
-/* `--input toy` opens any file without asking probe(). */
+/* Checks the magic: `--input toy` opens any file without probe(). */
 static bool has_magic(struct source *source, struct error *err)
 {
 	char magic[TOY_MAGIC_BYTES];
@@ -139,7 +139,7 @@ static struct header header_at(const uint8_t *bytes)
 			       load_le(bytes + 8, 8)};
 }
 
-/* Records of a packet whose header says `records`, of which so many bytes are in the file. */
+/* Complete records of a packet, given the count in its header and its bytes in the file. */
 static uint32_t whole_records(uint32_t records, uint64_t bytes)
 {
 	uint64_t room = (bytes - TOY_HEADER_BYTES) / TOY_RECORD_BYTES;
@@ -147,7 +147,7 @@ static uint32_t whole_records(uint32_t records, uint64_t bytes)
 	return records < room ? records : (uint32_t)room;
 }
 
-/* Bytes of a packet in front of record i. */
+/* Offset of record i in its packet. */
 static uint64_t record_at(uint32_t i)
 {
 	return TOY_HEADER_BYTES + (uint64_t)i * TOY_RECORD_BYTES;
@@ -186,7 +186,7 @@ static bool describe(const struct stream *stream, uint64_t at, struct packet_inf
 	return true;
 }
 
-/* A header that cannot be read ends the source: nobody knows where the next packet is. */
+/* A bad header ends the source: the place of the next packet is unknown. */
 static enum step scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
 		      struct error *err)
 {
@@ -244,7 +244,7 @@ static bool decoder_open(struct decoder *decoder, const struct packet_info *info
 	return true;
 }
 
-/* The next record as a head of the batch; else why it is none. */
+/* Adds the next record's head to the batch; returns NULL, or what is wrong with it. */
 static const char *put_head(struct decoder *decoder, struct batch *batch)
 {
 	const struct toy *toy = decoder->stream->priv;
@@ -271,7 +271,7 @@ static const char *put_head(struct decoder *decoder, struct batch *batch)
 	return NULL;
 }
 
-/* After damage a packet is at its end, until it is opened again or sought in. */
+/* After damage the packet has no more events until it is opened again or sought in. */
 static enum step decoder_next(struct decoder *decoder, struct batch *batch, struct error *err)
 {
 	const char *why = NULL;

@@ -13,7 +13,7 @@
 
 #define TOY_MAGIC "TOY1"
 enum { TOY_MAGIC_BYTES = 4, TOY_HEADER_BYTES = 16, TOY_RECORD_BYTES = 16 };
-/* Records of another kind are of class "other", which shows the kind. */
+/* Records of other kinds have the class "other", with the kind as a field. */
 enum toy_kind { TOY_BEGIN, TOY_END, TOY_OTHER };
 
 extern const struct reader toy_reader;

@@ -1,6 +1,6 @@
 /*
- * check_description.h - what every description promises, in whichever language it was written: all
- * nodes are there, alignments are powers of two, lengths and tags are integers
+ * check_description.h - checks what every description promises, in any language: all nodes are
+ * there, alignments are powers of two, lengths and tags are integers
  */
 #ifndef TESTS_FUZZ_CHECK_DESCRIPTION_H
 #define TESTS_FUZZ_CHECK_DESCRIPTION_H
@@ -15,7 +15,7 @@ static inline void require(bool promise)
 		abort();
 }
 
-/* `own` checks what the language promises of a node beyond that. */
+/* `own` checks further promises of the language. */
 static inline void check_node(const struct field_class *node,
 			      void (*own)(const struct field_class *node))
 {

@@ -6,7 +6,7 @@
 #include "tests/fuzz/check_description.h"
 
 enum { MOST_WALKED = 4096 };
-static uint64_t sum; /* of all values: so that reading them is not left out */
+static uint64_t sum; /* sum of all values, so that the compiler keeps the reads */
 
 static void walk(const struct field *field, unsigned *left)
 {

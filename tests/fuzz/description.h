@@ -1,4 +1,4 @@
-/* description.h - a description that a fuzzer's bytes gave, and a data stream of it */
+/* description.h - decodes a data stream by a description that a fuzzer made */
 #ifndef TESTS_FUZZ_DESCRIPTION_H
 #define TESTS_FUZZ_DESCRIPTION_H
 
@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What parts the metadata from a data stream of it in an input. */
+/* Separates the metadata from a data stream in an input. */
 enum { PACKET_SEPARATOR = 0xff };
 
 /*
- * Makes layouts of the description and decodes the `size` bytes of `data` as a data stream file, to
- * the last field. Promises: packets lie in the file, and an error says what it is.
+ * Makes layouts of the description and decodes `data` as a data stream file, to the last field.
+ * Checks that packets lie in the file, and that errors have a text.
  */
 void try_description(const struct ctf_description *description, const uint8_t *data, size_t size);
 

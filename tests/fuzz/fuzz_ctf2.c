@@ -1,8 +1,8 @@
 /*
- * fuzz_ctf2.c - any bytes as CTF 2 metadata, and those behind a byte 0xFF as a packet of it
+ * fuzz_ctf2.c - parses any bytes as CTF 2 metadata, and decodes those after a byte 0xFF as a packet
  *
- * Promises: it is refused with a message, or it keeps those of check_description.h, variable-length
- * integers are aligned to bytes, and decoding ends, whatever the data.
+ * Promises: the metadata is refused with a message or keeps the promises of check_description.h;
+ * variable-length integers are aligned to bytes; decoding ends, whatever the data.
  */
 #include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error err = {0};
 	size_t head;
 
-	char *text = mem_new(metadata + 1); /* a byte too many is found */
+	char *text = mem_new(metadata + 1); /* sanitizers find reads past its end */
 	memcpy(text, data, metadata);
 	if (ctf2_is_metadata(text, metadata)) {
 		bool done = ctf2_parse("metadata", text, metadata, arena, &notices, &description,

@@ -1,14 +1,14 @@
 /*
- * fuzz_formats.c - any bytes as the kernel's formats: refused, or classes and texts that keep
- * within
+ * fuzz_formats.c - reads any bytes as the kernel's formats: refused, or classes and texts within
+ * bounds
  *
  *     byte 0   bit 0 big-endian, bit 1 longs of 4 bytes, bit 2 the rest is a whole block
  *     rest     a format's text up to a zero, then a record; or a block and no record
  *
- * Promises: a format that is taken has a layout that decodes within the record or refuses it, and
- * texts of both styles that end, whatever the record holds; an error says something.
+ * Promises: an accepted format has a layout that decodes within the record or refuses it, and texts
+ * of both styles end, whatever the record has; errors have a text.
  *
- * With replay.c it is a plain program that is given files.
+ * With replay.c it is a plain program that reads files.
  */
 #include "engine/base/mem.h"
 #include "engine/kernel/tracing.h"
@@ -84,7 +84,7 @@ static void as_format(struct arena *arena, uint8_t kind, const uint8_t *data, si
 	require(tracing_add_format(tracing, kind & 8 ? "ftrace" : "sched", (const char *)data, len,
 				   &err) ||
 		err.text[0]);
-	/* a copy of just this size: the sanitizer sees a read past its end */
+	/* an exact copy: sanitizers find reads past its end */
 	size_t left = zero ? size - len - 1 : 0;
 	uint8_t *record = mem_new(left);
 	if (left)

@@ -1,12 +1,12 @@
 /*
- * fuzz_intel_pt.c - any bytes as a hardware trace: chunks that lie anywhere, and packets
+ * fuzz_intel_pt.c - reads any bytes as a hardware trace: chunks at any place, and packets
  *
  *     byte 0   how many chunks
  *     each     4 bytes: count of the buffer, place in the rest, length, flags
  *     rest     what the chunks are of; then all of it as one Intel PT stream
  *
- * Promises: pieces lie end to end and in the file, no byte is written twice in a run, every byte of
- * a stream is in one row.
+ * Promises: pieces follow each other and are within the file, no byte is written twice in a run,
+ * and every byte of a stream is in one row.
  */
 #include "engine/hwtrace/aux.h"
 #include "engine/hwtrace/intel_pt.h"
@@ -63,7 +63,7 @@ static void place_chunks(const uint8_t *data, size_t count, struct source *sourc
 					  .at = data[1],
 					  .len = data[2],
 					  .truncated = data[3] & 4};
-		if (data[3] & 8) /* far up */
+		if (data[3] & 8) /* near the greatest offset */
 			chunk.offset = UINT64_MAX - 255 + data[0];
 		if (aux_place(&aux, &chunk, &err))
 			given += chunk.len;
@@ -88,8 +88,8 @@ static void list_packets(struct source *source)
 }
 
 /*
- * The bytes once more, with one behind the last that cannot be read: libipt is not built with
- * sanitizers. NULL: there are too many.
+ * Copies the bytes to the end of readable memory, since libipt is built without sanitizers. NULL:
+ * too many.
  */
 static const uint8_t *at_the_edge(const uint8_t *bytes, size_t size)
 {

@@ -1,15 +1,15 @@
 /*
- * fuzz_live.c - any bytes as the replies of a relay: the mirror stays in its folder, and ends
+ * fuzz_live.c - gives a mirror any bytes as replies of a relay: it stays in its folder, and ends
  *
- * The first two bytes are a length: so many bytes are what the first connection gives, the rest what
- * a second one gives, after which the mirror goes on. Time is not the machine's: it passes where the
- * mirror waits (the wrapped functions), so that no run takes long.
+ * The first two bytes are the length of what the first connection sends; the rest is sent by a
+ * second one, over which the mirror continues. Time is simulated: it passes when the mirror waits
+ * (the wrapped functions), so no run takes long.
  *
- * Promises: nothing is written outside of the folder, and hardly more than was received; files have
- * names that lead nowhere; an index is in the order of offsets and its file ends with its last
- * packet, after either connection.
+ * Promises: nothing is written outside of the folder, and hardly more than was received; names of
+ * files are safe; after either connection an index is ordered by offset, and its file ends with its
+ * last packet.
  *
- * With replay.c it is a plain program that is given files.
+ * With replay.c it is a plain program that reads files.
  */
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
@@ -79,7 +79,7 @@ struct replies {
 	int peer;
 };
 
-/* All replies are there before they are asked for; then the connection ends. */
+/* Makes a connection that holds all replies from the start and then ends. */
 static bool give(void *arg, struct connection **out, struct error *err)
 {
 	const struct connection_limits limits = {.reply_ms = 1};
@@ -146,7 +146,7 @@ static int check(const char *path, const struct stat *about, int kind, struct FT
 	return 0;
 }
 
-/* In the folder around the mirror's there is nothing else. */
+/* Checks that the folder around the mirror's has nothing else. */
 static void check_outside(void)
 {
 	DIR *dir = opendir(outer);

@@ -1,7 +1,8 @@
 /*
- * fuzz_oneliner.c - any text as a program: an error with its place, or a program that ends
+ * fuzz_oneliner.c - compiles any text as a program: it gives an error with its place, or a program
+ * that ends
  *
- * What is left is bound to a trace without events and run: BEGIN, END, and all maps printed.
+ * Programs without errors run on a trace without events: BEGIN, END, and all maps printed.
  */
 #include "oneliner/oneliner.h"
 
@@ -33,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const struct oneliner_work work = {.question = &question, .outlet = &outlet};
 		good = good && oneliner_run(&work, &result, &err);
 		if (!good && (!*err.text || err.kind == ERR_NONE))
-			abort(); /* a mute mistake */
+			abort(); /* an error without text */
 		outlet_release(&outlet);
 		oneliner_close(&question);
 	}

@@ -1,14 +1,14 @@
 /*
- * fuzz_packet.c - any bytes as a data stream file: damage is told, nothing else happens
+ * fuzz_packet.c - decodes any bytes as a data stream file: damage is reported, nothing else happens
  *
  *     byte 0   which of the descriptions below
  *     rest     the stream file
  *
- * Packets are found, decoded alone and walked field by field. Promises: events of a packet come in
- * batches that fit, positions rise and stay inside the packet, a record's count is what decoding
+ * Packets are found, decoded one by one and read field by field. Promises: events of a packet come
+ * in batches that fit, positions rise and stay inside the packet, a record's count is what decoding
  * gives, and the work is bounded by the size of the input.
  *
- * With replay.c it is a plain program that is given files.
+ * With replay.c it is a plain program that reads files.
  */
 #include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
@@ -180,7 +180,7 @@ enum { DESCRIPTIONS = sizeof descriptions / sizeof *descriptions };
 
 static struct trace *traces[DESCRIPTIONS];
 static struct ctf_part *parts[DESCRIPTIONS];
-static uint64_t sum; /* of all values: so that reading them is not left out */
+static uint64_t sum; /* sum of all values, so that the compiler keeps the reads */
 
 static void require(bool promise, const char *what)
 {
@@ -247,7 +247,7 @@ static void walk(const struct field *field)
 	field_iter_end(&iter);
 }
 
-/* What walking over all values of an event adds to the sum. */
+/* Reads all values of an event; returns what that adds to the sum. */
 static uint64_t walk_event(struct decoder *decoder, const struct batch *batch, uint32_t i)
 {
 	struct error err = {0};
@@ -299,7 +299,7 @@ static void check_packet(const struct stream *stream, struct decoder *decoder, s
 		require(step != STEP_ITEM || batch->count, "a batch that is given is not empty");
 		require(step != STEP_ERROR || err.text[0], "an error says what it is");
 		check_batch(decoder, batch, source_size(stream->sources[0]) * 8 + PIECE_ALIGN_MAX);
-		if (again && batch->count) { /* the same from a mark */
+		if (again && batch->count) { /* decode again from a mark */
 			uint32_t count = batch->count;
 			again = false;
 			ctf_decoder_seek(decoder, &mark);

@@ -1,13 +1,13 @@
 /*
- * fuzz_partial.c - any bytes as a partial file: an error, or groups that are written as they are
+ * fuzz_partial.c - reads any bytes as a partial file: an error, or groups that can be written again
  *
- *     byte 0 even   the rest is a file as it lies there
- *     byte 0 odd    the rest is a file whose size and checksum are made right
+ *     byte 0 even   the rest is a file, unchanged
+ *     byte 0 odd    the rest is a file whose size and checksum are corrected
  *
- * Promises: an error names the file in one line; what was joined can be written and read again, and
- * is as many groups then.
+ * Promises: an error names the file in one line; joined groups can be written and read again, and
+ * are as many then.
  *
- * With replay.c it is a plain program that is given files.
+ * With replay.c it is a plain program that reads files.
  */
 #include "aggregate/partial.h"
 #include "engine/base/mem.h"
@@ -40,7 +40,7 @@ static struct groups no_groups(unsigned nkeys, unsigned first, unsigned naggrega
 			       .most = MOST};
 }
 
-/* What groups of one form are found in the body, written and read again. */
+/* Reads the groups of one form in the body, writes them, and reads them again. */
 static void take(const struct partial *partial, unsigned nkeys, unsigned first, unsigned count)
 {
 	struct groups groups = no_groups(nkeys, first, count), again = groups;

@@ -1,18 +1,18 @@
 /*
- * fuzz_reader.c - any bytes as a trace file: damage is told, nothing else happens
+ * fuzz_reader.c - reads any bytes as a trace file: damage is reported, nothing else happens
  *
  * Compiled once per format (FUZZ_FORMAT), for the 2010 proposal (FUZZ_RFC), for files in which
  * CTF's packets are searched (FUZZ_GATHER), for two files of perf record --switch-output
- * (FUZZ_TURNS) and for GDB's CTF (FUZZ_GDB). The file is opened as the
- * program opens it, packets are found, decoded alone, walked field by field and written as text;
- * maps and hardware trace are read; then all goes through the index once more, merged.
+ * (FUZZ_TURNS) and for GDB's CTF (FUZZ_GDB). The file is opened as the program opens it, packets
+ * are found, decoded alone, walked field by field and written as text; maps and hardware trace are
+ * read; then all goes through the index once more, merged.
  *
  * Promises: packets lie in their sources, batches fit, a mark leads back, an event lies within the
  * bounds that its packet calls exact (where a walk over all events says so: perf; pages are looked
  * at by their heads), a record's count is what decoding gives, merged times rise, and every message
  * is one line.
  *
- * With replay.c it is a plain program that is given files.
+ * With replay.c it is a plain program that reads files.
  */
 #include "engine/hwtrace/aux.h"
 #include "engine/base/mem.h"
@@ -27,7 +27,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static uint64_t sum; /* of all values: so that reading them is not left out */
+static uint64_t sum; /* sum of all values, so that the compiler keeps the reads */
 
 static void require(bool promise, const char *what)
 {
@@ -42,7 +42,7 @@ static void check_line(const char *text)
 	require(text[0] && !strchr(text, '\n'), "a message is one line");
 }
 
-static bool told_late; /* that an event stands behind later ones, once */
+static bool told_late; /* a note said that an event comes after later ones */
 
 static void say(void *arg, enum notice_kind kind, const char *text)
 {
@@ -127,7 +127,7 @@ static void check_packet(const struct reader *reader, struct decoder *decoder, s
 		if (step == STEP_ERROR)
 			check_line(err.text);
 		check_batch(reader, decoder, &info->rec, batch);
-		if (again && step == STEP_ITEM) { /* the same from a mark */
+		if (again && step == STEP_ITEM) { /* decode again from a mark */
 			uint32_t count = batch->count;
 			nstime first = batch->time[0];
 			again = false;
@@ -299,7 +299,7 @@ enum { SEPARATOR = 1 };
 #endif
 
 #ifdef FUZZ_GATHER
-/* The bytes are three datagrams, of which the first is the file of packets. */
+/* Reads the bytes as three datagrams, the first of which is the file of packets. */
 static void check_datagrams(const char *folder, const uint8_t *data, size_t size)
 {
 	static const char *const more[] = {"packets1", "packets2"};
@@ -317,9 +317,9 @@ static void check_datagrams(const char *folder, const uint8_t *data, size_t size
 }
 
 /*
- * An even byte: a scan; an odd one: so many bytes, halved, stand before each packet. 255: neither,
- * the bytes are a stream file or a ring buffer; 254: they are datagrams; 253: a file of datagrams
- * behind their lengths.
+ * Chooses the --input by `how`. Even: packets are searched; odd: half as many bytes stand before
+ * each packet; 255: neither, the bytes are a stream file or a ring buffer; 254: they are datagrams;
+ * 253: a file of datagrams with their lengths.
  */
 static void gather_and_check(const char *folder, uint8_t how, const uint8_t *data, size_t size)
 {
@@ -346,7 +346,7 @@ static void gather_and_check(const char *folder, uint8_t how, const uint8_t *dat
 }
 #endif
 
-/* A folder of two files, which the separator parts. */
+/* Splits the input at the separator into two files of a folder. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char folder[64];

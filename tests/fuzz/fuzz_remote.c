@@ -1,8 +1,8 @@
 /*
- * fuzz_remote.c - any bytes as a tar archive, a manifest, and a list of S3
+ * fuzz_remote.c - reads any bytes as a tar archive, a manifest, or a list of S3
  *
- * The first byte says which. Promises: a file that is listed lies in the archive, and its path
- * stays in the folder.
+ * The first byte chooses. Promises: a listed file is within the archive, and its path stays in the
+ * folder.
  */
 #include "engine/base/mem.h"
 #include "remote/manifest.h"

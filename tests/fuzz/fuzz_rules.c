@@ -1,4 +1,5 @@
-/* fuzz_rules.c - any text as rule file, as condition and as PATH: an error or a set, never a crash
+/*
+ * fuzz_rules.c - parses any text as rule file, condition and PATH: an error or a set, never a crash
  */
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
@@ -7,7 +8,7 @@
 
 #include <string.h>
 
-/* Warnings, without a trace and with one of no events, to which all names are unknown. */
+/* Makes warnings, without a trace and with one that has no events, where all names are unknown. */
 static void try_lint(const struct rules *rules, const struct program *program)
 {
 	struct arena *arena = arena_new();

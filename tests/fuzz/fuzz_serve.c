@@ -1,14 +1,14 @@
 /*
- * fuzz_serve.c - any bytes as a request to the server: an answer that is whole, and nothing else
+ * fuzz_serve.c - sends any bytes as a request to the server: the reply must be complete
  *
  *     METHOD PATH\n
  *     the body
  *
- * `@` in the path stands for the experiment, so that what is behind it is reached. The trace is a
- * small one that comes with yore. Promises: each request is answered with a status that a viewer
- * takes for that of a server which is there, and with JSON, or with the page.
+ * `@` in the path becomes the experiment's UUID, so that inputs reach its operations. The trace is
+ * a small one that comes with yore. Promises: each request gets a reply with a valid status, and
+ * with JSON or the page.
  *
- * With replay.c it is a plain program that is given files.
+ * With replay.c it is a plain program that reads files.
  */
 #include "engine/base/mem.h"
 #include "serve/serving.h"
@@ -62,7 +62,7 @@ static void open_trace(void)
 	served->looked = true;
 }
 
-/* Up to the first line's end, with the experiment put in. */
+/* Reads the path up to the line's end, and replaces each `@`. */
 static void read_path(const char *text, size_t len, struct buf *out)
 {
 	for (size_t i = 0; i < len; i++)

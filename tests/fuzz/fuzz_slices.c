@@ -1,7 +1,8 @@
 /*
- * fuzz_slices.c - a slice, and what is stored beside it, of any bytes: refused or read, never left
+ * fuzz_slices.c - reads any bytes as a slice or a table stored beside it: refused or read, within
+ * bounds
  *
- * The first byte says which: a slice, names of classes, keys of entities, a pattern, tops.
+ * The first byte chooses: a slice, names of classes, keys of entities, a pattern, dominant values.
  */
 #include "state/slices/dominant.h"
 #include "state/slices/names.h"
@@ -85,7 +86,7 @@ static void read_names(uint8_t which, const uint8_t *data, size_t size)
 	attrs_free(attrs);
 }
 
-/* With the right check in front, which no chance would make. */
+/* Reads them with a correct checksum in front, which random bytes would not have. */
 static void read_dominant(uint8_t *data, size_t size)
 {
 	uint32_t check = size > 4 ? (uint32_t)XXH3_64bits(data + 4, size - 4) : 0;
@@ -106,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	copy = mem_new(size); /* of this size: reading behind it is seen */
+	copy = mem_new(size); /* an exact copy: sanitizers find reads past its end */
 	if (size > 1)
 		memcpy(copy, data + 1, size - 1);
 	if (data[0] % 5 == 0)

@@ -1,17 +1,17 @@
 /*
- * fuzz_store.c - damage of what is stored for a trace: whatever it is, answers stay those of the
- * trace
+ * fuzz_store.c - damages the stored files of a trace: answers must stay those of the trace
  *
  * The first input builds index, checkpoints and timelines of a small trace, whole and in shards,
- * and asks what there is to ask without them. An input is a list of edits of these files:
+ * and computes the true answers without these files. An input is a list of edits of them:
  *
  *     OFFSET  SIZE  MEANING
  *     0       1     which file, modulo their number
- *     1       1     0 flip a bit, 1 put bytes, 2 cut, 3 copy a page over another, 4 fill a page;
- * modulo 5 2       4     where, modulo the file's size 6       1     the bit, or how many bytes
- * follow (16 at most), or how many pages on 7       ...   bytes that are put
+ *     1       1     modulo 5: 0 flip a bit, 1 put bytes, 2 cut, 3 copy a page, 4 fill a page
+ *     2       4     where, modulo the file's size
+ *     6       1     the bit; how many bytes follow, 16 at most; how many pages further on
+ *     7       ...   bytes that are put
  *
- * The edited files are laid beside each other, opened, and asked.
+ * The edited files are put into a folder, opened and queried.
  */
 #include "engine/base/mem.h"
 #include "index/events.h"
@@ -38,7 +38,7 @@ struct stored {
 	size_t size, now;
 };
 
-struct said { /* of all events, and of the state at some moments */
+struct said { /* hashes of all events, and of the state at some moments */
 	uint64_t events, state;
 	bool ok;
 };
@@ -136,7 +136,7 @@ static bool hash_state(struct state *state, uint64_t *hash, struct error *err)
 	return true;
 }
 
-/* All that is asked; `build`: what is stored before that. */
+/* Queries everything; `build` stores files before that. */
 static struct said ask(bool stored, void (*build)(struct index *index, struct state *state))
 {
 	struct index_options options = {
@@ -178,7 +178,7 @@ static void build_timelines(struct index *index, struct state *state)
 	require(timelines_build(state, 1, &built, &err), err.text);
 }
 
-/* One is built to its end, of the other its start is there. */
+/* Builds one shard completely, and only the state before the other. */
 static void build_shards(struct index *index, struct state *state)
 {
 	struct shards_plan plan = {0};
@@ -336,7 +336,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	kind = data[0] % KINDS;
 	edit_all(files[kind], counts[kind], data + 1, size - 1);
 	lay_out(files[kind], counts[kind]);
-	for (int again = 0; again < 2; again++) { /* also of what the first one left */
+	for (int again = 0; again < 2; again++) { /* the second time with what the first one left */
 		said = ask(true, NULL);
 		require(said.ok, "a damaged store is no error");
 		require(said.events == truth.events, "events are those of the trace");

@@ -1,8 +1,9 @@
 /*
- * fuzz_tsdl.c - any bytes as a metadata file, and those behind a byte 0xFF as a packet of it
+ * fuzz_tsdl.c - parses any bytes as a metadata file, and decodes those after a byte 0xFF as a
+ * packet
  *
- * Metadata in packets, which may hold any byte, has no packet of events behind it. Promises: it is
- * refused with a message, or it keeps those of check_description.h, tags are enumerations, and
+ * Metadata in packets may have any byte, so no packet of events follows it. Promises: the metadata
+ * is refused with a message or keeps the promises of check_description.h; tags are enumerations;
  * decoding ends, whatever the data.
  */
 #include "engine/base/cursor.h"

@@ -1,12 +1,13 @@
 /*
- * fuzz_variables.c - any bytes as DWARF: as the operations of an expression, or as a whole program
+ * fuzz_variables.c - reads any bytes as DWARF: as operations of an expression, or as a program's
+ * file
  *
- *     byte 0 even   operations of 19 bytes: code, two numbers, offset; run with every register
- * known byte 0 odd    8 bytes, an address, then an ELF file whose variables are asked for there
+ *     byte 0 even   operations of 19 bytes: code, two numbers, offset; all registers are known
+ *     byte 0 odd    8 bytes, an address, then an ELF file: reads the variables at the address
  *
- * Promises: it ends; a location that is told has a kind; names and values of variables are texts.
+ * Promises: reading ends; each location has a kind; names and values of variables are texts.
  *
- * With replay.c it is a plain program that is given files.
+ * With replay.c it is a plain program that reads files.
  */
 #include "engine/base/arena.h"
 #include "engine/base/cursor.h"

@@ -1,4 +1,4 @@
-/* replay.c - a fuzzer as a plain program: it is given the files it is called with */
+/* replay.c - runs a fuzzer's function on the files of the command line */
 #include "engine/base/mem.h"
 
 #include <stdint.h>
@@ -16,7 +16,7 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		FILE *file = fopen(argv[i], "rb");
 		size_t count = file ? fread(bytes, 1, FILE_MAX, file) : 0;
-		uint8_t *exact = mem_new(count); /* a sanitizer sees a read past its end */
+		uint8_t *exact = mem_new(count); /* sanitizers find reads past its end */
 		memcpy(exact, bytes, count);
 		LLVMFuzzerTestOneInput(exact, count);
 		mem_free(exact);

@@ -1,5 +1,5 @@
 /*
- * fake_format.h - the bytes of a fake trace, for its writer and its reader
+ * fake_format.h - the file format of fake traces, for their writer and their reader
  *
  * A stream's file NAME.SOURCE:
  *
@@ -9,9 +9,9 @@
  *                       128  struct packet_head; `size` bytes with events, gaps and padding
  *                        24  each event: s64 time, u32 class, u32 flags, u64 v
  *
- * Of a stream that shares, NAME.0 has the head alone, and shared.0 the packets.
+ * For a stream with `shared`, NAME.0 has the head only, and shared.0 the packets.
  *
- * All in the byte order of the machine: these files never leave it.
+ * All is in the byte order of the machine: these files never leave it.
  */
 #ifndef TESTS_INDEX_FAKE_FORMAT_H
 #define TESTS_INDEX_FAKE_FORMAT_H
@@ -53,7 +53,7 @@ _Static_assert(sizeof(struct file_head) == 64, "layout");
 _Static_assert(sizeof(struct packet_head) == 128, "layout");
 _Static_assert(sizeof(struct file_event) == 24, "layout");
 
-/* Whose a packet of a shared file is, by the stream's name. */
+/* packet_head.owner of packets of the stream with that name. */
 uint64_t fake_owner(const char *name);
 
 #endif

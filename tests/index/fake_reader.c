@@ -13,7 +13,7 @@ struct stream_priv {
 	struct file_head head;
 	const struct trace *trace;
 	uint32_t first_class; /* of its part */
-	uint64_t owner;       /* of packets that are its own */
+	uint64_t owner;       /* packet_head.owner of its packets */
 };
 
 static int fake_probe(const struct probe *probe)
@@ -50,7 +50,7 @@ static uint32_t add_classes(struct trace *trace, const struct part *part)
 	return first;
 }
 
-/* A copy of the file's bytes, which nothing on disk has the name of. */
+/* Copies the file's bytes to a source without a file. */
 static struct source *copy_of(struct trace *trace, struct source *from, struct error *err)
 {
 	uint64_t size = source_size(from);
@@ -60,7 +60,7 @@ static struct source *copy_of(struct trace *trace, struct source *from, struct e
 	return source_peek(from, 0, bytes, size, err) ? source_over(name, bytes, size) : NULL;
 }
 
-/* The file, or the source that an earlier stream opened for it. */
+/* Opens the file, or returns the source that an earlier stream opened for it. */
 static struct source *open_once(struct trace *trace, const char *path, bool spill,
 				enum source_mode mode, struct error *err)
 {
@@ -244,7 +244,9 @@ static bool event_times(const struct stream *stream, uint32_t source, uint64_t a
 	return true;
 }
 
-/* A piece: carried bytes are the packet's offset and the number of its first event. */
+/*
+ * Describes a piece; its carried bytes are the packet's offset and the number of its first event.
+ */
 static bool describe_piece(const struct stream *stream, const struct packet_head *head,
 			   const struct scan *scan, uint64_t first, struct packet_info *out,
 			   struct error *err)
@@ -264,7 +266,7 @@ static bool describe_piece(const struct stream *stream, const struct packet_head
 	return event_times(stream, scan->source, at, n, &out->rec.min, &out->rec.max, err);
 }
 
-/* The head of the next whole packet; what the writer has not finished is left for later. */
+/* Reads the head of the next complete packet; one that is still written comes later. */
 static enum step next_head(const struct stream *stream, struct scan *scan, struct packet_head *head,
 			   struct error *err)
 {

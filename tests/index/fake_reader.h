@@ -1,9 +1,9 @@
 /*
- * fake_reader.h - a tiny trace format for tests of the index: what a test says is what is on disk
+ * fake_reader.h - a tiny trace format for tests of the index, written as a test lists it
  *
- * A folder with a file `fake.trace` and one file per stream and source. Packets are written as the
- * test lists them, so headers may lie, packets may overlap, be unsorted, empty, damaged, scattered
- * over extents or cut into pieces, and a file may grow or change between two openings.
+ * A trace is a folder with a file `fake.trace` and one file per stream and source. Packets are
+ * written as listed, so headers may lie, packets may overlap, be unsorted, empty, damaged,
+ * scattered over extents or cut into pieces, and a file may grow or change between two openings.
  *
  *     fake_write(dir, streams, n);                  the folder, all packets
  *     fake_append(dir, &streams[0], packets, n);    a file grows
@@ -24,7 +24,7 @@ struct fake_event {
 	uint64_t v;
 };
 
-/* What is zero is usual: listed bounds must be set, or call fake_packet_over(). */
+/* Zero is the default of all but the bounds: set them, or use fake_packet_over(). */
 struct fake_packet {
 	nstime min, max;                 /* as listed; may lie */
 	const struct fake_event *events; /* in file order */
@@ -49,9 +49,9 @@ struct fake_stream {
 	bool computed;  /* offers records by number; needs packet_bytes */
 	bool open_last; /* the last packet of a file is OPEN and listed to end 1000 ns later */
 	bool pieces;    /* stream->pieces; set it when a packet has piece_events */
-	bool shared;    /* its packets stand in one file, `shared.0`, among those of others */
-	bool spill;     /* its bytes are a copy in memory, which has no path */
-	uint32_t packet_bytes; /* every packet is padded to this, 0: as long as it is */
+	bool shared;    /* its packets are in one file, `shared.0`, with those of other streams */
+	bool spill;     /* its bytes are read from a copy in memory, which has no path */
+	uint32_t packet_bytes; /* every packet is padded to this size; 0: not padded */
 	enum lost_kind lost_kind;
 	uint8_t lost_bits, seq_bits;
 	const struct fake_packet *packets;
@@ -60,14 +60,14 @@ struct fake_stream {
 
 extern const struct reader fake_reader;
 
-/* min and max are the true ones, seq and lost none, all else zero. */
+/* A packet of these events with their true min and max, without seq and lost, all else zero. */
 struct fake_packet fake_packet_over(const struct fake_event *events, uint32_t nevents);
 
-/* All of these end the test (cmocka's fail) when the file system refuses. */
+/* All of these fail the test on errors of the file system. */
 void fake_write(const char *dir, const struct fake_stream *streams, size_t nstreams);
 void fake_append(const char *dir, const struct fake_stream *stream,
 		 const struct fake_packet *packets, size_t npackets);
-struct trace *fake_open(const char *dir, const struct notices *notices); /* registers, too */
+struct trace *fake_open(const char *dir, const struct notices *notices); /* adds the reader */
 char *fake_folder(void);        /* a new empty folder; free with fake_remove() */
 void fake_remove(char *folder); /* with all in it */
 

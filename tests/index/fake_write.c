@@ -1,4 +1,4 @@
-/* fake_write.c - what a test lists becomes files; folders to have them in */
+/* fake_write.c - writes the packets that a test lists to files, and makes folders for them */
 #include "engine/base/mem.h"
 #include "tests/harness.h"
 #include "tests/index/fake_format.h"
@@ -115,7 +115,7 @@ static struct file_head head_of(const struct fake_stream *stream)
 	};
 }
 
-/* All of the first, or one of each in turn as long as there are any. */
+/* Writes all packets of the first stream or, for several, one of each in turn. */
 static void put_shared(const char *dir, const struct fake_stream *const *streams,
 		       const size_t *npackets, size_t nstreams, const char *mode)
 {

@@ -19,7 +19,7 @@ static struct scene *scene_new(void)
 {
 	struct scene *scene = mem_new(sizeof *scene);
 
-	/* pointers into them are given out */
+	/* not resized: callers get pointers into them */
 	scene->packets = mem_new_array(SCENE_STREAMS * SCENE_PACKETS, sizeof *scene->packets);
 	scene->events_capacity = EVENTS_MAX;
 	scene->events = mem_new_array(EVENTS_MAX, sizeof *scene->events);
@@ -106,7 +106,9 @@ static void fill_times(struct fake_packet *packet, struct fake_event *events, ns
 	}
 }
 
-/* Late and early events, ends at 0 and far away; what a cursor must see through. */
+/*
+ * Makes a header wrong: late and early bounds, ends at 0 and far away, which cursors must handle.
+ */
 static void lie(struct fake_packet *packet)
 {
 	switch (below(12)) {
@@ -217,7 +219,7 @@ static void expect_packet(struct scene *scene, uint32_t stream, uint32_t number)
 			event->class, packet->has_cpu ? packet->cpu : scene->streams[stream].cpu,
 			event->v};
 	}
-	/* places in the packet are counted after its events were put in order */
+	/* places count in sorted order */
 	qsort(out, n, sizeof *out, by_time);
 	for (uint32_t i = 0; i < n; i++)
 		out[i].index = i;

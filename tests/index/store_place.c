@@ -47,7 +47,6 @@ struct bytes text(const char *words)
 	return (struct bytes){(const uint8_t *)words, strlen(words)};
 }
 
-/* The segments of the folder in `names`, the newest last. */
 size_t list_segments(const char *dir, char names[64][300])
 {
 	struct folder_names all;
@@ -141,7 +140,6 @@ void write_numbered(struct store *store, uint32_t begin, uint32_t end)
 		fail_msg("%s", err.text);
 }
 
-/* Values [0, there) are right, and none behind is there; false: it says that it is damaged. */
 bool is_right(struct store *store, uint32_t there)
 {
 	static uint8_t value[4200];
@@ -170,7 +168,6 @@ bool is_right(struct store *store, uint32_t there)
 	return sound;
 }
 
-/* Bytes of all segments. */
 off_t bytes_on_disk(const char *dir, size_t *count)
 {
 	char names[64][300];

@@ -1,4 +1,4 @@
-/* store_place.h - a folder of stores, and values that are put there and looked for */
+/* store_place.h - a folder of stores, and work that writes and reads values in them */
 #ifndef TESTS_INDEX_STORE_PLACE_H
 #define TESTS_INDEX_STORE_PLACE_H
 
@@ -11,7 +11,7 @@ struct place {
 	char path[4096];
 };
 
-/* For each row of a table of tests. */
+/* Setup and teardown of each test. */
 int place_setup(void **state);
 int place_teardown(void **state);
 #define STORE_ROW(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
@@ -19,24 +19,32 @@ int place_teardown(void **state);
 struct store *open_store(const char *path);
 struct bytes text(const char *words);
 void in_folder(const char *dir, const char *name, char path[300]);
-/* The segments of the folder in `names`, the newest last. */
+/* Lists the folder's segments in `names`, the newest last. */
 size_t list_segments(const char *dir, char names[64][300]);
 void newest_segment(const char *dir, char path[300]);
-/* Bytes of all segments. */
+/* The size of all segments in bytes; *count: their number. */
 off_t bytes_on_disk(const char *dir, size_t *count);
 void spoil(const char *path, off_t at, uint8_t bits);
 
-/* Work for store_write(): a1, a2 and b1; deletes what begins with a; 59 MB, *arg is raised. */
+/*
+ * Work for store_write(): puts a1, a2 and b1; deletes keys that begin with a; puts 59 MB and raises
+ * *arg.
+ */
 bool put_some(struct store_txn *txn, void *arg, struct error *err);
 bool drop_a(struct store_txn *txn, void *arg, struct error *err);
 bool put_much(struct store_txn *txn, void *arg, struct error *err);
 
-/* Numbered keys and values, short and long, in an order of their own. */
+/*
+ * Makes the i-th key and value, short or long; returns the value's size. Keys are not ordered by i.
+ */
 enum { MANY = 3000 };
 size_t numbered(uint32_t i, uint8_t key[8], uint8_t *value);
-bool put_numbered(struct store_txn *txn, void *arg, struct error *err); /* uint32_t [begin, end) */
+bool put_numbered(struct store_txn *txn, void *arg, struct error *err); /* [begin, end) in *arg */
 void write_numbered(struct store *store, uint32_t begin, uint32_t end);
-/* Values [0, there) are right, and none behind is there; false: it says that it is damaged. */
+/*
+ * Checks that values [0, there) are right, and no others exist. False: the store says that it is
+ * damaged.
+ */
 bool is_right(struct store *store, uint32_t there);
 
 #endif

@@ -102,7 +102,6 @@ bool world_tables_equal(struct index *a, struct index *b)
 	return true;
 }
 
-/* The stored index, opened anew, against a scan in memory. */
 bool world_stored_is_right(struct world *world, struct trace *trace, bool build)
 {
 	struct index *oracle = world_index(world, trace, true, STEP_RECORDS);

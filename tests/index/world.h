@@ -1,7 +1,7 @@
 /*
- * world.h - random packets of a few streams, in a folder, with a folder for the index
+ * world.h - writes random packets of a few streams to a folder, with a folder for the index
  *
- * Oracle of what is stored: the table in memory that one scan of the finished files gives.
+ * The stored index is compared with the table in memory that one scan of the finished files makes.
  */
 #ifndef TESTS_INDEX_WORLD_H
 #define TESTS_INDEX_WORLD_H
@@ -22,17 +22,17 @@ struct world {
 	char said[4096]; /* notices, one a line */
 };
 
-/* Notices, gathered in world->said. */
+/* Appends a notice to world->said. */
 void world_hear(void *arg, enum notice_kind kind, const char *text);
 /* Setup and teardown of a test. */
 int world_new(void **state);
 int world_free(void **state);
-/* All streams with so many packets. */
+/* Writes all streams with the first `npackets` packets. */
 void world_write(struct world *world, size_t npackets);
-/* `step`: records that are committed at once. */
+/* `step`: records per commit. */
 struct index *world_index(struct world *world, struct trace *trace, bool none, size_t step);
 bool world_tables_equal(struct index *a, struct index *b);
-/* The stored index, opened anew, against a scan in memory. */
+/* Opens the stored index and compares it with a scan in memory. */
 bool world_stored_is_right(struct world *world, struct trace *trace, bool build);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * api.h - libyore's functions as a table: of the library that is linked, or of one that is loaded
+ * api.h - libyore's functions as a table, from the linked library or a loaded one
  *
  * With API_DLOPEN defined the program is not linked with libyore: the table comes from dlopen() and
  * dlsym(). Tests call api.open(), not yore_open().
@@ -36,7 +36,7 @@ struct api {
 };
 extern struct api api;
 
-/* Fills the table; ends the program when a function is missing. */
+/* Fills the table; if a function is missing the program ends. */
 void api_fill(void);
 
 #endif

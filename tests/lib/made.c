@@ -85,7 +85,7 @@ static const char ticks[] =
 
 enum { HEADER_BYTES = 8 + 6 * 8, EVENT_BYTES = 1 + 8 + 4 };
 
-/* Cycles; those of the two streams alternate. */
+/* The cycles of an event; the two streams alternate. */
 static uint64_t cycles(int stream, int packet, int event)
 {
 	return (uint64_t)(1000 * packet + 200 * event + 10 + stream);

@@ -13,18 +13,18 @@
 enum { MADE_STREAMS = 2, MADE_PACKETS = 20, MADE_EVENTS = 4, MADE_PACKET_BYTES = 4096 };
 int64_t made_time(int stream, int packet, int event);
 
-struct made_losses {   /* in stream 0; -1: nowhere */
-	int discarded; /* before the end of this packet, five events */
-	int missing;   /* this packet */
+struct made_losses {   /* losses in stream 0; -1: none */
+	int discarded; /* five events discarded before the end of this packet */
+	int missing;   /* this packet is missing */
 };
 
-/* Makes a folder below $TMPDIR, and the trace in it. The path is static. */
+/* Makes the trace in a folder below $TMPDIR. The returned path is static. */
 const char *made_ticks(const struct made_losses *losses);
-/* CTF 2: one event with every kind of field, see made.c. */
+/* The same, for CTF 2: one event with every kind of field, see made.c. */
 const char *made_kinds(void);
-/* A folder with this text as its metadata. */
+/* Makes a folder with this text as its metadata. */
 const char *made_metadata(const char *text);
-/* Removes the folder that was made last. */
+/* Deletes the folder that was made last. */
 void made_remove(void);
 
 #endif

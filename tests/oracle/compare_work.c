@@ -1,15 +1,15 @@
 /*
- * compare_work.c - a server that serves requests, with one cause of slowness switched on
+ * compare_work.c - a workload: a server that handles requests, with one cause of slowness switched
+ * on
  *
  * compare_work CAUSE REQUESTS FILE
  *
- * Thread req-worker serves REQUESTS requests. The system call sched_get_priority_max begins a
- * request, sched_get_priority_min ends it: hardly any other program calls these, and a recording
- * tells the requests apart without help. A request computes, takes a lock that thread lock-holder
- * takes now and then, asks process helper over a socket, writes to FILE and sleeps. Process rival
- * runs on the CPU of req-worker now and then and is less important. All have real-time priorities,
- * so that other work of the machine does not get into their way.
- * CAUSE is none or:
+ * Thread req-worker handles REQUESTS requests. A request begins with the system call
+ * sched_get_priority_max and ends with sched_get_priority_min, which hardly any other program
+ * calls, so they mark it in a recording. A request computes, takes a lock that thread lock-holder
+ * sometimes takes, calls process helper over a socket, writes to FILE and sleeps. Process rival
+ * sometimes runs on the CPU of req-worker, at a lower priority. All have real-time priorities, so
+ * that other load does not disturb them. CAUSE is none or:
  *
  *     compute     req-worker computes twice as long
  *     lock        lock-holder holds the lock for long
@@ -68,8 +68,7 @@ static void pause_us(long us)
 	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &span, NULL);
 }
 
-/* Work of a fixed size, not of a fixed time; it reads memory, so that it is slower with cold
- * caches. */
+/* Does a fixed amount of work; it reads memory, so that it is slower with cold caches. */
 static void compute(int steps)
 {
 	volatile unsigned char *byte = cache;
@@ -87,7 +86,7 @@ static void run_on(int cpu)
 	sched_setaffinity(0, sizeof set, &set);
 }
 
-/* Gives the thread its name, its CPU and its real-time priority. */
+/* Sets the thread's name, CPU and real-time priority. */
 static void be(const char *name, int cpu, int priority)
 {
 	struct sched_param param = {.sched_priority = priority};
@@ -96,7 +95,7 @@ static void be(const char *name, int cpu, int priority)
 	need(sched_setscheduler(0, SCHED_FIFO, &param) == 0, "real-time priority");
 }
 
-/* Holds the lock while it computes. */
+/* Takes the lock again and again, and computes while holding it. */
 static void *hold(void *steps)
 {
 	be(*(int *)steps > 0 ? "lock-holder" : "contender", OTHER_CPU, NORMAL);
@@ -109,7 +108,7 @@ static void *hold(void *steps)
 	return NULL;
 }
 
-/* A process beside this one: in the child it returns 0. */
+/* Forks a process with a name, CPU and priority; returns 0 in the child. */
 static pid_t beside(const char *name, int cpu, int priority)
 {
 	pid_t child = fork();
@@ -121,7 +120,7 @@ static pid_t beside(const char *name, int cpu, int priority)
 	return child;
 }
 
-/* It does not wait for the CPU while lock-holder computes there: that would be a second cause. */
+/* Starts helper above lock-holder's priority: waiting for its CPU would be a second cause. */
 static pid_t start_helper(void)
 {
 	pid_t child = beside("helper", OTHER_CPU, ABOVE);

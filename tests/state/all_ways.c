@@ -31,7 +31,7 @@ static void ask(struct fake_trace *trace, struct rules *rules, const struct aske
 	assert_true(state_over_source(&trace->event_source, &options, &state, &err));
 	state->spacing = state->share = 0;
 	state->limits.rounds = 100;
-	if (force == FORCE_CHECKPOINT || force == FORCE_NONE) { /* leaves checkpoints */
+	if (force == FORCE_CHECKPOINT || force == FORCE_NONE) { /* makes checkpoints */
 		assert_true(state_at(state, &end, 1, NULL, 0, false, &answers, &err));
 		answers_release(&answers);
 	}

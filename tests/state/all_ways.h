@@ -1,4 +1,4 @@
-/* all_ways.h - for tests: one question, asked by every way of evaluation */
+/* all_ways.h - for tests: evaluates one query in all ways */
 #ifndef TESTS_STATE_ALL_WAYS_H
 #define TESTS_STATE_ALL_WAYS_H
 
@@ -11,11 +11,14 @@ struct asked {
 	const char *path;
 	nstime t;
 	bool before;
-	const char *value; /* "unknown", "none", or as a key is written */
+	const char *value; /* "unknown", "none", or the value in the syntax of keys */
 	nstime since;
 };
 
-/* Replay, the backward pass, a checkpoint and the planner's choice must all give the answer. */
+/*
+ * Fails the test unless replay, the backward pass, a checkpoint and the planner's choice all give
+ * this answer.
+ */
 void ask_all_ways(struct fake_trace *trace, struct rules *rules, const struct asked *asked);
 
 #endif

@@ -37,7 +37,7 @@ static int by_seq(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The attribute below which each tombstone stands, where it stands in a list of one. */
+/* By tombstone, the attribute in whose list it hangs; else NOWHERE. */
 static uint32_t *places_of_tombstones(const struct cells *cells)
 {
 	uint32_t *places = mem_new_array(cells->ntombstones + 1, sizeof *places);
@@ -92,7 +92,7 @@ void dump_cells(const struct cells *cells, struct buf *out)
 		struct cell cell;
 
 		cells_get(cells, a, &cell);
-		if (cell.named) /* else it says what its tombstone says */
+		if (cell.named) /* else its tombstone gives its value */
 			ids[n++] = a;
 	}
 	sorted_attrs = cells->attrs;

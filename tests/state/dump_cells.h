@@ -1,4 +1,4 @@
-/* dump_cells.h - a whole state as text: equal texts are equal in all that a later event can see */
+/* dump_cells.h - prints a whole state: texts are equal if no later event can see a difference */
 #ifndef TESTS_STATE_DUMP_CELLS_H
 #define TESTS_STATE_DUMP_CELLS_H
 

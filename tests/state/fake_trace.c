@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct decoder { /* stands at one item */
+struct decoder { /* at one item */
 	struct fake_trace *fake;
 	size_t at;
 };
@@ -30,7 +30,7 @@ static bool is_context(const char *field)
 	return field && field[0] == '@';
 }
 
-/* Fields [first, last) of the class. */
+/* Makes a structure of fields [first, last) of the class. */
 static struct field_class *scope_of(struct arena *arena, const struct fake_class *from,
 				    uint32_t first, uint32_t last)
 {
@@ -137,7 +137,7 @@ static void make_item(struct fake_trace *fake, size_t i, const struct fake_event
 struct event_source_cursor {
 	struct fake_trace *fake;
 	struct event_source_range range;
-	struct batch *batch; /* for an event filter: one item in it */
+	struct batch *batch; /* one item, for an event filter */
 	size_t at;           /* forward: the next; backward: one above the next */
 };
 

@@ -1,8 +1,7 @@
 /*
- * fake_trace.h - traces in memory, and an event source over them: what a test says is what
- * evaluation sees
+ * fake_trace.h - traces in memory, made of lists in a test, and an event source over them
  *
- * Events carry integer and string fields by name; a class lacks the fields it does not name.
+ * Events have integer and string fields by name; a class has only the fields that it lists.
  */
 #ifndef TESTS_STATE_FAKE_TRACE_H
 #define TESTS_STATE_FAKE_TRACE_H
@@ -23,7 +22,7 @@ struct fake_class {
 struct fake_event {
 	nstime time;
 	uint32_t stream;
-	uint32_t class; /* into the classes; FAKE_LOSS: events are missing until `until` */
+	uint32_t class; /* index in the classes; FAKE_LOSS: events are missing until `until` */
 	uint64_t numbers[FAKE_FIELDS];
 	const char *texts[FAKE_FIELDS];
 	nstime until;
@@ -31,21 +30,21 @@ struct fake_event {
 #define FAKE_LOSS UINT32_MAX
 
 struct fake_trace {
-	struct event_source event_source; /* first */
+	struct event_source event_source; /* first member */
 	struct trace trace;
-	struct event_item *items; /* in order */
+	struct event_item *items; /* ordered */
 	struct slot *slots;      /* FAKE_FIELDS per item */
 	size_t nitems;
-	const struct fake_class *classes; /* borrowed while it is made */
-	uint64_t given; /* items that cursors gave */
+	const struct fake_class *classes; /* borrowed by fake_trace_new() alone */
+	uint64_t given;                   /* items that cursors have returned */
 };
 
 /* Streams are named s0, s1 ..., of section "ch", and have the CPUs 0, 1 ... */
 struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *classes,
 				  size_t nclasses, const struct fake_event *events, size_t nevents);
-/* When the recording of each stream began; without it all hold from the start. */
+/* Sets when the recording of each stream began; by default before all events. */
 void fake_trace_begins(struct fake_trace *fake, const nstime *begins);
-/* In streams of these bits each class of events begins with its own first event. */
+/* `streams`: a bit per stream. In these each class of events begins with its own first event. */
 void fake_trace_late_events(struct fake_trace *fake, uint64_t streams);
 void fake_trace_free(struct fake_trace *fake);
 

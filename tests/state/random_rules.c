@@ -91,7 +91,7 @@ static void add_target(struct gen *gen, bool subtree)
 	add_read(gen, 1);
 }
 
-/* Parts of texts, of the event and of the state; where they begin may be read of the state. */
+/* Adds an expression that cuts a part of a text; its begin may be read from the state. */
 static void add_text(struct gen *gen)
 {
 	static const char *const texts[] = {"field/s", "a", "b", "str(field/w)", "\"B|1|x\""};
@@ -152,7 +152,7 @@ static void add_value(struct gen *gen)
 	}
 }
 
-/* Of the field that keys are made of: lines that never write some keys. */
+/* Adds a test of the field that keys are made of, so that lines never write some keys. */
 static void add_key_test(struct gen *gen)
 {
 	static const char *const tests[][2] = {
@@ -212,14 +212,14 @@ static void add_line(struct gen *gen)
 	add(gen, "\n");
 }
 
-/* One set in four has only lines that concern one CPU each: rounds are then one CPU's. */
+/* In one set of four each line concerns one CPU only, so that rounds are those of one CPU. */
 void add_rules(struct gen *gen)
 {
 	static const char *const heads[] = {"event X\n",      "event Y\n",     "event Z, X\n",
 					    "event *\n",      "event @lost\n", "event W\n",
 					    "event @start\n", "event @end\n"};
 
-	/* the others tell what is deleted from what is not known */
+	/* the others distinguish deleted from unknown */
 	static const char *const views[] = {
 		"view u[?c]/z = t[cpu[?c]/c]/x\n", "view u[?c]/z = t[cpu[?c]/c]/x\n",
 		"view u[?c]/z = (t[1]/x == none) == (cpu[?c]/c + 1 == 2)\n",
@@ -241,7 +241,7 @@ void add_rules(struct gen *gen)
 	add(gen, views[pick(gen, COUNT(views))]);
 	add(gen, "view w[?k]/z = u[?k]/z\n");
 	add(gen, "view v[?k]/z = t[?k]/x == none\n");
-	/* not picked: a seed that found a failure has the rules that it had then, and this view */
+	/* not by pick(): an old seed still gives its old rules, and this view */
 	add(gen, more[gen->text.len % COUNT(more)]);
 	add(gen, "view r/s = has(t[1]/x) || b == 1\n");
 	if (gen->pairs)

@@ -1,5 +1,5 @@
 /*
- * random_rules.h - small random rule sets of all verbs, and small random traces for them
+ * random_rules.h - makes small random rule sets with all verbs, and small random traces for them
  *
  * Keys, conditions and right sides read state (cycles allowed); there are section lines, losses and
  * views; traces have ties in time, reused keys and missing fields. Equal seeds give equal sets.
@@ -20,22 +20,22 @@ struct gen {
 	struct buf text;
 	bool cumulative;
 	bool by_cpu;
-	bool pairs; /* also paths of two keys, and a view of them */
+	bool pairs; /* also paths of two keys, and a view over them */
 };
 
 uint32_t pick(struct gen *gen, uint32_t n); /* below n */
-void add_rules(struct gen *gen);            /* to gen->text */
-/* Times are 1 .. RANDOM_LAST - 2; returns how many events there are. */
+void add_rules(struct gen *gen);            /* appends them to gen->text */
+/* Makes events with times 1 .. RANDOM_LAST - 2; returns how many. */
 size_t make_events(struct gen *gen, struct fake_event *events, uint32_t nstreams);
 
 /*
- * Seeds from *first on and before the returned one. A test's rule sets, unless YORE_PROPERTY_SETS
- * and YORE_PROPERTY_FIRST say otherwise.
+ * The range of seeds: from *first to before the returned one. By default `sets` seeds from 1;
+ * YORE_PROPERTY_SETS and YORE_PROPERTY_FIRST change that.
  */
 uint64_t random_seeds(uint64_t sets, uint64_t *first);
 /*
- * May another set be tried? False when the program has used YORE_PROPERTY_SECONDS of processor
- * time. Without that variable always true.
+ * Is there time for another set? False when the program has used YORE_PROPERTY_SECONDS of processor
+ * time; without that variable always true.
  */
 bool random_time_left(void);
 

@@ -1,5 +1,6 @@
 /*
- * real_shards.c - digests and joins against replay on a real trace, cut at random times
+ * real_shards.c - compares shard summaries and merges with replay on a real trace, cut at random
+ * times
  *
  *     real_shards TRACE SEED COUNT...
  *
@@ -65,7 +66,7 @@ static bool at_moment(void *arg, nstime next)
 	return true;
 }
 
-/* The state at every cut, by replay; a second time without looking at it, for its time. */
+/* Dumps the state at every cut, by replay; runs a second time without dumps to measure replay. */
 static double replay_all(struct check *check)
 {
 	struct order from = order_before(NSTIME_MIN), to = order_after(NSTIME_MAX);

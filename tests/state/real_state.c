@@ -1,8 +1,8 @@
 /*
- * real_state.c - backward pass and timelines against replay on a real trace: every attribute, at
- * random moments
+ * real_state.c - compares backward pass and timelines with replay on a real trace: every attribute,
+ * at random moments
  *
- *     real_state TRACE [MOMENTS [SEED]]    MOMENTS: how many, or - to read them: lines of @NANOSECONDS
+ *     real_state TRACE [MOMENTS [SEED]]   MOMENTS: how many, or -: reads lines of @NANOSECONDS
  *
  * Prints what differs and exits with 1; else one line of figures.
  */
@@ -21,11 +21,11 @@
 #include <unistd.h>
 
 enum {
-	BATCH = 10,  /* moments of one pass */
-	ALONE = 200, /* questions that are asked one by one */
+	BATCH = 10,  /* moments in one pass */
+	ALONE = 200, /* queries in passes of their own */
 	RANGES = 4,
 	SHARDS = 3,
-	MANY = 2000, /* attributes: a pass with so many questions takes seconds */
+	MANY = 2000, /* with so many attributes a pass takes seconds */
 	MOMENTS_OF_MANY = 2,
 	SPACING =
 		2000000 /* ns of replay between checkpoints, so that even short traces have some */
@@ -56,7 +56,7 @@ struct check {
 	struct rng rng;
 };
 
-/* All attributes that the trace ever names. */
+/* Finds the paths of all attributes that the trace has. */
 static bool find_paths(struct check *check, nstime last, struct error *err)
 {
 	struct moment moment = {last, false};
@@ -144,8 +144,7 @@ static bool check_moments(struct check *check, struct error *err)
 	return ok;
 }
 
-/* Alone, an attribute's question looks at few packets only: the others' packet filters rule them
- * out. */
+/* Checks queries for single attributes: packet filters then exclude most packets. */
 static bool check_alone(struct check *check, struct error *err)
 {
 	const struct query *const *queries = (const struct query *const *)check->queries;
@@ -170,7 +169,7 @@ static bool check_alone(struct check *check, struct error *err)
 /* ---- lists over short ranges ---- */
 
 struct listed_range {
-	nstime begin, end; /* of which intervals are kept */
+	nstime begin, end; /* range whose intervals are stored */
 	struct buf text;
 };
 
@@ -187,7 +186,10 @@ static bool keep_interval(void *arg, const struct interval *interval)
 	return true;
 }
 
-/* As a run over all of the trace has them, once with nothing known and then again. */
+/*
+ * Compares a list over a short range with a run over the whole trace, first with nothing cached and
+ * then again.
+ */
 static bool check_list(struct check *check, const char *path, struct error *err)
 {
 	struct listed_range expected = {0}, got = {0};
@@ -203,7 +205,7 @@ static bool check_list(struct check *check, const char *path, struct error *err)
 		buf_clear(&expected.text);
 		buf_clear(&got.text);
 		ok = state_recorded(check->replay, &first, &last, err) &&
-		     (begin > last || /* outside nothing holds */
+		     (begin > last || /* no values outside of the recording */
 		      state_intervals(check->replay, NSTIME_MIN, NSTIME_MAX, INTERVALS_WHOLE,
 				      (const struct query *const *)&query, 1, keep_interval,
 				      &expected, err)) &&
@@ -222,7 +224,7 @@ static bool check_list(struct check *check, const char *path, struct error *err)
 	return ok;
 }
 
-/* Of some attribute all that stands beside it, and of all its like. */
+/* Checks lists of the siblings of some attribute, and of names and states of all threads. */
 static bool check_lists(struct check *check, struct error *err)
 {
 	struct buf path = {0};
@@ -254,7 +256,7 @@ static bool open_state(struct index *index, struct rules *rules, enum force forc
 	return true;
 }
 
-/* In a file of its own, which is gone when it is open. */
+/* Stores timelines in a temporary file, which is deleted once open. */
 static bool open_stored(struct index *index, struct rules *rules, unsigned jobs,
 			struct state **out, struct error *err)
 {
@@ -303,7 +305,7 @@ static void choose_moments(struct check *check, nstime first, nstime last)
 			rng_once_in(&check->rng, 2)};
 }
 
-/* Each is asked for, and the state just before it. */
+/* Reads moments; each is queried, and the state just before it. */
 static void read_moments(struct check *check)
 {
 	size_t capacity = 0;

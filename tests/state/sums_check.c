@@ -57,7 +57,7 @@ static bool keep_given(void *arg, const struct interval *interval)
 	return true;
 }
 
-/* For how long of [begin, end) the path has the value; any, where it is NULL. */
+/* Time in [begin, end) for which the path has the value; `value` NULL: any value. */
 static uint64_t time_of(const struct pieces *pieces, const char *path, nstime begin, nstime end,
 			const struct value *value)
 {
@@ -127,7 +127,9 @@ static bool check_sums(void *arg, const char *path, const struct sums *sums)
 	return true;
 }
 
-/* Each nanosecond of a path is in an interval of its value, in sums, or has no value. */
+/*
+ * Checks that each nanosecond of a path is in an interval of its value, in a sum, or has no value.
+ */
 static void check_rest(struct checking *checking)
 {
 	nstime first = checking->edges[0], last = checking->edges[checking->nedges - 1];

@@ -1,4 +1,4 @@
-/* sums_check.h - sums and intervals of columns against the intervals of another state */
+/* sums_check.h - compares sums and intervals of a state with intervals of another state */
 #ifndef TESTS_STATE_SUMS_CHECK_H
 #define TESTS_STATE_SUMS_CHECK_H
 
@@ -10,7 +10,7 @@
  */
 const char *sums_check(struct state *truth, struct state *state, const nstime *edges, size_t nedges,
 		       const struct query *const *queries, size_t nqueries);
-/* How many sums were seen so far, and of these, which listed not all values. */
+/* Number of sums compared so far, and of those that did not list all values. */
 extern uint64_t sums_checked, sums_checked_others;
 
 #endif

@@ -1,4 +1,4 @@
-/* temp_store.h - a store in a folder of its own, which goes with it */
+/* temp_store.h - a store in a temporary folder, which is deleted when the store is closed */
 #ifndef TESTS_STATE_TEMP_STORE_H
 #define TESTS_STATE_TEMP_STORE_H
 

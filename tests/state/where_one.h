@@ -1,12 +1,12 @@
-/* where_one.h - for tests: a condition at one event, by the evaluator that rules use */
+/* where_one.h - for tests: evaluates a condition at one event, as rules do */
 #ifndef TESTS_STATE_WHERE_ONE_H
 #define TESTS_STATE_WHERE_ONE_H
 
 #include "state/filter/internal.h"
 
 /*
- * Does the event pass? env: `event` (with a class), `decode`, `scratch`, `arg`, and `read` when
- * state is read; `program` is set by the call. A loss never passes.
+ * Does the event pass? The caller sets in env: `event` (with a class), `decode`, `scratch`, `arg`,
+ * and `read` if the condition reads state; `program` is set here. A loss never passes.
  */
 static inline bool where_one(const struct where *where, struct env *env)
 {

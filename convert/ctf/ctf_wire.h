@@ -48,7 +48,7 @@ struct wire {
 	struct wire *parent;            /* NULL: a root */
 	uint32_t bits, align;           /* in bits; align: also of whole structures and arrays */
 	bool is_signed, big_endian, is_variable;
-	enum scope scope; /* in which it is written; source: of a root's member, the one it is from */
+	enum scope scope; /* in which it is written; source: that of the source's member */
 	enum scope source;
 	struct wire **members; /* STRUCT: members; VARIANT, OPTIONAL: options */
 	size_t nmembers, capacity;

@@ -5,8 +5,7 @@
  * are stored plain. Every column may have nulls: definition levels say which rows are null,
  * repetition levels where a row's list begins:
  *
- *     a value: 0 null, 1 there          a list: 0 null, 1 empty, 2 an element; repetition 0: new
- * row
+ *     a value: 0 null, 1 there      a list: 0 null, 1 empty, 2 an element; repetition 0: new row
  */
 #include "convert/sheets/parquet_internal.h"
 #include "engine/base/cursor.h"

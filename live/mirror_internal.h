@@ -42,7 +42,7 @@ struct mirror_trace {
 struct mirror_stream {
 	struct mirror_trace *trace;
 	uint64_t id;
-	char *name;               /* of its file; also its path's last part */
+	char *name;               /* name of its file */
 	struct stream_file *file; /* NULL: not open yet */
 	bool over;
 	int64_t hung_up; /* when the relay said that it ended; 0: it did not */

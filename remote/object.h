@@ -31,7 +31,7 @@ struct object_of { /* where it is */
 
 /*
  * Opens `count` objects in one round of requests; the caller frees each with remote_object_close().
- * False: *err, and none is open; *absent: the server does not have one of them.
+ * False: *err, and none is open; *absent: the server lacks one of them.
  */
 MUST_CHECK bool remote_objects_open(const struct object_of *of, size_t count,
 				    struct remote_object **out, bool *absent, struct error *err);

@@ -49,8 +49,7 @@ struct request {
 void request_release(struct request *request);
 
 /*
- * Queues a request, which is borrowed until done() is called. False: *err, and done() is not
- * called.
+ * Queues a request; it is borrowed until done() is called. False: *err, and done() is not called.
  */
 MUST_CHECK bool request_start(struct request *request, struct error *err);
 

@@ -216,9 +216,7 @@ extern const struct operation service_operations[], table_operations[], graph_op
 /* served_state() of the request's trace and worker; NULL: request->err. */
 struct state *request_state(struct served_request *request, unsigned config);
 
-/*
- * Replaces the reply by {"title": `title`} with a status. Returns false; callers leave err unset.
- */
+/* Replaces the reply by {"title": `title`} with a status. Returns false and leaves err unset. */
 bool reply_fails(struct reply *reply, unsigned status, const char *title);
 
 /* ---- parameters (parameters.c) ---- */

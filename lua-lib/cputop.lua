@@ -30,7 +30,7 @@ local last = {}
 for _, run in ipairs(runs) do
 	last[run.value] = math.max(last[run.value] or run.last_end, run.last_end)
 end
-local names = a:names(last)
+local names = a:names_at(last)
 for _, run in ipairs(runs) do
 	run.cpu, run.tid, run.comm = run.key, run.value, names[run.value]
 end

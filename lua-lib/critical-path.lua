@@ -135,7 +135,7 @@ local function name_rows(paths)
 			last[tid] = math.max(last[tid] or row["end"], row["end"])
 		end
 	end
-	local names = a:names(last)
+	local names = a:names_at(last)
 	for _, path in ipairs(paths) do
 		for _, row in ipairs(path) do
 			row.comm, row.sleeper_comm = row.tid and names[row.tid], row.sleeper and names[row.sleeper]

@@ -27,7 +27,7 @@ for _, row in ipairs(moves:groups{ by = { "key" } }) do
 	last[row.key] = row.last_end
 end
 a:read_names()
-local names = a:names(last)
+local names = a:names_at(last)
 moves = a:filter(moves, { tid = "key", comm = { "key", function(tid) return names[tid] end }, from = "from", to = "to",
 	begin = "begin" })
 

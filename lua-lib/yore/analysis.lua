@@ -541,16 +541,23 @@ end
 -- each whose number was given again, would be a question of its own. Names that the range does not tell are asked for then.
 local THREADS_ASKED = 1000
 
--- Names by thread of a list of them, or of a table {[tid] = last time}, all in one question at the end of
+-- Names by thread of a list of them, at the end of the range.
+function methods:names(list)
+	local last = {}
+	for _, tid in ipairs(list) do
+		last[tid] = self.stop
+	end
+	return self:names_at(last)
+end
+
+-- Names by thread of those of a table {[tid] = last time}, all in one question at the end of
 -- the range. A name that was told after a thread's last time may be that of another thread that
 -- got its number: that one is asked for again. The event that ends a thread's run may tell its name.
-function methods:names(threads)
+function methods:names_at(times)
 	local tids, last = {}, {}
-	for key, value in pairs(threads) do
-		local tid = threads[1] and value or key
+	for tid, time in pairs(times) do
 		if math.type(tid) == "integer" then
-			tids[#tids + 1] = tid
-			last[tid] = not threads[1] and value or self.stop
+			tids[#tids + 1], last[tid] = tid, time
 		end
 	end
 	if not self.told and #tids > THREADS_ASKED and not trace:timelines() then
@@ -608,7 +615,7 @@ function methods:name_threads(rows, last_time)
 			last[row.tid] = math.max(last[row.tid] or time, time)
 		end
 	end
-	local names = self:names(last)
+	local names = self:names_at(last)
 	for _, row in ipairs(rows) do
 		row.comm = names[row.tid]
 	end

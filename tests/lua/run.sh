@@ -136,6 +136,10 @@ for _, tid in ipairs(tids) do
 	gone = gone + (trace:at(last, "thread[" .. tid .. "]/name") and 0 or 1)
 end
 assert(gone > 100, gone)
+-- thread 1 among them is no list
+local a = require("yore.analysis").open({}, { name = "names" })
+assert(a:names_at{ [1] = last, [tids[1]] = last }[tids[1]] == names[tids[1]])
+assert(a:names{ tids[1] }[tids[1]] == names[tids[1]])
 L
 if command -v babeltrace2 >/dev/null; then
 	for made in gone crowd group; do

@@ -561,11 +561,11 @@ static bool read_index(struct events_cursor *cursor, struct key_index *index, ui
 	if (!open_events(cursor, err))
 		return false;
 	*room = true;
-	for (int code = advance(cursor); !cursor->done && *room; code = advance(cursor)) {
-		if (code != SQLITE_OK)
-			return error_set(err, ERR_QUERY, "%s", cursor->base.pVtab->zErrMsg);
+	int code;
+	while ((code = advance(cursor)) == SQLITE_OK && !cursor->done && *room)
 		*room = index_row(cursor, index, key_field);
-	}
+	if (code != SQLITE_OK)
+		return error_set(err, ERR_QUERY, "%s", cursor->base.pVtab->zErrMsg);
 	key_index_sort(index);
 	cursor->done = false;
 	cursor->rows = 0;

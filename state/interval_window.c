@@ -17,19 +17,28 @@
  * state_window(), which reads only nearby events. The values before each first interval may need
  * events further away: one pass finds those of all attributes. Other gaps may have such values,
  * too.
+ *
+ * A long scan would pay for the begin of each window. After its first window, if much of the trace
+ * is still to come, it makes timelines of all shapes that were fetched (own_timelines.h), and the
+ * other windows are fetched from these. If the trace has at most SOON_BYTES, the first fetch near
+ * the window is replaced by that.
  */
 #include "state/interval_window.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
+#include "state/intervals/own_timelines.h"
 #include "state/model/value.h"
 #include "state/state.h"
+#include "state/timelines/timelines.h"
 
 #include <string.h>
 
 enum {
 	WANTED_SPANS = 200000,
 	WANTED_BYTES = 32 << 20,
+	SOON_BYTES = 1 << 30, /* timelines of a trace of this size take about two seconds */
+	MUCH = 8,         /* the rest of a long scan is at least this part of the trace's time */
 	SINGLES_MOST = 16 /* single fetches of a shape in a window, before all of it is fetched */
 };
 
@@ -56,6 +65,9 @@ struct interval_window {
 	nstime begin, end;  /* the window; equal: there is none yet */
 	nstime least, most; /* bounds of all windows: events lie in [least, most) */
 	nstime last;        /* end of the recording, after which all is unknown */
+	nstime events[2];   /* times of the trace's first and last event */
+	struct state *own;  /* with own timelines of the shapes in `owned`; NULL: there is none */
+	struct number_map owned;
 	nstime width;
 	struct arena *arena; /* strings of the window */
 	struct window_timeline *lines;
@@ -110,6 +122,7 @@ void interval_window_free(struct interval_window *known)
 	if (!known)
 		return;
 	forget(known);
+	map_clear(&known->owned);
 	mem_free(known->lines);
 	arena_free(known->arena);
 	mem_free(known);
@@ -173,11 +186,19 @@ static bool add_interval(void *arg, const struct interval *interval)
 
 /* ---- the window ---- */
 
-static bool fetch(struct interval_window *known, struct query *const *queries, size_t count)
+/* Which state answers for attributes of the shape. */
+static struct state *state_of(const struct interval_window *known, uint32_t shape)
 {
-	return state_intervals_all(known->state, time_earlier(known->begin, 1), known->end,
-				   INTERVALS_CUT, (const struct query *const *)queries, count,
-				   add_interval, known, &known->failed);
+	return number_map_get(&known->owned, shape) ? known->own : known->state;
+}
+
+/* Of queries for attributes of the shape. */
+static bool fetch(struct interval_window *known, uint32_t shape, struct query *const *queries,
+		  size_t count)
+{
+	return state_intervals_all(state_of(known, shape), time_earlier(known->begin, 1),
+				   known->end, INTERVALS_CUT, (const struct query *const *)queries,
+				   count, add_interval, known, &known->failed);
 }
 
 /* Parses the text as a query, and frees the text. */
@@ -189,7 +210,7 @@ static bool query_of(struct interval_window *known, struct buf *text, struct que
 	return ok;
 }
 
-/* Fetches the intervals of the lines from `first` on. */
+/* Fetches the intervals of the lines from `first` on, which are of one shape. */
 static bool fetch_lines(struct interval_window *known, size_t first)
 {
 	struct query **queries = mem_new_array(known->count, sizeof *queries);
@@ -202,7 +223,8 @@ static bool fetch_lines(struct interval_window *known, size_t first)
 		ok = query_of(known, &text, &queries[count]);
 		count += ok;
 	}
-	ok = ok && (!count || fetch(known, queries, count));
+	ok = ok && (!count || fetch(known, attr_shape(known->attrs, known->lines[first].attr),
+				    queries, count));
 	for (size_t i = 0; i < count; i++)
 		query_free(queries[i]);
 	mem_free(queries);
@@ -222,8 +244,56 @@ static bool first_width(struct interval_window *known)
 	__int128 width = first > last ? 1 : (__int128)last - first + 1;
 	if (bytes > WANTED_BYTES)
 		width = width * WANTED_BYTES / bytes;
+	known->events[0] = first;
+	known->events[1] = last;
 	known->width = width < 1 ? 1 : width > NSTIME_MAX / 4 ? NSTIME_MAX / 4 : (nstime)width;
 	return true;
+}
+
+static bool query_of_shape(struct interval_window *known, uint32_t shape, struct query **out)
+{
+	struct buf text = {0};
+
+	shape_add_text(known->attrs, shape, &text);
+	return query_of(known, &text, out);
+}
+
+/* Makes timelines of all shapes of which the window has lines. */
+static bool make_own(struct interval_window *known)
+{
+	struct query **queries = mem_new_array(known->count + 1, sizeof *queries);
+	size_t count = 0;
+	bool ok = true;
+
+	for (size_t i = 0; i < known->count && ok; i++) {
+		uint32_t shape = attr_shape(known->attrs, known->lines[i].attr);
+		if (number_map_get(&known->owned, shape))
+			continue;
+		number_map_set(&known->owned, shape, 1);
+		ok = query_of_shape(known, shape, &queries[count]);
+		count += ok;
+	}
+	ok = ok && own_timelines(known->state, (const struct query *const *)queries, count,
+				 &known->own, &known->failed);
+	if (!ok || !timelines_there(known->own)) {
+		map_clear(&known->owned);
+		known->own = NULL;
+	}
+	for (size_t i = 0; i < count; i++)
+		query_free(queries[i]);
+	mem_free(queries);
+	return ok;
+}
+
+/* Will the scan, which is at t, go on for long, so that timelines pay? */
+static bool wants_own(const struct interval_window *known, nstime t)
+{
+	nstime first = known->events[0], last = known->events[1];
+	nstime from = known->backward ? (known->least > first ? known->least : first) : t;
+	nstime to = known->backward ? t : known->most < last ? known->most : last;
+
+	return !known->own && from < to && time_span(from, to) * MUCH >= time_span(first, last) &&
+	       !timelines_there(known->state);
 }
 
 static bool turn_to(struct interval_window *known, nstime t)
@@ -231,6 +301,8 @@ static bool turn_to(struct interval_window *known, nstime t)
 	if (t >= known->begin && t < known->end)
 		return true;
 	if (!known->width && !first_width(known))
+		return false;
+	if (known->count && wants_own(known, t) && !make_own(known))
 		return false;
 	if (known->nspans > WANTED_SPANS)
 		known->width = known->width / 2 + 1;
@@ -333,14 +405,6 @@ static void add_threads(struct interval_window *known, uint32_t attr, uint32_t a
 	}
 }
 
-static bool query_of_shape(struct interval_window *known, uint32_t shape, struct query **out)
-{
-	struct buf text = {0};
-
-	shape_add_text(known->attrs, shape, &text);
-	return query_of(known, &text, out);
-}
-
 /* Sets *out to the attribute's number in the state, which has another program. */
 static bool number_in_state(struct interval_window *known, uint32_t attr, uint32_t *out)
 {
@@ -348,17 +412,20 @@ static bool number_in_state(struct interval_window *known, uint32_t attr, uint32
 	bool ok;
 
 	attr_add_text(known->attrs, attr, &text);
-	ok = state_attribute(known->state, buf_text(&text), out, &known->failed);
+	ok = state_attribute(state_of(known, attr_shape(known->attrs, attr)), buf_text(&text), out,
+			     &known->failed);
 	buf_release(&text);
 	return ok;
 }
 
-/* Sets out[i] to the value just before places[i], as a gap. At most PLACES_AT_ONCE. */
-static bool ask_before(struct interval_window *known, const struct state_place *places,
-		       size_t count, struct window_value *out)
+/* Sets out[i] to the value just before places[i], as a gap. At most PLACES_AT_ONCE, of one shape.
+ */
+static bool ask_before(struct interval_window *known, uint32_t shape,
+		       const struct state_place *places, size_t count, struct window_value *out)
 {
 	struct answers answers = {0};
-	bool ok = state_at_places(known->state, places, count, false, &answers, &known->failed);
+	bool ok = state_at_places(state_of(known, shape), places, count, false, &answers,
+				  &known->failed);
 
 	for (size_t i = 0; i < count && ok; i++)
 		out[i] = (struct window_value){answers.items[i].since, places[i].moment.t,
@@ -407,7 +474,7 @@ static bool ask_beginnings(struct interval_window *known, uint32_t shape)
 
 	for (size_t from = 0; from < count && ok; from += PLACES_AT_ONCE) {
 		size_t n = count - from < PLACES_AT_ONCE ? count - from : PLACES_AT_ONCE;
-		ok = ask_before(known, places + from, n, gaps + from);
+		ok = ask_before(known, shape, places + from, n, gaps + from);
 	}
 	for (size_t i = 0; i < count && ok; i++)
 		add_gap(&known->lines[lines[i]].gaps, &gaps[i]);
@@ -434,10 +501,11 @@ static bool fetch_shape(struct interval_window *known, uint32_t shape, bool near
 		return false;
 	number_map_set(&known->singles, shape, SINGLES_MOST + 1);
 	number_map_set(&known->near, shape, near);
-	ok = near ? state_window(known->state, &window, (const struct query *const *)&query, 1,
-				 add_interval, known, &known->failed) &&
+	ok = near ? state_window(state_of(known, shape), &window,
+				 (const struct query *const *)&query, 1, add_interval, known,
+				 &known->failed) &&
 			     ask_beginnings(known, shape)
-		  : fetch(known, &query, 1);
+		  : fetch(known, shape, &query, 1);
 	query_free(query);
 	return ok;
 }
@@ -448,7 +516,7 @@ static bool reads_less_near(struct interval_window *known, uint32_t shape, bool 
 	bool ok = query_of_shape(known, shape, &query);
 
 	if (ok) {
-		ok = state_window_reads_less(known->state, time_earlier(known->begin, 1),
+		ok = state_window_reads_less(state_of(known, shape), time_earlier(known->begin, 1),
 					     known->end, query, out, &known->failed);
 		query_free(query);
 	}
@@ -467,6 +535,12 @@ static bool shape_is_fetched(const struct interval_window *known, uint32_t shape
 	return number_map_get(&known->singles, shape) > SINGLES_MOST;
 }
 
+static bool makes_soon(const struct interval_window *known)
+{
+	return trace_bytes(index_trace(state_index(known->state))) <= SOON_BYTES &&
+	       wants_own(known, known->begin);
+}
+
 /* Fetches an attribute that has no line yet, with others that will be read soon. */
 static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu)
 {
@@ -480,6 +554,12 @@ static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu
 	if (has_key(known->attrs, shape)) {
 		if (!singles && !reads_less_near(known, shape, &near))
 			return false;
+		if (near && makes_soon(known)) {
+			line_of(known, attr);
+			if (!make_own(known))
+				return false;
+			near = !known->own;
+		}
 		if (near || singles == SINGLES_MOST)
 			return fetch_shape(known, shape, near);
 		number_map_set(&known->singles, shape, singles + 1);
@@ -507,9 +587,10 @@ static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end,
 	*out = (struct window_value){NSTIME_MIN, end, {.kind = VALUE_UNKNOWN}};
 	if (!place_before(known, attr, end, &place))
 		return false;
-	if (number_map_get(&known->near, shape) && !state_may_be_known(known->state, place.attr))
+	if (number_map_get(&known->near, shape) &&
+	    !state_may_be_known(state_of(known, shape), place.attr))
 		return true;
-	return ask_before(known, &place, 1, out);
+	return ask_before(known, shape, &place, 1, out);
 }
 
 /* The last moment of the window at which to evaluate: after the recording all is unknown. */

@@ -262,9 +262,11 @@ libstate_a_SOURCES += \
 	%D%/intervals/stored_sums.c \
 	%D%/intervals/stored_tracks.c \
 	%D%/intervals/stored_tracks.h \
+	%D%/intervals/own_timelines.c \
 	%D%/intervals/stretches.c \
 	%D%/intervals/spool.c \
 	%D%/intervals/spool.h \
+	%D%/intervals/own_timelines.h \
 	%D%/intervals/stretches.h \
 	%D%/intervals/sums.h \
 	%D%/intervals/totals.c \

@@ -92,6 +92,8 @@ void state_close(struct state *state)
 		return;
 	if (state->index && state->runs) /* nothing is stored of a trace in disorder */
 		retry_forget(state);
+	state_close(state->part);
+	mem_free(state->part_classes);
 	stored_close(state->stored);
 	cells_free(state->base);
 	checkpoints_free(state->checkpoints);

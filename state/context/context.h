@@ -49,6 +49,10 @@ struct state {
 	struct runs *runs;
 	struct stored *stored; /* timelines; NULL: none, if stored_looked */
 	bool stored_looked;
+	/* A state with own timelines of the classes in `part_classes`; NULL: none (own_timelines.h)
+	 */
+	struct state *part;
+	uint64_t *part_classes;
 	uint8_t *looked; /* by attribute: lookup_path() found it and had no note */
 	size_t nlooked;
 	char *nobody;             /* last notice on names that no thread has; NULL: none yet */

@@ -1,56 +1,19 @@
 /* stretches.c - see stretches.h */
 #include "state/intervals/stretches.h"
 
-#include "engine/base/folder.h"
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "state/answer/planner.h"
 #include "state/context/wanted.h"
 #include "state/intervals/intervals.h"
+#include "state/intervals/own_timelines.h"
 #include "state/state.h"
 #include "state/timelines/timelines.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Bytes of the trace per stretch; intervals take about five times as much memory. */
 enum { STRETCH_BYTES = 8 << 20, STRETCHES_MAX = 4096 };
-
-/* ---- timelines for these questions alone ---- */
-
-/* Builds timelines in the folder, then unlinks the files: they go when the state is closed. */
-static bool build_in(struct state *state, const char *folder, struct error *err)
-{
-	char *path = folder_join(folder, "t");
-	struct timelines_built built;
-	struct error ignored;
-
-	state->timelines = path;
-	bool ok = timelines_build(state, index_jobs(state->index), &built, err);
-	if (ok)
-		timelines_there(state);
-	MAY_FAIL(timelines_remove(path, &ignored));
-	rmdir(folder);
-	state->timelines = NULL;
-	mem_free(path);
-	return ok;
-}
-
-/* Also returns true, without timelines, if the disk has no room for them. */
-static bool build_unnamed(struct state *state, struct error *err)
-{
-	const char *folder = state->event_source->trace->spill_dir;
-	struct buf name = {0};
-	bool ok = true;
-
-	folder = folder ? folder : getenv("TMPDIR");
-	buf_printf(&name, "%s/yore-timelines-XXXXXX", folder && *folder ? folder : "/tmp");
-	if (mkdtemp(name.data))
-		ok = build_in(state, name.data, err);
-	buf_release(&name);
-	return ok || err->kind == ERR_IO;
-}
 
 /* ---- how many ---- */
 
@@ -86,6 +49,7 @@ bool stretches_begin(struct stretches *stretches, struct state *state, nstime be
 	nstime first, last;
 
 	*stretches = (struct stretches){.state = state,
+					.asked = state,
 					.queries = queries,
 					.nqueries = nqueries,
 					.begin = begin,
@@ -118,9 +82,10 @@ bool stretches_begin(struct stretches *stretches, struct state *state, nstime be
 	if (stretches->count == 1 || timelines_there(state))
 		return true;
 	bool near;
-	if (!is_near(state, queries, nqueries, &near, err) || (!near && !build_unnamed(state, err)))
+	if (!is_near(state, queries, nqueries, &near, err) ||
+	    (!near && !own_timelines(state, queries, nqueries, &stretches->asked, err)))
 		return false;
-	if (!near && !timelines_there(state))
+	if (!near && !timelines_there(stretches->asked))
 		stretches->count = 1;
 	return true;
 }
@@ -278,8 +243,7 @@ void stretches_edges(const struct stretches *stretches, nstime *from, nstime *to
 /* If this stretch took a run, the next would take one, too: makes the rest one stretch. */
 static void join_rest(struct stretches *stretches)
 {
-	if (is_pass(state_evaluation(stretches->state)) &&
-	    stretches->next + 1 < stretches->count)
+	if (is_pass(state_evaluation(stretches->asked)) && stretches->next + 1 < stretches->count)
 		stretches->count = stretches->next + 1;
 }
 
@@ -304,7 +268,7 @@ bool stretches_next_parts(struct stretches *stretches,
 	stretches->next++;
 	stretches->cut = to;
 	bool ok = from >= to || !stretches->nqueries ||
-		  ask_stretch(stretches)(stretches->state, from, to, INTERVALS_CUT,
+		  ask_stretch(stretches)(stretches->asked, from, to, INTERVALS_CUT,
 					 stretches->queries, stretches->nqueries, each, arg, err);
 	join_rest(stretches);
 	return ok;
@@ -322,13 +286,13 @@ bool stretches_next(struct stretches *stretches,
 	unsigned next = ++stretches->next;
 
 	if (stretches->count == 1)
-		return state_intervals(stretches->state, begin, cut, INTERVALS_WHOLE,
+		return state_intervals(stretches->asked, begin, cut, INTERVALS_WHOLE,
 				       stretches->queries, stretches->nqueries, each, arg, err);
 	if (next < stretches->count)
 		giving.cut = cut;
 	stretches->cut = cut;
 	if (begin < cut)
-		ok = state_intervals_all(stretches->state, begin, cut,
+		ok = state_intervals_all(stretches->asked, begin, cut,
 					 is_at_end(stretches) ? INTERVALS_WHOLE : INTERVALS_CUT,
 					 stretches->queries, stretches->nqueries, give, &giving,
 					 err);

@@ -20,6 +20,7 @@
 struct state;
 struct stretches {
 	struct state *state;
+	struct state *asked; /* `state`, or one with timelines of its own (own_timelines.h) */
 	const struct query *const *queries; /* borrowed, as in state_intervals() */
 	size_t nqueries;
 	struct named_queries named;  /* replaces queries that name threads; else empty */

@@ -76,6 +76,9 @@ sed 's/.*"path":"\([^"]*\)".*/\1/' "$work/list" | while read -r path; do
 done || fail "why, behind timelines"
 grep -q '"packets_skipped":[1-9]' "$work/stats" || fail "no packet was skipped behind timelines"
 
+# A run of all rules leaves checkpoints.
+"$yore" at "$trace" -1ms '**' --index-dir "$work/run" >/dev/null || exit 1
+
 # A short range, of all threads or of one: what goes on behind it is looked for, and most packets are not read.
 thread=$(sed -n '2s/.*"path":"\([^"]*\]\).*/\1/p' "$work/list")
 for path in 'thread[*]/parent' "$thread/**"; do

@@ -296,6 +296,17 @@ def conditions(trace, label):
         tell("%s: conditions over %g ms at %d" % (label, (end - begin) / 1e6, begin), lines)
 
 
+def whole_conditions(trace, label):
+    """Conditions on the state over all of the trace count what they count with timelines that were stored."""
+    lines = []
+    for condition in CONDITIONS:
+        words = ["events", trace.path, "--where", condition, "--count"]
+        counts = [run(words, *trace.stores[store])[0] for store in ("timelines", "no index", "an index")]
+        if len(set(counts)) > 1:
+            lines.append("%s: %s by timelines, no index, an index" % (condition, " ".join(count.strip() for count in counts)))
+    tell("%s: conditions over all of the trace" % label, lines)
+
+
 def once_for_all(trace, label):
     """A list with --all reads on to the trace's end and leaves checkpoints: the same list of another window begins near one, and reads on until what
     reaches over its end has ended; of a stream that begins late that is where it begins."""
@@ -365,6 +376,7 @@ def main():
                 check(trace, label, window, answers)
             names(trace, label)
             conditions(trace, label)
+            whole_conditions(trace, label)
             two_ranges(trace, label)
             reads_once(trace, label)
             once_for_all(trace, label)

@@ -1,0 +1,105 @@
+/* own_timelines.c - see own_timelines.h */
+#include "state/intervals/own_timelines.h"
+
+#include "engine/base/bitset.h"
+#include "engine/base/folder.h"
+#include "engine/base/mem.h"
+#include "state/context/wanted.h"
+#include "state/events/closure.h"
+#include "state/state.h"
+#include "state/timelines/timelines.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Builds timelines in the folder, then unlinks the files: they go when the state is closed. */
+static bool build_in(struct state *state, const char *folder, struct error *err)
+{
+	char *path = folder_join(folder, "t");
+	struct timelines_built built;
+	struct error ignored;
+
+	state->timelines = path;
+	bool ok = timelines_build(state, index_jobs(state->index), &built, err);
+	if (ok)
+		timelines_there(state);
+	MAY_FAIL(timelines_remove(path, &ignored));
+	rmdir(folder);
+	state->timelines = NULL;
+	mem_free(path);
+	return ok;
+}
+
+/* Also returns true, without timelines, if the disk has no room for them. */
+static bool build_unnamed(struct state *state, struct error *err)
+{
+	const char *folder = state->event_source->trace->spill_dir;
+	struct buf name = {0};
+	bool ok = true;
+
+	folder = folder ? folder : getenv("TMPDIR");
+	buf_printf(&name, "%s/yore-timelines-XXXXXX", folder && *folder ? folder : "/tmp");
+	if (mkdtemp(name.data))
+		ok = build_in(state, name.data, err);
+	buf_release(&name);
+	return ok || err->kind == ERR_IO;
+}
+
+/* ---- of some event classes ---- */
+
+/* Sets state->part, in which no line of other classes runs, unless the disk has no room. */
+static bool open_part(struct state *state, const uint64_t *classes, struct error *err)
+{
+	size_t nclasses = state->event_source->trace->nclasses;
+	uint64_t *others = bitset_new(nclasses);
+	struct state *part;
+
+	for (size_t c = 0; c < nclasses; c++)
+		if (!bitset_has(classes, c))
+			bitset_add(others, c);
+	bool ok = state_open_without(state, others, &part, err);
+	mem_free(others);
+	if (!ok)
+		return false;
+	part->stretch = state->stretch;
+	ok = build_unnamed(part, err);
+	if (ok && timelines_there(part)) {
+		state->part = part;
+		state->part_classes = bitset_new(nclasses);
+		memcpy(state->part_classes, classes, (nclasses / 64 + 1) * sizeof *classes);
+	} else {
+		state_close(part);
+	}
+	return ok;
+}
+
+static bool is_within(const uint64_t *classes, const uint64_t *others, size_t count)
+{
+	bool within = others != NULL;
+
+	for (size_t c = 0; c < count && within; c++)
+		within = !bitset_has(classes, c) || bitset_has(others, c);
+	return within;
+}
+
+bool own_timelines(struct state *state, const struct query *const *queries, size_t nqueries,
+		   struct state **out, struct error *err)
+{
+	size_t nclasses = state->event_source->trace->nclasses;
+	struct wanted wanted;
+	bool ok = true;
+
+	wanted_init(state, queries, nqueries, &wanted);
+	struct closure *closure = wanted_closure(state, &wanted);
+	*out = state;
+	if (!state->part && !closure_is_most(closure))
+		ok = open_part(state, closure->classes, err);
+	if (is_within(closure->classes, state->part_classes, nclasses))
+		*out = state->part;
+	else if (ok)
+		ok = build_unnamed(state, err);
+	closure_free(closure);
+	wanted_release(&wanted);
+	return ok;
+}

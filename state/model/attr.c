@@ -1,11 +1,11 @@
 /*
  * attr.c - the table of attributes
  *
- * Nodes stand in one array in the order in which they were made; a node is (parent, atom), and a
- * chained hash table finds it again. An atom that is an integer from 0 to 2^31 - 1 stands in the
- * node itself; any other is an interned value, of which the node has the place. A shape is a node
- * as well: the same names, and a key of kind none for `*`, which no attribute can have. So the
- * shape tree costs nothing of its own, and a node knows its shape when it is made:
+ * Nodes stand in one array in order of creation; a chained hash table finds a node by (parent,
+ * atom). An integer atom from 0 to 2^31 - 1 is stored in the node itself; any other is interned in
+ * `values`, and the node has its index. A shape is a node, too: the same names, and a key of kind
+ * none for `*`, which no attribute can have. So shapes need no tree of their own, and every new
+ * node gets its shape at once:
  *
  *     node   root   thread   thread[42]   thread[42]/name   thread[*]   thread[*]/name
  *     shape  root   thread   thread[*]    thread[*]/name
@@ -24,19 +24,19 @@ enum { RECENT_BITS = 10, RECENT = 1 << RECENT_BITS };
 struct attr_node {     /* there may be millions */
 	uint32_t atom; /* ATOM_SMALL and an integer, or a place in `values` */
 	uint32_t parent, shape;
-	uint32_t next; /* of the same hash; 0: none, since the root is in no chain */
+	uint32_t next; /* in its hash chain; 0: none (the root is in no chain) */
 };
 
-struct attr_shape { /* and what all its attributes share */
+struct attr_shape { /* with what all its attributes share */
 	uint32_t node, depth;
 	bool is_key;
-	struct number_map *keys; /* NULL: not asked for; see attrs_keys() */
+	struct number_map *keys; /* NULL: not made yet, see attrs_keys() */
 };
 
 struct attrs {
 	struct attr_node *nodes;
 	size_t count, capacity;
-	uint32_t *chains; /* by hash: the newest node, 0 none */
+	uint32_t *chains; /* by hash: the newest node; 0: none */
 	size_t nchains;   /* a power of two, at least as many as nodes */
 	struct attr_shape *shapes;
 	size_t nshapes, shapes_capacity;
@@ -63,14 +63,14 @@ static bool is_child(const struct attrs *attrs, uint32_t attr, uint32_t parent,
 }
 
 enum { CHAINS_LEAST = 64, LINE_CHAINS = 64 / sizeof(uint32_t) };
-/* Of a value, with its slots in the hash index; texts are not counted. */
+/* Memory of one value with its slots in the hash index, without its text. */
 enum { VALUE_BYTES = sizeof(struct value) + 2 * sizeof(struct hash_slot) };
 
 static struct grown grown = {.what = "attributes of the state"};
 
 /*
- * Children of which the atoms differ in the last bits alone, as neighbouring numbers and most names
- * do, have their chains in one line of a cache: they are made and asked for one after the other.
+ * Children whose atoms differ only in the last bits, such as neighbouring numbers, have their
+ * chains in one cache line: they are added and looked up one after the other.
  */
 static uint32_t *chain_of(struct attrs *attrs, uint32_t parent, uint32_t atom)
 {
@@ -111,7 +111,7 @@ static uint32_t node_append(struct attrs *attrs, const struct attr_node *node)
 	return (uint32_t)attrs->count - 1;
 }
 
-/* Where the value stands in `values`: a text has a copy of its own there. */
+/* Index of the interned value in `values`, which has a copy of its text. */
 static uint32_t value_place(struct attrs *attrs, const struct value *value)
 {
 	uint64_t hash = value_hash(value);
@@ -194,7 +194,7 @@ void attrs_keep(struct attrs *attrs, struct value *value)
 static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struct value *atom,
 			       bool is_key);
 
-/* The shape of the child: its node is made too, unless the child is that node itself. */
+/* The shape of the new child. Adds the shape's node, unless the child is that node itself. */
 static uint32_t child_shape(struct attrs *attrs, uint32_t parent, const struct value *atom,
 			    bool is_key)
 {
@@ -209,8 +209,9 @@ static uint32_t child_shape(struct attrs *attrs, uint32_t parent, const struct v
 }
 
 /*
- * Rules ask for the same few hundred nodes again and again: by the address of a line's name, or by
- * a number. What stands in the place is compared, so that any address will do.
+ * A small cache, since rules look up the same few hundred nodes again and again: indexed by a hash
+ * of the text's address or the number. attr_child() compares the entry, so a stale address does no
+ * harm.
  */
 static uint32_t *recent_place(struct attrs *attrs, uint32_t parent, const struct value *atom)
 {

@@ -1,12 +1,12 @@
 /*
  * glob.c - names against patterns with * ? [..]
  *
- * Only the last star is ever tried again, so the time is at most pattern times text. Each star
- * takes as little as lets the rest match: `sys_*` of sys_open captures "open".
+ * Only the last star is retried, so the time is at most pattern length times text length. Each star
+ * matches as few characters as let the rest match: `sys_*` of sys_open captures "open".
  */
 #include "state/model/glob.h"
 
-/* Does the class at pattern[*pos] == '[' hold c? *pos goes behind it. No ']': '[' is itself. */
+/* Is c in the class [..] at pattern[*pos]? Moves *pos behind it. Without ']' it is a plain '['. */
 static bool class_has(const char *pattern, size_t n, size_t *pos, unsigned char c)
 {
 	size_t p = *pos + 1;

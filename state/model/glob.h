@@ -13,7 +13,7 @@ struct captures {
 	uint32_t n;
 };
 
-/* The whole text; what each `*` stands for goes to *captures (borrowed), unless that is NULL. */
+/* Matches the whole text. *captures (or NULL) gets what each `*` matched, borrowed from `text`. */
 bool glob_match(const char *pattern, size_t npattern, const char *text, size_t len,
 		struct captures *captures);
 

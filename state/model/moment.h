@@ -1,4 +1,4 @@
-/* moment.h - when values are asked for, and for how long they hold */
+/* moment.h - moments of questions, and intervals over which values hold */
 #ifndef STATE_MODEL_MOMENT_H
 #define STATE_MODEL_MOMENT_H
 
@@ -10,13 +10,13 @@ struct moment {
 	bool before; /* just before t instead of after all events of t */
 };
 
-/* The last time whose events count at the moment. */
+/* The last timestamp whose events the moment includes. */
 static inline nstime moment_time(const struct moment *moment)
 {
 	return moment->t - (moment->before && moment->t > NSTIME_MIN);
 }
 
-/* < 0, 0, > 0: just before a time comes before the time itself. */
+/* Orders moments like strcmp(): just before a time is less than the time itself. */
 static inline int moment_compare(const struct moment *a, const struct moment *b)
 {
 	if (a->t != b->t)
@@ -26,9 +26,9 @@ static inline int moment_compare(const struct moment *a, const struct moment *b)
 
 struct interval {
 	const char *path;
-	nstime begin, end; /* NSTIME_MIN: not known; end NSTIME_MAX: not known (goes on) */
+	nstime begin, end; /* unknown: NSTIME_MIN; an unknown end: NSTIME_MAX */
 	struct value value;
-	bool lost; /* at `end` it is not known any more: it may have gone on */
+	bool lost; /* the value is unknown from `end` on; it may have held longer */
 };
 
 #endif

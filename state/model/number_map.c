@@ -3,7 +3,7 @@
 
 #include "engine/base/mem.h"
 
-/* All of it is zeroed, and so takes memory: a large map grows in smaller steps. */
+/* New items are zeroed and so take memory at once: a large map grows in smaller steps. */
 enum { MANY = 1 << 16 };
 
 void number_map_set(struct number_map *map, size_t key, uint32_t value)

@@ -1,7 +1,7 @@
 /*
- * number_map.h - from a number to another from 1 on; it grows with the greatest key that was set
+ * number_map.h - an array from numbers to numbers above 0, as long as the greatest key that was set
  *
- * For keys that are small or given from 0 on: attributes, shapes, ordinals, chunks, thread numbers.
+ * For keys that are small or dense: attributes, shapes, ordinals, chunks, thread numbers.
  */
 #ifndef STATE_MODEL_NUMBER_MAP_H
 #define STATE_MODEL_NUMBER_MAP_H
@@ -14,7 +14,7 @@ struct number_map {
 	size_t count;
 };
 
-/* 0: it was never set. */
+/* 0: the key was never set. */
 static inline uint32_t number_map_get(const struct number_map *map, size_t key)
 {
 	return key < map->count ? map->items[key] : 0;

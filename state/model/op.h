@@ -1,8 +1,8 @@
 /*
- * op.h - operators: what those of rules, of `--where` and of one-liners have in common
+ * op.h - the operators that rules, `--where` and one-liners share
  *
- * Each language has its own order of binding, and says what becomes of a number that does not fit
- * 64 bits: it fails, or wraps.
+ * Precedence differs between the languages, and so does a result that does not fit 64 bits: the
+ * evaluation fails, or the number wraps.
  */
 #ifndef STATE_MODEL_OP_H
 #define STATE_MODEL_OP_H
@@ -61,11 +61,11 @@ static inline bool op_holds(enum op op, int order)
 	return order < 0 ? orders.less : order > 0 ? orders.more : orders.same;
 }
 
-/* What `b OP a` is as `a OP b`. */
+/* The operator that gives for `a OP b` what this one gives for `b OP a`: OP_LT for OP_GT. */
 enum op op_turned(enum op op);
 /*
- * + - * / % of integers of 65 bits. False: a division by zero, or a product that does not fit, of
- * which *out is modulo 2^128.
+ * Computes + - * / % of integers of 65 bits. False: a division by zero, or a product that does not
+ * fit; *out is then the product modulo 2^128.
  */
 bool op_integers(enum op op, __int128 a, __int128 b, __int128 *out);
 

@@ -1,9 +1,9 @@
 /*
- * pattern.h - paths in which some keys are any key, or are not known yet
+ * pattern.h - paths with wildcards or keys that are not known yet
  *
  *     thread[*]/state     thread[42]/state     cpu[3]/thread
  *
- * What a line's target is as far as its keys are known, and what a question's PATH names.
+ * A pattern is the target of a rule line as far as its keys are known, or the PATH of a question.
  */
 #ifndef STATE_MODEL_PATTERN_H
 #define STATE_MODEL_PATTERN_H
@@ -26,17 +26,17 @@ struct pattern {
 
 enum cover { COVER_NO, COVER_YES, COVER_MAYBE /* an OPEN atom decides */ };
 /*
- * Does it name `attr` itself (subtree false), or attr or something above it (subtree true)? Of the
- * node of a shape: may it name one of its attributes?
+ * Does the pattern match `attr` (subtree false), or `attr` or an ancestor of it (subtree true)? For
+ * the node of a shape: may it match an attribute of the shape?
  */
 enum cover pattern_covers(const struct pattern *pattern, const struct attrs *attrs, uint32_t attr,
 			  bool subtree);
-/* The one attribute that it names (interned); ATTR_ABSENT: these are several, or not known. */
+/* The one attribute that it matches (interned); ATTR_ABSENT: several, or a key is not known. */
 uint32_t pattern_attr(const struct pattern *pattern, struct attrs *attrs);
 bool pattern_equal(const struct pattern *a, const struct pattern *b);
-/* The place of an equal one among `count` items; `count`: there is none. */
+/* Index of the first equal pattern among `count` items; `count`: there is none. */
 size_t pattern_find(const struct pattern *items, size_t count, const struct pattern *wanted);
-/* Of one with ANY, as it is stored: the atoms. `below` is not among them, and not set. */
+/* Reads or writes the atoms of a pattern with ANY. `below` is not stored; reading clears it. */
 void io_pattern(struct io *io, struct pattern *pattern);
 
 #endif

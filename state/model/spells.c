@@ -1,4 +1,4 @@
-/* spells.c - things by their path, each with a list */
+/* spells.c - see spells.h */
 #include "state/model/spells.h"
 
 #include "engine/base/mem.h"
@@ -50,7 +50,7 @@ struct spells_thing *spells_reach(struct spells *spells, const char *path, size_
 	return &spells->things[at];
 }
 
-/* One for all that are equal. */
+/* The interned copy of a text. */
 static struct value kept_text(struct spells *spells, const struct value *value)
 {
 	uint64_t hash = hash_bytes(value->text, value->len);

@@ -1,4 +1,4 @@
-/* text_part.h - parts of a text, borrowed from it: substr() and split() of all languages */
+/* text_part.h - substr() and split() of all languages; results point into the text */
 #ifndef STATE_MODEL_TEXT_PART_H
 #define STATE_MODEL_TEXT_PART_H
 
@@ -6,18 +6,18 @@
 #include <stdint.h>
 
 struct text_part {
-	const char *text; /* not ended by zero */
+	const char *text; /* not zero-terminated */
 	size_t len;
 };
 
-/* `count` bytes from byte `from` on, as far as there are; numbers below 0 are 0. */
+/* At most `count` bytes from byte `from` on; negative numbers count as 0. */
 struct text_part text_substr(struct text_part text, int64_t from, int64_t count);
-/* Part `number`, from 0 on, between separators; "" where there are fewer. */
+/* Part `number` (from 0) between separators; "" when there are fewer parts. */
 struct text_part text_split(struct text_part text, struct text_part separator, int64_t number);
 
 /*
- * The digits with which it begins, 0x not among them: how many, *out is their number. SIZE_MAX: it
- * does not fit.
+ * Reads the digits with which the text begins (no 0x) into *out and returns how many there are.
+ * SIZE_MAX: the number does not fit in 64 bits.
  */
 size_t text_digits(struct text_part text, unsigned base, uint64_t *out);
 

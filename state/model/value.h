@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum value_kind {
-	VALUE_UNKNOWN, /* nothing written yet, or lost */
-	VALUE_NONE,    /* written so */
+	VALUE_UNKNOWN, /* not written yet, or lost */
+	VALUE_NONE,    /* a rule wrote `none` */
 	VALUE_INT,     /* -2^63 .. 2^64-1: `negative` tells how to read u */
 	VALUE_FLOAT,
 	VALUE_STRING,
@@ -26,7 +26,7 @@ struct value {
 		uint64_t u;
 		double f;
 		bool b;
-		const char *text; /* not ended by zero; owner depends on where the value stands */
+		const char *text; /* not zero-terminated; the giver says who owns it */
 	};
 };
 _Static_assert(sizeof(struct value) == 16, "two words");
@@ -41,7 +41,7 @@ static inline struct value value_s64(int64_t s)
 	return (struct value){.kind = VALUE_INT, .negative = s < 0, .u = (uint64_t)s};
 }
 
-/* Of 64 bits; a number that does not fit wraps, as in C. */
+/* The integer modulo 2^64: what does not fit wraps, as in C. */
 static inline struct value value_wrapped(__int128 number)
 {
 	return number > INT64_MAX ? value_u64((uint64_t)number)
@@ -70,7 +70,7 @@ static inline bool value_exists(const struct value *value)
 	return value->kind > VALUE_NONE;
 }
 
-/* Unknown, but not known to be so: what was not read may tell another value. */
+/* Unknown so far: input that is not read yet may still give a value. */
 static inline struct value value_open(void)
 {
 	return (struct value){.kind = VALUE_UNKNOWN, .u = 1};
@@ -86,13 +86,13 @@ static inline bool value_is_number(const struct value *value)
 	return value->kind == VALUE_INT || value->kind == VALUE_FLOAT;
 }
 
-/* Of 0 and more: what nearly all keys are. */
+/* An integer of 0 or more, as nearly all keys are. */
 static inline bool value_is_index(const struct value *value)
 {
 	return value->kind == VALUE_INT && !value->negative;
 }
 
-/* An integer as it is. */
+/* The integer with its sign. */
 static inline __int128 value_integer(const struct value *value)
 {
 	return value->negative ? (__int128)(int64_t)value->u : (__int128)value->u;
@@ -124,14 +124,14 @@ static inline bool value_equal(const struct value *a, const struct value *b)
 	}
 	return false;
 }
-/* The value with a text of its own in the arena. */
+/* A copy whose text lives in the arena. */
 struct value value_copy(struct arena *arena, const struct value *value);
 /* Total order for sorting and printing: kind, then value. */
 int value_compare(const struct value *a, const struct value *b);
 uint64_t value_hash(const struct value *value);
 /* As a key in a canonical path: 42, "name", true. */
 void value_add_key(const struct value *value, struct buf *out);
-/* As a word of a sentence: a string as it is, anything else as a key. */
+/* For messages: a string without quotes, anything else as value_add_key() does. */
 void value_add_word(const struct value *value, struct buf *out);
 /* As JSON; unknown and none are null. */
 void value_add_json(const struct value *value, struct buf *out);

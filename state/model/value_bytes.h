@@ -1,8 +1,8 @@
 /*
- * value_bytes.h - numbers and values as they are stored, in checkpoints, timelines and summaries
+ * value_bytes.h - encoding of numbers and values in checkpoints, timelines and summaries
  *
- * What is written and what is read back is told once for both ways: each function returns what was
- * written, or is read. All numbers are LEB128, signed ones zigzag; a value is
+ * One function both writes and reads: it returns its argument after writing, or what it read.
+ * Numbers are LEB128, signed ones zigzag; a value is
  *
  *     kind << 1 | negative, then: a number; the length of a text and its bytes; 0 or 1
  */
@@ -14,9 +14,9 @@
 #include "state/model/value.h"
 
 struct io {
-	struct buf *out; /* NULL: it reads. Failure is sticky, then come zeros */
+	struct buf *out; /* NULL: reading. Failure is sticky: further reads give zeros */
 	const uint8_t *at, *end;
-	struct attrs *attrs; /* keeps the text of values that are read */
+	struct attrs *attrs; /* interns the text of values that are read */
 	bool failed;
 };
 
@@ -41,7 +41,7 @@ static inline int64_t io_signed(struct io *io, int64_t number)
 	return unzigzag(io_number(io, zigzag(number)));
 }
 
-/* A count of things that take at least a byte each. */
+/* A count of items of at least one byte each: reading fails when fewer bytes are left. */
 static inline size_t io_count(struct io *io, size_t count)
 {
 	uint64_t number = io_number(io, count);
@@ -52,7 +52,7 @@ static inline size_t io_count(struct io *io, size_t count)
 	return 0;
 }
 
-/* Was all of it read? */
+/* Was all input read, without failure? */
 static inline bool io_ended(const struct io *io)
 {
 	return !io->failed && io->at == io->end;

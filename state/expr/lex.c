@@ -1,4 +1,4 @@
-/* lex.c - text to words, one at a time, with what stands around them */
+/* lex.c - the lexer: text to tokens, one at a time */
 #include "engine/base/digits.h"
 #include "engine/base/mem.h"
 #include "state/expr/number.h"
@@ -82,7 +82,7 @@ bool lex_constant(const char *word, size_t len, struct value *out)
 	return false;
 }
 
-/* The escape whose backslash is at text[*pos]. */
+/* Reads the escape whose backslash is at text[*pos]. False: there is no such escape. */
 static bool lex_escape(const char *text, size_t len, size_t *pos, char *out)
 {
 	static const char from[] = "nrt\"\\0abfv", to[] = "\n\r\t\"\\\0\a\b\f\v";
@@ -162,7 +162,7 @@ size_t line_end(const struct parser *parser, size_t pos)
 	return pos;
 }
 
-/* Over blanks, comments, and newlines that mean nothing. */
+/* Skips blanks, comments, and newlines inside brackets or before a line that begins with `=`. */
 static void skip_in_lines(struct parser *parser)
 {
 	bool goes_on = true;
@@ -178,7 +178,7 @@ static void skip_in_lines(struct parser *parser)
 	}
 }
 
-/* Behind a comment of C at pos; the same: there is none. */
+/* The offset behind the C comment at pos; pos when there is none. */
 static size_t comment_end(struct parser *parser, size_t pos)
 {
 	char next = parser_char(parser, pos + 1);

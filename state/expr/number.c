@@ -30,8 +30,10 @@ static bool lex_digits(const char *text, size_t len, unsigned base, size_t *pos,
 	return digits && fits;
 }
 
-/* A fraction or an exponent behind the whole digits of a number that begins at `first`. False:
- * there is none. */
+/*
+ * Reads a number with a fraction or exponent; it begins at `first`, *pos is behind its whole
+ * digits. False: it has neither.
+ */
 static bool lex_float(const char *text, size_t len, size_t first, size_t *pos, double *out)
 {
 	char copy[64] = "", *end;
@@ -48,7 +50,7 @@ static bool lex_float(const char *text, size_t len, size_t first, size_t *pos, d
 	return (size_t)(end - copy) > whole + (end[-1] == '.');
 }
 
-/* A unit of time behind a number: its value in nanoseconds then. False: it does not fit. */
+/* Converts a number with a unit of time behind it to nanoseconds. False: it does not fit. */
 static bool lex_unit(const char *text, size_t len, size_t *pos, struct value *number)
 {
 	static const struct {
@@ -75,8 +77,10 @@ static bool lex_unit(const char *text, size_t len, size_t *pos, struct value *nu
 	return true;
 }
 
-/* Where all numbers are whole: 1e6, exactly. *pos is behind the digits; it stays where there is no
- * such power. */
+/*
+ * Applies a power of ten as in 1e6, for languages of integers. *pos is behind the digits and stays
+ * there when no exponent follows.
+ */
 static void lex_power(const char *text, size_t len, size_t *pos, uint64_t *number)
 {
 	size_t at = *pos + 1;

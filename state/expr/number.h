@@ -5,9 +5,9 @@
 #include "state/model/value.h"
 
 /*
- * A number at text[*pos], with ns, us, ms or s behind it that many nanoseconds, rounded to whole
- * ones: moves *pos behind it. `integers`: 1e6 is one, too, and 1.5 is none. False: it is malformed
- * or too large, and *what says which. `text` need not be ended by zero.
+ * Reads the number at text[*pos] and moves *pos behind it. With a unit (ns, us, ms, s) *out is in
+ * nanoseconds, rounded to a whole one. `integers`: 1e6 is an integer, 1.5 is not a number. False:
+ * malformed or too large; *what is the message. `text` need not be zero-terminated.
  */
 bool lex_number(const char *text, size_t len, size_t *pos, bool integers, struct value *out,
 		const char **what);

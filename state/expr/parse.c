@@ -1,4 +1,4 @@
-/* parse.c - expressions by precedence: operands are the dialect's, operators stand in its tables */
+/* parse.c - expressions by precedence: the dialect gives operands and operator tables */
 #include "state/expr/parse.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ void parse_close(struct parser *parser, const char *op, const char *expected)
 		parse_expected(parser, expected);
 }
 
-/* One more value of a list. */
+/* Appends a value to a list. */
 static void add_value(struct parser *parser, struct ast *list, struct ast *value, size_t *capacity)
 {
 	*arena_push(parser->arena, list->args, list->nargs, *capacity) = value;
@@ -121,7 +121,7 @@ static struct ast *constant_node(struct parser *parser)
 
 /* ---- operators ---- */
 
-/* NULL: the current word is none. */
+/* NULL: the current token is not in the table. */
 static const struct operator*
 	find_operator(const struct parser *parser, const struct operator* table)
 {
@@ -132,7 +132,7 @@ static const struct operator*
 	return table->text ? table : NULL;
 }
 
-/* A minus before a number is a part of it, where that fits in 64 bits. */
+/* Applies the prefix; a minus before a number negates the constant where that fits in 64 bits. */
 static struct ast *apply_prefix(struct parser *parser, enum op op, size_t at, struct ast *of)
 {
 	bool number = of->kind == AST_CONST &&
@@ -148,8 +148,8 @@ static struct ast *apply_prefix(struct parser *parser, enum op op, size_t at, st
 }
 
 /*
- * C binds ! tighter than the comparison behind it, whose sign stands at `sign`; `at`: the !. The
- * word that is looked at ends the comparison.
+ * C binds ! (at `at`) tighter than the comparison behind it, whose operator stands at `sign`. The
+ * current token ends the comparison.
  */
 static void ask_for_not(struct parser *parser, size_t at, size_t sign)
 {
@@ -168,7 +168,7 @@ static void ask_for_not(struct parser *parser, size_t at, size_t sign)
 		    (int)(end - sign), text + sign);
 }
 
-/* What C reads in another way than conditions do. */
+/* Reports prefixes that C would read in another way than conditions do. */
 static void check_prefix(struct parser *parser, enum op op, size_t at)
 {
 	if (parser->failed)
@@ -180,7 +180,7 @@ static void check_prefix(struct parser *parser, enum op op, size_t at)
 		ask_for_not(parser, at, parser->compared - 1);
 }
 
-/* *bound: how tightly the operator before it binds, which stays where there is none. */
+/* Parses an operand with its prefixes. A prefix sets *bound to its precedence. */
 static struct ast *parse_prefixed(struct parser *parser, unsigned least, unsigned *bound)
 {
 	const struct operator* prefix = find_operator(parser, parser->dialect->prefixes);
@@ -201,7 +201,7 @@ static struct ast *parse_prefixed(struct parser *parser, unsigned least, unsigne
 	return ast;
 }
 
-/* What only C's reading takes; `before`: the operator that stands before it, on the same level. */
+/* Reports what strict dialects refuse; `before`: the previous operator of the same precedence. */
 static void check_operator(struct parser *parser, enum op op, enum op before)
 {
 	size_t at = parser->token.at;
@@ -246,9 +246,9 @@ static struct ast *parse_in(struct parser *parser, struct ast *left)
 }
 
 /*
- * C binds & | ^ looser than comparisons. `from` is where the left operand begins, `at` where the
- * comparison's sign of `sign` bytes stands, `bits` where one of the operands has its sign; the
- * word that is looked at ends the right operand.
+ * C binds & | ^ looser than comparisons. Offsets: `from` of the left operand, `at` of the
+ * comparison (`sign` bytes long), `bits` of the & | ^ in one of the operands. The current token
+ * ends the right operand.
  */
 static void ask_for_brackets(struct parser *parser, size_t from, size_t at, size_t sign,
 			     size_t bits)
@@ -276,7 +276,7 @@ static void ask_for_brackets(struct parser *parser, size_t from, size_t at, size
 		(int)(close - open), text + open, (int)(end - close), text + close);
 }
 
-/* Where a condition would be read in another way as a predicate of `do`. */
+/* Reports a condition that means something else as a predicate of `do`. */
 static void check_readings(struct parser *parser, const struct operator* binary, size_t from,
 			   size_t at, size_t bits)
 {
@@ -284,7 +284,7 @@ static void check_readings(struct parser *parser, const struct operator* binary,
 		ask_for_brackets(parser, from, at, strlen(binary->text), bits - 1);
 }
 
-/* `!comm ~ "a*"` of a dialect like C's, where ! takes comm alone: a glob of 0 or 1. */
+/* Reports `!comm ~ "a*"` where ! applies to comm alone, as in C, and the glob to 0 or 1. */
 static void check_left(struct parser *parser, const struct ast *left, unsigned bound, size_t at)
 {
 	if (!parser->dialect->strict && bound != UINT32_MAX && left->kind == AST_UNARY &&
@@ -293,8 +293,8 @@ static void check_left(struct parser *parser, const struct ast *left, unsigned b
 }
 
 /*
- * `bound` is how tightly the last operator binds: one that binds tighter would have been read with
- * its right side.
+ * `bound` is the precedence of the last operator: a tighter one would have become part of its right
+ * side.
  */
 struct ast *parse_binding(struct parser *parser, unsigned least)
 {
@@ -339,7 +339,7 @@ struct ast *parse_binding(struct parser *parser, unsigned least)
 	return left;
 }
 
-/* `?` is looked at. */
+/* The current token is `?`. */
 static struct ast *parse_choice(struct parser *parser, struct ast *condition)
 {
 	struct ast *ast = parse_node(parser, AST_CHOICE, parser->token.at);

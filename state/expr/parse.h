@@ -4,12 +4,12 @@
  *     a + b * c == d           parse_expr() ── operators of the dialect's tables ──> struct ast
  *     └ the dialect's operand()
  *
- * One lexer and one parser by precedence. What the languages do not share stands in `struct
- * dialect`: the order of binding, where blanks and lines count, and what an operand is. A language
- * puts `struct parser` first into a structure of its own.
+ * One lexer and one precedence parser. `struct dialect` has what differs between languages:
+ * precedence, whether blanks and line ends count, and operands. A language embeds `struct parser`
+ * as the first member of a struct of its own.
  *
- * An error makes every further word END, so the functions return straight up; trees that hold an
- * error are never used.
+ * After an error every token is TOKEN_END, so the functions return quickly; trees with an error are
+ * never used.
  */
 #ifndef STATE_EXPR_PARSE_H
 #define STATE_EXPR_PARSE_H
@@ -38,36 +38,36 @@ struct token {
 	size_t at, end; /* in the parser's text */
 	bool blank_before;
 	char op[4];
-	struct value value; /* all but numbers, strings and signs: their text as a string */
+	struct value value; /* of IDENT, MAP, VARIABLE and the like: the text as a string */
 };
 
 struct parser;
 
 struct operator
-{ /* how tightly it binds: the greater, the tighter */
+{ /* a greater `binds` binds tighter */
 	const char *text;
 	enum op op;
 	unsigned binds;
-	unsigned operand; /* of prefixes: how tightly what stands behind binds at least */
+	unsigned operand; /* of prefixes: least `binds` of operators in the operand */
 };
 
 /* Tables end with an entry without text. */
 struct dialect {
 	const char *const *signs; /* of several characters, the longest first */
-	const char *characters;   /* signs of one; NULL: any */
-	bool lines;    /* a line's end is a word, and # begins a comment; else comments are C's */
-	bool integers; /* there are no other numbers */
-	bool sigils;   /* @name and $name are words */
+	const char *characters;   /* allowed signs of one character; NULL: any */
+	bool lines;    /* a newline is a token, and # begins a comment; else comments are C's */
+	bool integers; /* all numbers are integers */
+	bool sigils;   /* @name and $name are tokens */
 	/*
-	 * Comparisons do not chain, bits mix in brackets alone, a division has blanks on both
-	 * sides, the values behind `in` are constants.
+	 * Errors: chained comparisons, different bit operators without brackets, a division without
+	 * blanks on both sides, values behind `in` that are not constants.
 	 */
 	bool strict;
 	const struct operator* prefixes, *binaries;
 	unsigned in_binds;
-	const char *what;                    /* is it that has, */
+	const char *what;                    /* noun for messages about the limits: */
 	unsigned nodes, depth, brackets;     /* at most */
-	bool (*word)(struct parser *parser); /* NULL: none; a word of its own at pos: the token */
+	bool (*word)(struct parser *parser); /* may be NULL; reads a token of this language alone */
 	struct ast *(*operand)(struct parser *parser);
 	void (*error)(struct parser *parser, size_t at, const char *text);
 };
@@ -77,13 +77,13 @@ struct parser {
 	struct arena *arena;
 	const char *text;
 	size_t len, pos;
-	const uint32_t *map; /* of each byte of the text: where it stands; NULL: there */
-	struct token token;  /* the one that is looked at; pos stands behind it */
-	unsigned brackets;   /* open: newlines mean nothing */
+	const uint32_t *map; /* by byte of the text: its offset in the file; NULL: the same */
+	struct token token;  /* the current token; pos is behind it */
+	unsigned brackets;   /* open brackets; inside them newlines are blanks */
 	unsigned nodes, depth;
-	bool failed; /* an error was told: every word is END until it is cleared */
-	bool asks;   /* for brackets where C reads the same text in another way */
-	/* 1 + where the operand read last has without brackets its & | ^, its comparison */
+	bool failed; /* after an error: every token is END until it is cleared */
+	bool asks;   /* an error where C would read the text in another way without brackets */
+	/* of the operand parsed last: 1 + offset of its outer & | ^, or comparison; 0: none */
 	size_t bits, compared;
 };
 
@@ -91,14 +91,14 @@ struct parser {
 
 void lex_next(struct parser *parser);
 void lex_skip(struct parser *parser); /* blanks and comments at pos */
-/* Nearly all that is asked about a word differs from it in the first character. */
+/* Compares the first character before the rest: nearly all comparisons end there. */
 static inline bool lex_is_op(const struct parser *parser, const char *op)
 {
 	return parser->token.kind == TOKEN_OP && parser->token.op[0] == op[0] &&
 	       !strncmp(parser->token.op, op, sizeof parser->token.op);
 }
 
-/* The current word is this name. */
+/* Is the current token this name? */
 static inline bool lex_is_word(const struct parser *parser, const char *word)
 {
 	const struct token *token = &parser->token;
@@ -108,19 +108,19 @@ static inline bool lex_is_word(const struct parser *parser, const char *word)
 	       !memcmp(token->value.text, word, token->value.len);
 }
 
-/* Where blanks, blanks and newlines, the line end that begin, or go on, at pos. */
+/* Offsets behind blanks at pos, behind blanks and newlines at pos, and of the line's end. */
 size_t blanks_end(const struct parser *parser, size_t pos);
 size_t spaces_end(const struct parser *parser, size_t pos);
 size_t line_end(const struct parser *parser, size_t pos);
-/* The current word's text, ended by zero, in the arena. */
+/* The current token's text, zero-terminated, in the arena. */
 char *token_text(const struct parser *parser);
 
-/* Tells the first error of a text, at an offset of it. */
+/* Reports an error at an offset of the text; only the first one counts. */
 void parse_error(struct parser *parser, size_t at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Tells "expected WHAT, found ..." at the current word. */
+/* Reports "expected WHAT, found ..." at the current token. */
 void parse_expected(struct parser *parser, const char *what);
-/* What the offset stands for, see `map`. */
+/* The offset in the file, see `map`. */
 uint32_t parser_place(const struct parser *parser, size_t at);
 /* A character of the text; 0 behind its end. */
 static inline char parser_char(const struct parser *parser, size_t pos)
@@ -134,33 +134,33 @@ static inline bool is_blank(char c)
 }
 
 /*
- * A string whose opening quote is at text[*pos], unescaped into the arena. False: *what is wrong,
- * at *bad. `lines`: it ends in its line.
+ * Reads the string whose opening quote is at text[*pos]; *out is unescaped, in the arena. False:
+ * *what says what is wrong at *bad. `lines`: it must end on its line.
  */
 bool lex_string(const char *text, size_t len, size_t *pos, bool lines, struct arena *arena,
 		struct value *out, size_t *bad, const char **what);
-/* true, false, none; false: it is another word. */
+/* Reads true, false or none. Returns false for any other word. */
 bool lex_constant(const char *word, size_t len, struct value *out);
-/* A minus before a number; false: it does not fit in 64 bits. */
+/* Negates the number. False: the result does not fit in 64 bits. */
 bool lex_negate(struct value *number);
 
 /* ---- expressions ---- */
 
 struct ast *parse_expr(struct parser *parser);
-/* How tightly its operators bind at least. */
+/* Parses operators that bind at least as tightly as `least`. */
 struct ast *parse_binding(struct parser *parser, unsigned least);
-/* What stands before the value of an expression. */
+/* Parses a constant, perhaps with a minus. False: there is none; the error is reported. */
 bool parse_constant(struct parser *parser, struct value *out);
 struct ast *parse_node(struct parser *parser, enum ast_kind kind, size_t at);
-/* Moves over the bracket; false: there are too many inside one another. */
+/* Skips the opening bracket. False: brackets are nested too deeply. */
 bool parse_open(struct parser *parser);
-/* The bracket that was opened last; the word behind it is read by lex_next(). */
+/* Expects the closing bracket `op` as current token; the caller then calls lex_next(). */
 void parse_close(struct parser *parser, const char *op, const char *expected);
-/* Expressions between commas, up to the bracket that closes; the one that opens is looked at. */
+/* Parses the expressions in brackets up to `close`; the current token is the opening bracket. */
 void parse_args(struct parser *parser, struct ast *ast, const char *close);
 /* (EXPRESSION) */
 struct ast *parse_bracket(struct parser *parser);
-/* Moves over the sign; false: another word stands there, which is told. */
+/* Skips the sign `op`. False: another token stands there; the error is reported. */
 bool parse_op(struct parser *parser, const char *op, const char *what);
 
 #endif

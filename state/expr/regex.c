@@ -70,7 +70,7 @@ enum regex_result regex_match(struct regex_room **room, const struct regex *rege
 		groups = pcre2_match(code, subject, text->len, 0, PCRE2_NO_JIT, data,
 				     (*room)->limits);
 	*out = value_text("", 0);
-	/* 0: there are more groups, which nobody asks for; \K may set the begin behind the end */
+	/* 0: further groups did not fit the buffer; \K may set the begin behind the end */
 	if ((groups == 0 || groups > (int)group) && ends[0] != PCRE2_UNSET && ends[0] <= ends[1])
 		*out = value_text(text->text + ends[0], ends[1] - ends[0]);
 	if (groups < 0 && groups != PCRE2_ERROR_NOMATCH)

@@ -1,7 +1,7 @@
 /*
- * tree.h - the tree of an expression, whatever language it stands in
+ * tree.h - expression trees of all languages
  *
- * Everything stands in an arena. A place is an offset into the text that was read.
+ * Nodes live in an arena. `at` is an offset into the source text.
  */
 #ifndef STATE_EXPR_TREE_H
 #define STATE_EXPR_TREE_H
@@ -29,14 +29,14 @@ enum ast_kind {
 	AST_INCREMENT /* `op`: OP_ADD or OP_SUB; args[0]: a variable or a map */
 };
 
-enum type {            /* of one-liners, whose checks find it */
-	    TYPE_NONE, /* it has no value */
+enum type {            /* of one-liners: set by their checks */
+	    TYPE_NONE, /* no value */
 	    TYPE_NUMBER,
 	    TYPE_TEXT,
-	    TYPE_ANY /* known when it is there: of the state, of an array */
+	    TYPE_ANY /* known at run time: a value of the state, an array element */
 };
 
-enum function {                /* of all languages: each has a table of those that it knows */
+enum function { /* functions of all languages; each language has a table of its own */
 		FUNCTION_NONE, /* no such function: a map's name */
 		/* values of values */
 		FUNCTION_LABEL,
@@ -99,14 +99,14 @@ struct ast {
 	const struct print_format *format; /* of printf() */
 	enum type type;
 	enum function function;  /* CALL */
-	const struct expr *expr; /* what it was compiled to */
+	const struct expr *expr; /* its compiled form */
 	uint8_t bits;
 	bool is_signed, is_prefix;
-	bool is_used; /* INCREMENT: its value is */
+	bool is_used; /* INCREMENT: something uses its value */
 };
 
 struct ast *ast_new(struct arena *arena, enum ast_kind kind, uint32_t at);
-/* An operator of one operand, or with `b` of two. */
+/* An operator node: unary when `b` is NULL, else binary. */
 struct ast *ast_of(struct arena *arena, enum op op, uint32_t at, struct ast *a, struct ast *b);
 
 #endif

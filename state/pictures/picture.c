@@ -1,14 +1,12 @@
 /*
  * picture.c - see picture.h
  *
- * A row is found again by its path, when the next part has more of it. Nothing is kept open from
- * part to part, since parts end where columns do. A column that one interval covers is done at
- * once. Of the one that is being filled, how long each value held is kept in a small hash; it is
- * emptied when the row moves on.
+ * Rows are looked up by path when the next part has more of them. Parts end at edges of columns, so
+ * no column is open between parts. A column that one interval covers gets its value at once. For
+ * any other a small hash adds up how long each value held, until the row moves to the next column.
  *
- * With sums these times are the least that each held. One is the longest for certain when no other
- * can have held as long, be it listed nowhere. That several values have the column is certain
- * always.
+ * With sums these times are lower bounds. A value is certainly the longest when no other, listed or
+ * not, can have held as long. Whether a column has several values is always certain.
  */
 #include "state/pictures/picture.h"
 
@@ -22,24 +20,24 @@
 
 struct held_value { /* a value of the column that is being filled */
 	struct value value;
-	uint64_t time;  /* at least */
-	uint64_t known; /* of `most`: where the value was listed */
+	uint64_t time;  /* ns that it held at least */
+	uint64_t known; /* ns of bounds.most from sums that list the value */
 };
 
-struct bounds { /* what sums leave open in a column; all 0: nothing */
+struct bounds { /* what the sums of a column leave open; all 0: nothing */
 	bool any;
-	bool several;   /* there are others, or none, too */
-	uint64_t slack; /* each value may have held so much more, */
-	uint64_t most;  /* and this, but for where it was listed */
+	bool several;   /* there are unlisted values, or none */
+	uint64_t slack; /* ns that each value may have held longer, */
+	uint64_t most;  /* and more ns, but not in sums that list it */
 };
 
 struct picture_open {
-	struct picture_row *row; /* NULL: none, or one too many */
+	struct picture_row *row; /* NULL: no row, or one beyond the limit */
 	bool any;                /* a row was begun */
-	struct nameset seen;     /* all paths; 1 + the place of its row, 0: it was one too many */
+	struct nameset seen;     /* path to 1 + index of its row; 0: it was beyond the limit */
 	char *path;
 	uint32_t column;
-	uint64_t covered; /* of its time */
+	uint64_t covered; /* ns of the column that intervals cover */
 	struct bounds bounds;
 	struct held_value *held;
 	size_t nheld, held_capacity;
@@ -92,7 +90,7 @@ uint32_t column_find(nstime begin, nstime end, uint32_t columns, nstime t)
 	uint64_t span = (uint64_t)end - (uint64_t)begin, into = (uint64_t)t - (uint64_t)begin;
 	uint32_t column = (uint32_t)((unsigned __int128)into * columns / span);
 
-	/* beginnings are rounded down, so that the next one may hold it */
+	/* columns begin at rounded-down times, so t may be in the next one */
 	while (column + 1 < columns && column_begin(begin, end, columns, column + 1) <= t)
 		column++;
 	return column;
@@ -116,7 +114,7 @@ static size_t shown_bytes(const uint8_t *at, size_t left)
 	return utf8_length(at, left);
 }
 
-/* What may go to a terminal or into XML: the rest are question marks. */
+/* Appends text that is safe for terminals and XML: other bytes become question marks. */
 static void add_clean(const char *text, size_t len, struct buf *out)
 {
 	for (size_t i = 0; i < len;) {
@@ -129,7 +127,7 @@ static void add_clean(const char *text, size_t len, struct buf *out)
 	}
 }
 
-/* The value's place in its row, from 1 on. */
+/* 1 + the index of the value among the row's values; adds it when it is new. */
 static uint32_t row_value(struct picture *picture, struct picture_row *row,
 			  const struct value *value)
 {
@@ -159,7 +157,7 @@ static void hold(struct picture_open *open, const struct value *value, uint64_t 
 	open->held[at].known += known;
 }
 
-/* Did none of the others hold as long, whatever is not known of them? */
+/* Is it certain that no other value held as long? */
 static bool is_decided(const struct picture_open *open, const struct held_value *longest)
 {
 	const struct bounds *bounds = &open->bounds;
@@ -178,7 +176,7 @@ static bool is_decided(const struct picture_open *open, const struct held_value 
 	return true;
 }
 
-/* The column is over: of values that held equally long, the first. */
+/* Sets the cell of the finished column; of values that held equally long the first wins. */
 static void close_column(struct picture *picture)
 {
 	struct picture_open *open = picture->open;
@@ -290,7 +288,7 @@ void picture_finish(struct picture *picture)
 		qsort(picture->rows, picture->nrows, sizeof *picture->rows, by_path);
 }
 
-/* The cell's value, once for each of the row that it comes from. */
+/* Copies a cell's value; `places` remembers which values of that row were copied. */
 static uint32_t take_value(struct picture *picture, struct picture_row *row,
 			   const struct picture_row *from, uint32_t value, uint32_t *places)
 {
@@ -324,7 +322,7 @@ static void take_row(struct picture *picture, const struct picture *from,
 	mem_free(places);
 }
 
-/* Does it have a value in some column that begins in [begin, end)? */
+/* Does the row have a value in some column that overlaps [begin, end)? */
 static bool has_some(const struct picture *picture, const struct picture_row *row, nstime begin,
 		     nstime end)
 {
@@ -353,7 +351,7 @@ void picture_go_on(struct picture *picture, const struct picture *from)
 			take_row(picture, from, &from->rows[i], first, last);
 }
 
-/* False: the row is one too many. */
+/* False: the row is beyond the limit. */
 static bool to_row(struct picture *picture, const char *path)
 {
 	struct picture_open *open = picture->open;
@@ -375,7 +373,7 @@ void picture_add(struct picture *picture, const struct interval *interval)
 		return;
 	uint32_t first = column_of(picture, begin), last = column_of(picture, end - 1);
 	for (uint32_t column = first; column <= last; column++) {
-		if (column > first && column < last) { /* it is all there is in the column */
+		if (column > first && column < last) { /* the interval covers the column */
 			if (open->nheld)
 				close_column(picture);
 			open->row->cells[column].value =

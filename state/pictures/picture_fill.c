@@ -40,7 +40,7 @@ static bool add_sums(void *arg, const char *path, const struct sums *sums)
 	return true;
 }
 
-/* All columns of a part, from stored sums or from intervals. */
+/* Fills all columns of a part, from stored sums or from intervals. */
 static bool fill_part(struct picture_filler *filling, uint32_t first, uint32_t end,
 		      struct error *err)
 {
@@ -62,7 +62,7 @@ static bool fill_part(struct picture_filler *filling, uint32_t first, uint32_t e
 	return good;
 }
 
-/* Its open cells, from all intervals of these rows alone. */
+/* Fills the open cells of a column from the intervals of their rows. */
 static bool fill_column(struct picture_filler *filling, uint32_t column, struct error *err)
 {
 	struct picture *picture = filling->picture;
@@ -89,7 +89,7 @@ static bool fill_column(struct picture_filler *filling, uint32_t column, struct 
 	return good;
 }
 
-/* Where timelines have sums, these are asked for first; what they leave open is asked for again. */
+/* Reads stored sums first, then the intervals of cells that sums leave open. */
 bool picture_fill(const struct picture_asking *asking, struct picture *picture, struct error *err)
 {
 	struct picture_filler filling = {.asking = asking, .picture = picture};

@@ -1,5 +1,4 @@
-/* picture_fill.h - the intervals of attributes as a picture: from stored sums where there are some
- */
+/* picture_fill.h - draws attributes into a picture, from stored sums where they exist */
 #ifndef STATE_PICTURES_PICTURE_FILL_H
 #define STATE_PICTURES_PICTURE_FILL_H
 
@@ -10,22 +9,22 @@ struct picture_asking {
 	struct state *state;
 	const struct query *const *queries;
 	size_t count;
-	/* Leaves some intervals out; NULL: none. Sums are not asked for then. */
+	/* False leaves an interval out; NULL: all count. Stored sums are not used with a filter. */
 	bool (*passes)(void *arg, const struct interval *interval);
 	void *passes_arg;
-	bool (*stopped)(void); /* asked between parts; true: ERR_INTERRUPTED */
+	bool (*stopped)(void); /* called between parts; true ends with ERR_INTERRUPTED */
 };
 
 /*
- * Fills a picture that picture_init() began. False: *err, ERR_INTERRUPTED where it was stopped, be
- * it by the progress of the state.
+ * Fills a picture after picture_init(). False: *err; ERR_INTERRUPTED when stopped() or the state's
+ * progress callback ended it.
  */
 MUST_CHECK bool picture_fill(const struct picture_asking *asking, struct picture *picture,
 			     struct error *err);
 /*
- * In how many parts, `most` at most, a range is asked for: stored timelines answer for a part at
- * the cost of that part, so that a long trace need not be held whole. Any other way would look at
- * what lies before a part, or behind it, again and again.
+ * How many parts (at most `most`) to split a range into. Stored timelines answer a part at the cost
+ * of that part, so not all intervals need be in memory. Without timelines it is 1: each part would
+ * read events before and behind it again.
  */
 uint64_t picture_parts(struct state *state, uint64_t most);
 

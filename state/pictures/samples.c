@@ -11,14 +11,14 @@
 #include <string.h>
 
 enum {
-	FEW_SLICES = 64,    /* of a range whose changes are looked at for rows, too */
-	UNKNOWN_MOST = 4000 /* values that a later event may tell, looked for one by one */
+	FEW_SLICES = 64,    /* up to so many, rows are also found by changes */
+	UNKNOWN_MOST = 4000 /* unknown values looked up in later fills */
 };
 
 struct sample_row {
 	uint32_t attr, number; /* NUMBER_ABSENT: the shard does not have it */
 	char *path;
-	struct slice_value *cells; /* by column; of kind SLICE_DELETED: it has no value */
+	struct slice_value *cells; /* by column; SLICE_DELETED: no value */
 	uint8_t *mixed;
 };
 
@@ -29,7 +29,7 @@ struct sampling {
 	struct sample_row *rows;
 	size_t nrows;
 	struct shard *shard;
-	uint32_t unknown; /* looked for so far */
+	uint32_t unknown; /* looked up so far */
 };
 
 /* ---- what there is ---- */
@@ -42,7 +42,7 @@ static struct stored *timelines_of(struct state *state)
 	return may ? stored_of(state) : NULL;
 }
 
-/* Slices of all shards that the range touches. */
+/* How many slices of all shards the range touches. */
 static uint64_t slices_in(const struct stored *stored, nstime begin, nstime end)
 {
 	uint64_t count = 0;
@@ -57,7 +57,7 @@ static uint64_t slices_in(const struct stored *stored, nstime begin, nstime end)
 	return count;
 }
 
-/* Is it told by events alone, so that timelines have it? */
+/* Is it neither computed by a view nor given by `initial`, so that timelines have its values? */
 static bool is_stored(const struct state *state, uint32_t attr)
 {
 	struct value values[ENV_VARIABLES], initial;
@@ -91,7 +91,7 @@ static bool last_begin(const struct shard *shard, nstime begin, nstime end, uint
 	return shard->records[s].begin >= begin && shard->records[s].begin < end;
 }
 
-/* Rows rise by number, as the keys of the snapshot do: each block is opened once. */
+/* Rows are sorted by number, like the keys of the snapshot, so each block is opened once. */
 static void take_snapshot(struct sampling *sampling, const struct slice *slice, uint32_t s,
 			  uint32_t column, uint32_t first)
 {
@@ -125,13 +125,13 @@ static void take_snapshot(struct sampling *sampling, const struct slice *slice, 
 
 /* ---- inside of one slice ---- */
 
-/* Columns whose moments lie in one slice, in its ticks. */
+/* Columns whose moments lie in one slice, as ticks of the slice. */
 struct inside {
 	const struct slice *slice;
 	struct slice_opened open; /* a block of its changes */
 	uint32_t from, to; /* columns */
-	uint32_t *last;    /* by column - from: 1 + the last tick up to its moment; 0: none is */
-	uint32_t *edge;    /* one more: the first tick at or behind its beginning */
+	uint32_t *last;    /* by column - from: 1 + the last tick up to its moment; 0: none */
+	uint32_t *edge; /* likewise, and one more: the first tick at or behind the column's begin */
 };
 
 static void find_ticks(const struct sampling *sampling, struct inside *inside)
@@ -152,10 +152,10 @@ static void find_ticks(const struct sampling *sampling, struct inside *inside)
 	}
 }
 
-/* The first change of the slice, by attribute and tick, that was not passed over. */
+/* Position in the slice's changes, which are sorted by attribute and tick. */
 struct change_walk {
-	uint32_t j, i;  /* its block, and its place there */
-	uint64_t first; /* key of the block behind that; UINT64_MAX: there is none */
+	uint32_t j, i;  /* block, and index in it */
+	uint64_t first; /* first key of the next block; UINT64_MAX: none */
 };
 
 static void walk_to(const struct slice_run *run, struct change_walk *walk, uint32_t j)
@@ -166,8 +166,8 @@ static void walk_to(const struct slice_run *run, struct change_walk *walk, uint3
 }
 
 /*
- * Passes over the changes before `bound`, which never falls. Blocks between two bounds stay closed;
- * that of the last change that was passed over is open. False: damage.
+ * Moves behind the changes before `bound`, which never falls. Opens only the block of the last
+ * change that it passes. False: damage.
  */
 static bool walk_before(struct inside *inside, struct change_walk *walk, uint64_t bound)
 {
@@ -183,7 +183,7 @@ static bool walk_before(struct inside *inside, struct change_walk *walk, uint64_
 	return true;
 }
 
-/* Key of the first change that was not passed over; of a run without changes none. */
+/* Key of the next change; UINT64_MAX: none. The run must have changes. */
 static uint64_t next_change(const struct inside *inside, const struct change_walk *walk)
 {
 	const struct slice_opened *open = &inside->open;
@@ -192,9 +192,9 @@ static uint64_t next_change(const struct inside *inside, const struct change_wal
 }
 
 /*
- * What the row is at the moment of each column: the last change before that tells it, and where it
- * or the next one lies in the column, the row is mixed there. No other change is looked at. Rows
- * rise, so that blocks are opened once.
+ * Fills a row: the last change up to a column's moment gives its value; the cell is mixed if that
+ * change or the next one lies in the column. Reads no other change. Rows are sorted by number, so
+ * blocks are opened once.
  */
 static void take_row(struct inside *inside, struct change_walk *walk, struct sample_row *row)
 {
@@ -293,7 +293,7 @@ static void take_columns(struct sampling *sampling, uint32_t from, uint32_t to)
 	}
 }
 
-/* What is unknown may be told by a later event. */
+/* Looks up an unknown value in later fills. */
 static bool find_unknown(struct sampling *sampling, const struct sample_row *row, uint32_t column,
 			 struct value *out)
 {
@@ -321,7 +321,7 @@ static void show_row(struct sampling *sampling, struct sample_row *row, uint32_t
 		if (cell.kind == SLICE_UNKNOWN && !find_unknown(sampling, row, c, &value))
 			continue;
 		if (cell.kind > SLICE_UNKNOWN && !shard_value_of(sampling->shard, cell, &value))
-			continue; /* damage, which ends all */
+			continue; /* damage: the caller notices and stops */
 		if (value_exists(&value))
 			picture_set(sampling->picture, row->path, c, end, &value, row->mixed[c]);
 	}
@@ -391,7 +391,7 @@ static void release_sampling(struct sampling *sampling)
 	mem_free(sampling->rows);
 }
 
-/* After a reading: damage drops the timelines, and the trace is asked. */
+/* Ends reading. False: the timelines were damaged and are dropped now; the caller may ask again. */
 static bool end_reading(struct state *state, struct stored *stored, struct error *err)
 {
 	stored_end(stored);
@@ -430,7 +430,7 @@ struct marking {
 	struct shard *shard;
 	const struct query *query;
 	uint64_t *marks;  /* by number */
-	uint8_t *choices; /* by chunk: 0 not looked at, 1 no, 2 its shape may match */
+	uint8_t *choices; /* by chunk: 0 not checked yet, 1 no, 2 its shape may match */
 };
 
 static bool may_match(struct marking *marking, uint64_t number)
@@ -459,7 +459,7 @@ static void mark_block(struct marking *marking, const struct slice_opened *open,
 	}
 }
 
-/* Blocks of a chunk that is not asked for stay closed. */
+/* Marks the numbers of a column; opens no block of chunks that cannot match. */
 static void mark_run(struct marking *marking, const struct slice_run *run, unsigned bits)
 {
 	struct slice_opened open = {.j = 0};
@@ -522,7 +522,7 @@ static void list_shard(struct state *state, const struct stored_shard *item, nst
 	mem_free(marking.choices);
 }
 
-/* Does some view, or some `initial`, give attributes that match a value? */
+/* Does a view compute attributes that match the query? */
 static bool is_computed(const struct state *state, const struct query *query)
 {
 	uint32_t shapes = shape_count(state->attrs);
@@ -558,7 +558,7 @@ bool samples_list(struct state *state, nstime begin, nstime end, const struct qu
 
 /* ---- edges ---- */
 
-/* Where the slice begins that is in force at t, or the next one, whichever is nearer. */
+/* Begin of the slice that holds t, or of the next one, whichever is nearer to t. */
 static nstime nearest_begin(const struct stored *stored, nstime t)
 {
 	const struct shard *shard = stored->items[stored_shard_at(stored, t)].shard;

@@ -1,4 +1,4 @@
-/* claims.c - see claims.h: a claim's file has who holds it, a random number, and a counter */
+/* claims.c - see claims.h; a claim file has its holder (random number, host) and a counter */
 #include "state/timelines/claims.h"
 
 #include "engine/base/folder.h"
@@ -14,30 +14,30 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { TEXT = 64, OWN = 40, BEATS = 8 /* in the time after which a claim lapses */ };
+enum { TEXT = 64, OWN = 40, BEATS = 8 /* updates of the counter per lapse time */ };
 
-struct other_claim { /* a claim of another one */
+struct other_claim { /* a claim of another process */
 	char *path;
 	char text[TEXT];
-	int64_t since; /* ms, when it was first seen so */
+	int64_t since; /* ms, when `text` was first seen */
 };
 
 struct claims {
 	unsigned lapse;
-	char own[OWN]; /* what our claims begin with */
+	char own[OWN]; /* prefix of the text of our claims */
 	struct other_claim *seen;
 	size_t nseen, seen_capacity;
 	pthread_t thread;
 	bool beating;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t changed;
-	char *path; /* the one that is held; NULL: none is */
-	int noted;  /* so that a signal that ends the process removes it */
+	char *path; /* of the claim that is held; NULL: none */
+	int noted;  /* temporary_note(): a signal that ends the process removes the file */
 	uint64_t count;
 	bool stop;
 };
 
-/* False: it is not there; one that is just being made is empty. */
+/* False: there is no such file. The text of a file just being made is empty. */
 static bool read_claim(const char *path, char text[TEXT])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -57,7 +57,7 @@ static bool is_ours(const struct claims *claims, const char *path)
 	return read_claim(path, text) && !strncmp(text, claims->own, strlen(claims->own));
 }
 
-/* With the lock. 0, or an errno. */
+/* Call with the lock held. Returns 0 or an errno. */
 static int write_claim(struct claims *claims, const char *path, int flags)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
@@ -70,12 +70,12 @@ static int write_claim(struct claims *claims, const char *path, int flags)
 		 (unsigned long long)++claims->count);
 	if (!file_put_at(fd, text, strlen(text), 0))
 		failed = errno;
-	if (close(fd) != 0 && !failed) /* file systems of networks write it only now */
+	if (close(fd) != 0 && !failed) /* network file systems write only now */
 		failed = errno;
 	return failed;
 }
 
-/* A claim that another one has taken stays as it is. */
+/* The thread that updates the counter; does not write to a claim that another process took over. */
 static void *beat(void *arg)
 {
 	struct claims *claims = arg;
@@ -137,7 +137,7 @@ void claims_free(struct claims *claims)
 	mem_free(claims);
 }
 
-/* Has it not changed for too long since we saw it first? */
+/* Has the claim file not changed for more than `lapse` ms, as far as this process saw it? */
 static bool has_lapsed(struct claims *claims, const char *path)
 {
 	struct other_claim *seen = NULL;
@@ -159,7 +159,7 @@ static bool has_lapsed(struct claims *claims, const char *path)
 	return clock_ms() - seen->since > claims->lapse;
 }
 
-/* Of several that do so at once the last one has it. */
+/* When several processes take over at once the last one gets the claim. Returns 0 or an errno. */
 static int take_over(struct claims *claims, const char *path)
 {
 	struct buf part = {0};

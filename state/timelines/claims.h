@@ -1,12 +1,12 @@
 /*
- * claims.h - claims of processes on steps of work: files of a folder on any file system
+ * claims.h - locks on steps of work between processes: files in a folder on any file system
  *
  *     open(O_CREAT | O_EXCL) ──> the counter in it rises ──> unlink
  *                                └ it stands still for too long: another one takes its place
  *
- * No locks, and no clock of another machine: each observer measures by its own clock for how long a
- * claim has not changed. Two may come to hold one claim, such as when its holder was only stopped;
- * so a step that is claimed must be harmless when it is done twice.
+ * Needs no file locks and no common clock: each process measures by its own clock for how long a
+ * claim has not changed. Two processes may hold one claim, such as after the first was only
+ * suspended; so a claimed step must be harmless when it is done twice.
  */
 #ifndef STATE_TIMELINES_CLAIMS_H
 #define STATE_TIMELINES_CLAIMS_H
@@ -15,13 +15,16 @@
 
 struct claims;
 
-/* `lapse`: ms for which a claim that does not change is respected. Of one thread. */
+/* A claim that did not change for `lapse` ms is taken over. Belongs to one thread. */
 struct claims *claims_new(unsigned lapse);
-void claims_free(struct claims *claims); /* gives up what it holds; NULL is fine */
+void claims_free(struct claims *claims); /* gives up its claim; NULL is fine */
 
 enum claimed { CLAIM_OURS, CLAIM_BUSY, CLAIM_FAILED };
-/* The file at `path`, one at a time. CLAIM_BUSY: another one has it; FAILED: *err. */
+/*
+ * Claims the file at `path` and gives up the previous claim. CLAIM_BUSY: another process has it;
+ * CLAIM_FAILED: *err.
+ */
 enum claimed claims_take(struct claims *claims, const char *path, struct error *err);
-void claims_give_up(struct claims *claims); /* the one that it holds, if any */
+void claims_give_up(struct claims *claims); /* deletes its claim file, if any */
 
 #endif

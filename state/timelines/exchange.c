@@ -35,7 +35,7 @@ static bool make_folder(const char *dir, struct error *err)
 				dir));
 }
 
-/* Of the trace, wherever it lies, as long as it is. */
+/* A hash of the trace and the sizes of its files, the same on every machine. */
 static uint64_t trace_id(const struct trace *trace)
 {
 	uint64_t bytes, id[2] = {identity_anywhere(trace), timelines_extent(trace, &bytes)};
@@ -66,7 +66,7 @@ static enum claimed claim(struct claims *claims, const struct shards_plan *plan,
 	return claimed;
 }
 
-/* Until the file is there, or it is ours to make: *ours, and then the claim is held. */
+/* Waits until the file exists, or this process got the claim and has to make it (*ours). */
 static bool await(const struct exchange_options *options, struct claims *claims,
 		  const struct shards_plan *plan, enum shard_file kind, bool *ours,
 		  struct error *err)
@@ -109,7 +109,7 @@ bool exchange_records(struct index *index, const struct exchange_options *option
 	struct buf path = {0};
 	bool ok = make_folder(options->dir, err), ours;
 
-	if (!ok || !index_writable(index)) /* another process of this machine does it */
+	if (!ok || !index_writable(index)) /* another process of this machine writes the index */
 		return ok;
 	claims = claims_new(options->lapse);
 	buf_printf(&path, "%s/%016" PRIx64, options->dir, place.id);
@@ -167,13 +167,13 @@ bool exchange_plan(struct state *state, const struct exchange_options *options,
 struct exchange {
 	const struct exchange_options *options;
 	struct state *state;
-	struct shards_work work; /* of the step that is done */
+	struct shards_work work; /* of the current step */
 	struct shards_plan plan,
-		local; /* the same: its files are the exchange folder's, and ours */
+		local; /* one plan: `files` is in the exchange folder, or in our index folder */
 	struct claims *claims;
-	bool *started, *built; /* by shard: its file was there */
-	unsigned failures;     /* of steps, since the last one that went well; */
-	unsigned imports;      /* and of imports */
+	bool *started, *built; /* by shard: its START or BUILT file was seen */
+	unsigned failures;     /* steps that failed since the last success; */
+	unsigned imports;      /* imports that failed */
 };
 
 static bool has(const struct exchange *exchange, enum shard_file kind, uint32_t i)
@@ -188,7 +188,7 @@ static bool has(const struct exchange *exchange, enum shard_file kind, uint32_t 
 	return is;
 }
 
-/* A file that is not what it must be: its step is done again. */
+/* Removes a damaged file, so that its step is done again. */
 static void disown(struct exchange *exchange, enum shard_file kind, uint32_t i)
 {
 	shard_file_remove(&exchange->plan, kind, i);
@@ -208,7 +208,7 @@ static bool is_whole(struct exchange *exchange, enum shard_file kind, uint32_t i
 	return whole;
 }
 
-/* Our own slices need not be imported. */
+/* Builds shard i and notes it as imported here. */
 static bool build(struct exchange *exchange, uint32_t i, struct error *err)
 {
 	struct timelines_built built;
@@ -243,8 +243,8 @@ static bool do_once(struct exchange *exchange, enum shard_file kind, uint32_t i,
 }
 
 /*
- * Of a claim that is held. A step that failed is tried again, here or elsewhere: files may be gone
- * because another process did the step, too.
+ * Does a claimed step and gives up the claim. A step that failed is tried again, here or elsewhere:
+ * its files may be gone since another process did it, too.
  */
 static bool do_step(struct exchange *exchange, enum shard_file kind, uint32_t i, struct error *err)
 {
@@ -259,7 +259,7 @@ static bool do_step(struct exchange *exchange, enum shard_file kind, uint32_t i,
 	return ok;
 }
 
-/* *done: a step was ours to do. The join is one step, whichever start it begins with. */
+/* *done: this process got the claim. The join is one step, whichever start it begins with. */
 static bool try_step(struct exchange *exchange, enum shard_file kind, uint32_t i, bool *done,
 		     struct error *err)
 {
@@ -280,7 +280,7 @@ static bool try_step(struct exchange *exchange, enum shard_file kind, uint32_t i
 	return true;
 }
 
-/* *done: one step was done; *all: everything is built. */
+/* Does one step if there is one to do (*done). *all: all shards are built. */
 static bool next_step(struct exchange *exchange, bool *done, bool *all, struct error *err)
 {
 	const uint32_t n = exchange->plan.n;
@@ -308,7 +308,7 @@ static bool next_step(struct exchange *exchange, bool *done, bool *all, struct e
 
 /* ---- the end ---- */
 
-/* Nothing in it: events strayed, there are no timelines. */
+/* Writes the notes of all shards; empty: events strayed, there are no timelines. */
 static bool write_manifest(struct exchange *exchange, struct error *err)
 {
 	const struct shards_plan *plan = &exchange->plan;
@@ -329,7 +329,7 @@ static bool write_manifest(struct exchange *exchange, struct error *err)
 	return ok;
 }
 
-/* What is not as the note says is made again. */
+/* Removes slices that differ from their note, so that their shard is built again. */
 static void disown_slices(struct exchange *exchange, uint32_t i)
 {
 	shard_file_remove(&exchange->plan, SHARD_SLICES, i);
@@ -361,7 +361,7 @@ static bool import_slices(struct exchange *exchange, uint32_t i, const struct sh
 	return ok && shard_file_write(&exchange->local, SHARD_BUILT, i, note, NULL, err);
 }
 
-/* But those that are here. */
+/* Imports the slices of shard i unless they are here already. */
 static bool import_new(struct exchange *exchange, uint32_t i, const struct shard_note *note,
 		       struct error *err)
 {
@@ -375,12 +375,12 @@ static bool import_new(struct exchange *exchange, uint32_t i, const struct shard
 	return ok;
 }
 
-/* Processes of one machine that share the index folder import one after the other. -1: errno. */
+/* Processes that share an index folder import one after the other. A file; -1: errno. */
 static int lock_imports(const char *path)
 {
 	int fd;
 
-	do /* the one before removes the file */
+	do /* the previous process removes the file */
 		fd = file_create_locked(path, UINT_MAX);
 	while (fd < 0 && errno == EWOULDBLOCK);
 	return fd;
@@ -412,7 +412,7 @@ static bool import_all(struct exchange *exchange, const struct buf *notes, struc
 	return ok;
 }
 
-/* *over: there is a manifest, and what it tells was imported. */
+/* *over: there is a manifest. Then imports the slices, or removes all timelines if it is empty. */
 static bool try_end(struct exchange *exchange, bool *over, struct timelines_built *out,
 		    struct error *err)
 {
@@ -432,7 +432,7 @@ static bool try_end(struct exchange *exchange, bool *over, struct timelines_buil
 	return ok;
 }
 
-/* Slices that were damaged are made again, and another process may write what is imported. */
+/* Counts failed imports: damaged slices are built again by some process. */
 static bool may_import_again(struct exchange *exchange, const struct error *err)
 {
 	return err->kind != ERR_INTERRUPTED && exchange->imports++ < RETRIES + exchange->plan.n;
@@ -461,7 +461,7 @@ static bool run(struct exchange *exchange, struct timelines_built *out, struct e
 	}
 }
 
-/* What is stored here of another plan does not count any more. */
+/* Stores the plan in the index folder; files of another plan there do not count any more. */
 static bool begin_local(struct exchange *exchange, struct state *state, struct error *err)
 {
 	struct shards_plan known;

@@ -1,43 +1,44 @@
 /*
- * exchange.h - timelines by processes of any machines, through a folder on any file system
+ * exchange.h - builds timelines by processes on any machines, through a shared folder
  *
  *     records ──> plan ──> pass 1 of each shard ──> join ──> pass 2 of each ──> manifest
  *     └ each step is a file of the folder, claimed by its maker (claims.h)    ┘   └ all import
  *
- * Each process has an index folder of its own, where it builds slices before they are copied to the
- * exchange folder, and where all slices are imported in the end. Files of the exchange folder get
- * their names when they are whole, are read, not mapped, and compared with their checksums. Every
- * process makes the same bytes of a step, so that a step may be done twice.
+ * Each process has an index folder of its own: it builds slices there, copies them to the exchange
+ * folder, and imports all slices in the end. Files in the exchange folder are written under another
+ * name and renamed; they are read, not mapped, and their checksums verified. A step gives the same
+ * bytes in every process, so it may be done twice.
  */
 #ifndef STATE_TIMELINES_EXCHANGE_H
 #define STATE_TIMELINES_EXCHANGE_H
 
 #include "state/timelines/shards.h"
 
-enum { EXCHANGE_SHARDS = 4 /* for each worker, so that all end at about the same time */ };
+enum { EXCHANGE_SHARDS = 4 /* shards per worker, so that all end at about the same time */ };
 
 struct exchange_options {
 	const char *dir;
-	uint32_t workers; /* a plan that is made here is cut for so many */
+	uint32_t workers; /* how many processes a new plan is made for */
 	unsigned lapse;   /* ms, see claims.h */
-	/* Asked now and then; false: interrupted. */
+	/* Called now and then; false interrupts. */
 	bool (*goes_on)(void *arg);
 	void *arg;
 };
 
 /*
- * The packet records, before any table of the index is asked for: imported, or scanned and exported
- * by the first. Where neither can be, index_build() scans them.
+ * Gets the packet records; call it before reading any table of the index. The first process scans
+ * the trace and exports them, the others import them. A process whose import fails scans later, in
+ * index_build().
  */
 MUST_CHECK bool exchange_records(struct index *index, const struct exchange_options *options,
 				 struct error *err);
 /*
- * The plan of the folder, made by the first; `files` is there. False: *err. The caller ends *out
- * with shards_plan_release(), also after false.
+ * Reads the folder's plan; the first process makes it. out->files is in the folder. False: *err.
+ * The caller frees *out with shards_plan_release(), also after false.
  */
 MUST_CHECK bool exchange_plan(struct state *state, const struct exchange_options *options,
 			      struct shards_plan *out, struct error *err);
-/* Does steps until all are done, here or by other processes, and imports the slices. */
+/* Does steps until this and other processes have done all, then imports the slices. */
 MUST_CHECK bool exchange_build(struct state *state, const struct exchange_options *options,
 			       struct timelines_built *out, struct error *err);
 

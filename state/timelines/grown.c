@@ -16,8 +16,8 @@
 /* ---- what ties slices to the trace ---- */
 
 /*
- * The value `ties`: until when, how many streams, and of each its ID and how many of its packets
- * begin before (8 bytes each); then the lines of classes.
+ * The stored value `ties`: its end time, the number of streams, and for each stream its ID and how
+ * many of its packets begin before (8 bytes each); then the lines of the classes.
  */
 struct tie {
 	uint64_t stream, packets;
@@ -57,7 +57,7 @@ static bool put_ties(void *arg, nstime next, struct buf *out, struct error *err)
 	return true;
 }
 
-/* Do the slices up to `next` hold? False also where they have no ties to that time. */
+/* Do the ties say that slices up to `next` are still right? */
 static bool ties_hold(struct state *state, const struct buf *ties, nstime next)
 {
 	size_t head =
@@ -74,11 +74,11 @@ static bool ties_hold(struct state *state, const struct buf *ties, nstime next)
 
 /* ---- what is stored ---- */
 
-struct kept { /* of a store, in one transaction */
+struct kept { /* values of a store, read in one transaction */
 	struct buf resume, ties;
 	uint32_t slices;
 	nstime next;
-	bool any, tied; /* there are slices; ties tell of them */
+	bool any, tied; /* there are slices; `ties` are about them */
 };
 
 static void kept_release(struct kept *kept)
@@ -104,10 +104,11 @@ static void kept_get(struct store_txn *txn, struct kept *out)
 	if (!out->any || !timelines_value(txn, "ties", &out->ties) || out->ties.len < sizeof tied)
 		return;
 	memcpy(&tied, out->ties.data, sizeof tied);
-	out->tied = tied == out->next; /* a build that went on with them leaves them behind */
+	out->tied =
+		tied == out->next; /* a build of the whole trace goes on without renewing ties */
 }
 
-/* False: there is nothing. */
+/* False: there are no slices. */
 static bool kept_read(const char *path, struct kept *out)
 {
 	struct store_txn *txn;
@@ -154,7 +155,9 @@ nstime timelines_stored_until(struct state *state, bool *anew)
 	return *anew ? NSTIME_MIN : kept.next;
 }
 
-/* What stands there is of this trace, of one part, and holds; else it goes. */
+/*
+ * Keeps only one store of this trace whose ties hold, removes all else. *anew: ties did not hold.
+ */
 static bool make_room(struct state *state, const struct shards_plan *plan, bool planned, bool *anew,
 		      struct error *err)
 {
@@ -224,7 +227,7 @@ void grown_close(struct stored *stored)
 	stored->tail = NULL;
 }
 
-/* Slices of all behind the stored ones, up to the end of the trace as it is. */
+/* Builds slices from the end of the stored ones to the current end of the trace. */
 static bool build_tail(struct stored *stored, const struct timelines_key *key, nstime begin,
 		       const struct buf *start, const char *path, struct error *err)
 {
@@ -267,7 +270,7 @@ static bool open_tail(struct stored *stored, const struct timelines_key *key,
 	return ok;
 }
 
-/* The slices that are stored. They are damaged where they cannot be opened. */
+/* Opens the stored slices, then the tail. Slices that cannot be opened count as damaged. */
 static bool open_kept(struct stored *stored, const struct timelines_key *key, const char *path,
 		      struct store *store, struct store_txn *txn, const struct kept *kept)
 {

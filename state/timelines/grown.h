@@ -1,15 +1,14 @@
 /*
- * grown.h - timelines of a trace that grows: going on with them, and reading them meanwhile
+ * grown.h - reading timelines of a growing trace while another process extends them
  *
  *     stored     | slice | slice | slice |
  *     tail                               | events behind: slices of the reader's own
  *
- * Who follows the trace stores slices that are full, of what is final (timelines_go_on()). A reader
- * opens the trace as it is by then, makes slices of what lies behind the stored ones in a folder of
- * its own, and has both as two shards: so its answers are those of the whole trace. What ties
- * stored slices to the trace (which streams it has, how many of their packets begin before the
- * slices end, what rules mean for its classes) is stored with them, and compared before they are
- * used.
+ * The process that follows the trace stores full slices of the final part (timelines_go_on()). A
+ * reader opens the trace as it is now, builds slices of the rest in a temporary folder (the tail),
+ * and reads both as two shards, so it answers for the whole trace. "Ties" are stored with the
+ * slices and compared before use: the streams, how many packets of each begin before the slices
+ * end, and the compiled rules of the event classes.
  */
 #ifndef STATE_TIMELINES_GROWN_H
 #define STATE_TIMELINES_GROWN_H
@@ -18,14 +17,14 @@
 #include "state/timelines/timelines.h"
 
 /*
- * Opens the timelines at `path` of a trace that grew, and makes the tail. False: there are none
- * that hold, or they are damaged (stored->damaged).
+ * Opens the timelines at `path` and builds the tail. False: none are there, their ties do not hold,
+ * or they are damaged (stored->damaged).
  */
 bool grown_open(struct stored *stored, const char *path, const struct timelines_key *key);
 void grown_close(struct stored *stored); /* the tail's folder */
 /*
- * Before a build of the whole trace goes on with what is stored at `path`: is that of a trace that
- * grew, and does it not hold any more, it is removed.
+ * Call before a build of the whole trace continues the store at `path`: removes the store if its
+ * ties do not hold any more.
  */
 MUST_CHECK bool grown_drop_unfit(struct state *state, const char *path, struct error *err);
 

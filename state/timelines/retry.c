@@ -9,8 +9,8 @@
 enum { RETRY_MOST = 4 };
 
 /*
- * What earlier readings left behind may have been made out of order, too; and what the last one
- * leaves rests on findings that another question does not have.
+ * Drops cached states: those of earlier questions may have been built out of order, and those of
+ * this question depend on its own findings.
  */
 static void forget(struct state *state)
 {

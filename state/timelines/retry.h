@@ -1,23 +1,22 @@
-/* retry.h - questions that are asked once more, because of what reading showed */
+/* retry.h - answering a question again, after reading found disorder or damage */
 #ifndef STATE_TIMELINES_RETRY_H
 #define STATE_TIMELINES_RETRY_H
 
 #include "state/context/context.h"
 
 /*
- * An event that is given after a later one means that what was read so far was out
- * of order. The question remembers why (struct findings), so that its next reading has it in its
- * place: what an event means is what its time says, in whatever order its packet has it. Timelines
- * that turn out to be damaged are dropped, and the trace is asked.
+ * A cursor that finds an event out of order of time notes it in struct findings, and the question
+ * is answered again: now the event is read at its time, whatever its place in the packet. Damaged
+ * timelines are dropped, and the question is answered from the trace.
  */
 struct retry {
 	uint64_t disorder;
 	unsigned tries;
 };
-/* A question begins, which knows nothing of what others found. */
+/* Begins a question: forgets what earlier questions found. */
 void retry_forget(struct state *state);
 struct retry retry_begin(struct state *state);
-/* After an attempt, before anything of it is given: true when it does not count. */
+/* Call after an attempt, before giving out its answer. True: discard it and try again. */
 bool retry_wanted(struct state *state, struct retry *retry);
 
 #endif

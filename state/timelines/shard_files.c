@@ -1,14 +1,14 @@
 /*
- * shard_files.c - files that pass 1, the merge and pass 2 leave for one another
+ * shard_files.c - the files between pass 1, the merge and pass 2
  *
  *     FILES.pass1-<i>.shard   FILES.start-<i>.shard   FILES.built-<i>.shard
  *     FILES.strayed-0.shard   events lie outside of what packets claim: shards do not count
  *     FILES.plan-0.shard      where shards begin
  *
- * Each is a segment (index/store/segment.h) that no catalog knows. Its name is what stands behind
- * FILES, its incarnation the plan's id; of the plan itself, which tells that, the id of rules and
- * trace, its note a struct shard_note, its values pieces of the body. Nothing in it is of this
- * machine. docs/index-format.md has its keys.
+ * Each is a segment (index/store/segment.h) outside of any catalog. Its name is the part behind
+ * FILES, its incarnation the plan's id (of the plan file: the seed, since the id follows from the
+ * cuts in it). Its values are a struct shard_note and pieces of the body, with nothing specific to
+ * this machine. docs/index-format.md has the keys.
  */
 #include "engine/base/mem.h"
 #include "index/store/segment.h"
@@ -33,7 +33,7 @@ const char *shard_file_path(const struct shards_plan *plan, enum shard_file kind
 	return path->data + strlen(plan->files) + 1;
 }
 
-/* Machines that share a folder may have processes of one number. */
+/* Random, since machines that share a folder may have equal process ids. */
 const char *shard_suffix(char out[SHARD_SUFFIX])
 {
 	uint64_t random = 0;
@@ -43,7 +43,7 @@ const char *shard_suffix(char out[SHARD_SUFFIX])
 	return out;
 }
 
-/* 0, SEGMENT_DAMAGED or an errno. */
+/* Returns 0, SEGMENT_DAMAGED or an errno. */
 static int open_file(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 		     struct segment **out)
 {
@@ -65,7 +65,7 @@ static struct bytes note_key(struct name_key *key)
 	return name_key_numbers(key, KEY_NOTE, NULL, 0);
 }
 
-/* Its pieces and the note, keys falling; the caller frees. */
+/* Entries of a file by falling key: pieces of the body, and the note. To be freed. */
 static struct entry *entries_of(const struct buf *body, const struct shard_note *note,
 				struct name_key *keys, size_t count)
 {
@@ -83,7 +83,7 @@ static struct entry *entries_of(const struct buf *body, const struct shard_note 
 	return entries;
 }
 
-/* Processes that begin at once write the same plan at once, each in a file of its own. */
+/* Processes may write the same file at once: each writes one of its own and renames it. */
 bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 		      const struct shard_note *note, const struct buf *bytes, struct error *err)
 {
@@ -106,7 +106,7 @@ bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint
 	return !failed;
 }
 
-/* All of it is looked at: where a file counts, its body can be read later. */
+/* Reads the whole file, so that a file that counts is known to be undamaged. */
 static bool read_all(struct segment *segment, struct shard_note *note, struct buf *bytes)
 {
 	struct name_key key;

@@ -4,9 +4,9 @@
  *     start ──> replay of deferred ──> fills ──> tombstones ──> writes ──> start of the next shard
  *               lines up to the last                            of the summary
  *
- * Everything carries the key of its write (event, then line), so the newest of two is told without
- * knowing which came first. What a summary holds was surely written; what the replay of deferred
- * lines gives is true up to the last of them. So of every attribute the newer of the two stays.
+ * Every value carries the key of its write (event, then line), so the newer of two is known. Values
+ * in a summary were surely written; values from the replay of deferred lines are right up to the
+ * last such line. So for every attribute the newer of both counts.
  */
 #include "state/timelines/shard_merge.h"
 
@@ -51,7 +51,7 @@ static void on_change(void *arg, const struct change *change)
 		cells_set(merge->named, change->attr, change->after);
 }
 
-/* Each keeps its program: that of a replay is a part of the other. */
+/* Swaps all but the programs: a replay's program is a subset of the merge's. */
 static void swap_cells(struct cells *a, struct cells *b)
 {
 	struct cells own = *a;
@@ -64,7 +64,7 @@ static void swap_cells(struct cells *a, struct cells *b)
 	b->program = program;
 }
 
-/* Of deferred statements and what they need, over the state itself. */
+/* Replays the deferred statements and those that they need, on the state itself. */
 static bool replay_deferred(struct shard_merge *merge, nstime begin,
 			    const struct shard_summary *summary, struct error *err)
 {
@@ -95,7 +95,7 @@ static bool is_newer(const struct shard_merge *merge, const struct writer *a,
 	return !than->written || writer_compare(merge->program, a, &than->writer) > 0;
 }
 
-/* When a fill by this write begins, if the shard has no loss of its stream before it. */
+/* Earliest begin of a fill by this writer, if its stream lost nothing in the shard before it. */
 static nstime reach(const struct shard_merge *merge, const struct writer *writer)
 {
 	uint32_t rank = writer->order.rank;
@@ -106,7 +106,7 @@ static nstime reach(const struct shard_merge *merge, const struct writer *writer
 	return until < writer->order.time ? until : writer->order.time;
 }
 
-/* When its stream began to have events as the writer's. */
+/* When the writer's stream began to record events of its class. */
 static nstime class_begin(const struct shard_merge *merge, const struct writer *writer)
 {
 	const struct trace *trace = merge->event_source->trace;
@@ -123,8 +123,8 @@ static nstime class_begin(const struct shard_merge *merge, const struct writer *
 }
 
 /*
- * A `was` before any write of the shard holds where nothing was known before it. That is told by
- * the state at the start, before anything is replayed. What does not hold is dropped.
+ * A `was` before any write of the shard holds if the attribute was unknown at the shard's start,
+ * before any replay. Drops the others, and computes since when each holds.
  */
 static void begin_fills(struct shard_merge *merge, const struct shard_summary *summary)
 {
@@ -151,7 +151,7 @@ static void begin_fills(struct shard_merge *merge, const struct shard_summary *s
 	}
 }
 
-/* Did the replay of deferred lines meet this write? */
+/* Did the replay of deferred lines include this write? */
 static bool was_replayed(const struct shard_summary *summary, const struct writer *writer)
 {
 	return summary->deferred && bitset_has(summary->deferred, writer->line) &&
@@ -176,7 +176,7 @@ static void lay_fills(struct shard_merge *merge, const struct shard_summary *sum
 	}
 }
 
-/* What the shard deleted or made unknown, of attributes that it did not write afterwards. */
+/* Applies the shard's deletes and unknowns to an attribute that it did not write afterwards. */
 static void lay_tombstones_over(struct shard_merge *merge, const struct shard_summary *summary,
 				uint32_t attr)
 {
@@ -251,8 +251,8 @@ static int by_writer(const void *a, const void *b)
 }
 
 /*
- * Which of two tombstones is newer is told by `seq`. Those of earlier shards, which have no writer
- * any more, are older than all others, and in order.
+ * Renumbers `seq`, which says which of two tombstones is newer. Tombstones of earlier shards have
+ * no writer any more: they are the oldest, and in order already.
  */
 static void order_tombstones(struct shard_merge *merge)
 {

@@ -1,8 +1,8 @@
 /*
- * shard_merge.h - from the summaries of shards to the complete state at every shard's start
+ * shard_merge.h - computes the complete state at every shard's start from the summaries
  *
- * Serial, shard after shard: a pass over what the state and the summary hold, and a replay of what
- * could not be decided without the state.
+ * Serial, one shard after the other: replays the lines that the shard could not decide without the
+ * state, then passes over state and summary once.
  */
 #ifndef STATE_TIMELINES_SHARD_MERGE_H
 #define STATE_TIMELINES_SHARD_MERGE_H
@@ -14,21 +14,21 @@ struct shard_merge {
 	struct program *program;
 	/*
 	 * The state after the shards that were added: values, since, named, writers, tombstones,
-	 * section values, ends of losses. What only replay's own ranges need (run, last, named_at)
-	 * is not in it. That of an earlier join may be put in its place.
+	 * section values, ends of losses; not run, last and named_at, which only replay needs. To
+	 * continue an earlier join, the caller loads its state here.
 	 */
 	struct cells *state;
-	nstime *until;       /* by stream: before the shard that is added */
-	struct cells *named; /* by attribute: the last replayed write that made lists name it */
-	uint64_t replayed;   /* events, because lines could not be decided in their shard */
+	nstime *until;       /* by stream: end of its last loss before the current shard */
+	struct cells *named; /* by attribute: the last replayed write that lists it */
+	uint64_t replayed;   /* events replayed for lines that shards could not decide */
 };
 
-/* Both are borrowed until shard_merge_free(). The state is the one before the first shard. */
+/* Both are borrowed until shard_merge_free(). Begins with the state before the first shard. */
 struct shard_merge *shard_merge_new(struct event_source *event_source, struct program *program);
 void shard_merge_free(struct shard_merge *merge); /* NULL is fine */
-/* Forgets writers, and what is not promised: of no use to work that goes on from here. */
+/* Clears writers, run, last and named_at, which nothing needs after a start is stored. */
 void shard_merge_forget(struct shard_merge *merge);
-/* Lays the summary of the next shard, which begins at `begin`, over the state. */
+/* Applies the summary of the next shard, which begins at `begin`, to the state. */
 MUST_CHECK bool shard_merge_add(struct shard_merge *merge, nstime begin, const void *summary,
 				size_t len, struct error *err);
 

@@ -7,8 +7,8 @@
 #include "state/events/event_filter.h"
 
 enum {
-	EVENTS_FIRST = 1 << 10, /* before the first look: what is written soon needs none, */
-	EVENTS_EACH = 1 << 15   /* and for each look: that costs about as much */
+	EVENTS_FIRST = 1 << 10, /* before the first pass: values written soon need none, */
+	EVENTS_EACH = 1 << 15   /* and between passes: one costs about as much */
 };
 
 struct shard_start {
@@ -16,7 +16,7 @@ struct shard_start {
 	struct program *program;
 	struct catalog *catalog; /* NULL: not made yet */
 	nstime begin;
-	uint64_t next; /* how many events the shard must have had for the next look */
+	uint64_t next; /* events of the shard before the next pass */
 	bool failed;
 	struct error error;
 	struct start_value { /* by attribute */

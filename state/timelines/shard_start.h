@@ -1,8 +1,8 @@
 /*
- * shard_start.h - what single attributes are where a shard begins, found by reading back from there
+ * shard_start.h - values of single attributes at a shard's begin, by a backward pass from there
  *
- * A shard may never write what its lines read at each event: which interrupt a CPU handles that
- * handles none. Such lines would be deferred from its begin to its end.
+ * A shard's lines may read at each event what the shard never writes, such as the interrupt of a
+ * CPU that handles none. Without the value such lines would be deferred throughout the shard.
  */
 #ifndef STATE_TIMELINES_SHARD_START_H
 #define STATE_TIMELINES_SHARD_START_H
@@ -13,18 +13,18 @@
 struct shard_start;
 
 /*
- * Of a shard that begins at that time; source and program are borrowed. `first`: events before the
- * first look, 0: as many as is usual.
+ * For a shard that begins at `begin`; source and program are borrowed. `first`: events of the shard
+ * before the first backward pass; 0: the usual number.
  */
 struct shard_start *shard_start_new(struct event_source *event_source, struct program *program,
 				    nstime begin, uint32_t first);
 void shard_start_free(struct shard_start *start); /* NULL is fine */
 /*
- * The value there, as lines read it. False: it is not known now. `events`: of the shard, so far; as
- * long as they are few, what is asked for is gathered, and looked for together.
+ * The value at the shard's begin. False: not known now. `events`: how many of the shard were read;
+ * as long as they are few, requests are collected for one backward pass.
  */
 bool shard_start_get(struct shard_start *start, uint32_t attr, uint64_t events, struct value *out);
-/* Reading failed: *err, and no value is to be had any more. `start` may be NULL. */
+/* Did reading fail? Then *err is set, and no further value will be found. `start` may be NULL. */
 bool shard_start_failed(const struct shard_start *start, struct error *err);
 
 #endif

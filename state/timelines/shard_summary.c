@@ -4,20 +4,20 @@
  *     B ───── X ──────────── Y ──── E   cpu[3]/thread = 7 at X, 9 at Y: the summary says 9, at Y
  *       |  |                            syscalls before X: of a thread that is not known here
  *
- * Reads are open until the shard itself has written what they read. A line that is surely decided
- * is applied. One that is not is deferred: the summary notes the statement and the event, and what
- * the line may have written is open from then on (a cloud over it), until the next sure write. The
- * merge evaluates deferred statements, and what they read, from the true start up to the last such
+ * A read is open until the shard itself writes the attribute. A line whose outcome is certain is
+ * applied. Any other is deferred: the summary notes statement and event, and what the line may have
+ * written is open from then on (a cloud lies over it) until the next certain write. The merge
+ * replays deferred statements, and those that they read, from the true start up to the last such
  * event.
  *
- * Deferring is always right, only slow; applying is right because everything it rests on was
- * written in the shard, by lines applied in order, with no cloud since.
+ * Deferring is always right, but slow. Applying is right since all that the line read was written
+ * in the shard by applied lines, with no cloud since.
  *
- * What many lines wait for is looked for by reading back from the shard's begin (shard_start.h):
- * after that, only what may have been written by lines that were deferred is open.
+ * A backward pass from the shard's begin gives values that many lines wait for (shard_start.h):
+ * then only what deferred lines may have written is open.
  *
- * A `was` of an attribute that nothing wrote yet fills if the value before the shard is unknown:
- * that is a note of its own, since every shard begins with many of them.
+ * A `was` of an attribute that the shard did not write yet holds if the value before the shard is
+ * unknown. Such fills are noted apart, since every shard begins with many of them.
  */
 #include "state/timelines/shard_summary.h"
 
@@ -42,10 +42,10 @@ struct summary_builder {
 	struct shard_summary summary;
 	struct shard_start *start; /* NULL: the shard begins with the trace */
 	struct error *err;
-	bool complete; /* it begins with the trace: nothing is open */
+	bool complete; /* the shard begins with the trace: nothing is open */
 	bool clouded;  /* there is a cloud somewhere, */
-	bool hidden;   /* over all below a shape */
-	struct bits {  /* bit per shape: or there may be one over its attributes */
+	bool hidden;   /* a cloud over all below a shape */
+	struct bits {  /* bit per shape: a cloud may lie over its attributes */
 		uint64_t *items;
 		size_t count;
 	} cloudy;
@@ -114,7 +114,7 @@ static bool is_cloudy(const struct summary_builder *run, uint32_t shape)
 						bitset_has(run->cloudy.items, shape)));
 }
 
-/* Written in the shard, and nothing that was deferred is after it: then this cell tells. */
+/* The attribute's cell, if the shard wrote it and no cloud lies over its shape; else NULL. */
 static struct cell_now *find_sure(const struct summary_builder *run, uint32_t attr)
 {
 	if (run->clouded && is_cloudy(run, attr_shape(run->attrs, attr)))
@@ -122,7 +122,7 @@ static struct cell_now *find_sure(const struct summary_builder *run, uint32_t at
 	return cells_find(run->summary.writes, attr);
 }
 
-/* Nothing wrote it: it is what it was at the begin or, if that is unknown, what a `was` said. */
+/* An attribute that the shard did not write: the value at its begin, if unknown that of a `was`. */
 static enum eval read_start(const struct summary_builder *run, uint32_t attr, struct value *out)
 {
 	struct cell fill;
@@ -188,7 +188,7 @@ static void mark_cloudy(struct summary_builder *run, uint32_t shape)
 	bitset_add(cloudy->items, shape);
 }
 
-/* What the line may write is open from here on. */
+/* Puts a cloud over what the line may write. */
 static void cloud(struct summary_builder *run, const struct write *write)
 {
 	const struct line *line = write->line;
@@ -255,7 +255,7 @@ static void set(void *arg, const struct write *write, uint32_t attr, struct valu
 	cells_past(writes, attr)->writer = *walk_writer(&run->walk, write->line);
 }
 
-/* The shard itself made it unknown: the fill begins there, or later. */
+/* Fills an attribute that the shard itself made unknown: the fill begins no earlier. */
 static void fill_cell(struct summary_builder *run, const struct write *write, struct cell *cell,
 		      const struct value *value)
 {
@@ -269,7 +269,7 @@ static void fill_cell(struct summary_builder *run, const struct write *write, st
 		cells_set(run->summary.reaches, write->attr, cell);
 }
 
-/* Whether it fills depends on the value before the shard. Only the first one may. */
+/* Notes a fill that depends on the value before the shard. Only the first one can hold. */
 static void fill_start(struct summary_builder *run, const struct write *write,
 		       const struct value *value)
 {
@@ -313,8 +313,7 @@ static void was(void *arg, const struct write *write)
 }
 
 /*
- * What an `unknown` makes unknown stays named, unless a delete was before it. May that delete be
- * one that was deferred?
+ * An `unknown` keeps the attribute in lists unless it was deleted before, maybe by a deferred line.
  */
 static bool may_be_deleted(const struct summary_builder *run, uint32_t shape)
 {
@@ -337,7 +336,7 @@ static void bury(void *arg, const struct write *write, const struct pattern *pat
 	}
 	writer = walk_writer(&run->walk, write->line);
 	cells_bury(run->summary.writes, pattern, kind, run->walk.time, writer, NULL, NULL);
-	if (kind == VALUE_NONE && !run->complete) /* deletes are kept there, too */
+	if (kind == VALUE_NONE && !run->complete) /* summary.fills has the newest deletes */
 		cells_bury(run->summary.fills, pattern, kind, run->walk.time, writer, NULL, NULL);
 }
 
@@ -411,7 +410,7 @@ static void apply_plain(struct summary_builder *run, const struct plain_line *li
 	walk_apply(&run->walk, &write);
 }
 
-/* Of an event of which all that is read is known. */
+/* Applies the plain lines of an event; false: something that they read is open. */
 static bool lines(void *arg, const struct plain *plain)
 {
 	struct summary_builder *run = arg;
@@ -442,7 +441,7 @@ static const struct walk_ops ops = {.read = read_value,
 				    .loss = loss,
 				    .moment = moment};
 
-/* What is open at the end the replay of deferred lines will tell. */
+/* Ends the summary: drops open section values, which the replay of deferred lines will give. */
 static void settle(struct summary_builder *run)
 {
 	struct cells *cells = run->summary.writes;

@@ -1,4 +1,4 @@
-/* shards.c - the steps of shards.h: each reads files of the steps before, and leaves its own */
+/* shards.c - the steps of shards.h: each reads files of earlier steps and writes its own */
 #include "engine/base/mem.h"
 #include "index/store/segment.h"
 #include "state/context/context.h"
@@ -17,7 +17,7 @@ bool shards_work_begin(struct state *state, const struct shards_plan *plan, stru
 		       struct error *err)
 {
 	const struct event_source *of = state->event_source;
-	struct notices silent = {0}; /* the state's own program has said it */
+	struct notices silent = {0}; /* compiling the state's program gave the same warnings */
 
 	*out = (struct shards_work){.state = state,
 				    .plan = plan,
@@ -41,13 +41,13 @@ void shards_work_end(struct shards_work *work)
 
 /* ---- events that stray ---- */
 
-/* A file that is damaged says so as well: else its damage would make shards count. */
+/* A damaged file counts as well: else damage would make the shards count. */
 bool shards_strayed(const struct shards_plan *plan)
 {
 	return shard_file_may_be(plan, SHARD_STRAYED, 0);
 }
 
-/* Other processes may have read their parts without such events, or will. */
+/* Tells other processes, whose parts may have no such events. */
 static bool note_strayed(const struct shards_work *work, struct error *err)
 {
 	return !work->exchange || !trace_disorder(work->event_source->trace) ||
@@ -77,7 +77,7 @@ static struct timelines_part part_of(const struct shards_work *work, uint32_t i)
 
 /* ---- pass 1 ---- */
 
-/* The join goes on with the newest start before one that is missing, or damaged. */
+/* The first start that is missing or damaged; the join continues from the one before. */
 static uint32_t first_missing(const struct shards_plan *plan)
 {
 	uint32_t i = 1;
@@ -159,7 +159,7 @@ bool shards_join_next(const struct shards_work *work, struct shards_join *join, 
 		join->events += note.events;
 		ok = ok && write_start(plan, join->merge, i + 1, join->events, err);
 	}
-	if (ok) { /* one that is damaged goes, too, so that it is made again */
+	if (ok) { /* a damaged one is removed, too, so that it is made again */
 		shard_file_remove(plan, SHARD_SUMMARY, i);
 		join->next += *any;
 	}
@@ -229,7 +229,7 @@ void shards_end(const struct shards_plan *plan)
 	MAY_FAIL(store_remove(plan->path, &ignored));
 }
 
-/* For processes that do not build the shard. */
+/* Copies the slices to the exchange folder for the other processes. */
 static bool export_slices(const struct shards_plan *plan, uint32_t i, const char *path,
 			  struct shard_note *note, struct error *err)
 {

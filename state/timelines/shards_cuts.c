@@ -1,11 +1,11 @@
 /*
- * shards_cuts.c - where shards begin: each is the same work
+ * shards_cuts.c - chooses where shards begin, such that all are equal work
  *
  *     bytes of events that rules read   ▁▃▇▇▅▁▁▁▂▇▃▁
  *     cuts                                 |   |      |
  *
- * A sweep adds up what the events of the classes that rules read take, some events at a time; of a
- * large trace those of some packets, chosen by a hash of their places.
+ * A sweep adds up the sizes of events whose classes rules read, a few events at a time; in a large
+ * trace it reads only some packets, chosen by a hash of their positions.
  */
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
@@ -17,7 +17,7 @@
 #include <xxhash.h>
 
 enum {
-	SAMPLED = 256 << 20 /* bytes of the trace that are looked at */,
+	SAMPLED = 256 << 20 /* bytes of the trace that are read */,
 	TOGETHER = 16 /* events */
 };
 
@@ -28,7 +28,7 @@ struct weight { /* bits of events that rules read, of a few events that begin th
 
 struct weights {
 	const uint64_t *classes;
-	uint64_t every; /* of so many packets one is looked at */
+	uint64_t every; /* one packet in so many is read */
 	struct weight *items;
 	size_t count, capacity;
 };
@@ -91,7 +91,7 @@ static int by_begin(const void *a, const void *b)
 	return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Without an index there are no packets, and without such events no work: equal times. */
+/* Cuts into equal times where there are no packets (tests) or no events that rules read. */
 static bool cut_evenly(struct state *state, struct shards_plan *plan, struct error *err)
 {
 	nstime first, last;

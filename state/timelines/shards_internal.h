@@ -1,4 +1,4 @@
-/* shards_internal.h - the files that the steps leave for one another */
+/* shards_internal.h - files between the steps, and the plan */
 #ifndef STATE_TIMELINES_SHARDS_INTERNAL_H
 #define STATE_TIMELINES_SHARDS_INTERNAL_H
 
@@ -10,8 +10,8 @@ enum shard_file {
 	SHARD_BUILT,
 	SHARD_STRAYED,
 	SHARD_PLAN,
-	SHARD_SLICES,   /* of an exchange folder, as the two below: a store as one segment, */
-	SHARD_MANIFEST, /* what was built, and whether it counts, */
+	SHARD_SLICES,   /* of an exchange folder, like the two below: a store as one segment, */
+	SHARD_MANIFEST, /* the notes of all shards; empty: the shards do not count, */
 	SHARD_RECORDS   /* and records of all packets, for all rules */
 };
 
@@ -22,43 +22,40 @@ struct shard_note {      /* stored as it is, beside a file's bytes */
 	uint64_t size, check;            /* BUILT for an exchange folder: of the file of slices */
 };
 
-/* Room for what ends the name of a file until it is whole: no other process has it. */
+/* A random suffix for the name of a file that is being written. */
 enum { SHARD_SUFFIX = 32 };
 const char *shard_suffix(char out[SHARD_SUFFIX]);
-/* *path is the caller's to release; returns the name in the file's head, which is in it. */
+/* Appends the path of a file; returns the name that its head has, which points into *path. */
 const char *shard_file_path(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 			    struct buf *path);
-/* Whole or not at all. `note` and `bytes` may be NULL. */
+/* Writes a file atomically. `note` and `bytes` may be NULL. */
 MUST_CHECK bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 				 const struct shard_note *note, const struct buf *bytes,
 				 struct error *err);
-/* False: it is not there, not of the plan, or not whole; *bytes may have some of it. Likewise. */
+/* False: missing, of another plan, or damaged; *bytes may have part of it. Both may be NULL. */
 bool shard_file_read(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 		     struct shard_note *note, struct buf *bytes);
-/* There is one of the plan whose table is whole. */
+/* Is there a file of the plan? Verifies its head and table, not its values. */
 bool shard_file_there(const struct shards_plan *plan, enum shard_file kind, uint32_t i);
-/* There is one of the plan, or one that is not whole, so that its plan cannot be told. */
+/* Is there a file of the plan, or a damaged one whose plan is not known? */
 bool shard_file_may_be(const struct shards_plan *plan, enum shard_file kind, uint32_t i);
-/* Removes all shards of a trace in disorder: see timelines_build_part(). */
+/* Removes all shards of a trace with events out of order: see timelines_build_part(). */
 MUST_CHECK bool shards_give_up(const struct shards_plan *plan, struct timelines_built *out,
 			       struct error *err);
-/* The shards count: a store of one part goes, they are used in its place. */
+/* All shards are built: removes the store of one part that they replace. */
 void shards_end(const struct shards_plan *plan);
 void shard_file_remove(const struct shards_plan *plan, enum shard_file kind, uint32_t i);
 
 /* ---- shards_plan.c ---- */
 
-/* Where it will be, and `seed`; false: there is no place for timelines. */
+/* Sets path, files, seed, id and key. False: there is no place for timelines. */
 bool shards_place(struct state *state, struct shards_plan *plan);
-/*
- * timelines_prepare(); of commands that begin at once only one may write the index, and the others
- * wait for it.
- */
+/* timelines_prepare() by the process that may write the index; the others wait for it. */
 MUST_CHECK bool shards_prepare(struct state *state, const char *path, struct error *err);
-/* The plan that is stored at plan->files; false: none is. */
+/* Reads the plan stored at plan->files; false: there is none. */
 bool shards_plan_read(struct shards_plan *plan);
 MUST_CHECK bool shards_plan_write(const struct shards_plan *plan, struct error *err);
-/* In the place of what the plan was: n shards, stored. */
+/* Makes a new plan of n shards and stores it. */
 MUST_CHECK bool shards_plan_make(struct state *state, uint32_t n, struct shards_plan *plan,
 				 struct error *err);
 /* Fills in the cuts. */

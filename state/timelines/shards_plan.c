@@ -1,7 +1,8 @@
 /*
- * shards_plan.c - where shards begin, stored
+ * shards_plan.c - storing and reading plans
  *
- * All who work on a plan cut alike, also when the trace grows meanwhile: the last shard has no end.
+ * All processes use the stored cuts, also when the trace grows meanwhile: the last shard has no
+ * end.
  */
 #include "engine/base/mem.h"
 #include "index/tables/identity.h"
@@ -49,13 +50,13 @@ static size_t cuts_size(const struct shards_plan *plan)
 	return ((size_t)plan->n + 1) * sizeof *plan->cuts;
 }
 
-/* From here on files are of this plan. */
+/* Sets the plan's id, which its files have to have. */
 static void identify(struct shards_plan *plan)
 {
 	plan->id = XXH3_64bits_withSeed(plan->cuts, cuts_size(plan), plan->seed);
 }
 
-/* Room for n shards, and what is stored of as many; false: that cuts nothing in order. */
+/* Copies stored cuts; false: they are not in order. */
 static bool take_cuts(struct shards_plan *plan, const struct buf *cuts)
 {
 	size_t count = cuts->len / sizeof *plan->cuts;
@@ -83,7 +84,8 @@ bool shards_plan_read(struct shards_plan *plan)
 
 bool shards_plan_write(const struct shards_plan *plan, struct error *err)
 {
-	struct shards_plan begun = *plan; /* its file is found before its cuts are known */
+	struct shards_plan begun =
+		*plan; /* readers look for the plan's file before they know its id */
 	struct buf cuts = {0};
 	bool ok;
 
@@ -106,8 +108,8 @@ bool shards_plan_make(struct state *state, uint32_t n, struct shards_plan *plan,
 }
 
 /*
- * Of commands that begin at once only one may write the index, and prepares for all: the others
- * wait for that, and must not remove what it makes.
+ * Of processes that start at once the one that may write the index prepares; the others wait, and
+ * must not remove what it builds.
  */
 bool shards_prepare(struct state *state, const char *path, struct error *err)
 {

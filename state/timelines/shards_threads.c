@@ -5,11 +5,11 @@
  *     thread 1  pass 1 of shard 0 ──> join ─ pass 2 of shard 1 ────>
  *     thread 2  pass 1 of shard 1 ────> wait, join ─ pass 2 of shard 2 ────>
  *
- * The first shard begins with nothing, so it is built at once. All are of one size: were the first
- * one longer, all would wait for its summary. The join goes on with each summary that is next, by
- * whichever thread has nothing else to do, and pass 2 of a shard begins once its start is known.
- * Each thread has an event source and a program of its own; only the caller's thread reports
- * progress, and hears of an interruption.
+ * The start of the first shard is known, so its pass 2 begins at once. Shards are of equal work:
+ * all would wait for the summary of a longer first one. An idle thread joins the next summary as
+ * soon as it is there; pass 2 of a shard begins once its start is known. Each thread has an event
+ * source and a program of its own; only the caller's thread reports progress and notices
+ * interruption.
  */
 #include "engine/base/mem.h"
 #include "engine/base/workers.h"
@@ -25,9 +25,9 @@ struct shard_pool {
 	struct state *state;
 	struct shards_plan plan;
 	_Atomic bool stop;
-	nstime first, last; /* of the trace, when they are known */
+	nstime first, last; /* of the trace, once known */
 	bool ranged;
-	struct workers workers; /* its lock is that of all below */
+	struct workers workers; /* its lock protects all below */
 	unsigned count;         /* of them */
 	bool *summarized;       /* by shard */
 	bool joining;           /* a thread does what is next: */
@@ -49,7 +49,7 @@ static bool goes_on(void *arg, nstime at, nstime first, nstime last)
 	return !atomic_load(&((struct shard_pool *)arg)->stop);
 }
 
-/* Also the caller's, for what it does itself. */
+/* Progress callback, also for the steps of the caller's thread. */
 static bool reports(void *arg, nstime at, nstime first, nstime last)
 {
 	struct shard_pool *pool = arg;
@@ -69,14 +69,14 @@ static bool begin_work(struct shard_pool *pool, bool caller, struct shards_work 
 	return ok;
 }
 
-/* May the join go on? Under the lock. */
+/* May the join go on? Call with the lock held. */
 static bool may_join(const struct shard_pool *pool)
 {
 	return !pool->joining && pool->join.next + 1 < pool->plan.n &&
 	       pool->summarized[pool->join.next];
 }
 
-/* Under the lock, which is given up meanwhile. */
+/* Call with the lock held; releases it while joining. */
 static bool join_next(struct shard_pool *pool, struct error *err)
 {
 	struct workers *workers = &pool->workers;
@@ -103,7 +103,7 @@ static void mark_summarized(struct shard_pool *pool, uint32_t shard)
 	pthread_mutex_unlock(&pool->workers.lock);
 }
 
-/* Until the start of the shard is known: joins what it can. */
+/* Waits for the start of the shard, and joins what it can meanwhile. */
 static bool await_start(struct shard_pool *pool, uint32_t shard, struct error *err)
 {
 	struct workers *workers = &pool->workers;
@@ -138,7 +138,7 @@ static bool build_each(struct shard_pool *pool, const struct shards_work *work, 
 	return true;
 }
 
-/* Worker i summarizes shard i and builds the one behind it; of many shards each `count`th. */
+/* Worker i summarizes shard i and builds shard i + 1, then goes on `count` shards further. */
 static void build_some(void *arg, unsigned i)
 {
 	struct shard_pool *pool = arg;
@@ -150,7 +150,7 @@ static void build_some(void *arg, unsigned i)
 	shards_work_end(&work);
 }
 
-/* Hears of an interruption while others work. */
+/* Checks for interruption while others work. */
 static void hear(void *arg)
 {
 	struct shard_pool *pool = arg;

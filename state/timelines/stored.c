@@ -1,21 +1,22 @@
 /*
  * stored.c - values at moments from timelines
  *
- * An attribute is what its newest change says. Where it has none, or was deleted since, the newest
- * tombstone above it counts, then `initial`. What is unknown may be filled by an event further on,
- * in this shard or one of the next: fills say how far back they reach, so that the search ends
- * soon.
+ * The newest change of an attribute gives its value. Without a change, or after a deletion, the
+ * newest tombstone that covers it counts, then `initial`. A later event, also of a later shard, may
+ * fill an unknown value; shards know how far back their fills reach, so the search is short.
  */
 #include "state/timelines/stored.h"
 
 #include "engine/base/mem.h"
 
-/* Tombstones in a shard that cover an attribute: of paths from it up, then of patterns. */
+/*
+ * Iterates over a shard's tombstones that cover an attribute: of its path upwards, then patterns.
+ */
 struct covering {
 	struct numbers *numbers;
 	uint32_t attr;
-	uint32_t at; /* it, or what it stands below; ATTR_ABSENT: there is nothing above */
-	bool below;  /* of all below `at` and not of it */
+	uint32_t at; /* the attribute or an ancestor; ATTR_ABSENT: past the root */
+	bool below;  /* next is the tombstone of all below `at`, without it */
 	uint32_t pattern;
 };
 
@@ -51,7 +52,7 @@ bool stored_tombstone(struct stored *stored, uint32_t attr, nstime t, struct fac
 {
 	size_t at = stored_shard_at(stored, t);
 	struct covering all = covering(stored, at, attr);
-	int64_t order = -1; /* of two in one nanosecond */
+	int64_t order = -1; /* orders tombstones of one timestamp */
 	struct slice_value value;
 	uint32_t number;
 	nstime since;
@@ -145,7 +146,7 @@ struct slice_listing {
 	const uint8_t *shapes;
 	uint32_t nshapes;
 	bool since;
-	uint8_t *marks; /* by attribute: listed; made when fills are looked at */
+	uint8_t *marks; /* by attribute: it is listed; allocated when fills are read */
 	size_t nmarks;
 	struct stored_list *out;
 };
@@ -158,7 +159,7 @@ static bool is_of_shape(const struct slice_listing *listing, const struct shard 
 	return shape < listing->nshapes && listing->shapes[shape];
 }
 
-/* Leaves what lists name; numbers of a chunk have one shape. False: damage. */
+/* Keeps listed items that are not none; numbers of a chunk have one shape. False: damage. */
 static bool keep_listed(const struct slice_listing *listing, const struct shard *shard,
 			struct slice_items *items)
 {
@@ -181,7 +182,7 @@ static bool keep_listed(const struct slice_listing *listing, const struct shard 
 	return true;
 }
 
-/* What lives, with values; what is not known may be told by a fill. */
+/* Lists the items with their values; a fill may give an unknown one. */
 static bool list_items(struct slice_listing *listing, struct shard *shard,
 		       const struct slice_items *items)
 {
@@ -223,7 +224,7 @@ static void mark(struct slice_listing *listing, uint32_t attr)
 	listing->marks[attr] = 1;
 }
 
-/* One of which a fill tells, unless it is listed. */
+/* Lists an attribute that a fill gives a value, unless it is listed already. */
 static void list_filled(struct slice_listing *listing, uint32_t attr)
 {
 	struct stored_list *out = listing->out;
@@ -236,7 +237,7 @@ static void list_filled(struct slice_listing *listing, uint32_t attr)
 	*mem_push(out->items, out->count, out->capacity) = (struct stored_item){.attr = attr};
 }
 
-/* Fills of events behind t in one slice that reach over t. */
+/* Lists attributes with a fill in this slice that covers t, by an event behind t. */
 static bool list_fills_of(struct slice_listing *listing, struct shard *shard,
 			  const struct slice *slice)
 {
@@ -303,7 +304,7 @@ struct stored_lookup {
 	struct state *state;
 	struct wanted *wanted;
 	struct records *out;
-	uint32_t moment; /* as asked */
+	uint32_t moment; /* index of the moment */
 	nstime t;
 	struct stored_list list;
 	bool failed;
@@ -360,7 +361,7 @@ static bool next_listed(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 	return false;
 }
 
-/* Shapes that lists name, and those in which the variables of listed views are found. */
+/* Marks the shapes of lists, and those that give the variables of listed views their values. */
 static uint8_t *listed_shapes(struct stored_lookup *asking, uint32_t *count)
 {
 	struct state *state = asking->state;
@@ -396,7 +397,7 @@ static void record_lists(struct stored_lookup *asking)
 		const struct stored_item *item = &asking->list.items[i];
 		struct fact fact;
 
-		/* lists name what is stored, even where a view computes it */
+		/* lists have stored attributes even where a view computes them */
 		if (!wanted_lists(state, asking->wanted, item->attr) ||
 		    !get_item(asking, item, &fact))
 			continue;

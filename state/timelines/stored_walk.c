@@ -1,14 +1,14 @@
 /*
  * stored_walk.c - from change to change of one attribute, forward and back
  *
- * Forward, snapshots tell which slices can be passed over: they say how many slices ago an
+ * Going forward, snapshots show which slices can be skipped: they say how many slices ago each
  * attribute was written last.
  */
 #include "state/timelines/stored.h"
 
 #include "engine/base/search.h"
 
-/* Was the number changed in [from, slice)? Only of one that lived when `from` began. */
+/* Did slices [from, slice) change the number? It must be in the snapshot of `from`. */
 static bool changed_before(struct shard *shard, uint32_t number, uint32_t from, uint32_t slice)
 {
 	const struct slice *read = shard_slice(shard, slice);
@@ -18,10 +18,7 @@ static bool changed_before(struct shard *shard, uint32_t number, uint32_t from, 
 	return !read || !slice_before(read, number, &value, &age) || age <= slice - from;
 }
 
-/*
- * The first slice at `from` or behind that may hold a change: snapshots say how many slices ago the
- * last one was, so the search doubles its steps.
- */
+/* The first slice at `from` or behind that may change the number; searches with doubling steps. */
 static uint32_t next_slice(struct shard *shard, uint32_t number, uint32_t from)
 {
 	uint32_t count = shard->nslices, low = from, step = 1;
@@ -36,11 +33,11 @@ static uint32_t next_slice(struct shard *shard, uint32_t number, uint32_t from)
 		step *= 2;
 	}
 	uint32_t high = low + step < count ? low + step : count;
-	/* not changed before low; before high it was, or it is the end */
+	/* no change before low; one before high, or high is the end */
 	return search_first(i, low + 1, high, !changed_before(shard, number, from, i)) - 1;
 }
 
-/* The change at a tick of the slice, and what is filled with it. False: damage. */
+/* The change at a tick of the slice, and its fill. False: damage. */
 static bool change_at(struct shard *shard, const struct slice *slice, uint32_t number,
 		      uint32_t tick, struct slice_value value, struct stored_change *out)
 {
@@ -58,7 +55,7 @@ static bool change_at(struct shard *shard, const struct slice *slice, uint32_t n
 	return shard_value_of(shard, value, &out->value) && !shard->damaged;
 }
 
-/* In one shard, behind `after`. */
+/* The first change behind `after` in one shard. */
 static bool next_in(struct shard *shard, uint32_t number, nstime after, struct stored_change *out)
 {
 	uint32_t first = shard_slice_at(shard, after), tick;

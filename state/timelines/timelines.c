@@ -1,5 +1,5 @@
 /*
- * timelines.c - where timelines are kept, and opening and removing them
+ * timelines.c - paths of timelines, and building, opening and removing them
  *
  *     INDEX.timelines-<rules>       the store, if it is of one part
  *     INDEX.timelines-<rules>.<i>   shard i, with the files of shard_files.c beside it
@@ -64,8 +64,8 @@ char *timelines_path(struct state *state, const struct timelines_key *key)
 }
 
 /*
- * A mark among the index's values, which go when the trace turns out to be another: without it a
- * store is of what was there before.
+ * The key of a mark in the index, whose values are dropped when the trace changes: without the mark
+ * a store may be of an earlier trace.
  */
 static struct buf mark_of(const struct state *state)
 {
@@ -113,8 +113,8 @@ bool timelines_prepare(struct state *state, const char *path, struct error *err)
 }
 
 /*
- * How many parts pay: two threads share one (see struct timelines_part), three gain nothing beside
- * that, and each part costs a merge.
+ * How many shards are worth it: two threads can build one part (see struct timelines_part), three
+ * shards gain nothing over that, and each shard costs a merge.
  */
 static uint32_t shards_for(uint64_t bytes, unsigned threads)
 {
@@ -155,7 +155,7 @@ bool timelines_build(struct state *state, unsigned threads, struct timelines_bui
 
 /* ---- opening ---- */
 
-/* Where another process writes, it finds the damage itself. */
+/* May fail while another process writes the store: that one finds the damage itself. */
 static void drop_store(const char *path)
 {
 	struct error ignored;
@@ -163,7 +163,7 @@ static void drop_store(const char *path)
 	MAY_FAIL(store_remove(path, &ignored));
 }
 
-/* False: it is of no use; stored->damaged: it was. */
+/* Opens one shard. False: it cannot be used; sets stored->damaged if it is damaged. */
 static bool add_shard(struct stored *stored, const char *path, nstime begin, uint64_t extent)
 {
 	struct timelines_built built;
@@ -197,7 +197,7 @@ static bool add_shard(struct stored *stored, const char *path, nstime begin, uin
 	return true;
 }
 
-/* The shards, if all are built; else the store of one part. */
+/* Opens the shards if all are built, else the store of one part. */
 static bool add_all(struct stored *stored, const struct shards_plan *plan, bool planned)
 {
 	struct timelines_built ignored;
@@ -214,8 +214,9 @@ static bool add_all(struct stored *stored, const struct shards_plan *plan, bool 
 	return ok;
 }
 
-/* A store that is damaged was removed when that was found, but for values that only a reader here
- * finds wrong. */
+/*
+ * Damaged stores are removed when damage is found, except damage that only readers of slices see.
+ */
 static void drop(struct stored *stored)
 {
 	notice(&stored->state->options.notices, NOTICE_INFO,
@@ -318,7 +319,7 @@ size_t stored_shard_at(const struct stored *stored, nstime t)
 
 /* ---- removing ---- */
 
-/* Everything whose name begins like it. */
+/* Removes everything whose path begins with `path`. */
 bool timelines_remove(const char *path, struct error *err)
 {
 	return store_remove_all(path, err);

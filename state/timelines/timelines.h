@@ -1,9 +1,9 @@
 /*
- * timelines.h - all state changes of a trace, stored once: building, and where they are kept
+ * timelines.h - building and locating the stored state changes of a trace
  *
- * A store is one file, or several: shards, each of a stretch of time (shards.h). Building may be
- * killed at any moment: what was committed is kept, and the next build goes on from there, to the
- * same bytes. docs/timelines.md has the format.
+ * Timelines are one store, or several: shards, one per stretch of time (shards.h). A build may be
+ * killed at any moment: the next one continues from the last commit, to the same bytes.
+ * docs/timelines.md has the format.
  */
 #ifndef STATE_TIMELINES_TIMELINES_H
 #define STATE_TIMELINES_TIMELINES_H
@@ -18,43 +18,38 @@ struct timelines_key timelines_key_of(const struct rules *rules, const struct tr
 
 /* ---- of an opened state ---- */
 
-/* Where its timelines are; to be freed with mem_free(). NULL: the index is in memory only. */
+/* Path of the state's timelines; to be freed with mem_free(). NULL: the index is in memory only. */
 char *timelines_path(struct state *state, const struct timelines_key *key);
-/*
- * To be called before anything is built for it: makes sure that files at that path are of this
- * trace, and removes them where they cannot be.
- */
+/* Call before building: removes files at `path` that may be of another trace. */
 MUST_CHECK bool timelines_prepare(struct state *state, const char *path, struct error *err);
-/* Was that done, by this process or another? */
+/* Did this or another process call timelines_prepare() for this trace? */
 bool timelines_prepared(struct state *state);
 /*
- * Of the whole trace: one store by one thread or two, which is what a second one gains most by;
- * shards (shards.h) by more. A store of one part that was begun is gone on with as it is, and
- * shards as shards.
+ * Builds timelines of the whole trace: one store with one or two threads, shards (shards.h) with
+ * more. Continues what was begun, a single store or shards, in its form.
  */
 MUST_CHECK bool timelines_build(struct state *state, unsigned threads, struct timelines_built *out,
 				struct error *err);
 /*
- * Of a trace that grows, whose index is kept (index_keep()): stores slices of what is before
- * `until`, all of which is there and settled (state_settled()). *next: no event from then on is in
- * what is stored, NSTIME_MIN: nothing is. *anew: what was stored did not hold any more, since
- * events of its time came late, streams or classes turned up, or files went, and was made anew.
- * `known` is that of the calls before for the same trace.
+ * For a growing trace whose index is kept (index_keep()): stores full slices of the events before
+ * `until`, which must be final (state_settled()). *next: stored slices end before this time;
+ * NSTIME_MIN: nothing is stored. *anew: the store was built again, since late events, new streams
+ * or classes, or removed files made it invalid. Pass the same `known` in all calls for the trace.
  */
 MUST_CHECK bool timelines_go_on(struct state *state, nstime until, struct tombstones_known *known,
 				struct timelines_built *out, nstime *next, bool *anew,
 				struct error *err);
 /*
- * Where timelines_go_on() would go on; NSTIME_MIN: at the beginning. *anew: so it would, although
- * something is stored.
+ * Where timelines_go_on() would continue; NSTIME_MIN: at the beginning. *anew: something is stored,
+ * but it would be built again.
  */
 nstime timelines_stored_until(struct state *state, bool *anew);
-/* Removes the timelines of a trace, of all rules. */
+/* Removes the timelines of a trace for all rule sets. */
 MUST_CHECK bool timelines_drop(struct trace *trace, const struct index_options *options,
 			       struct error *err);
-/* Removes the files at `path` and all whose names begin so. */
+/* Removes all files whose paths begin with `path`. */
 MUST_CHECK bool timelines_remove(const char *path, struct error *err);
-/* Are there any, complete and of these files? */
+/* Are there complete timelines of the files as they are? */
 bool timelines_there(struct state *state);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * yore_mpi.c - timelines of one trace by the ranks of MPI, which need no common folder
+ * yore_mpi.c - builds timelines of one trace by MPI ranks, without a shared folder
  *
  *     rank 0   records, plan ─> pass 1: 0, n, 2n ─> join ─> pass 2: 0, n, 2n ─> import
  *     rank 1                └─> pass 1: 1, n + 1 ─┘     └─> pass 2: 1, n + 1 ─> import
  *
- * Each rank has an exchange folder of its own (state/timelines/exchange.h). What steps leave there
- * is broadcast, so that every rank has all of it when the next step begins, and imports all slices
- * into the index of its machine in the end.
+ * Each rank has an exchange folder of its own (state/timelines/exchange.h). The files of each step
+ * are broadcast, so every rank has them when the next step begins. In the end each rank imports all
+ * slices into the index of its machine.
  */
 #include "engine/base/files.h"
 #include "engine/base/folder.h"
@@ -42,7 +42,7 @@ struct rank {
 	struct state *state;
 	struct exchange_options exchange;
 	struct shards_plan plan;
-	double seconds[STEPS]; /* of the processor: passes 1, join, passes 2 */
+	double seconds[STEPS]; /* CPU time of pass 1, join, pass 2 */
 };
 
 static void check(const struct rank *rank, bool good, const struct error *err)
@@ -53,7 +53,7 @@ static void check(const struct rank *rank, bool good, const struct error *err)
 		return;
 	fprintf(stderr, "yore-mpi: rank %d: %s\n", rank->number, err->text);
 	temporary_remove_all();
-	nanosleep(&moment, NULL); /* launchers lose what was said just before */
+	nanosleep(&moment, NULL); /* launchers lose output of the last moment */
 	MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 	exit(EXIT_FAILURE);
 }
@@ -71,7 +71,7 @@ static bool always(void *arg)
 	return true;
 }
 
-/* Another rank failed, and the launcher ends all. */
+/* Signal handler: the launcher ends all ranks when one failed. */
 static void end(int number)
 {
 	temporary_remove_all();
@@ -80,7 +80,7 @@ static void end(int number)
 
 /* ---- files ---- */
 
-/* The file of that name, which `from` has, is everybody's. */
+/* Broadcasts a file from rank `from` to all others. */
 static void share_file(const struct rank *rank, int from, const char *name)
 {
 	char *path = folder_join(rank->exchange.dir, name), *piece = mem_new(PIECE);
@@ -108,7 +108,7 @@ static void share_file(const struct rank *rank, int from, const char *name)
 	mem_free(path);
 }
 
-/* Is it one of what the rank made itself? `all`: others have made none of them. */
+/* Did this rank make the file? `all`: no other rank made files of this kind. */
 static bool is_own(const struct rank *rank, const char *name, const char *kind, bool all)
 {
 	const char *at = strstr(name, kind);
@@ -116,7 +116,7 @@ static bool is_own(const struct rank *rank, const char *name, const char *kind, 
 	return at && (all || atoi(at + strlen(kind)) % rank->count == rank->number);
 }
 
-/* All files with such names that `from` has made. */
+/* Broadcasts all files of the kind that rank `from` made. */
 static void share(const struct rank *rank, int from, const char *kind, bool all)
 {
 	struct folder_names names = {0};
@@ -174,7 +174,7 @@ static void open_state(struct rank *rank, size_t nrules, char **rules)
 	check(rank, exchange_plan(rank->state, &rank->exchange, &rank->plan, &err), &err);
 }
 
-/* Of shard i. */
+/* Does one step of shard i. */
 static void do_step(struct rank *rank, unsigned step, uint32_t i)
 {
 	int64_t begun = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -237,7 +237,7 @@ static void open_all(struct rank *rank, size_t nrules, char **rules)
 	open_state(rank, nrules, rules);
 }
 
-/* *noted: its number, for temporary_folder_end(). */
+/* Makes the rank's exchange folder. *noted is for temporary_folder_end(). */
 static char *begin_exchange(struct rank *rank, int *noted)
 {
 	char *dir = temporary_folder("mpi", noted);
@@ -248,7 +248,7 @@ static char *begin_exchange(struct rank *rank, int *noted)
 	return dir;
 }
 
-/* Rank 0 first: of one machine it writes the index, and the others find its records and plan. */
+/* Rank 0 goes first: it writes its machine's index; other ranks read its records and plan. */
 static void build(struct rank *rank, size_t nrules, char **rules)
 {
 	struct timelines_built built;

@@ -1,8 +1,8 @@
 /*
  * bits.h - numbers of any width, one after the other, from the least significant bit on
  *
- * Writers make room for a whole block before they put bits; readers may load up to 16 bytes behind
- * the last bit, so these must be there.
+ * Writers must reserve room for a whole block first. Readers may load up to 16 bytes behind the
+ * last bit, so these must exist.
  */
 #ifndef STATE_SLICES_BITS_H
 #define STATE_SLICES_BITS_H
@@ -41,14 +41,14 @@ static inline uint64_t bits_get(const uint8_t *from, uint64_t bit, unsigned widt
 }
 
 struct bits_out {
-	uint8_t *at; /* room is the caller's care: up to 8 bytes behind the last bit are written */
+	uint8_t *at; /* the caller reserves room: up to 8 bytes behind the last bit are written */
 	uint64_t word;
 	unsigned used; /* bits of the word, 7 at most */
 };
 
 enum { BITS_AT_ONCE = 56 };
 
-/* At most BITS_AT_ONCE bits, and none above them: nothing is to be guessed. */
+/* Appends at most BITS_AT_ONCE bits without a branch; higher bits of `number` must be 0. */
 static inline void bits_add(struct bits_out *out, uint64_t number, unsigned width)
 {
 	unsigned used = out->used + width;
@@ -70,7 +70,7 @@ static inline void bits_put(struct bits_out *out, uint64_t number, unsigned widt
 	bits_add(out, number, width);
 }
 
-/* Rounds up to whole bytes. */
+/* Writes the last byte, padded with zero bits. */
 static inline void bits_end(struct bits_out *out)
 {
 	memcpy(out->at, &out->word, 8);

@@ -1,10 +1,9 @@
 /*
  * build.c - slices from a replay
  *
- * A slice ends between two times, when it has enough changes: that depends on the trace and the
- * rules alone, so a build that was killed and goes on makes the same slices. The last slice ends
- * with the trace; it does not replace `resume`, so that a trace which grew is caught up by making
- * that slice again, as it would have been.
+ * A slice ends between two timestamps once it has enough changes. That depends on trace and rules
+ * alone, so a resumed build makes the same slices. The last slice ends with the trace and leaves
+ * `resume` as it was: when the trace has grown, the build makes that slice again.
  */
 #include "state/slices/build.h"
 
@@ -17,7 +16,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Nothing of it is changed but what was said of its damage. */
+/* Drops the const: only the trace's list of damage is changed. */
 static struct trace *trace_of(const struct event_source *event_source)
 {
 	return (struct trace *)(uintptr_t)event_source->trace;
@@ -32,7 +31,7 @@ static void on_change(void *arg, const struct change *change)
 	uint32_t number;
 
 	if (!change->before->named && !change->after->named)
-		return; /* deleted before: a tombstone says what it is */
+		return; /* it was deleted before: its tombstone gives the value */
 	number = numbers_attr(building->numbers, change->attr);
 	if (change->after->named)
 		value = numbers_value(building->numbers, &change->after->value);
@@ -50,7 +49,7 @@ static void on_put(void *arg, uint32_t attr, const struct value *value, nstime t
 		    numbers_value(building->numbers, value), time);
 }
 
-/* Of two tombstones of one time the later one counts: their places in it are part of the value. */
+/* Numbers the tombstones of one timestamp in their value, since the last one counts. */
 static void on_bury(void *arg, const struct pattern *pattern, enum value_kind kind, nstime time)
 {
 	struct building *building = arg;
@@ -75,7 +74,7 @@ static bool on_moment(void *arg, nstime next)
 	if (!builder_full(building->builder))
 		return true;
 	trace_damages(trace_of(part->event_source), &now->damage);
-	/* not `next`: what comes next may change while a trace grows */
+	/* not `next`: the next event may be another one when the trace has grown */
 	building_put_resume(building, replay_time(building->replay) + 1, &now->resume);
 	building->failed =
 		(part->grows && !part->tie(part->tie_arg, replay_time(building->replay) + 1,
@@ -88,7 +87,7 @@ static bool on_moment(void *arg, nstime next)
 
 /* ---- the store ---- */
 
-/* `key`; the trace's bytes come last. */
+/* Encodes the value `key`; the size of the trace comes last. */
 static void put_key(const struct timelines_part *part, struct buf *out)
 {
 	uint64_t start = part->start ? XXH3_64bits(part->start, part->nstart) : 0;
@@ -113,7 +112,7 @@ bool timelines_value(struct store_txn *txn, const char *name, struct buf *out)
 	return any;
 }
 
-/* Appends a value; false: there is none. */
+/* Appends a metadata value; false: there is none. */
 static bool meta_get(struct store *store, const char *name, struct buf *out)
 {
 	struct store_txn *txn;
@@ -134,7 +133,10 @@ static bool key_work(struct store_txn *txn, void *arg, struct error *err)
 	return store_put(txn, name_key_meta(&key, "key"), bytes_of(arg), err);
 }
 
-/* Is what stands there of this key, and of no more than these files? One without a key is new. */
+/*
+ * Does the store have this key, and a trace that was not longer than now? True for a new store.
+ * *any: the keys are equal.
+ */
 static bool same_key(struct store *store, const struct buf *key, bool *any)
 {
 	size_t bytes_at = key->len - sizeof(uint64_t);
@@ -224,7 +226,7 @@ void timelines_tell_damage(struct store *store, const struct event_source *event
 
 /* ---- a start that was given ---- */
 
-struct held_tombstone { /* by the state before part->begin */
+struct held_tombstone { /* an item of the state before part->begin */
 	nstime since;
 	uint64_t seq;                      /* of a tombstone */
 	const struct tombstone *tombstone; /* NULL: an attribute's value */
@@ -274,7 +276,7 @@ static void put_held(struct building *building, const struct held_tombstone *hel
 	on_put(building, held->attr, &value, held->since);
 }
 
-/* The store begins with changes that made the state, at the times when they were made. */
+/* Writes the given start state into the store as changes, at the times at which they were made. */
 static bool start(struct building *building, struct error *err)
 {
 	const struct timelines_part *part = building->part;
@@ -295,7 +297,7 @@ static bool start(struct building *building, struct error *err)
 		    builder_full(building->builder))
 			ok = builder_close(building->builder, err);
 	}
-	building->builder->changes -= count; /* they are of shards before */
+	building->builder->changes -= count; /* earlier shards count them */
 	mem_free(held);
 	return ok;
 }
@@ -313,7 +315,7 @@ static bool begin_or_resume(struct building *building, struct error *err)
 	return ok;
 }
 
-/* All slices that are full: where a trace grows, that is all. */
+/* Waits until all full slices are stored; for a growing trace the build ends so. */
 static bool settle(struct building *building, struct timelines_built *out, struct error *err)
 {
 	struct builder *builder = building->builder;
@@ -325,7 +327,7 @@ static bool settle(struct building *building, struct timelines_built *out, struc
 	return true;
 }
 
-/* The last slice, and that it is. */
+/* Stores the last slice and the mark that the store is complete. */
 static bool finish_building(struct building *building, struct timelines_built *out,
 			    struct error *err)
 {
@@ -358,7 +360,7 @@ enum { ATTEMPTS = 5 };
 /* Why what was built does not count. */
 enum spoilt { SPOILT_NOT, SPOILT_LATE, SPOILT_DAMAGED };
 
-/* A store that is replaced while it is written lacks what was put before. */
+/* Was the store damaged (a remade one lacks what was put before), or did events come late? */
 static enum spoilt spoilt_by(const struct building *building, uint64_t disorder)
 {
 	return building->damaged || (building->store && store_damaged(building->store))
@@ -383,9 +385,9 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 	uint64_t disorder = trace_disorder(part->event_source->trace);
 	bool ok = open_store(&building, err);
 
-	/* where only a part is read, events outside of their packets are to be met */
+	/* a part must find events outside of their packet's time range */
 	part->event_source->whole_packets = part->of > 1 || part->grows;
-	if (ok) /* what builds before this one could not read */
+	if (ok) /* damage that earlier builds found */
 		timelines_tell_damage(building.store, part->event_source);
 	if (ok && (part->grows || !timelines_complete(building.store, part->key.extent, out))) {
 		building.helper = options.helper = part->thread ? helper_new() : NULL;

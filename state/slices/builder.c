@@ -1,8 +1,8 @@
 /*
  * builder.c - see builder.h
  *
- * Changes wait in arrays in order of time; gathered.c makes a slice of them at its end. What lives
- * is written down when the slice opens, before the first change is applied.
+ * Changes are collected in arrays in order of time; gathered.c encodes them when the slice ends.
+ * The snapshot is taken when the slice opens, before its first change.
  */
 #include "state/slices/builder.h"
 
@@ -13,7 +13,7 @@
 enum { SLICE_LEAST = 64 << 10, SLICE_MOST = 1 << 19, PER_LIVE = 4 };
 _Static_assert((int)SLICE_MOST < (int)TICKS, "every change may have a tick of its own");
 
-/* A bit for each number that there is room for. */
+/* Grows the bitmap of touched numbers to all numbers that there is room for. */
 static void touched_room(struct builder *builder)
 {
 	struct gathered *now = builder->now;
@@ -25,7 +25,7 @@ static void touched_room(struct builder *builder)
 	now->words = words;
 }
 
-/* Chunks are whole words of the bitmaps. */
+/* Room is a multiple of 64 numbers: whole words of the bitmaps. */
 void builder_make_room(struct builder *builder, uint32_t number)
 {
 	size_t old = builder->room, more = number / (number > SLICE_LEAST ? 8 : 2);
@@ -95,7 +95,7 @@ void builder_tick(struct builder *builder, nstime t)
 {
 	struct gathered *now = builder->now;
 
-	assert(!now->nticks || t > now->ticks[now->nticks - 1]); /* walks see to it */
+	assert(!now->nticks || t > now->ticks[now->nticks - 1]); /* guaranteed by walks */
 	if (!now->open)
 		open_slice(builder, t);
 	*mem_push(now->ticks, now->nticks, now->ticks_capacity) = t;
@@ -167,7 +167,7 @@ static void store_given(void *arg)
 	builder->given = NULL;
 }
 
-/* Waits for what was given to the helper before, then gives the next, if there is one. */
+/* Waits until the helper has stored the previous slice, then gives it the next one (NULL: none). */
 static bool hand_over(struct builder *builder, struct gathered *gathered, struct error *err)
 {
 	bool good;

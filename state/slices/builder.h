@@ -1,10 +1,10 @@
 /*
- * builder.h - changes in, slices out, one transaction each
+ * builder.h - collects changes into slices, and stores each slice in one transaction
  *
- * The builder keeps what every number is, so that a slice can begin with all that lives. Changes
- * must come in order of time; several of one number at one time leave the last. With a helper
- * slices are encoded and stored while the next one is gathered: in the order in which they were
- * closed, and each with the names that were new in it, so that both ways leave the same bytes.
+ * The builder knows the current value of every number, since a slice begins with a snapshot.
+ * Changes must come in order of time; of several changes of a number at one time the last counts. A
+ * helper thread encodes and stores slices while the next one is collected, in the same order and
+ * each with its new names, so the stored bytes are the same with and without it.
  */
 #ifndef STATE_SLICES_BUILDER_H
 #define STATE_SLICES_BUILDER_H
@@ -13,21 +13,21 @@
 #include "engine/base/helper.h"
 #include "state/slices/gathered.h"
 
-struct spot { /* what a number is */
+struct spot { /* the current value of a number */
 	int64_t value;
-	uint64_t stamp; /* slice of the last change << 32 | 1 + its tick; 0: not this builder's */
-	uint32_t place; /* of that change */
+	uint64_t stamp; /* slice of the last change << 32 | 1 + its tick (0: by an earlier build) */
+	uint32_t place; /* index of that change in the slice */
 	uint32_t kind;
 };
 
 struct builder {
 	struct numbers *numbers;
 	struct store *store;
-	struct gathered *now; /* the slice */
-	uint64_t stamp;       /* of a change at its newest tick */
-	size_t target;        /* changes that it should have */
-	uint32_t least;       /* of every slice, instead of what is usual; 0: as usual. For tests */
-	/* of slices that were closed, also by builds before */
+	struct gathered *now; /* the slice being collected */
+	uint64_t stamp;       /* of changes at its newest tick */
+	size_t target;        /* number of changes at which it is full */
+	uint32_t least;       /* if not 0, the target of every slice. For tests */
+	/* of all closed slices, also those of earlier builds */
 	uint32_t slices;
 	uint64_t changes;
 	/* by number */
@@ -36,56 +36,56 @@ struct builder {
 	size_t room, nlive;
 	/* storing */
 	struct encoding encoding;
-	uint64_t bytes;         /* of all stored slices; after builder_settle() */
-	struct gathered all[2]; /* with a helper one is filled while the other is stored */
+	uint64_t bytes;         /* of all stored slices; valid after builder_settle() */
+	struct gathered all[2]; /* with a helper, one is filled while the other is stored */
 	struct helper *helper;  /* NULL: there is none */
 	struct duty duty;
 	/* under the helper's lock: */
-	struct gathered *given; /* to be stored */
+	struct gathered *given; /* to be stored by the helper */
 	bool failed;
 	struct error error;
 };
 
 /*
- * All are borrowed until builder_free(). With a helper no other thread may use the store before
- * builder_settle(); NULL: there is none.
+ * All are borrowed until builder_free(); `helper` may be NULL. With a helper no other thread may
+ * use the store before builder_settle().
  */
 struct builder *builder_new(struct numbers *numbers, struct store *store, struct helper *helper);
-/* What was closed is stored first. NULL is fine. */
+/* Stores closed slices first. NULL is fine. */
 void builder_free(struct builder *builder);
 
-/* What a number is in a store that is continued: it was written in slice `last`. */
+/* Sets the value of a number when a stored build is resumed; slice `last` wrote it last. */
 void builder_continue(struct builder *builder, uint32_t number, struct slice_value value,
 		      uint32_t last);
 
 void builder_put(struct builder *builder, uint32_t number, struct slice_value value, nstime t);
-/* At t it turned out that it has been `value` from `from` on, and so it is from t on. */
+/* A `was`: the event at t says that it has been `value` since `from`, and keeps it. */
 void builder_fill(struct builder *builder, uint32_t number, struct slice_value value, nstime t,
 		  nstime from);
 
 /*
- * Stores the slice, if one is open, and what is to be stored with it (struct gathered); with a
- * helper later, and the next call says what failed.
+ * Stores the slice, if one is open, and the values that go with it (struct gathered). A helper
+ * stores them later; the next call then reports its error.
  */
 MUST_CHECK bool builder_close(struct builder *builder, struct error *err);
-/* All that was closed is stored. */
+/* Waits until all closed slices are stored. */
 MUST_CHECK bool builder_settle(struct builder *builder, struct error *err);
 
-/* ---- the way of a change into the slice, for millions of them ---- */
+/* ---- adding changes: inline, since there are millions ---- */
 
 void builder_make_room(struct builder *builder, uint32_t number);
 void builder_grow(struct builder *builder); /* for one more change */
 void builder_tick(struct builder *builder, nstime t);
-/* A fill at the newest tick is not the last that is written there. */
+/* Another change of the number follows at the newest tick: a fill of that tick is not final. */
 void builder_overwrites(struct builder *builder, uint32_t number);
 
-/* Are there enough changes for a slice? To be asked between times only. */
+/* Has the slice enough changes? Call only between timestamps. */
 static inline bool builder_full(const struct builder *builder)
 {
 	return builder->now->nchanges >= builder->target && builder->now->open;
 }
 
-/* The changes that follow are of this time. */
+/* Sets the time of the changes that follow. */
 static inline void builder_at(struct builder *builder, nstime t)
 {
 	const struct gathered *now = builder->now;
@@ -94,7 +94,7 @@ static inline void builder_at(struct builder *builder, nstime t)
 		builder_tick(builder, t);
 }
 
-/* At the newest tick. Tombstones are changes alone: not part of snapshots. */
+/* Adds a change at the newest tick. For tombstones call only this: snapshots have none. */
 static inline void builder_change(struct builder *builder, uint32_t number,
 				  struct slice_value value)
 {
@@ -120,7 +120,7 @@ static inline void builder_change(struct builder *builder, uint32_t number,
 				   .kind = value.kind};
 }
 
-/* What it is from now on. */
+/* Sets the current value, which the next snapshot has. */
 static inline void builder_set(struct builder *builder, uint32_t number, struct slice_value value)
 {
 	struct spot *spot = &builder->spots[number];

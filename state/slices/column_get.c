@@ -1,8 +1,8 @@
 /*
  * column_get.c - reading a column where it lies
  *
- * Opening compares the directory with the size. A block is judged when it is opened, as far as its
- * head tells how long it is; gaps are walked with the end in sight.
+ * Opening a column checks its directory against its size. Opening a block checks the lengths in its
+ * head; reading gaps checks for the block's end.
  */
 #include "engine/base/search.h"
 #include "state/slices/bits.h"
@@ -21,7 +21,7 @@ bool slice_run_open(const uint8_t *data, uint64_t from, uint64_t to, bool *damag
 	run->nblocks = (uint32_t)blocks;
 	size = (blocks * (run->key_width + run->offset_width) + 7) / 8;
 	if (run->key_width > 64 || run->offset_width > 32 || size > to - from - 2 ||
-	    blocks > to - from - 2 - size) /* a block has a byte at least */
+	    blocks > to - from - 2 - size) /* a block has at least one byte */
 		return false;
 	run->directory = data + from + 2;
 	run->blocks = run->directory + size;
@@ -89,7 +89,7 @@ static const uint8_t *frame_head(struct slice_frame *frame, const uint8_t *at, c
 	return at;
 }
 
-/* Where the block's values lie, and what follows them; false: the frame contradicts itself. */
+/* Computes where the block's values and what follows them lie; false: the frame is inconsistent. */
 static bool place_frame(struct slice_block *block)
 {
 	struct slice_frame *frame = &block->frame;
@@ -122,7 +122,7 @@ static const uint8_t *read_heads(const struct slice_run *run, struct slice_block
 	return block->extra_width > 64 ? NULL : varint_get(at, end, &block->extra_least);
 }
 
-/* Do so many keys stand there, behind their width? */
+/* Is there room for a width and `count` keys? */
 static bool has_keys(const uint8_t *at, const uint8_t *end, uint32_t count)
 {
 	return at < end && *at <= 64 && ((uint64_t)count * *at + 7) / 8 < (uint64_t)(end - at);
@@ -155,13 +155,13 @@ bool slice_block_open(const struct slice_run *run, uint32_t j, struct slice_bloc
 
 /* ---- keys ---- */
 
-/* Key i of those at `at`, which begin with their width, less the first. */
+/* Key i, relative to the first one; at[0] is the width of the keys. */
 static uint64_t key_alone(const uint8_t *at, uint32_t i)
 {
 	return bits_get(at + 1, (uint64_t)i * *at, *at);
 }
 
-/* From one key to the next. NULL: damage. */
+/* Advances *key to the next key. NULL: damage. */
 static inline const uint8_t *next_key(const struct slice_block *block, const uint8_t *at,
 				      uint64_t *key)
 {
@@ -291,7 +291,7 @@ static inline struct slice_value value_of(const struct slice_frame *frame, uint6
 				    frame->kind};
 }
 
-/* Of a list of values; a place behind its end is damage. */
+/* The code at an index of the block's list; an index behind the end (damage) reads the first. */
 static inline uint64_t code_in_list(const struct slice_block *block,
 				    const struct slice_frame *frame, uint64_t place)
 {

@@ -1,9 +1,10 @@
 /*
- * column_put.c - rising keys and a value each, as bytes
+ * column_put.c - encodes a column: rising keys with values
  *
- * A column is cut into blocks of 64 behind a directory of their first keys. Inside a block keys are
- * gaps, as varints: one jump, to the next attribute, does not widen the others. Keys alone stand at
- * one width. Values take the width of their range or, where few differ, a place in a list.
+ * A column is a directory of first keys, then blocks of 64 elements. Keys in a block are gaps as
+ * varints: so one jump, to the next attribute, does not widen the others. In a column of keys alone
+ * they have one width. Values have the width of their range or, if few differ, are indices into a
+ * list.
  */
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
@@ -25,11 +26,11 @@ struct column_coding {
 	int64_t least;
 	unsigned width;  /* of a code */
 	uint8_t kind;    /* SLICE_DELETED: mixed */
-	uint8_t special; /* the first code that has no number; SLICE_INT: every one has */
-	uint8_t nlisted; /* 0: every value is its code */
+	uint8_t special; /* least kind without a number; SLICE_INT: all have numbers */
+	uint8_t nlisted; /* 0: values are stored as their codes */
 	uint64_t codes[SLICE_BLOCK];
 	uint64_t listed[SLICE_LISTED];
-	uint64_t places[SLICE_BLOCK]; /* in the list */
+	uint64_t places[SLICE_BLOCK]; /* indices in the list */
 };
 
 static void fit_kind(const struct block_values *values, struct column_coding *frame)
@@ -85,7 +86,7 @@ static uint64_t list_bits(const struct column_coding *frame, size_t listed, size
 	return 8 + listed * frame->width + count * bits_width(listed - 1);
 }
 
-/* How many codes differ, at least: equal ones have one bit of a word. */
+/* A lower bound for the number of different codes: equal ones hash to one bit of a word. */
 static unsigned differing(const struct column_coding *frame, size_t count)
 {
 	uint64_t seen = 0;
@@ -139,7 +140,7 @@ static uint8_t *put_head(uint8_t *at, const struct column_coding *frame)
 	return at;
 }
 
-/* Several at once, where they are narrow. */
+/* Writes several narrow codes at once. */
 static void put_codes(struct bits_out *bits, const uint64_t *codes, size_t count, unsigned width)
 {
 	size_t i = 0;
@@ -178,7 +179,7 @@ static void put_keys(struct bits_out *bits, const uint64_t *keys, size_t count)
 	bits_end(bits);
 }
 
-/* Beside values: what lies between neighbours, less 1; nothing where that is 0 for all of them. */
+/* Keys with values: gaps between neighbours, less 1; nothing if all gaps are 0. */
 static void put_gaps(struct bits_out *bits, const uint64_t *keys, size_t count)
 {
 	bool dense = keys[count - 1] - keys[0] == count - 1;
@@ -244,7 +245,7 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 	out->len += (size_t)(bits.at - start);
 }
 
-/* First keys and offsets, each as wide as the widest. */
+/* Writes first keys and offsets, each with the width of the widest. */
 static void put_directory(const uint64_t *keys, const uint32_t *offsets, size_t nblocks,
 			  struct buf *out)
 {
@@ -266,7 +267,7 @@ static void put_directory(const uint64_t *keys, const uint32_t *offsets, size_t 
 	out->len += (size_t)(bits.at - start);
 }
 
-/* The directory is as wide as it must be, which only the blocks tell: they come first. */
+/* Encodes the blocks first, since the directory's widths depend on them. */
 void slice_column_put(const struct slice_column *column, struct buf *out)
 {
 	size_t nblocks = (column->count + SLICE_BLOCK - 1) / SLICE_BLOCK;

@@ -1,8 +1,8 @@
 /*
  * dominant.c - see dominant.h
  *
- * Adding up is one pass over changes that are sorted by attribute already: each value of the
- * attribute has a place in a small hash, which is emptied by what was put into it.
+ * One pass over the changes, which are sorted by attribute, adds up the times of each attribute's
+ * values in a small hash.
  */
 #include "state/slices/dominant.h"
 
@@ -13,10 +13,10 @@
 #include <xxhash.h>
 
 enum {
-	CHECK = 4,      /* bytes in front of all others, which they are the hash of */
-	TIME_BITS = 14, /* of the slice's span: times take two bytes */
-	LESS = 16,      /* what held that many times less than another decides nothing */
-	AHEAD = 16      /* changes: their ticks are not in the cache any more */
+	CHECK = 4,      /* bytes of a checksum in front of all others */
+	TIME_BITS = 14, /* times are in units of the slice's span / 2^14, so they take two bytes */
+	LESS = 16,      /* values that held that many times shorter than another are not listed */
+	AHEAD = 16      /* changes whose ticks are prefetched */
 };
 
 enum { LISTED = 0x0f, HAS_OTHERS = 0x10, HAS_NONE = 0x20, MANY_KINDS = 0x40 }; /* flags */
@@ -63,8 +63,8 @@ static void add_sum(struct dominant_work *work, int64_t number, uint8_t kind, ui
 }
 
 /*
- * Changes [at, end) are all of one attribute, which was `value` before. False: it is not known all
- * the time, so that what tombstones and later events say counts.
+ * Adds up changes [at, end) of one attribute, which was `value` before. False: it is not always
+ * known, so tombstones and later events matter.
  */
 static bool add_up(struct dominant_work *work, const struct slice_parts *parts, size_t at,
 		   size_t end, struct slice_value value)
@@ -86,7 +86,7 @@ static bool add_up(struct dominant_work *work, const struct slice_parts *parts, 
 		value = (struct slice_value){changes->numbers[i], changes->kinds[i]};
 		since = t;
 	}
-	/* after the last tick it holds for some time, too */
+	/* added even if 0 ns: it holds after the last tick, too */
 	add_sum(work, value.number, value.kind,
 		(uint64_t)parts->ticks[parts->nticks - 1] - (uint64_t)since);
 	return true;
@@ -94,7 +94,7 @@ static bool add_up(struct dominant_work *work, const struct slice_parts *parts, 
 
 /* ---- writing ---- */
 
-/* Takes the sum of none out. */
+/* Removes the sum of none; false: there is no such sum. */
 static bool take_none(struct dominant_work *work)
 {
 	for (size_t i = 0; i < work->count; i++)
@@ -105,7 +105,7 @@ static bool take_none(struct dominant_work *work)
 	return false;
 }
 
-/* Brings the greatest to the front; how many that are. */
+/* Sorts the greatest sums to the front; returns how many to list. */
 static size_t choose(struct dominant_work *work)
 {
 	size_t count = work->count < DOMINANT_VALUES ? work->count : DOMINANT_VALUES;
@@ -155,7 +155,7 @@ static void put_one(struct dominant_work *work, uint32_t step, unsigned shift)
 	buf_add(&work->all, work->body.data, work->body.len);
 }
 
-/* Keys of the attribute in a column, as it goes on from *at. */
+/* Has the column a key of the attribute? Advances *at to it. */
 static bool column_has(const struct slice_column *column, unsigned bits, uint64_t number,
 		       size_t *at)
 {
@@ -263,7 +263,7 @@ static bool get_body(struct io *io, unsigned shift, struct top *out)
 	return io_ended(io) && most >> TIME_BITS <= 1;
 }
 
-/* The head of the next attribute, and where its body is. */
+/* Reads the next attribute's number, and where its body is. */
 static bool get_head(struct dominant *dominant, uint32_t *number, struct io *body)
 {
 	struct io *rest = &dominant->rest;

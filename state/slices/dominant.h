@@ -1,10 +1,10 @@
 /*
- * dominant.h - what a slice says of its busy attributes in a few bytes: which values held longest
+ * dominant.h - summaries of a slice's busy attributes: which values held longest
  *
- * Of an attribute with DOMINANT_LEAST changes or more that is known all the time: the values that
- * held longest from the slice's first tick to its last, with how long, and of all others how long
- * one of them held at most. A picture adds these up, and reads the changes where that does not
- * decide. docs/timelines.md has the layout.
+ * For attributes with DOMINANT_LEAST or more changes whose value is known throughout the slice. A
+ * summary has the values that held longest between the first and the last tick, their times, and an
+ * upper bound for each other value. Pictures add summaries up, and read the changes where these do
+ * not decide. docs/timelines.md has the layout.
  */
 #ifndef STATE_SLICES_DOMINANT_H
 #define STATE_SLICES_DOMINANT_H
@@ -17,43 +17,40 @@ enum { DOMINANT_LEAST = 128, DOMINANT_VALUES = 8 };
 
 /* ---- writing ---- */
 
-struct dominant_work; /* what adding up needs, kept from slice to slice */
+struct dominant_work; /* buffers for adding up, reused for the next slice */
 void dominant_work_free(struct dominant_work *work); /* NULL is fine */
-/*
- * Appends what is to be stored; nothing where no attribute has `least` changes. *work is made when
- * it is first needed.
- */
+/* Appends summaries of attributes with `least` or more changes. Allocates *work if it is NULL. */
 void dominant_put(const struct slice_parts *parts, uint32_t least, struct dominant_work **work,
 		  struct buf *out);
 
 /* ---- reading ---- */
 
 struct dominant {
-	struct io rest;  /* what is to come */
-	uint32_t number; /* of the attribute before */
+	struct io rest;  /* not read yet */
+	uint32_t number; /* of the previous attribute */
 	uint8_t shift;
 };
 
 struct top_value {
 	struct slice_value value;
-	uint64_t time; /* ns at least; less than `unit` more at most */
+	uint64_t time; /* ns, rounded down to `unit` */
 };
 
 struct top {
 	uint32_t number;
 	uint32_t count;
-	struct top_value values[DOMINANT_VALUES]; /* not none; each held for some time */
+	struct top_value values[DOMINANT_VALUES]; /* never none; longest first */
 	uint64_t unit;
-	bool none;     /* for some of the time it was none */
-	bool others;   /* there are values that are not listed; */
-	uint64_t most; /* one of them held so long at most */
+	bool none;     /* it was none for some of the time */
+	bool others;   /* some values are not listed; */
+	uint64_t most; /* none of these held longer, in ns */
 };
 
 /* False: it is damaged. */
 bool dominant_open(struct bytes bytes, struct dominant *out);
-/* The next attribute's, in rising order of numbers. False: there is none, or it is damaged. */
+/* The next attribute's summary, in order of numbers. False: no more, or damaged. */
 bool dominant_next(struct dominant *dominant, struct top *out);
-/* Of what is to come, that of one attribute. Likewise. */
+/* Finds one attribute's summary among those not read yet. False: as above. */
 bool dominant_find(const struct dominant *dominant, uint32_t number, struct top *out);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * gathered.c - see gathered.h
  *
- * Changes are counted per number, the bitmap of touched numbers gives each its place, and they are
- * scattered there: no comparison is made.
+ * Counting sort: counts the changes per number, computes each number's first place from the bitmap
+ * of touched numbers, and scatters the changes, without comparisons.
  */
 #include "state/slices/gathered.h"
 
@@ -26,7 +26,7 @@ void gathered_release(struct gathered *gathered)
 	buf_release(&gathered->damage);
 }
 
-/* Bits of touched numbers were cleared when they were read. */
+/* find_places() has cleared `touched` already. */
 void gathered_clear(struct gathered *gathered)
 {
 	fresh_names_free(gathered->names);
@@ -71,7 +71,7 @@ void column_release(struct slice_column *column)
 
 /* ---- changes ---- */
 
-/* Places of neighbours are far from each other: the block is of huge pages. */
+/* Uses huge pages, since neighbouring changes go to distant places. */
 static void make_room(const struct gathered *gathered, struct encoding *out)
 {
 	struct slice_column *changes = &out->changes;
@@ -90,7 +90,7 @@ static void make_room(const struct gathered *gathered, struct encoding *out)
 	}
 }
 
-/* Where each number's changes go. */
+/* Computes where each number's changes go, and clears the bitmap. */
 static void find_places(struct gathered *gathered, uint32_t *places)
 {
 	const uint64_t *touched = gathered->touched;
@@ -110,7 +110,7 @@ static void find_places(struct gathered *gathered, uint32_t *places)
 		memset(gathered->touched, 0, gathered->words * sizeof *gathered->touched);
 }
 
-/* In order of numbers, then of time. */
+/* Sorts the changes by number, then time. */
 static void scatter(struct gathered *gathered, unsigned tick_bits, struct encoding *out)
 {
 	make_room(gathered, out);
@@ -144,7 +144,7 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Where they begin, each time once, and rising; how many there are. */
+/* Collects the distinct times at which fills begin, sorted; returns how many. */
 static uint32_t find_froms(const struct gathered *gathered, struct encoding *out)
 {
 	uint32_t count = 0;
@@ -182,7 +182,7 @@ static uint32_t put_fills(struct gathered *gathered, unsigned tick_bits, struct 
 
 /* ---- the slice ---- */
 
-/* Bytes, tops and record. */
+/* Encodes the slice, its summaries (dominant.h) and its record. */
 static void encode(struct gathered *gathered, struct encoding *out)
 {
 	unsigned tick_bits = bits_width(gathered->nticks);

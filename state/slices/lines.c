@@ -1,14 +1,14 @@
 /*
- * lines.c - the lines of an event, evaluated (chosen.h) and written in one go
+ * lines.c - fast path for plain lines: evaluates (chosen.h) and writes them at once
  *
- * Where what lines say was is known, too, an event goes from its fields to cells and into the slice
- * with nothing in between. Any other event is left to the replay, before anything is written.
+ * If all values that `was` lines give are known already, the event's values go straight to cells
+ * and into the slice. Any other event is left to the replay, before anything is written.
  */
 #include "state/replay/chosen.h"
 #include "state/replay/writes.h"
 #include "state/slices/build.h"
 
-/* interned: its text is the attribute table's already. */
+/* `interned`: the value's text is in the attribute table already. */
 static inline void put(struct building *building, struct cells *cells, uint32_t attr,
 		       const struct value *value, bool interned, nstime time)
 {

@@ -51,7 +51,7 @@ bool name_get_pattern(const uint8_t *at, size_t size, struct attrs *attrs, struc
 
 enum { ENTITIES_INTS = 1, ENTITIES_PARENTS = 2 };
 
-/* A number that is stored as how it differs from the one before; `most` at most. */
+/* Reads or writes a number as the difference from *last; fails above `most`. */
 static uint64_t io_difference(struct io *io, uint64_t number, uint64_t most, uint64_t *last)
 {
 	*last += (uint64_t)io_signed(io, (int64_t)(number - *last));
@@ -59,7 +59,7 @@ static uint64_t io_difference(struct io *io, uint64_t number, uint64_t most, uin
 	return *last;
 }
 
-/* Keys must have a value. */
+/* Reads or writes entities; fails where a key is unknown or none. */
 static void io_entities(struct io *io, unsigned flags, struct name_entity *entities, size_t count)
 {
 	uint64_t parent = 0, key = 0;

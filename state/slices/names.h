@@ -1,7 +1,7 @@
 /*
  * names.h - keys of the store, and the names of entities as they are stored
  *
- * What both sides know of the bytes. Keys begin with a letter; docs/timelines.md has the table.
+ * Shared by writers and readers. Keys begin with a letter; docs/timelines.md has the table.
  */
 #ifndef STATE_SLICES_NAMES_H
 #define STATE_SLICES_NAMES_H
@@ -30,7 +30,7 @@ static inline struct bytes bytes_of(const struct buf *buf)
 	return (struct bytes){(const uint8_t *)buf->data, buf->len};
 }
 
-/* They fill a key, and give its bytes. */
+/* These fill *key and return its bytes. */
 struct bytes name_key_numbers(struct name_key *key, char letter, const uint32_t *numbers,
 			      size_t count);
 static inline struct bytes name_key_record(struct name_key *key, uint32_t slice)
@@ -49,20 +49,20 @@ static inline struct bytes name_key_meta(struct name_key *key, const char *name)
 	return name_key_bytes(key);
 }
 
-/* ---- an entity: its key, and the ordinal of what it stands below ---- */
+/* ---- an entity: its key, and its parent's ordinal ---- */
 
 struct name_entity {
 	uint32_t parent;
 	struct value atom;
 };
 
-/* A list of them. */
+/* Appends a list of entities. */
 void name_put_entities(struct buf *out, struct name_entity *entities, size_t count);
-/* To be freed; NULL: damage. */
+/* Reads such a list; to be freed. NULL: damage. */
 struct name_entity *name_get_entities(struct bytes bytes, struct attrs *attrs, size_t *count);
 /*
- * The list of a class's entities that begins last at or before an ordinal. False: there is none;
- * key->bytes are the one that was found, *first its first ordinal.
+ * Finds the last list of a class's entities that begins at or before `ordinal`; *key gets its key,
+ * *first its first ordinal. False: there is none.
  */
 bool name_list_before(struct store_txn *txn, uint32_t class, uint32_t ordinal, struct name_key *key,
 		      uint32_t *first, struct bytes *value);

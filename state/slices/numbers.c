@@ -92,7 +92,7 @@ uint32_t numbers_entity(const struct numbers *numbers, uint32_t attr)
 
 /* ---- giving them out, or finding them ---- */
 
-/* The class of a shape, and those above it, which come first. */
+/* The class of a shape. A writer adds it when it is new, after its parents. */
 static uint32_t class_of(struct numbers *numbers, enum class_kind kind, uint32_t shape)
 {
 	uint32_t class = number_map_get(&numbers->of_shape[kind], shape);

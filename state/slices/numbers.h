@@ -1,17 +1,17 @@
 /*
- * numbers.h - attributes as small numbers, such that alike ones are neighbours
+ * numbers.h - small numbers for attributes, such that attributes of one shape are neighbours
  *
  *     thread[42]/state    class thread[*]/state, entity thread[42], the 7th thread: number 512 + 7
  *
- * A class is a shape, or what deletes do to a shape. An entity is a node that ends in a key (or the
- * root); entities of a class have ordinals in order of appearance. 256 consecutive ordinals of one
- * class have 256 consecutive numbers, a chunk; chunks are given out on demand. So names are
- * stored per entity and not per attribute, and a block of a slice holds values of one kind.
+ * A class is a shape, or the tombstones of a shape. An entity is a node that ends in a key (or the
+ * root); entities of a class have ordinals in order of appearance. A chunk is 256 consecutive
+ * numbers for 256 consecutive ordinals of a class; chunks are allocated on demand. So names are
+ * stored per entity, not per attribute, and a block of a slice holds values of one kind.
  *
- * Both sides have this table. A writer gives numbers out, and so has all of it. A reader has the
- * classes, chunks and patterns of its store, and reads the rest there when it is first needed:
- * entities list by list where numbers are to be named, and all of a class where names are to have
- * their numbers. A build that goes on takes over the table of the shard that it goes on with.
+ * Writers and readers have this table. A writer allocates numbers, so its table is complete. A
+ * reader loads the classes, chunks and patterns of its store at once, and entities when first
+ * needed: one list to find the name of a number, all of a class to find the number of a name. A
+ * resumed build takes over the table of the shard that it continues.
  */
 #ifndef STATE_SLICES_NUMBERS_H
 #define STATE_SLICES_NUMBERS_H
@@ -30,22 +30,23 @@ enum class_kind {
 	CLASS_ATTR,            /* attributes of a shape */
 	CLASS_TOMBSTONE,       /* `delete P`, `unknown P` of paths of a shape: P and all below */
 	CLASS_TOMBSTONE_BELOW, /* the same of all below P and not of P itself */
-	CLASS_PATTERN,         /* targets with a `*`; entities are these patterns */
-	CLASS_TEXT             /* values that are text: ordinals alone, by which they are stored */
+	CLASS_PATTERN,         /* tombstones of paths with `*`; entities are these patterns */
+	CLASS_TEXT             /* text values: slices store their ordinals; no numbers */
 };
 
-/* Classes that are always there, and not stored; those of shapes come behind them. */
+/* Classes that always exist and are not stored; those of shapes follow. */
 enum { ROOT_CLASS, PATTERN_CLASS, TEXT_CLASS, SHAPE_CLASSES };
 
 struct number_class {
 	enum class_kind kind;
-	uint32_t parent; /* of an attribute's, the one above; of a tombstone's, the attribute's */
+	uint32_t parent; /* of CLASS_ATTR: class of the parent shape; of tombstones: the class of
+			    their attributes */
 	uint32_t shape;  /* ATTR_ABSENT: of patterns and texts */
-	uint32_t entity_class;      /* whose ordinals it counts */
+	uint32_t entity_class;      /* the class whose ordinals it uses */
 	struct number_map chunks;   /* ordinal / CHUNK → 1 + chunk */
 	struct number_map entities; /* ordinal → 1 + attribute */
-	uint32_t given, stored;     /* writer: ordinals, from 0 on */
-	bool taken;                 /* reader: all its entities were read */
+	uint32_t given, stored;     /* writer: how many ordinals are given, and stored */
+	bool taken;                 /* reader: all its entities are loaded */
 };
 
 struct number_chunk {
@@ -54,18 +55,18 @@ struct number_chunk {
 
 struct numbers {
 	struct attrs *attrs;
-	struct store_txn *txn; /* reader: where names are found; NULL: numbers are given */
+	struct store_txn *txn; /* reader: where names are read; NULL for a writer */
 	struct number_class *classes;
 	size_t nclasses, classes_capacity, classes_stored;
 	struct number_chunk *chunks;
 	size_t nchunks, chunks_capacity, chunks_stored;
 	struct number_map of_shape[CLASS_PATTERN]; /* shape → 1 + class */
-	/* attribute → 1 + number, of itself and of tombstones; reader: NUMBER_ABSENT as it is */
+	/* by kind: attribute → 1 + number; reader: NUMBER_ABSENT means none */
 	struct number_map numbers[CLASS_PATTERN];
 	struct number_map ordinals; /* entity → 1 + ordinal */
 	struct pattern *patterns;   /* by ordinal */
 	size_t npatterns, patterns_capacity;
-	struct value *texts; /* by ordinal; reader: of kind UNKNOWN, not looked at */
+	struct value *texts; /* by ordinal; reader: UNKNOWN: not loaded */
 	size_t texts_room;
 	struct hash_index by_text; /* writer: of the texts */
 };
@@ -80,12 +81,12 @@ uint32_t numbers_class_add(struct numbers *numbers, enum class_kind kind, uint32
 void numbers_chunk_add(struct numbers *numbers, uint32_t class, uint32_t first);
 void numbers_pattern_add(struct numbers *numbers, const struct pattern *pattern);
 void numbers_text_set(struct numbers *numbers, uint32_t ordinal, const struct value *text);
-/* The number of a class's ordinal; NUMBER_ABSENT: it has none. */
+/* The number of an ordinal of a class; NUMBER_ABSENT: no chunk has it. */
 uint32_t numbers_in(const struct numbers *numbers, uint32_t class, uint32_t ordinal);
-/* The attribute itself or what it stands below that ends in a key; else the root. */
+/* The nearest of the attribute and its ancestors that ends in a key, else the root. */
 uint32_t numbers_entity(const struct numbers *numbers, uint32_t attr);
 
-/* All numbers are below. */
+/* One more than the greatest number. */
 static inline uint32_t numbers_next(const struct numbers *numbers)
 {
 	return (uint32_t)numbers->nchunks * CHUNK;
@@ -111,7 +112,10 @@ static inline uint32_t numbers_ordinal(const struct numbers *numbers, uint32_t n
 
 /* ---- giving them out, or finding them ---- */
 
-/* Of an attribute, or of a tombstone that hangs there. Reader: NUMBER_ABSENT, there is none. */
+/*
+ * The number of an attribute, or of its tombstone. A writer allocates it; for a reader
+ * NUMBER_ABSENT: the store has none.
+ */
 uint32_t numbers_of(struct numbers *numbers, enum class_kind kind, uint32_t attr);
 static inline uint32_t numbers_attr(struct numbers *numbers, uint32_t attr)
 {
@@ -120,37 +124,39 @@ static inline uint32_t numbers_attr(struct numbers *numbers, uint32_t attr)
 	return known ? known - 1 : numbers_of(numbers, CLASS_ATTR, attr);
 }
 uint32_t numbers_tombstone(struct numbers *numbers, const struct pattern *pattern);
-/* Text as attrs_text() gives it. */
+/* The stored form of a value; text must be interned by attrs_text(). */
 struct slice_value numbers_value(struct numbers *numbers, const struct value *value);
 
 /* ---- into the store, and back: numbers_store.c ---- */
 
-/* What is new since the last call, to be put under a slice: by any thread, while numbers are given.
+/*
+ * The names that are new since the last call, to be stored with a slice by any thread while this
+ * one allocates further numbers.
  */
 struct fresh_names;
 struct fresh_names *numbers_take(struct numbers *numbers);
 void fresh_names_free(struct fresh_names *names); /* NULL is fine */
-/* May be called again. */
+/* May be called again when a transaction is repeated. */
 MUST_CHECK bool fresh_names_put(const struct fresh_names *names, uint32_t slice,
 				struct store_txn *txn, struct error *err);
 
-/* Classes and chunks that came with a slice, behind those there are. False: damage. */
+/* Adds the classes and chunks that were stored with a slice. False: damage. */
 bool numbers_get_classes(struct numbers *numbers, struct bytes bytes);
 
-/* Ordinals given so far, per class, for `resume`. */
+/* Appends how many ordinals each class has, for `resume`. */
 void numbers_counts(const struct numbers *numbers, struct buf *out);
-/* Drops what is stored of entities that came after numbers_counts(). */
+/* Deletes stored entities that were added after numbers_counts(). */
 void numbers_cut(const struct numbers *numbers, struct store_txn *txn);
 
-/* Entities of a class from a list that holds `ordinal`; NULL: there is none. To be freed. */
+/* Reads the list of a class's entities that has `ordinal`; NULL: there is none. To be freed. */
 struct name_entity;
 struct name_entity *numbers_list(const struct numbers *numbers, uint32_t class, uint32_t ordinal,
 				 uint32_t *first, size_t *count);
-/* The node that is a class's ordinal; ATTR_ABSENT: damage. */
+/* The node of an ordinal of a class; ATTR_ABSENT: damage. */
 uint32_t numbers_entity_at(struct numbers *numbers, uint32_t class, uint32_t ordinal);
-/* Reads all entities of a class, once: from then on they have their ordinals. */
+/* Loads all entities of a class, once, so that their ordinals are known. */
 void numbers_take_all(struct numbers *numbers, uint32_t class);
-/* The node below `attr`, of the shape `above`, that has the shape: only names lie between. */
+/* The node of `shape` below `attr`, which has the shape `above`; only names may lie between. */
 uint32_t numbers_below(struct numbers *numbers, uint32_t attr, uint32_t shape, uint32_t above);
 
 #endif

@@ -1,8 +1,7 @@
 /*
- * numbers_store.c - numbers and names into the store with each slice, and back
+ * numbers_store.c - storing new numbers and names with each slice, and loading them
  *
- * What came after the last whole slice is cut off when a build goes on: its names would otherwise
- * be found.
+ * A resumed build deletes names that came after the last complete slice: lookups would find them.
  */
 #include "engine/base/mem.h"
 #include "state/model/value_bytes.h"
@@ -16,7 +15,7 @@ struct fresh_class {
 };
 
 struct fresh_names {
-	struct buf classes; /* part of the slice; empty: none is new */
+	struct buf classes; /* stored as PART_CLASSES of the slice; empty: none is new */
 	struct fresh_class *items;
 	size_t count;
 };
@@ -56,7 +55,7 @@ static void take_classes(const struct numbers *numbers, struct buf *out)
 	}
 }
 
-/* A pattern is an entity whose key is its bytes. */
+/* The stored form of an entity; a pattern's key is its encoding as text. */
 static struct name_entity entity_name(const struct numbers *numbers,
 				      const struct number_class *class, uint32_t ordinal)
 {
@@ -90,7 +89,7 @@ static void take_entities(const struct numbers *numbers, uint32_t i, struct fres
 		out->entities[n] = entity_name(numbers, class, class->stored + n);
 }
 
-/* Texts of keys are the attribute table's, and stay where they are. */
+/* Texts of keys live in the attribute table, so other threads may read them. */
 struct fresh_names *numbers_take(struct numbers *numbers)
 {
 	struct fresh_names *names = mem_new(sizeof *names);
@@ -148,7 +147,7 @@ bool fresh_names_put(const struct fresh_names *names, uint32_t slice, struct sto
 
 /* ---- back ---- */
 
-/* False: damage, such as a parent that does not come before. */
+/* False: damage, such as a parent that is not known yet. */
 static bool get_class(struct io *io, struct numbers *numbers)
 {
 	uint64_t head = io_number(io, 0), parent = io_number(io, 0);
@@ -231,7 +230,7 @@ uint32_t numbers_below(struct numbers *numbers, uint32_t attr, uint32_t shape, u
 	return attr_name(numbers->attrs, attr, name.text, name.len);
 }
 
-/* Takes over the list with the ordinal. */
+/* Loads the list that has the ordinal. */
 static void take_list(struct numbers *numbers, uint32_t i, uint32_t ordinal)
 {
 	struct number_class *classes = numbers->classes;
@@ -283,7 +282,7 @@ void numbers_take_all(struct numbers *numbers, uint32_t class)
 
 /* ---- dropping what came after ---- */
 
-/* Classes that came later have numbers behind those that are known: until one has no list. */
+/* Later classes may have lists, too: goes on behind the known ones until a class has none. */
 void numbers_cut(const struct numbers *numbers, struct store_txn *txn)
 {
 	struct name_key key;

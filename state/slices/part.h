@@ -1,4 +1,4 @@
-/* part.h - a store of slices to be built: of what, and between which moments */
+/* part.h - parameters and results of building one store of slices */
 #ifndef STATE_SLICES_PART_H
 #define STATE_SLICES_PART_H
 
@@ -7,11 +7,11 @@
 
 enum { TIMELINES_FORMAT = 6 };
 
-/* What a store is of; another one is made anew. */
+/* Identifies what a store was built from; a store with another key is built again. */
 struct timelines_key {
 	uint64_t rules[2]; /* rules_identity() and TIMELINES_FORMAT */
-	uint64_t extent;   /* of the files: a trace that grew is caught up */
-	uint64_t bytes;    /* of all files: one that is shorter now is another */
+	uint64_t extent;   /* hash of file sizes: if the trace grew, the build continues */
+	uint64_t bytes;    /* of all files: a trace that is shorter now is another one */
 };
 
 struct timelines_part {
@@ -21,29 +21,30 @@ struct timelines_part {
 	struct timelines_key key;
 	uint32_t shard, of; /* 0 of 1: the whole */
 	nstime begin, end;  /* [begin, end); NSTIME_MIN, NSTIME_MAX: with @start, with @end */
-	const void *start;  /* what cells_write() wrote of all before begin; NULL: nothing was */
+	const void *start;  /* the state at `begin` as cells_write() writes it; NULL: none */
 	size_t nstart;
 	/* Called once per slice; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at);
 	void *progress_arg;
 	/*
-	 * Of a trace that grows: what is before `until` is final. Slices that are full are stored,
-	 * and nothing of the one behind them. `tie` writes what later tells whether the slices up
-	 * to `next`, behind their last change, still hold.
+	 * For a growing trace, whose events before `until` are final: stores full slices alone.
+	 * `tie` appends what is compared later to see whether slices up to `next` (behind their
+	 * last change) are still right.
 	 */
 	bool grows;
 	nstime until;
 	bool (*tie)(void *arg, nstime next, struct buf *out, struct error *err);
 	void *tie_arg;
-	struct tombstones_known *known; /* by builds before of this process; NULL: nothing is */
-	bool thread;    /* a second one reads ahead, encodes slices and stores them */
-	uint32_t least; /* changes of a slice; 0: as many as is usual. For tests */
-	uint32_t looks; /* events of a shard before it looks back; 0 likewise */
+	struct tombstones_known *known; /* from earlier builds of this process; NULL: none */
+	bool thread;    /* use a second thread, which reads ahead, encodes and stores slices */
+	uint32_t least; /* changes per slice; 0: the usual number. For tests */
+	uint32_t looks; /* events of a shard before its first backward pass (shard_start.h); 0
+			   likewise */
 };
 
 /*
- * Tombstones of the slices that were stored, which a build that goes on needs: who goes on with a
- * store again and again has them looked for in new slices alone.
+ * Tombstones of the stored slices, which a resumed build needs. A process that continues a store
+ * again and again passes it on, so that only new slices are searched.
  */
 struct tombstones_known;
 struct tombstones_known *tombstones_known_new(void);
@@ -55,17 +56,17 @@ static inline struct order timelines_part_end(const struct timelines_part *part)
 }
 
 struct timelines_built {
-	uint64_t events, changes; /* of the whole store, also what was there already */
+	uint64_t events, changes; /* of the whole store, with what earlier builds stored */
 	uint64_t bytes;           /* of its slices */
 	uint32_t slices;
-	bool disorderly; /* nothing is stored: events are not where packets claim them */
+	bool disorderly; /* nothing is stored: events lie outside of their packets' time ranges */
 };
 
 /*
- * Builds, goes on with, or catches up the slices of [begin, end) at `path`; nothing to do is done
- * at once. Interrupted or failed, what was committed stays. Where events come late, or lie outside
- * of what their packets claim, all of it is removed: a build reads every packet and knows better
- * than a question that reads a few, and both have to give one answer.
+ * Builds, resumes or extends the slices of [begin, end) at `path`; returns at once if they are
+ * complete. After an interruption or error, committed slices stay. If events come late or lie
+ * outside of their packets' time ranges, removes the store and sets out->disorderly: a build reads
+ * every packet, a question only a few, and both must give the same answer.
  */
 MUST_CHECK bool timelines_build_part(const struct timelines_part *part, struct timelines_built *out,
 				     struct error *err);

@@ -1,9 +1,9 @@
 /*
- * resume.c - where a build was killed, and going on from there
+ * resume.c - resuming a build that was killed
  *
- * What lives is what the shard of all slices so far says at its end (shard_moment.c), with the
- * shard's names. Tombstones are not in snapshots: all slices are looked through for them. Beside
- * that `resume` holds, as varints:
+ * The state is read from the slices so far, as a shard, at its end (shard_moment.c). Snapshots have
+ * no tombstones, so all slices are searched for them. The rest is in the value `resume`, as
+ * varints:
  *
  *     MEANING
  *     time from which on no event was applied (zigzag), events applied, slices, changes
@@ -54,7 +54,7 @@ static bool load_text(struct numbers *numbers, struct shard *shard, uint32_t ord
 	return text != NULL;
 }
 
-/* Entities [0, count) of a class were given. */
+/* Loads entities [0, count) of a class. */
 static bool load_entities(struct numbers *numbers, struct shard *shard, uint32_t i, uint32_t count)
 {
 	struct number_class *class = &numbers->classes[i];
@@ -62,7 +62,7 @@ static bool load_entities(struct numbers *numbers, struct shard *shard, uint32_t
 	if (i == PATTERN_CLASS) {
 		if (count > numbers->npatterns)
 			return false;
-		/* others are of a slice that is dropped */
+		/* later ones are of a slice that is dropped */
 		numbers->npatterns = class->given = count;
 	}
 	for (; class->given < count; class->given++)
@@ -126,7 +126,7 @@ struct tombstones_known {
 	struct side_item *items; /* values: see on_bury() */
 	size_t count, capacity;
 	struct number_map places; /* number → 1 + place among them */
-	uint32_t slices;          /* that were looked through */
+	uint32_t slices;          /* that were searched */
 };
 
 struct living {
@@ -154,7 +154,7 @@ void tombstones_known_free(struct tombstones_known *known)
 	mem_free(known);
 }
 
-/* The last of each number counts. */
+/* Keeps the last tombstone of each number. */
 static bool take_tombstone(void *arg, const struct side_item *tombstone)
 {
 	struct tombstones_known *known = arg;
@@ -174,7 +174,7 @@ static struct slice_value value_of(const struct slice_item *item)
 	return (struct slice_value){item->value, item->kind};
 }
 
-/* One number that lives, as the replay has it. */
+/* Sets the replay's cell of one number. */
 static bool revive_one(struct living *living, const struct slice_item *item)
 {
 	struct building *building = living->building;
@@ -190,7 +190,7 @@ static bool revive_one(struct living *living, const struct slice_item *item)
 	return true;
 }
 
-/* Leaves what lives, and tells the builder of it; tombstones are not among it. */
+/* Keeps items that are neither deleted nor tombstones, and sets their values in the builder. */
 static bool keep_living(const struct living *living, struct slice_items *items)
 {
 	const struct numbers *numbers = living->building->numbers;
@@ -266,7 +266,7 @@ static bool place_tombstone(struct living *living, const struct numbers *numbers
 	return true;
 }
 
-/* In the order in which they were placed. */
+/* Adds the tombstones to the replay's state, in their order. */
 static bool place_tombstones(struct living *living)
 {
 	const struct numbers *numbers = living->building->numbers;
@@ -309,7 +309,7 @@ static bool revive_all(struct building *building, struct shard *shard)
 
 /* ---- the whole ---- */
 
-/* What `resume` begins with. */
+/* The first numbers of `resume`. */
 struct resume_head {
 	nstime next;
 	uint64_t events, slices, changes;
@@ -341,7 +341,7 @@ bool building_resume_head(const struct buf *resume, uint32_t *slices, nstime *ne
 	return ok;
 }
 
-/* From what the shard holds; `resume`: behind the head, NULL: there is none. */
+/* Loads numbers, builder and state from the shard; `resume`: its rest behind the head, or NULL. */
 static bool load(struct building *building, struct shard *shard, struct io *resume,
 		 uint64_t changes, struct error *err)
 {

@@ -130,7 +130,7 @@ const struct slice *shard_slice(struct shard *shard, uint32_t slice)
 	return NULL;
 }
 
-/* The one that holds t; NULL: there is none, or damage. */
+/* The slice that has t; NULL: there is none, or damage. */
 static const struct slice *slice_with(struct shard *shard, nstime t)
 {
 	return shard->nslices ? shard_slice(shard, shard_slice_at(shard, t)) : NULL;
@@ -157,7 +157,7 @@ nstime shard_tick_since(const struct slice *slice, uint32_t number, uint32_t tic
 	return slice_tick_time(slice, tick);
 }
 
-/* Among the changes of one slice alone. */
+/* The last change up to t in this slice. */
 static bool change_in(const struct slice *slice, uint32_t number, nstime t,
 		      struct slice_value *value, nstime *since)
 {

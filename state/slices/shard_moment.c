@@ -1,8 +1,8 @@
 /*
- * shard_moment.c - what every number of a shard is at one moment, and since when
+ * shard_moment.c - the values of all numbers of a shard at one moment, and since when they hold
  *
- * Snapshots say how many slices ago something was written. So what must be looked for in the same
- * older slice is looked for together.
+ * Snapshots say how many slices ago each number was written, so items are grouped by the older
+ * slice that has their change.
  */
 #include "engine/base/mem.h"
 #include "state/slices/shard.h"
@@ -24,7 +24,7 @@ bool shard_moment(struct shard *shard, nstime t, struct slice_items *out)
 	return slice_moment(slice, &tick, out);
 }
 
-/* Items by age: chains, each in the items' order. */
+/* Items linked by age, in the order of `items`. */
 struct ages {
 	uint32_t *first, *next; /* 1 + place; 0: none */
 	uint32_t most;
@@ -65,7 +65,7 @@ static bool since_older(struct shard *shard, uint32_t at, struct slice_items *it
 	return ok;
 }
 
-/* Of what the moment's own slice tells. */
+/* Sets `since` of items that the moment's own slice changed. */
 static void since_here(const struct slice *slice, struct slice_items *items)
 {
 	for (size_t i = 0; i < items->count; i++) {

@@ -1,8 +1,7 @@
 /*
- * shard_names.c - numbers and names of a shard, looked up when they are first needed
+ * shard_names.c - numbers and names of a shard, loaded when they are first needed
  *
- * Classes and chunks are read when the shard is opened, entities by lists (numbers_store.c). What
- * was read is kept.
+ * Classes and chunks are loaded when the shard is opened, entities list by list (numbers_store.c).
  */
 #include "engine/base/mem.h"
 #include "state/slices/names.h"
@@ -13,7 +12,7 @@ static bool damaged(struct error *err)
 	return error_set(err, ERR_FORMAT, "timelines: the names are damaged");
 }
 
-/* False: it is none, or has no number. */
+/* False: damage: it is no pattern, or has no number. */
 static bool load_pattern(struct numbers *numbers, const struct value *bytes)
 {
 	struct pattern pattern;

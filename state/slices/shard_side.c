@@ -1,9 +1,8 @@
 /*
- * shard_side.c - tombstones and fills of all slices, by number, once many were asked for
+ * shard_side.c - gathers tombstones and fills of all slices in memory, sorted by number
  *
- * Both are rare and far from where they are asked for: looking for one goes from slice to slice.
- * After some hundred steps it pays to gather them all. Where that would be too many, the steps go
- * on.
+ * Both are rare, so searching for one reads many slices. After some hundred slices it pays to
+ * gather all of them. If there are too many, searching continues slice by slice.
  */
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
@@ -26,7 +25,7 @@ static bool add_item(void *arg, const struct side_item *item)
 
 typedef bool each_tombstone(void *arg, const struct side_item *tombstone);
 
-/* Those of a chunk: of CHUNK numbers from `first` on. */
+/* Calls `each` for the tombstones of one chunk: CHUNK numbers from `first` on. */
 static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_tombstone *each,
 			     void *arg)
 {
@@ -130,7 +129,7 @@ const struct side_item *side_find(const struct side *side, uint32_t number, nsti
 				items[n].fill.attr < number ||
 					(items[n].fill.attr == number && items[n].at <= t));
 
-	i -= back; /* wraps: then there is none */
+	i -= back; /* may wrap: then there is none */
 	return i < side->count && items[i].fill.attr == number ? &items[i] : NULL;
 }
 

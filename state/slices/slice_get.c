@@ -1,4 +1,4 @@
-/* slice_get.c - reading a slice in place: its parts, ticks, and what one attribute is */
+/* slice_get.c - reading a slice in place: its parts, ticks, and single attributes */
 #include "state/slices/bits.h"
 #include "state/slices/slice.h"
 
@@ -56,7 +56,7 @@ uint32_t slice_tick_at(const struct slice *slice, nstime t)
 	if (slice_run_before(&slice->ticks, (uint64_t)t - (uint64_t)slice->begin, &block, &i,
 			     &found))
 		return (uint32_t)i;
-	*slice->damaged = true; /* the first one is at begin */
+	*slice->damaged = true; /* a whole slice has a tick at begin */
 	return 0;
 }
 

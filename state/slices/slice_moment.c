@@ -1,18 +1,18 @@
 /*
- * slice_moment.c - what every attribute was at one moment, in one pass over a slice
+ * slice_moment.c - the values of all attributes at one moment, in one pass over a slice
  *
  *     changes    a a a a a . b b . d .     keys rise: attribute, then tick; a point is a later one
  *     snapshot   a           b   c d       what held when the slice began: c alone still counts
  *
- * Of an attribute's changes one matters, the last that is not behind the tick. Where these are the
- * keys alone tell; no other value is looked at, and no block between two changes of one attribute
- * that lie both before or both behind.
+ * Of an attribute's changes only the last one up to the tick matters. The keys alone show which
+ * these are; no other value is decoded, and a block is skipped if all its changes are of one
+ * attribute, and all behind the tick or all before another one up to it.
  */
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
 #include "state/slices/slice.h"
 
-/* Room for so many more. */
+/* Makes room for `count` more items. */
 static void make_room(struct slice_items *items, size_t count)
 {
 	if (items->capacity - items->count >= count)
@@ -21,8 +21,7 @@ static void make_room(struct slice_items *items, size_t count)
 	items->items = mem_resize(items->items, items->capacity, sizeof *items->items);
 }
 
-/* Block j, if it is of one attribute alone, and of its changes the last up to the tick is not in
- * it. */
+/* Can block j be skipped: has it changes of one attribute only, and not the last up to the tick? */
 static bool is_between(const struct slice *slice, uint32_t j, uint32_t tick)
 {
 	const struct slice_run *run = &slice->changes;
@@ -48,7 +47,8 @@ static bool put_block(struct slice_opened *open, unsigned tick_bits, uint32_t ti
 	if (keys[block->count - 1] >> tick_bits > UINT32_MAX)
 		return false;
 	keys[block->count] = UINT64_MAX;
-	for (uint32_t i = 0; i < block->count; i++) { /* without branches: none could be guessed */
+	for (uint32_t i = 0; i < block->count;
+	     i++) { /* without branches: they would be mispredicted */
 		uint64_t end = keys[i] | mask;
 
 		lasts[count] = i;
@@ -60,7 +60,7 @@ static bool put_block(struct slice_opened *open, unsigned tick_bits, uint32_t ti
 		struct slice_value value = slice_block_value(block, lasts[i]);
 		uint32_t number = (uint32_t)(keys[lasts[i]] >> tick_bits);
 
-		/* in the block before was an earlier one */
+		/* replaces the attribute's change of the block before */
 		out->count -= out->count && out->items[out->count - 1].number == number;
 		out->items[out->count++] = (struct slice_item){
 			.number = number,
@@ -84,7 +84,7 @@ static bool put_changes(const struct slice *slice, uint32_t tick, struct slice_i
 	return true;
 }
 
-/* A block of the snapshot, but for what is among those that changed, from `next` on. */
+/* Merges a block of the snapshot with the changed items from `next` on, which replace it. */
 static const struct slice_item *put_before(const struct slice_block *block, const uint64_t *keys,
 					   const struct slice_item *next,
 					   const struct slice_item *end, struct slice_items *out)

@@ -28,7 +28,7 @@ bool column_of(const struct expr *expr, struct tested_column *out)
 	*out = (struct tested_column){.of = expr, .mask = UINT64_MAX};
 	if (masked) {
 		out->of = expr->args[0];
-		/* of a negative value, too, it leaves none such */
+		/* the result is not negative, even for a negative value */
 		out->mask = expr->args[1]->value.u;
 	}
 	if (!is_integer(out->of, &out->is_signed))
@@ -37,7 +37,7 @@ bool column_of(const struct expr *expr, struct tested_column *out)
 	return true;
 }
 
-/* The values of the column that compare so; NE as EQ. False: there are none. */
+/* The range of values for which the comparison is true; for NE that of EQ. False: it is empty. */
 static bool range_of(const struct tested_column *column, enum op op, const struct value *number,
 		     struct range *out)
 {
@@ -74,7 +74,7 @@ bool column_test_of(const struct expr *expr, struct arena *arena, struct column_
 	if (!column_of(expr->args[turned], &out->column))
 		return false;
 	ranges = arena_array(arena, n, sizeof *ranges);
-	for (uint32_t i = 0; i < n; i++) /* what is no number equals none */
+	for (uint32_t i = 0; i < n; i++) /* other constants never equal an integer */
 		count += range_of(&out->column, op, &values[i], &ranges[count]);
 	ranges_init(&out->ranges, ranges, count, out->column.is_signed);
 	out->negated = op == OP_NE;

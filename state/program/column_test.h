@@ -1,9 +1,9 @@
 /*
- * column_test.h - a comparison of an integer with constants, as a set of ranges
+ * column_test.h - comparisons of an integer with constants, as sets of ranges
  *
  *     prio > 20      20 < prio      cpu in (0, 1, 7)      prev_state & 0x4f == 0x40
  *
- * What `--where` tests over many events at once and plain lines at each event.
+ * `--where` tests them over many events at once, plain lines (plain.h) at each event.
  */
 #ifndef STATE_PROGRAM_COLUMN_TEST_H
 #define STATE_PROGRAM_COLUMN_TEST_H
@@ -13,7 +13,7 @@
 
 struct tested_column {
 	const struct expr *of; /* an integer: a field, the event's time, the CPU of its section */
-	uint64_t mask;         /* of its value, at first; UINT64_MAX: none */
+	uint64_t mask;         /* applied to its value first; UINT64_MAX: none */
 	bool is_signed;
 };
 
@@ -23,9 +23,9 @@ struct column_test {
 	bool negated;         /* or in none of them */
 };
 
-/* False: the expression is no such integer, perhaps masked by a constant. */
+/* Is the expression such an integer, or one masked by a constant? */
 bool column_of(const struct expr *expr, struct tested_column *out);
-/* False: it is no such comparison. */
+/* Is the expression such a comparison? Ranges are allocated in the arena. */
 bool column_test_of(const struct expr *expr, struct arena *arena, struct column_test *out);
 
 #endif

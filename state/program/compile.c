@@ -1,8 +1,8 @@
 /*
- * compile.c - a rule set and a trace to a program
+ * compile.c - compiles a rule set for a trace
  *
- * Every class is compiled at opening, so that what is warned about is known then. Section lines
- * depend on the stream's section as well: streams of one part and one section name are a group.
+ * All classes are compiled at once, since warnings need them. Section lines also depend on the
+ * stream's section: streams of one part and one section name are a group.
  */
 #include "state/program/internal.h"
 
@@ -23,7 +23,7 @@ static bool block_has(const struct rule_block *block, enum pattern_kind kind)
 
 /* ---- lines ---- */
 
-/* Lines of one block follow one another: they share what its head was compiled to. */
+/* Lines of a block are consecutive and share its compiled head. */
 static const struct expr *compile_head(struct compile *compile, const struct rule_block *block)
 {
 	if (compile->block != block)
@@ -46,7 +46,7 @@ static const struct expr *compile_when(struct compile *compile, const struct sta
 	line->head = first;
 	if (!own)
 		return first;
-	if (expr_is_const(first, VALUE_BOOL)) /* most heads are decided by the trace */
+	if (expr_is_const(first, VALUE_BOOL)) /* most heads are constant for a trace */
 		return first->value.b ? compile_expr(compile, own) : first;
 	return compile_and(compile, first, compile_expr(compile, own));
 }
@@ -64,9 +64,9 @@ static bool surely_fails(const struct line *line)
 }
 
 /*
- * Of losses: @contradiction is for those that are inferred, @lost for all others; and of a loss that is
- * over only what makes things unknown runs again, since events of others may have told the
- * opposite meanwhile.
+ * Adds the kind of loss to a line's condition: @contradiction is for inferred losses, @lost for all
+ * others. At the end of a loss only `unknown` lines run again, since other streams' events may have
+ * set values meanwhile.
  */
 static const struct expr *loss_condition(struct compile *compile, const struct statement *statement,
 					 const struct expr *when)
@@ -88,7 +88,7 @@ static const struct expr *loss_condition(struct compile *compile, const struct s
 	return when;
 }
 
-/* False: on this class the line does nothing. */
+/* False: the line never writes on this class. */
 static bool compile_line(struct compile *compile, uint32_t id, struct line *out)
 {
 	struct program *program = compile->program;
@@ -125,7 +125,7 @@ static bool compile_line(struct compile *compile, uint32_t id, struct line *out)
 		out->flags |= LINE_INTERNED;
 	if (block_has(statement->block, HEAD_CONTRADICTION))
 		out->flags |= LINE_INFERRED;
-	/* `section *` is silent where a field is missing */
+	/* section lines with a missing field are left out */
 	return !((out->flags & LINE_SECTION) && (out->flags & LINE_FAILS));
 }
 
@@ -216,7 +216,7 @@ static void compile_section_lines(struct program *program, const struct naming *
 	out->section = keep_lines(program, &lines, &out->nsection);
 }
 
-/* Streams of a part stand together, mostly; where they do not, a group is there twice. */
+/* Finds or adds a group. Where streams of a part are not consecutive a group may be doubled. */
 static uint32_t find_group(struct program *program, struct stream_groups *groups,
 			   struct stream_group wanted)
 {
@@ -228,7 +228,7 @@ static uint32_t find_group(struct program *program, struct stream_groups *groups
 	return (uint32_t)groups->count - 1;
 }
 
-/* By section where rules have lines of sections, else all are one group. */
+/* Groups streams by section if rules have section lines; else all are one group. */
 static void group_by_section(struct program *program, bool sections)
 {
 	const struct trace *trace = program->trace;
@@ -245,7 +245,7 @@ static void group_by_section(struct program *program, bool sections)
 	}
 }
 
-/* Group 0 has a row of all classes, since others ask it what lines any class has. */
+/* Makes the rows. Group 0 has all classes: the other rows copy from it. */
 static void make_rows(struct program *program)
 {
 	const struct trace *trace = program->trace;
@@ -263,7 +263,7 @@ static void make_rows(struct program *program)
 	for (size_t g = 1; g < ngroups; g++) {
 		struct row *row = &program->rows[g];
 		*row = parts[program->sections.items[g].part];
-		row->at = at - row->first; /* rows before it have as many classes */
+		row->at = at - row->first; /* the rows before take so many entries */
 		at += row->end - row->first;
 	}
 	program->nclass_programs = at;
@@ -272,7 +272,7 @@ static void make_rows(struct program *program)
 	program->of_part = parts;
 }
 
-/* The row of the group: what is of all streams, and the lines of its section. */
+/* Fills a group's row: the event lines of group 0, and the lines of its section. */
 static void compile_row(struct program *program, const struct naming *naming, size_t group)
 {
 	const struct stream_group *streams = &program->sections.items[group];
@@ -302,7 +302,7 @@ static void compile_classes(struct program *program, const uint64_t *without)
 			compile_event_lines(program, &naming, trace->classes[c],
 					    &program->classes[c]);
 	for (size_t g = program->sections.count; g-- > 0 && naming.nsections;)
-		compile_row(program, &naming, g); /* the first one last: others begin with it */
+		compile_row(program, &naming, g); /* group 0 last: the others copy from it */
 	naming_release(&naming);
 }
 
@@ -320,7 +320,7 @@ static void compile_edge(struct program *program, enum pattern_kind kind, const 
 	out->event = keep_lines(program, &lines, &out->nevent);
 }
 
-/* Do events of the group write what the line makes unknown, or what is above it? */
+/* May an event of the group write what the line makes unknown, or an ancestor of it? */
 static bool group_writes(const struct program *program, const struct stream_group *group,
 			 const struct line *line)
 {
@@ -334,7 +334,7 @@ static bool group_writes(const struct program *program, const struct stream_grou
 		    trace->classes[c]->stream_id != group->id)
 			continue;
 		if (class->nsection)
-			return true; /* whose events these are may have been lost, too */
+			return true; /* events that set section values may be lost, too */
 		for (uint32_t i = 0; i < class->nevent; i++)
 			if (line_may_write(line, program->attrs, class->event[i].target.shape) ||
 			    line_may_write(&class->event[i], program->attrs, line->target.shape))
@@ -344,8 +344,8 @@ static bool group_writes(const struct program *program, const struct stream_grou
 }
 
 /*
- * The lines of a loss of one of the group's streams. What no event of these streams could have
- * written did not change unseen: a lost event of a user-space stream says nothing of a CPU's thread.
+ * Compiles the lines for losses in the group's streams. Leaves out `unknown` lines for what no
+ * event of these streams writes: a loss in a user-space stream cannot hide a switch of a CPU.
  */
 static void compile_lost(struct program *program, const struct stream_group *group,
 			 struct class_program *out)
@@ -411,7 +411,7 @@ static void compile_specials(struct program *program)
 
 /* ---- initial values and views ---- */
 
-/* Of all attributes of the path's shape; `keys`: of those that have its constant keys. */
+/* Adds an initial value for attributes of the path's shape; `keys`: only with its keys. */
 static void add_initial(struct program *program, const struct ast_path *path, bool keys,
 			struct value value)
 {
@@ -437,7 +437,7 @@ static void add_initial(struct program *program, const struct ast_path *path, bo
 	attrs_keep(attrs, &initial->value);
 }
 
-/* A stack starts empty; an `initial` of the same path, which comes later, counts before that. */
+/* Stacks begin with depth 0, but a later `initial` of the same path takes precedence. */
 static void compile_initials(struct program *program)
 {
 	const struct rules *rules = program->rules;
@@ -453,13 +453,13 @@ static void compile_initials(struct program *program)
 
 struct sources {
 	struct arena *arena;
-	struct view *view; /* whose they are */
+	struct view *view; /* the view of these sources */
 	size_t capacity;
 };
 
 static void add_sources(const struct expr *expr, struct sources *out);
 
-/* Keys that are a variable, in the paths of the expression and inside their keys. */
+/* Collects keys that are variables in the paths of an expression and in their keys. */
 static void add_path_sources(const struct path *path, struct sources *out)
 {
 	for (uint32_t i = 0; i < path->natoms; i++) {
@@ -482,7 +482,7 @@ static void add_sources(const struct expr *expr, struct sources *out)
 		add_sources(expr->args[i], out);
 }
 
-/* It is more than reads: operators and functions may tell none from unknown. */
+/* Operators and functions may distinguish none from unknown. */
 static bool is_computation(const struct ast *ast, void *arg)
 {
 	(void)arg;
@@ -527,12 +527,12 @@ static void mark_shapes(struct program *program)
 		if (verb_buries(verb) || info->shape == ATTR_ABSENT)
 			continue;
 		program->writes_shape[info->shape] = true;
-		if (verb_stacks(verb)) /* made when strata were */
+		if (verb_stacks(verb)) /* the shape exists since strata were computed */
 			program->writes_shape[shape_key(program->attrs, info->shape)] = true;
 	}
 }
 
-/* An initial value of all that is below a path may be of any shape: then each has all before it. */
+/* Indexes initial values by shape. If one ends in `**` it fits many shapes: lookups try all. */
 static void number_initials(struct program *program)
 {
 	struct by_shape *by = &program->initials_by;
@@ -551,8 +551,7 @@ static void number_initials(struct program *program)
 }
 
 /*
- * What a view reads may be a view again: its variables are listed where that one's are. False: they
- * are not.
+ * A view that reads another view takes its variables' values from that one's sources. False: none.
  */
 static bool resolve_source(struct program *program, struct view_source *source, unsigned depth)
 {

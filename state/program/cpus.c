@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { FEW = 1 << 17 }; /* packets of a table that is gone through */
+enum { FEW = 1 << 17 }; /* longer packet tables are not read */
 
 static int rising(const void *a, const void *b)
 {
@@ -24,7 +24,7 @@ static void add_cpu(struct cpus *cpus, int32_t cpu)
 	*mem_push(cpus->items, cpus->count, cpus->capacity) = cpu;
 }
 
-/* What packets say, unless all are of the stream's own CPU. */
+/* Adds the CPUs of packets, unless all packets are of the stream's own CPU. */
 static bool add_packets(struct cpus *cpus, struct index *index, const struct stream *stream,
 			struct error *err)
 {

@@ -1,4 +1,4 @@
-/* cpus.h - the CPUs that a trace is of, as far as its streams and packet tables say */
+/* cpus.h - the CPUs of a trace, from its streams and packet tables */
 #ifndef STATE_PROGRAM_CPUS_H
 #define STATE_PROGRAM_CPUS_H
 
@@ -9,15 +9,14 @@
 struct cpus {
 	int32_t *items; /* rising */
 	size_t count, capacity;
-	struct hash_index known; /* of the items, while they are found */
-	bool many; /* a table is too long to be gone through: some may be missing */
+	struct hash_index known; /* of the items, during cpus_find() */
+	bool many;               /* a packet table was too long to read: some CPUs may be missing */
 	bool open; /* some packet of a stream with times does not say its CPU */
 };
 
 /*
- * Of streams that name no CPU, or of which some packet says another one, the packet tables are
- * read. `index` may be NULL: then packets say nothing. *out is to be ended with cpus_release(),
- * also after false.
+ * Reads the packet tables of streams that name no CPU, or have packets of another one. `index` may
+ * be NULL: then only streams count. Release *out with cpus_release(), also after false.
  */
 MUST_CHECK bool cpus_find(const struct trace *trace, struct index *index, struct cpus *out,
 			  struct error *err);
@@ -25,7 +24,7 @@ MUST_CHECK bool cpus_find(const struct trace *trace, struct index *index, struct
 MUST_CHECK bool cpus_of_stream(const struct stream *stream, struct index *index, struct cpus *out,
 			       struct error *err);
 void cpus_release(struct cpus *cpus);
-/* Is a stream said to be of a CPU of this range, both ends included? Reads nothing. */
+/* Does a stream name a CPU from `low` to `high` (inclusive)? Reads no packet tables. */
 bool cpus_of_streams(const struct trace *trace, uint64_t low, uint64_t high);
 
 #endif

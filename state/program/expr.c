@@ -1,9 +1,9 @@
 /*
- * expr.c - expressions against one event and the state before it
+ * expr.c - evaluates expressions on one event and the state before it
  *
- * Three things can come of it: a value (which may be unknown or none), a failure, or OPEN: a read
- * is not decided yet. Failure goes before OPEN where both are certain; OPEN goes before anything
- * that depends on what is open. Logic has three values: unknown is neither true nor false.
+ * The result is a value (which may be unknown or none), a failure, or OPEN: a read is not decided
+ * yet. A certain failure takes precedence over OPEN; what depends on an open part is OPEN. Logic
+ * has three values: unknown is neither true nor false.
  */
 #include "state/program/expr.h"
 #include "state/model/glob.h"
@@ -74,7 +74,7 @@ enum eval attr_eval(struct env *env, uint32_t attr, struct value *out)
 	memcpy(env->variables, saved, sizeof saved);
 	if (result != EVAL_FAIL)
 		return result;
-	*out = unknown_value; /* a view that cannot be computed */
+	*out = unknown_value; /* the view's expression failed */
 	return EVAL_VALUE;
 }
 
@@ -90,7 +90,7 @@ static enum eval eval_read(const struct expr *expr, struct env *env, struct valu
 	return expr->may_view ? attr_eval(env, attr, out) : read_stored(env, attr, out);
 }
 
-/* The path of top(P) or of a read, then P's value. */
+/* top(P): reads the stack's depth at P, then its topmost value. */
 static enum eval eval_top(const struct expr *expr, struct env *env, struct value *out)
 {
 	struct value depth;
@@ -125,7 +125,7 @@ const uint8_t logic_or[LOGIC_KINDS][LOGIC_KINDS] = {
 	[LOGIC_FAILED] = {LOGIC_FAILED, LOGIC_YES, LOGIC_FAILED, LOGIC_FAILED},
 };
 
-/* Of && || and !. */
+/* Evaluates && || and !. */
 static enum logic joined_logic(const struct expr *expr, struct env *env)
 {
 	enum logic left = expr_logic(expr->args[0], env), right;
@@ -177,7 +177,7 @@ enum takes { /* a bit per kind of value */
 	     TAKES_ANY = 0xff
 };
 
-/* Unknown where an operand is; but a known operand of the wrong type fails all the same. */
+/* Is the operand unknown? Sets *wrong for a known one of the wrong type. */
 static inline bool unknown_operand(const struct value *a, unsigned takes, bool *wrong)
 {
 	*wrong |= a->kind != VALUE_UNKNOWN && !(takes >> a->kind & 1);
@@ -186,7 +186,7 @@ static inline bool unknown_operand(const struct value *a, unsigned takes, bool *
 
 enum { OPERANDS = 3 };
 
-/* What kinds of values operands may be. */
+/* Kinds of values that operands may have. */
 static const unsigned strict_takes[][OPERANDS] = {
 	[EXPR_EQUAL] = {TAKES_ANY, TAKES_ANY},
 	[EXPR_ORDER] = {TAKES_ORDER, TAKES_ORDER},
@@ -203,7 +203,7 @@ static const unsigned strict_takes[][OPERANDS] = {
 
 static unsigned takes_of(const struct expr *expr, uint32_t operand)
 {
-	if (expr->kind == EXPR_ARITH && expr->op == OP_ADD) /* or joins texts */
+	if (expr->kind == EXPR_ARITH && expr->op == OP_ADD) /* + also joins texts */
 		return TAKES_ORDER;
 	return strict_takes[expr->kind][operand];
 }
@@ -217,7 +217,7 @@ static bool is_among(const struct value *value, const struct expr *expr)
 	return found;
 }
 
-/* Of operands that are known and of such kinds. */
+/* Applies an operator to known operands of the right kinds. */
 static enum eval apply(const struct expr *expr, struct env *env, const struct value *in,
 		       struct value *out)
 {
@@ -259,7 +259,7 @@ bool expr_is_strict(const struct expr *expr)
 	       strict_takes[expr->kind][0];
 }
 
-/* The first operand that fails says why; a type that is wrong comes next, then what is open. */
+/* Precedence: the first operand that fails, then a wrong type, then OPEN, then unknown. */
 static enum eval eval_strict(const struct expr *expr, struct env *env, struct value *out)
 {
 	bool open = false, unknown = false, wrong = false;
@@ -291,7 +291,7 @@ static enum eval eval_strict(const struct expr *expr, struct env *env, struct va
 	return result;
 }
 
-/* The same of two values of which the second is a constant, as most comparisons are. */
+/* A fast path for comparisons with a constant, as most are. */
 static enum eval eval_compared(const struct expr *expr, struct env *env, struct value *out)
 {
 	const struct value *constant = &expr->args[1]->value;
@@ -308,7 +308,7 @@ static enum eval eval_compared(const struct expr *expr, struct env *env, struct 
 	return EVAL_VALUE;
 }
 
-/* Numbers as in C, whose operands are never open. */
+/* Arithmetic as in C; operands are never open. */
 static enum eval eval_wrapped(const struct expr *expr, struct env *env, struct value *out)
 {
 	struct value in[2] = {{0}, value_s64(0)};
@@ -362,7 +362,7 @@ static enum eval eval_label(const struct expr *expr, struct env *env, struct val
 	return EVAL_VALUE;
 }
 
-/* Is it there? A field that this event has; state and section values known and not none. */
+/* has(): has the event the field; is the state or section value known and not none? */
 static enum eval eval_has(const struct expr *expr, struct env *env, struct value *out)
 {
 	const struct expr *left = expr->args[0];
@@ -414,7 +414,7 @@ static enum eval eval_least(const struct expr *expr, struct env *env, struct val
 	return open ? EVAL_OPEN : EVAL_VALUE;
 }
 
-/* What is not chosen is not evaluated. */
+/* Evaluates only the chosen operand. */
 static enum eval eval_choose(const struct expr *expr, struct env *env, struct value *out)
 {
 	switch (expr_logic(expr->args[0], env)) {
@@ -438,7 +438,7 @@ void expr_find_gap(struct env *env)
 	env->gap_part = env->event->stream->part;
 }
 
-/* What the event or loss says besides fields; *out is unknown, and stays so without an event. */
+/* Properties of the event or loss besides fields. The caller has set *out to unknown. */
 static enum eval eval_place(const struct expr *expr, struct env *env, struct value *out)
 {
 	const struct event *event = env->event;
@@ -473,7 +473,7 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out)
 {
 	if (expr->kind == EXPR_FIELD && expr_int_field(expr, env, out))
 		return EVAL_VALUE;
-	*out = expr->value; /* constants; unknown otherwise */
+	*out = expr->value; /* the constant, else unknown */
 	switch (expr->kind) {
 	case EXPR_CONST:
 		return EVAL_VALUE;
@@ -526,8 +526,8 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out)
 }
 
 /*
- * Will it fail? EVAL_VALUE: it surely does not, though its value may still be open (a plain path
- * whose keys are known); EVAL_FAIL: it does; EVAL_OPEN: not known before some read is.
+ * Will the expression fail? EVAL_VALUE: certainly not, though its value may be open (a path whose
+ * keys are known); EVAL_FAIL: yes; EVAL_OPEN: that depends on an open read.
  */
 static enum eval expr_check(const struct expr *expr, struct env *env)
 {
@@ -562,7 +562,7 @@ static enum eval expr_check(const struct expr *expr, struct env *env)
 	return expr_eval(expr, env, &value);
 }
 
-/* As expr_logic(); of && the right side is evaluated whatever the left one is, but certain. */
+/* Like expr_logic(), but evaluates the right side of && unless the left one is NO or failed. */
 static enum logic outcome_of(const struct expr *when, struct env *env)
 {
 	enum logic left, right;
@@ -577,7 +577,8 @@ static enum logic outcome_of(const struct expr *when, struct env *env)
 		return right;
 	if (right == LOGIC_YES || (left == LOGIC_OPEN && right == LOGIC_OPEN))
 		return left;
-	return right == LOGIC_OPEN ? LOGIC_UNKNOWN : right; /* not true, whatever the left is */
+	return right == LOGIC_OPEN ? LOGIC_UNKNOWN
+				   : right; /* not true, whatever the left one becomes */
 }
 
 enum eval expr_holds(const struct expr *when, struct env *env)
@@ -623,7 +624,7 @@ enum eval line_judge(const struct line *line, struct env *env, struct value *out
 
 	if (holds == EVAL_FAIL)
 		return EVAL_FAIL;
-	/* where the condition is open, all that counts is whether the right side fails */
+	/* if the condition is open, only a failure of the right side matters */
 	gives = line_gives(line, env, holds == EVAL_VALUE ? out : NULL);
 	return gives == EVAL_VALUE ? holds : gives;
 }

@@ -1,6 +1,4 @@
-/*
- * expr.h - expressions compiled for one event class: trees with fields found and names interned
- */
+/* expr.h - expressions compiled for one event class: fields are resolved, names interned */
 #ifndef STATE_PROGRAM_EXPR_H
 #define STATE_PROGRAM_EXPR_H
 
@@ -10,14 +8,14 @@
 
 enum expr_kind {
 	EXPR_CONST,
-	EXPR_FAIL,         /* `failure`: known when it was compiled */
-	EXPR_FIELD,        /* one slot: of the event's own scopes number `index` */
-	EXPR_FIELD_PACKET, /* one slot of the packet's */
-	EXPR_FIELD_GET,    /* through variants and elements: `names` */
-	EXPR_SECTION,      /* some line writes it */
+	EXPR_FAIL,         /* always fails with `failure` */
+	EXPR_FIELD,        /* slot `index` of the event's own scopes */
+	EXPR_FIELD_PACKET, /* slot `index` of the packet's scopes */
+	EXPR_FIELD_GET,    /* found at run time, through variants and elements: `names` */
+	EXPR_SECTION,      /* a section value that some line writes */
 	EXPR_SECTION_OWN,
 	EXPR_TIME,
-	EXPR_CPU, /* of --where: the event's, whatever section lines say */
+	EXPR_CPU, /* of --where: the event's CPU, whatever section lines write */
 	EXPR_STREAM,
 	EXPR_LOST_COUNT,
 	EXPR_LOST_UNTIL,
@@ -29,17 +27,18 @@ enum expr_kind {
 	EXPR_LOST_KIND, /* is this loss of kind `index`? */
 	EXPR_READ,      /* `path` of the state */
 	EXPR_VARIABLE,
-	EXPR_COLUMN, /* number `index` of the row */
-	EXPR_HOST,   /* what `of` is, of kind `n` and index `index`: env->host() knows it */
+	EXPR_COLUMN, /* column `index` of the row */
+	EXPR_HOST, /* a value of the one-liner: env->host() gives it for `of`, kind `n` and `index`
+		    */
 	EXPR_NOT,
 	EXPR_AND,
 	EXPR_OR,
 	EXPR_EQUAL, /* op EQ, NE */
 	EXPR_ORDER, /* op LT, LE, GT, GE */
-	EXPR_ARITH, /* + - * / % & | ^ << >>, and unary: left alone */
+	EXPR_ARITH, /* + - * / % & | ^ << >>; unary: only the left operand */
 	EXPR_IN,    /* args[0] in values */
 	EXPR_MATCH, /* op GLOB, REGEX */
-	EXPR_TRUTH, /* as in C: is it neither 0 nor ""? */
+	EXPR_TRUTH, /* is it neither 0 nor "", as in C? */
 	EXPR_MAP,
 	EXPR_LABEL,   /* of a field */
 	EXPR_HAS,     /* of a field, section value or read */
@@ -53,7 +52,7 @@ enum expr_kind {
 };
 
 struct field_name {
-	const char *name;       /* NULL: `key` gives it */
+	const char *name;       /* NULL: `key` is evaluated */
 	const struct expr *key; /* of an array element */
 };
 
@@ -62,9 +61,9 @@ struct expr {
 	enum op op;
 	enum function function;
 	enum failure failure;
-	bool may_view;   /* READ: some attribute of the shape is computed */
-	bool total;      /* MAP: has a result for all that args[0] can be */
-	bool wraps;      /* ARITH, of host's values: numbers are C's */
+	bool may_view;   /* READ: the attribute may be computed by a view */
+	bool total;      /* MAP: it has a result for every possible args[0] */
+	bool wraps;      /* ARITH of one-liners: numbers wrap as in C */
 	uint32_t index;  /* FIELD, SECTION, VARIABLE, COLUMN */
 	uint32_t nargs;
 	uint32_t n;      /* names, values */
@@ -77,9 +76,10 @@ struct expr {
 		struct path path;
 		const struct value *values;
 		const struct map_def *map;
-		struct regex *regex; /* MATCH: NULL when the pattern is not a constant */
+		struct regex *regex; /* MATCH: NULL if the pattern is not constant */
 	};
-	const struct ast *of; /* HOST: what it is. NULL, or what env->lacking is then */
+	const struct ast
+		*of; /* HOST: its tree. Else NULL, or what env->lacking is set to on failure */
 };
 
 static inline bool expr_is_const(const struct expr *expr, enum value_kind kind)
@@ -87,13 +87,15 @@ static inline bool expr_is_const(const struct expr *expr, enum value_kind kind)
 	return expr && expr->kind == EXPR_CONST && expr->value.kind == kind;
 }
 
-/* Does is() hold for the expression, for an operand at any depth, or for a key of its paths? An
- * expression that is NULL gives false. */
+/* Is is() true of the expression (NULL: no), of an operand at any depth, or a key of paths? */
 bool expr_any(const struct expr *expr, bool (*is)(const struct expr *expr));
-/* An operator whose operands are all evaluated, which fails where one of them does. */
+/* Is it an operator that evaluates all operands and fails if one of them does? */
 bool expr_is_strict(const struct expr *expr);
 
-/* Three-valued logic, and failure: of these && and || make one another. Or it is not decided. */
+/*
+ * Outcomes of conditions: three-valued logic and failure, which && and || combine by the tables
+ * below; OPEN: not decided yet.
+ */
 enum logic {
 	LOGIC_NO,
 	LOGIC_YES,
@@ -104,7 +106,7 @@ enum logic {
 };
 extern const uint8_t logic_and[LOGIC_KINDS][LOGIC_KINDS], logic_or[LOGIC_KINDS][LOGIC_KINDS];
 enum logic expr_logic(const struct expr *expr, struct env *env);
-/* Anything but a boolean or unknown is a failure. */
+/* Any value but a boolean or unknown counts as failure. */
 static inline enum logic logic_of_value(const struct value *value)
 {
 	if (value->kind == VALUE_BOOL)
@@ -118,10 +120,9 @@ enum eval op_order(enum op op, const struct value *a, const struct value *b, str
 		   struct env *env);
 enum eval op_arith(enum op op, const struct value *a, const struct value *b, struct value *out,
 		   struct env *env); /* b NULL: unary */
-/* The same of integers as in C: what does not fit wraps. Unknown: a division by zero. Of a unary
- * operator b is ignored. */
+/* The same for integers as in C: results wrap; a division by zero is unknown. Unary: ignores b. */
 void op_wrapped(enum op op, const struct value *a, const struct value *b, struct value *out);
-/* The text of both, one behind the other. */
+/* Concatenates two texts. */
 enum eval op_join(const struct value *a, const struct value *b, struct env *env, struct value *out);
 enum eval op_convert(enum function function, const struct value *a, struct env *env,
 		     struct value *out);
@@ -129,10 +130,10 @@ enum eval op_map(const struct map_def *map, const struct value *key, struct valu
 		 struct env *env);
 enum eval op_regex(struct env *env, const struct regex *regex, const struct value *text,
 		   const struct value *pattern, struct value *out);
-/* What the group matches first; "" where nothing does. *matches: the pattern does. */
+/* The first match of a group; "" if it matches nothing. *matches: the pattern matches. */
 enum eval op_captures(struct env *env, const struct regex *regex, uint32_t group,
 		      const struct value *text, struct value *out, bool *matches);
-/* Of operands of the types that expr.c asks for. */
+/* substr() and split(); expr.c has checked the types. */
 void op_part(enum function function, const struct value *args, uint32_t n, struct value *out);
 
 static inline enum eval eval_fail(struct env *env, enum failure why)
@@ -143,7 +144,7 @@ static inline enum eval eval_fail(struct env *env, enum failure why)
 
 void expr_find_gap(struct env *env);
 enum gap_bit { GAP_OPEN, GAP_LOSS };
-/* The bits that are so at the time of env->event (gaps.h). */
+/* A bit per enum gap_bit that is true at the time of env->event (gaps.h). */
 static inline uint32_t expr_gap(struct env *env)
 {
 	const struct event *event = env->event;
@@ -156,7 +157,7 @@ static inline uint32_t expr_gap(struct env *env)
 	return (uint32_t)env->gap.open << GAP_OPEN | (uint32_t)env->gap.loss << GAP_LOSS;
 }
 
-/* The event's fields, which are decoded now if they were not; NULL: it has none. */
+/* The event's fields; decodes them if that was not done yet. NULL: none. */
 static inline const struct fields *env_fields(struct env *env)
 {
 	if (!env->fields && env->event && env->decode)
@@ -166,9 +167,9 @@ static inline const struct fields *env_fields(struct env *env)
 
 /* expr_field.c: a field of the event as a value */
 enum eval field_value(const struct field *field, struct env *env, struct value *out);
-/* The same for a number of the event's own scopes, which most are; false: it is something else. */
+/* A fast path for integers of the event's own scopes; false: not such a field. */
 bool expr_int_field(const struct expr *expr, struct env *env, struct value *out);
-/* The field itself; false: this event has none, or its key is not known: env->failure, or open. */
+/* The field itself. EVAL_FAIL: the event has none, or a key failed (env->failure); or OPEN. */
 enum eval expr_field(const struct expr *expr, struct env *env, struct field *out);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * expr_calls.c - calls of functions and maps, compiled for one event class
  *
- * What only classes and hosts decide, as has() of a class, becomes a constant, found once.
+ * Calls that depend only on classes and hosts, such as has() of a class, become constants.
  */
 #include "state/program/internal.h"
 
@@ -40,8 +40,8 @@ static bool is_same_host(const char *a, const char *b)
 }
 
 /*
- * What `find` gives for the call, which asks about all classes. In rules that is found once per
- * host, for all classes whose lines have the call, and all lines that have it by a name of let.
+ * Calls find() for a call that examines all classes, and remembers the result per host: many
+ * classes and lines share such a call.
  */
 static const struct expr *found_once(struct compile *compile, const struct ast *ast,
 				     const struct expr *(*find)(struct compile *compile,
@@ -53,7 +53,7 @@ static const struct expr *found_once(struct compile *compile, const struct ast *
 	const struct expr *value;
 	uint32_t at;
 
-	if (compile->on == ON_WHERE) /* its tree does not live as long as the program */
+	if (compile->on == ON_WHERE) /* its tree may be freed before the program */
 		return find(compile, ast);
 	at = hash_index_find(&program->known_of, hash, i,
 			     program->known[i].ast == ast &&
@@ -67,7 +67,7 @@ static const struct expr *found_once(struct compile *compile, const struct ast *
 	return value;
 }
 
-/* Is there an event class of that name, or with that last part, in the traces of this host? */
+/* Has this host an event class of that name, or with that name behind its last colon? */
 static bool has_class(const struct compile *compile, const char *name)
 {
 	const struct trace *trace = compile->program->trace;
@@ -86,7 +86,7 @@ static const struct expr *compile_has_class(struct compile *compile, const struc
 			     value_bool(has_class(compile, ast->args[0]->path->atoms[1].name)));
 }
 
-/* Does the event's part have the events of some threads only? Without a part: does any? */
+/* Did the event's part (without a part: any part) record the events of some threads only? */
 static bool is_of_tasks(const struct compile *compile)
 {
 	const struct trace *trace = compile->program->trace;
@@ -99,7 +99,7 @@ static bool is_of_tasks(const struct compile *compile)
 	return false;
 }
 
-/* Views are asked between events: no stream lacks any there. */
+/* Only events can lie in a gap; in views it is false. */
 static const struct expr *gap_expr(struct compile *compile, enum gap_bit bit)
 {
 	struct expr *expr;

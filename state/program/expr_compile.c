@@ -1,8 +1,8 @@
 /*
- * expr_compile.c - the tree of an expression, compiled for one event class
+ * expr_compile.c - compiles the tree of an expression for one event class
  *
- * What the class decides becomes a constant here: captures, the environment, the event's name,
- * which alias it has, a field that it lacks. Operators on constants are evaluated at once.
+ * What the class decides becomes constant: captures, the environment, the event's name, which name
+ * of an alias it has, fields that it lacks. Operators on constants are evaluated.
  */
 #include "state/program/internal.h"
 
@@ -71,7 +71,7 @@ struct expr *expr_failing(struct compile *compile, enum failure failure)
 
 enum way { WAY_NONE, WAY_PLAIN, WAY_DYNAMIC };
 
-/* May an event of this class have it? `names[i]` NULL: an element by a key. */
+/* May an event of this class have the field? names[i].name NULL: an element by a computed key. */
 static bool may_have(const struct field_class *class, const struct field_name *names, size_t n)
 {
 	if (n == 0)
@@ -114,7 +114,8 @@ static enum way find_way(const struct event_class *class, unsigned scopes,
 	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
 		const struct field_class *scope = class->scope[order[i]];
 		if ((scopes & 1u << order[i]) && scope && names[0].name &&
-		    field_member(scope, names[0].name)) /* the first that has it counts */
+		    field_member(scope,
+				 names[0].name)) /* the first scope that has the name counts */
 			return may_have(scope, names, n) ? WAY_DYNAMIC : WAY_NONE;
 	}
 	return WAY_NONE;
@@ -135,7 +136,7 @@ unsigned root_scopes(enum root root)
 	}
 }
 
-/* Does the class have a field of this very name in these scopes, whatever is below it? */
+/* Has the class a field of exactly this name in these scopes? */
 static bool has_field(const struct event_class *class, unsigned scopes, const char *name)
 {
 	struct field_name names[1] = {{.name = name}};
@@ -153,8 +154,8 @@ static bool lists_itself(const struct alias_def *alias)
 }
 
 /*
- * The way to the field: the class's own field of that name, else the first name of its alias that
- * the class has. An alias that lists its own name says itself where that one comes.
+ * Finds the class's field of that name, else of the first name of the alias that the class has. An
+ * alias that lists its own name thereby sets its place in that order.
  */
 static enum way find_aliased(struct compile *compile, unsigned scopes, struct field_name *names,
 			     uint32_t n, struct field_path *out)
@@ -203,7 +204,7 @@ static const struct expr *lost_field(struct compile *compile, const struct ast_p
 	return expr_failing(compile, FAILURE_FIELD);
 }
 
-/* Constant keys of a way are names as well: a[0] is a/0. */
+/* Collects the steps to a field; constant keys become names: a[0] is a/0. */
 static void field_names(struct compile *compile, const struct ast_path *path, uint32_t first,
 			struct field_name *names)
 {
@@ -315,7 +316,7 @@ static const struct expr *compile_section(struct compile *compile, const char *n
 	return expr;
 }
 
-/* Names that --where gives of the event itself. */
+/* Names of event properties in --where. */
 static const struct expr *compile_where_name(struct compile *compile, const struct ast_path *path)
 {
 	const char *name = path->atoms[0].name;
@@ -387,7 +388,7 @@ static const struct expr *compile_path_read(struct compile *compile, const struc
 		return compile_event(compile, path->atoms[1].name);
 	case ROOT_ENV:
 		return compile_env(compile, path->atoms[1].name);
-	case ROOT_RECORDING: /* has() knows it, all else was refused */
+	case ROOT_RECORDING: /* only has() may use it, checked before */
 		break;
 	}
 	return expr_failing(compile, FAILURE_FIELD);
@@ -421,7 +422,7 @@ static void compile_atom(struct compile *compile, const struct ast_atom *from, s
 	}
 }
 
-/* In a view's expression the host's variable is read, in its path it is bound. */
+/* The host's variable is bound in a view's path, and read in its expression. */
 static void bind_host(struct compile *compile, struct atom *atom)
 {
 	if (atom->kind == ATOM_VARIABLE && compile->on == ON_VIEW)
@@ -488,7 +489,7 @@ struct regex *compile_pattern(struct compile *compile, const struct expr *patter
 	return regex;
 }
 
-/* Of a condition: the class decides that it is not evaluated, but its fields are no mistakes. */
+/* For --where: compiles an operand that this class never evaluates, to note its fields as found. */
 static void compile_dead(struct compile *compile, const struct ast *ast)
 {
 	bool dead = compile->dead;
@@ -542,7 +543,7 @@ static const struct expr *compile_operator(struct compile *compile, const struct
 
 	if (ast->op == OP_AND && expr_is_const(left, VALUE_BOOL) && !left->value.b) {
 		compile_dead(compile, ast->args[1]);
-		return left; /* the right side is not read, nor its fields missed */
+		return left; /* do not warn about the right side's fields */
 	}
 	if (ast->nargs > 1)
 		right = compile_expr(compile, ast->args[1]);
@@ -597,7 +598,7 @@ const struct expr *compile_fold(struct compile *compile, const struct expr *expr
 const struct expr *compile_and(struct compile *compile, const struct expr *left,
 			       const struct expr *right)
 {
-	/* false decides, whatever the other one is: see logic_and */
+	/* false decides alone, see logic_and */
 	if (expr_is_const(left, VALUE_BOOL))
 		return left->value.b ? right : left;
 	if (expr_is_const(right, VALUE_BOOL))

@@ -1,4 +1,4 @@
-/* expr_field.c - fields of the event as values; decoded when the first of them is asked for */
+/* expr_field.c - fields of the event as values; the first access decodes the event */
 #include "state/program/expr.h"
 
 #include <stdio.h>
@@ -13,7 +13,8 @@ static enum eval text_value(const struct field *field, struct env *env, struct v
 	if (len > UINT32_MAX)
 		len = UINT32_MAX;
 	*out = value_text((const char *)bytes, len);
-	if (scratch.data) { /* not whole bytes in the packet: the copy must outlive this call */
+	if (scratch.data) { /* a copy, as it is not byte-aligned in the packet: it must outlive this
+			       call */
 		out->text = arena_strndup(env->scratch, (const char *)bytes, len);
 		buf_release(&scratch);
 	}
@@ -28,7 +29,7 @@ static enum eval option_value(const struct field *variant, struct env *env, stru
 	enum eval result = eval_fail(env, FAILURE_FIELD);
 
 	field_iter_begin(&iter, variant);
-	if (field_iter_next(&iter)) /* options inside options: metadata bounds the depth */
+	if (field_iter_next(&iter)) /* variants in variants: metadata bounds the depth */
 		result = field_value(&iter.item, env, out);
 	field_iter_end(&iter);
 	return result;
@@ -59,7 +60,7 @@ enum eval field_value(const struct field *field, struct env *env, struct value *
 	return eval_fail(env, FAILURE_TYPE);
 }
 
-/* Names of a way through arrays: a key is the decimal number of an element. */
+/* Evaluates the steps to a field; a key becomes the decimal number of an element. */
 static enum eval key_names(const struct expr *expr, struct env *env, const char **names,
 			   char (*texts)[24])
 {

@@ -1,7 +1,7 @@
 /*
  * expr_ops.c - operators and functions on known values
  *
- * Integers lie in [-2^63, 2^64): every operation is done in 128 bits and must fit afterwards.
+ * Integers lie in [-2^63, 2^64): operations are computed in 128 bits, then checked for the range.
  */
 #include "state/model/text_part.h"
 #include "state/program/expr.h"
@@ -28,7 +28,7 @@ static double as_float(const struct value *value)
 
 /* ---- comparison ---- */
 
-/* Integer against float without rounding; 2: not comparable (NaN). */
+/* Compares an integer with a float without rounding; 2: not comparable (NaN). */
 static int compare_mixed(const struct value *integer, double f)
 {
 	__int128 number = value_integer(integer);
@@ -169,7 +169,7 @@ static bool is_large(const struct value *value)
 
 static struct value wrapped_bits(enum op op, const struct value *a, const struct value *b)
 {
-	/* a mask of a number below 0 keeps its sign where both sides have one */
+	/* the result is signed if both operands are */
 	bool is_signed = !is_large(a) && !is_large(b);
 	unsigned shift = b->u & 63;
 	uint64_t bits;

@@ -10,22 +10,22 @@
 
 struct gap_stream {
 	const struct stream *stream;
-	struct lack lack; /* nothing is known at first: until is from */
+	struct lack lack; /* cached; unknown at first: until == from */
 };
 
 struct gap_host {
 	struct gap_stream *streams;
 	size_t count, capacity;
-	bool late;    /* some streams are of late events: nothing is told */
-	nstime tells; /* before this moment, once it is known */
+	bool late;    /* some streams have late events: a gap until `tells` */
+	nstime tells; /* the end of that gap, valid if has_tells */
 	bool has_tells;
-	struct gap gap; /* asked for last */
+	struct gap gap; /* the last answer */
 };
 
 struct gaps {
 	struct index *index;
 	struct first_events *firsts;
-	pthread_mutex_t lock; /* of what hosts remember */
+	pthread_mutex_t lock; /* protects the caches of hosts */
 	struct gap_host *hosts;
 	uint32_t nhosts;
 	uint32_t *host_of; /* by part */
@@ -97,7 +97,7 @@ void gaps_free(struct gaps *gaps)
 	mem_free(gaps);
 }
 
-/* When the last of the streams has its first event that tells. */
+/* Sets `tells`: the latest of the streams' first events that rules mirror. */
 static bool find_first(struct gaps *gaps, struct gap_host *host, struct error *err)
 {
 	nstime first;
@@ -115,7 +115,7 @@ static bool find_first(struct gaps *gaps, struct gap_host *host, struct error *e
 	return true;
 }
 
-/* What a host of late events lacks at its begin. */
+/* The gap at the begin of a host with late events. */
 static struct gap gap_before_events(struct gaps *gaps, struct gap_host *host, nstime t)
 {
 	struct error ignored; /* the cursor that reads the stream reports it */
@@ -129,7 +129,7 @@ static struct gap gap_before_events(struct gaps *gaps, struct gap_host *host, ns
 	return (struct gap){.from = host->tells, .until = NSTIME_MAX};
 }
 
-/* Of all streams together: a gap lasts as long as one of its losses, and no longer is known. */
+/* Combines all streams: a gap is known to last as long as the loss that was found first. */
 static void find_gap(struct gaps *gaps, struct gap_host *host, nstime t)
 {
 	struct gap gap = gap_before_events(gaps, host, t);
@@ -142,7 +142,7 @@ static void find_gap(struct gaps *gaps, struct gap_host *host, nstime t)
 		if ((t < lack->from || t >= lack->until) &&
 		    !losses_at(gaps->index, own->stream, t, lack, &ignored))
 			*lack = (struct lack){true, t, t + 1};
-		if (lack->lacks && !gap.open) { /* the other streams change nothing */
+		if (lack->lacks && !gap.open) { /* one loss is enough */
 			gap = (struct gap){true, true, lack->from, lack->until};
 			break;
 		}

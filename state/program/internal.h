@@ -1,4 +1,4 @@
-/* internal.h - a program's insides, and how expressions are compiled for a class */
+/* internal.h - the structs of a program, and compiling expressions for a class */
 #ifndef STATE_PROGRAM_INTERNAL_H
 #define STATE_PROGRAM_INTERNAL_H
 
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-struct stream_groups { /* streams for which the same lines are compiled */
+struct stream_groups { /* groups of streams that share compiled lines */
 	struct stream_group {
 		uint32_t part;
 		const char *section;
@@ -32,20 +32,20 @@ struct program {
 	struct attrs *attrs;
 	struct analysis *analysis;
 	bool hosts;                    /* paths are below host["NAME"] */
-	struct stream_groups sections; /* with the same section lines */
-	struct class_program
-		*classes; /* row after row: group 0 has all classes, others their part's */
+	struct stream_groups sections; /* by the section lines that match */
+	struct class_program *classes; /* rows one behind the other: group 0 has all classes, others
+					  those of their part */
 	struct row {
-		size_t at;           /* where class 0 would be in `classes` */
-		uint32_t first, end; /* classes that the row has */
+		size_t at;           /* index in `classes` where class 0 would be */
+		uint32_t first, end; /* the row's classes: [first, end) */
 	} * rows;
 	struct row *of_part; /* the classes of each part; `at` is 0 */
 	size_t nclass_programs;
-	struct stream_groups losses; /* with the same event classes */
-	struct class_program *lost;  /* by group of these */
+	struct stream_groups losses; /* by event classes */
+	struct class_program *lost;  /* by group of `losses` */
 	struct class_program *start, *end;
 	size_t nstart;
-	const struct line **statements; /* any compiled form of each */
+	const struct line **statements; /* by id: any compiled form */
 	struct initial *initials;
 	size_t ninitials;
 	struct view *views;
@@ -55,20 +55,19 @@ struct program {
 	uint32_t nshapes; /* of them */
 	struct regex **regexes;
 	size_t nregexes, regexes_capacity;
-	struct known { /* what a call in the rules, that asks about the trace's classes, gave for a
-			  host */
+	struct known { /* a cached call, see found_once() */
 		const struct ast *ast;
 		const char *host; /* NULL: for all */
 		const struct expr *value;
 	} * known;
 	size_t nknown, known_capacity;
 	struct hash_index known_of; /* by tree */
-	struct gaps *gaps;          /* of the trace; NULL: none. Borrowed */
-	uint8_t *refs;              /* per path in the rules: was its field found, was it missing */
+	struct gaps *gaps;          /* borrowed; NULL: none */
+	uint8_t *refs;              /* per path in the rules: REF_FOUND, REF_MISSING */
 	struct by_shape views_by, initials_by;
 };
 
-enum { VIEW_DEPTH = 64 }; /* views inside views; circles are refused before */
+enum { VIEW_DEPTH = 64 }; /* views inside views; cycles are refused before */
 
 enum { REF_FOUND = 1, REF_MISSING = 2 };
 
@@ -91,24 +90,24 @@ struct compile {
 	const struct part *part;         /* NULL: none */
 	const struct captures *captures; /* NULL: none */
 	bool host_variable;              /* views: host[?] stands before every path */
-	uint32_t variable;               /* number of that variable */
+	uint32_t variable;               /* number of the host's variable */
 	uint8_t *refs;                   /* NULL: nothing is warned about */
-	bool quiet;                      /* inside has() */
-	bool dead; /* what is compiled is never evaluated: only fields that are there are noted */
-	/* ON_PROGRAM: of a one-liner, whose trees it compiles; NULL: as all others are. */
+	bool quiet;                      /* inside has(): do not note missing fields */
+	bool dead; /* compiling what is never evaluated: note only fields that are found */
+	/* ON_PROGRAM: compiles the one-liner's own kinds of trees; else NULL. */
 	const struct expr *(*own)(struct compile *compile, const struct ast *ast);
-	const char *const *columns;      /* ON_ROW: names, of which each path is one */
+	const char *const *columns; /* ON_ROW: column names, the only paths */
 	size_t ncolumns;
-	const struct rule_block *block;  /* the last one whose head was compiled; NULL: none yet */
-	const struct expr *head;         /* what that head became */
+	const struct rule_block *block; /* the block whose head was compiled last; NULL: none yet */
+	const struct expr *head;        /* that head, compiled */
 };
 
 const struct expr *compile_expr(struct compile *compile, const struct ast *ast);
-/* The same, but of the root as all others compile it. */
+/* The same, but without `own` for the root. */
 const struct expr *compile_plain(struct compile *compile, const struct ast *ast);
-/* A call, in expr_calls.c. */
+/* Compiles a call (expr_calls.c). */
 const struct expr *compile_call(struct compile *compile, const struct ast *ast);
-/* A path of the state that is read. */
+/* Compiles a read of the state. */
 const struct expr *compile_read(struct compile *compile, const struct ast_path *path);
 /* Does the class have the field that the path names behind its root, whatever an event chooses? */
 bool compile_has_field(struct compile *compile, const struct ast_path *path);
@@ -148,11 +147,11 @@ static inline bool is_called(const char *name, const char *wanted)
 }
 /* The whole name; what the stars of a glob stand for goes to *captures, unless that is NULL. */
 bool matches_name(const struct head_pattern *pattern, const char *name, struct captures *captures);
-/* Does a pattern of an event head name events of that name? */
+/* Does a pattern of an event head match this event name, also by an alias? */
 bool head_matches(const struct rules *rules, const struct head_pattern *pattern, const char *name);
-/* Scopes in which fields below a root are looked for. */
+/* The scopes (bits) in which fields of a root are searched. */
 unsigned root_scopes(enum root root);
-/* Says what rules_lint() finds, a line each. */
+/* Prints what rules_lint() finds as notices. */
 void program_warn(const struct program *program, const struct notices *notices);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * lint.c - what is probably a mistake in rules: names that lead nowhere
+ * lint.c - warns about probable mistakes in rules: names that match nothing
  *
- * Rules may read what nothing gives: an attribute that no line writes, a field that no event has,
- * events that were not recorded. Each is unknown, or runs never, and that is no error; most often
- * it is a name that was mistyped. So each is told, with the names that are like it.
+ * Rules may name attributes that no line writes, fields that no event has, events that were not
+ * recorded. That is no error: the value is unknown, the line never runs. But often the name is
+ * mistyped, so each is reported with similar names.
  */
 #include "state/program/internal.h"
 
@@ -22,12 +22,13 @@ struct linter {
 	struct arena *arena;
 	struct rule_error *found;
 	size_t count, capacity;
-	struct nameset said;    /* what was found, with its place */
-	struct nameset classes; /* names of event classes, and what stands behind their colons */
+	struct nameset said; /* warnings given, with their places */
+	struct nameset
+		classes; /* names of event classes, with and without the part before the colon */
 	struct attrs *attrs;
-	uint8_t *shapes; /* by shape, what is known of it; those of reads are made on the way */
+	uint8_t *shapes; /* by shape: SHAPE_ flags */
 	size_t nshapes;
-	/* where it stands */
+	/* the current place */
 	const struct rule_file *file;
 	const struct rule_block *block; /* NULL: in a view */
 	char words[2 + NEAREST_WORDS_MAX]; /* see likeness() */
@@ -49,7 +50,7 @@ static void tell(struct linter *linter, uint32_t at, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	/* a head's condition stands in all its lines */
+	/* a head's condition is in all its lines: warn once */
 	char *said = arena_printf(linter->arena, "%s:%u:%u:%s", error.file, error.line,
 				  error.column, text);
 	if (!nameset_add(&linter->said, said, 0))
@@ -110,7 +111,7 @@ static bool is_written(struct linter *linter, uint32_t shape)
 
 /* ---- what the block's head matches ---- */
 
-/* Of a name without wildcards: is there an event class of it, or of one that it stands for? */
+/* Is there an event class of this name without wildcards, or of an alias's name? */
 static bool names_class(const struct linter *linter, const struct head_pattern *pattern)
 {
 	const struct alias_def *alias = rules_alias(linter->rules, true, pattern->text);
@@ -124,7 +125,7 @@ static bool names_class(const struct linter *linter, const struct head_pattern *
 	return false;
 }
 
-/* How many names of the trace it matches, or one: of event classes, or of sections of streams. */
+/* How many event classes or sections of streams match (0 or 1 without wildcards). */
 static size_t count_matches(const struct linter *linter, const struct head_pattern *pattern)
 {
 	const struct trace *trace = linter->program->trace;
@@ -142,7 +143,7 @@ static size_t count_matches(const struct linter *linter, const struct head_patte
 	return matches;
 }
 
-/* Then any event's fields are like those that it reads. */
+/* Does no pattern of the block's head match? */
 static bool matches_none(const struct linter *linter)
 {
 	for (size_t i = 0; i < linter->block->npatterns; i++)
@@ -181,7 +182,7 @@ static void offer_fields(const struct linter *linter, unsigned scopes, struct ne
 			nearest_offer(nearest, linter->rules->aliases[i]->name);
 }
 
-/* Has an event of this block a field of that name? */
+/* Has an event class that this block matches a field of that name? */
 static bool has_field(const struct linter *linter, const char *name)
 {
 	struct nearest nearest;
@@ -207,7 +208,7 @@ static void lint_field(struct linter *linter, const struct ast_path *path, enum 
 	if (linter->block)
 		offer_fields(linter, root_scopes(root), &nearest);
 	if (nearest.count && !strcmp(nearest.names[0], path->atoms[1].name))
-		nearest.count = 0; /* it is there; what is missing is below it */
+		nearest.count = 0; /* the field exists, but not what is read below it */
 	tell(linter, path->at, "no event that matches has %.200s%s", buf_text(&name),
 	     likeness(linter, &nearest));
 	buf_release(&name);
@@ -254,7 +255,7 @@ static void lint_section(struct linter *linter, const struct ast_path *path)
 	     name, likeness(linter, &nearest));
 }
 
-/* Paths of the state like this one; they are written with [*] for any key. */
+/* Offers similar paths of the state, with [*] for keys. */
 static void offer_written(struct linter *linter, struct nearest *nearest)
 {
 	for (uint32_t shape = 1; shape < shape_count(linter->attrs); shape++) {
@@ -303,7 +304,7 @@ static void lint_keys(struct linter *linter, const struct ast_path *path)
 		lint_expr(linter, path->atoms[i].key);
 }
 
-/* `asked`: inside has(), where what is missing is the question. */
+/* `asked`: inside has(), which may test for missing names. */
 static void lint_path(struct linter *linter, const struct ast_path *path, bool asked)
 {
 	enum root root = ast_root(path);
@@ -350,8 +351,8 @@ static void offer_heads(const struct linter *linter, struct nearest *nearest)
 }
 
 /*
- * A head may list what several tracers call one event. So where another of its names matches, one
- * that does not is told only when an event is called nearly so that the head does not name.
+ * A head may list the names of one event in several tracers. So if another name of the head
+ * matches, this one is reported only if it resembles an event that the head does not list.
  */
 static bool is_alternative(const struct linter *linter, const struct nearest *nearest)
 {

@@ -1,8 +1,8 @@
 /*
- * lookup_path.c - attributes by PATH, in what the rules can write; see lookup.h
+ * lookup_path.c - checks a PATH against what the rules can write; see lookup.h
  *
- * The steps of a path are compared with those of every shape that a rule gives a value, as far as
- * both agree. Where the path goes on and no shape does, the names that stand there are proposed.
+ * Compares the steps of the path with every shape to which a rule gives a value. Where no shape
+ * agrees with the next step, the error proposes the names that are possible there.
  */
 #include "state/program/lookup.h"
 
@@ -22,8 +22,8 @@ struct path_lookup {
 	const struct query *query;
 	const struct pattern *path;
 	const char *text;       /* of the path, canonical */
-	uint32_t steps, agreed; /* of the path; as many as some shape agrees with */
-	bool found, beyond;     /* a shape is the path, or goes on behind it */
+	uint32_t steps, agreed; /* of the path; the most leading steps that agree with some shape */
+	bool found, beyond;     /* a shape matches the whole path, or continues behind it */
 };
 
 static bool has_initial(const struct program *program, uint32_t shape)
@@ -48,7 +48,7 @@ static const struct view *view_of_shape(const struct program *program, uint32_t 
 	return v ? &program->views[v - 1] : NULL;
 }
 
-/* "'yore rules linux' lists all", or which files do. */
+/* Appends "'yore rules linux' lists all", or the names of the rule files. */
 static void rules_hint(const struct rules *rules, struct buf *out)
 {
 	size_t count;
@@ -68,7 +68,7 @@ static uint32_t shape_depth(const struct path_lookup *look, uint32_t shape)
 	return attr_depth(look->attrs, shape_attr(look->attrs, shape));
 }
 
-/* What the first `steps` steps of the shape are. */
+/* The node of the shape's first `steps` steps. */
 static uint32_t beginning(const struct path_lookup *look, uint32_t shape, uint32_t steps)
 {
 	return attr_up(look->attrs, shape_attr(look->attrs, shape), steps);
@@ -85,7 +85,7 @@ static bool step_agrees(const struct path_lookup *look, uint32_t shape, uint32_t
 	return step->kind == PATTERN_NAME && value_equal(&step->value, &name);
 }
 
-/* How many steps of the path, from its first, the shape agrees with. */
+/* How many leading steps of the path agree with the shape. */
 static uint32_t agree(const struct path_lookup *look, uint32_t shape)
 {
 	uint32_t depth = shape_depth(look, shape), i = 0;
@@ -95,7 +95,7 @@ static uint32_t agree(const struct path_lookup *look, uint32_t shape)
 	return i;
 }
 
-/* The next shape that a rule gives a value and that agrees with so many steps; from 0 on. */
+/* The next shape behind *shape that has a value by some rule and agrees with `steps` steps. */
 static bool next_shape(const struct path_lookup *look, uint32_t steps, uint32_t *shape)
 {
 	while (++*shape < shape_count(look->attrs))
@@ -132,7 +132,7 @@ static void look_begin(struct path_lookup *look, const struct program *program, 
 struct names {
 	struct value items[NAMES_MOST];
 	size_t count;
-	bool key; /* a key stands there, too */
+	bool key; /* a key is possible there, too */
 	bool more;
 };
 
@@ -147,7 +147,7 @@ static void add_name(struct names *names, struct value name)
 		names->items[names->count++] = name;
 }
 
-/* The steps that follow the first `agreed` ones. */
+/* Collects the possible steps behind the first `agreed` ones. */
 static void names_behind(const struct path_lookup *look, struct names *out)
 {
 	*out = (struct names){0};
@@ -170,7 +170,7 @@ static void names_words(const struct names *names, struct buf *out)
 	buf_add_text(out, names->more ? ", ..." : "");
 }
 
-/* The steps that agree, as shapes are written; "" at the root. */
+/* Appends the agreed steps as a shape; "" at the root. */
 static void agreed_words(const struct path_lookup *look, struct buf *out)
 {
 	uint32_t shape = 0;
@@ -179,7 +179,7 @@ static void agreed_words(const struct path_lookup *look, struct buf *out)
 		attr_add_text(look->attrs, beginning(look, shape, look->agreed), out);
 }
 
-/* The path with another beginning is one of the rules: '%s' is that path. */
+/* Is this text a path of the rules? */
 static bool is_path(const struct program *program, const char *text)
 {
 	struct query *query;
@@ -194,7 +194,7 @@ static bool is_path(const struct program *program, const char *text)
 	return found;
 }
 
-/* Paths stand below host["NAME"] where the trace is of several hosts, and only there. */
+/* Reports a path with host["NAME"] in a trace of one host, or without it in one of several. */
 static bool wrong_host(const struct path_lookup *look, struct error *err)
 {
 	const struct trace *trace = look->program->trace;
@@ -270,7 +270,7 @@ static bool gives_value(const struct line *line)
 	       !(line->flags & (LINE_SECTION | LINE_FAILS));
 }
 
-/* What stands in brackets at step i of a line's path, a bit each. */
+/* Kinds of keys at step i of a line's path, as bits. */
 enum keyed { KEYED_OPEN = 1, KEYED_CPU = 2, KEYED_NUMBER = 4, KEYED_TEXT = 8 };
 
 static enum keyed keyed_by(const struct line *line, uint32_t i)
@@ -286,7 +286,7 @@ static enum keyed keyed_by(const struct line *line, uint32_t i)
 	return expr->field.class->kind == FIELD_INT ? KEYED_NUMBER : KEYED_TEXT;
 }
 
-/* Of all lines that give attributes of the shape a value at events of the trace; 0: none does. */
+/* The kinds of keys in event lines that give the shape's attributes a value; 0: no such line. */
 static unsigned keyed_in_lines(const struct program *program, uint32_t shape, uint32_t i)
 {
 	unsigned all = 0;
@@ -301,7 +301,7 @@ static unsigned keyed_in_lines(const struct program *program, uint32_t shape, ui
 	return all;
 }
 
-/* A computed attribute's variable is a CPU of the trace where some attribute is listed by CPUs. */
+/* Is step i of a view a variable that takes its values from a key that is a CPU? */
 static bool is_cpu_computed(const struct program *program, const struct view *view, uint32_t i)
 {
 	const struct atom *atom = i < view->path.natoms ? &view->path.atoms[i] : NULL;
@@ -316,7 +316,7 @@ static bool is_cpu_computed(const struct program *program, const struct view *vi
 	return false;
 }
 
-/* Is step i a CPU in all that the path may be, as far as the trace's events write it? */
+/* Is step i a CPU in every shape of the path that events of the trace write? */
 static bool all_cpu(const struct path_lookup *look, uint32_t i)
 {
 	bool some = false;
@@ -352,7 +352,7 @@ static bool check_cpus(const struct path_lookup *look, struct error *err)
 
 /* ---- names in place of numbers ---- */
 
-/* Is step i a number in all that the path may be, as far as fields of the trace's events tell? */
+/* Is step i a number in every shape of the path, as far as event fields show? */
 static bool all_numbers(const struct path_lookup *look, uint32_t i)
 {
 	unsigned keyed = 0;
@@ -362,7 +362,7 @@ static bool all_numbers(const struct path_lookup *look, uint32_t i)
 	return keyed & (KEYED_CPU | KEYED_NUMBER) && !(keyed & KEYED_TEXT);
 }
 
-/* Does some rule give threads a name where step i is the number of one? */
+/* Have the rules an attribute X[*]/name, X being the first i steps? */
 static bool has_names(const struct path_lookup *look, uint32_t i)
 {
 	struct buf text = {0};
@@ -395,7 +395,7 @@ uint32_t lookup_thread_name(const struct program *program, const struct query *q
 	return thread_name(&look);
 }
 
-/* `process[bash]/state`: no attribute is ever called so. */
+/* Reports `process[bash]/state`: a name as key where keys are numbers. */
 static bool check_names(const struct path_lookup *look, struct error *err)
 {
 	uint32_t named = thread_name(look);
@@ -431,7 +431,7 @@ static bool is_written(const struct program *program, uint32_t shape)
 	return false;
 }
 
-/* A computed one as far as what it reads is written. */
+/* May the attribute be known: is it, or for a view all that it reads, written? */
 static bool can_be_known(const struct program *program, uint32_t shape)
 {
 	const struct view *view = view_of_shape(program, shape);
@@ -452,7 +452,7 @@ struct heads {
 	uint32_t count;
 };
 
-/* Names of events on which rules write the shape, or what a view of it reads. */
+/* Adds the names of events on which rules write the shape. */
 static void add_heads(const struct program *program, uint32_t shape, struct heads *heads)
 {
 	const struct rule_block *last = NULL;
@@ -485,7 +485,7 @@ static void add_heads_of_reads(const struct program *program, const struct view 
 			add_heads(program, view->reads[i].shape, heads);
 }
 
-/* The name behind the last slash of a shape's text. */
+/* The last name of a shape's text. */
 static const char *last_name(const char *text)
 {
 	const char *slash = strrchr(text, '/');
@@ -493,7 +493,7 @@ static const char *last_name(const char *text)
 	return slash ? slash + 1 : text;
 }
 
-/* Is the second one further below what the first one is of? thread[*]/state, thread[*]/ovni/state */
+/* Has b the same parent and last name, with steps between? a: t[*]/state, b: t[*]/ovni/state */
 static bool is_alike(const char *a, const char *b)
 {
 	size_t len = (size_t)(last_name(a) - a);
@@ -501,7 +501,7 @@ static bool is_alike(const char *a, const char *b)
 	return len && !strncmp(a, b, len) && !strcmp(last_name(a), last_name(b));
 }
 
-/* The shortest path that events of the trace write, and that is called the same. */
+/* Proposes the shortest path with the same last name that events of the trace write. */
 static void note_alike(const struct path_lookup *look, uint32_t shape, struct buf *note)
 {
 	struct buf own = {0}, text = {0}, best = {0};

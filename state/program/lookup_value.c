@@ -1,8 +1,8 @@
 /*
- * lookup_value.c - may an attribute ever have that value? See lookup.h
+ * lookup_value.c - checks whether an attribute can have a value; see lookup.h
  *
- * The constants that lines, maps, views and initial values can write are gathered from the rules'
- * trees. Where something else is written, a field or a sum, any value may come.
+ * Collects the constants that lines, maps, views and initial values can write from the rules'
+ * trees. If anything else is written, such as a field or a sum, every value is possible.
  */
 #include "state/program/lookup.h"
 
@@ -18,7 +18,7 @@ struct constants {
 	const struct program *program;
 	const struct value **items;
 	size_t count, capacity;
-	bool open; /* other values may come */
+	bool open; /* other values are possible, too */
 	unsigned depth;
 };
 
@@ -54,7 +54,7 @@ static void add_expr(struct constants *all, const struct ast *ast)
 		all->open = true;
 }
 
-/* A view of one attribute has the values of that attribute. */
+/* Adds the values of a view that reads one attribute: those of that attribute. */
 static void add_view(struct constants *all, size_t i)
 {
 	const struct program *program = all->program;
@@ -101,7 +101,7 @@ static bool never(const struct constants *all, const struct query *query, const 
 		  struct error *err)
 {
 	struct buf wanted = {0}, list = {0}, word = {0};
-	struct arena *arena = arena_new(); /* of names that are near */
+	struct arena *arena = arena_new(); /* for similar names */
 	struct nearest nearest;
 	char near[NEAREST_WORDS_MAX];
 

@@ -21,7 +21,7 @@ static bool is_mirrored(const struct mirror_classes *own, const struct line *lin
 		       : line_may_write(line, attrs, own->shape);
 }
 
-/* Is it of the CPU that the stream is of? A host's name may stand before it. */
+/* Is the target's only key the stream's CPU, maybe below a host's name? */
 static bool is_of_cpu(const struct path *target)
 {
 	uint32_t keys = 0;
@@ -38,26 +38,26 @@ static bool is_of_cpu(const struct path *target)
 	return cpu && keys == 1;
 }
 
-/* What is told here decides whether there is a gap. */
+/* Gaps depend on the result of this file, so lines that test for a gap cannot be used. */
 static bool is_gap(const struct expr *expr)
 {
 	return expr->kind == EXPR_GAP;
 }
 
-/* Is it up to the event alone whether the line writes? */
+/* Does the line's condition depend on the event alone? */
 static bool is_of_event(const struct line *line)
 {
 	return !expr_any(line->when, expr_is_read) && !expr_any(line->when, is_gap);
 }
 
-/* Does it tell an integer of the event, and is it up to the event whether it does? */
+/* Does the line write an integer of the event, with a condition on the event alone? */
 static bool tells_field(const struct line *line)
 {
 	return line->value->kind == EXPR_FIELD && line->value->field.class->kind == FIELD_INT &&
 	       is_of_event(line);
 }
 
-/* The integer of the event that is the one key of what the line reads; NULL: it is no such line. */
+/* The integer of the event that is the only key of the read that the line writes; else NULL. */
 static const struct expr *key_that_is_read(const struct line *line)
 {
 	const struct path *path = &line->value->path;
@@ -69,7 +69,7 @@ static const struct expr *key_that_is_read(const struct line *line)
 	return key->kind == EXPR_FIELD && key->field.class->kind == FIELD_INT ? key : NULL;
 }
 
-/* One `was` and one `=`, each with a field of the event as it is. */
+/* Sets the columns of a class with one `was` and one `=` line of plain fields. */
 static void find_columns(struct mirror_class *mirrored, const struct event_class *class)
 {
 	const struct line *was = &mirrored->lines[0], *is = &mirrored->lines[1];
@@ -116,14 +116,14 @@ static void find_lines(struct mirror_classes *own, const struct event_class *cla
 	find_columns(mirrored, class);
 }
 
-/* Dozens of classes for records that no kernel writes yet have the same fields. */
+/* Have both classes the same fields, as dozens of classes for future kernel records have? */
 static bool has_fields_of(const struct event_class *class, const struct event_class *other)
 {
 	return class->part == other->part &&
 	       !memcmp(class->scope, other->scope, sizeof class->scope);
 }
 
-/* Evidence is the first of the fields that the class has. */
+/* Sets the evidence: the first of the mirror's fields that the class has. */
 static void find_evidence(struct mirror_classes *own, const struct event_class *class)
 {
 	struct mirror_class *mirrored = &own->of[class->index];

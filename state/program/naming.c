@@ -82,7 +82,7 @@ static void call_classes(struct naming *naming, const struct trace *trace)
 	}
 }
 
-/* Stretches come from the last to the first. */
+/* Adds a stretch to the class's list. Call from the last stretch to the first. */
 static void name_class(struct naming *naming, const struct stretch *stretch,
 		       const struct head_pattern *pattern, uint32_t class)
 {
@@ -106,8 +106,8 @@ static void name_by_text(struct naming *naming, const struct stretch *stretch,
 }
 
 /*
- * As head_matches() of all classes; rules of yore say nothing of classes that lists leave out:
- * nobody knows what they mean.
+ * Like head_matches() for all classes, except that globs of built-in rules do not match classes
+ * that are not listed: their meaning is not known.
  */
 static void name_by_pattern(struct naming *naming, const struct rules *rules,
 			    const struct trace *trace, const struct stretch *stretch,

@@ -1,8 +1,8 @@
 /*
- * naming.h - which event classes the heads of rules name
+ * naming.h - which event classes the heads of rules match
  *
- * Lines of one block stand together, in a stretch. Names without wildcards are looked up, so that
- * hundreds of heads and thousands of classes are not compared one by one.
+ * The lines of a block are one stretch. Names without wildcards are looked up in a hash, since
+ * comparing hundreds of heads with thousands of classes is slow.
  */
 #ifndef STATE_PROGRAM_NAMING_H
 #define STATE_PROGRAM_NAMING_H
@@ -22,18 +22,18 @@ struct naming {
 	uint32_t count;
 	const struct stretch **sections; /* those of section blocks */
 	uint32_t nsections;
-	/* those of events, per class that they name, in their order */
-	uint32_t *first; /* by class: 1 + number among `named`, 0: none */
+	/* stretches of events, linked per class that they match, in order */
+	uint32_t *first; /* by class: 1 + index in `named`, 0: none */
 	struct named_stretch {
 		const struct stretch *stretch;
-		const struct head_pattern *pattern; /* the first of its head that does */
-		uint32_t next;                      /* 1 + the class's next one */
+		const struct head_pattern *pattern; /* the first pattern of its head that matches */
+		uint32_t next;                      /* 1 + index of the class's next one */
 	} * named;
 	size_t nnamed, named_capacity;
-	/* classes by their names, and by what stands behind the last colon */
-	struct nameset names; /* 1 + the last one among `called` */
+	/* classes by name, and by the part behind the last colon */
+	struct nameset names; /* 1 + index of the last one in `called` */
 	struct called {
-		uint32_t class, next; /* 1 + the one of that name before it */
+		uint32_t class, next; /* 1 + index of the previous one of that name */
 	} * called;
 	size_t ncalled, called_capacity;
 };
@@ -42,7 +42,7 @@ struct naming {
 void naming_make(struct naming *naming, const struct rules *rules, const struct trace *trace);
 void naming_release(struct naming *naming);
 
-/* The full name, or what stands behind its last colon; no captures where it does not match. */
+/* Matches the full name, or the part behind its last colon. Without a match *captures is empty. */
 bool matches_event(const struct head_pattern *pattern, const char *name, struct captures *captures);
 bool block_matches_section(const struct rule_block *block, const char *section,
 			   struct captures *captures);

@@ -1,4 +1,4 @@
-/* path.c - paths of lines to attributes, and targets as far as their keys are known */
+/* path.c - evaluates paths of lines to attributes, or to patterns while keys are open */
 #include "state/program/expr.h"
 
 static enum eval eval_key(const struct expr *expr, struct env *env, struct value *out)
@@ -14,7 +14,7 @@ static enum eval eval_key(const struct expr *expr, struct env *env, struct value
 	return EVAL_VALUE;
 }
 
-/* Also remembered for the next time. */
+/* Also adds it to path->keys. */
 uint32_t path_attr_new(const struct path *path, struct attrs *attrs, const struct value *key)
 {
 	uint32_t attr = path->base;

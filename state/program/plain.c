@@ -1,7 +1,7 @@
 /*
- * plain.c - see plain.h: which lines of a class are plain, and what they ask for
+ * plain.c - see plain.h: finds the plain lines of a class, and their inputs and tests
  *
- * What several lines ask for is found once: it is the same input, or the same test.
+ * Lines share equal inputs and tests.
  */
 #include "engine/base/mem.h"
 #include "engine/layout.h"
@@ -66,7 +66,7 @@ static uint8_t add_field(struct plain_builder *making, const struct expr *expr)
 
 static uint8_t input_of(struct plain_builder *making, const struct expr *expr);
 
-/* The one key of a path that has no other, or none where all is constant. False: it is another. */
+/* Finds the input of a path's only key; PLAIN_NONE if all keys are constant. False: neither. */
 static bool key_of(struct plain_builder *making, const struct path *path, uint8_t *key)
 {
 	*key = PLAIN_NONE;
@@ -77,7 +77,7 @@ static bool key_of(struct plain_builder *making, const struct path *path, uint8_
 	return *key != PLAIN_NONE;
 }
 
-/* Is it loaded before reads of its key, before maps of it? Texts are no keys of either. */
+/* May reads and maps use the input as key? It is loaded before them and is no text of the event. */
 static bool is_early(const struct plain_builder *making, uint8_t input)
 {
 	enum input_kind kind = making->inputs[input].kind;
@@ -86,7 +86,7 @@ static bool is_early(const struct plain_builder *making, uint8_t input)
 	       kind == INPUT_READ;
 }
 
-/* A map of a value, or of whether two are equal: an attribute and an integer of the event. */
+/* Adds a map of an input, or of whether an input equals an integer of the event. */
 static uint8_t add_map(struct plain_builder *making, const struct expr *expr)
 {
 	const struct expr *key = expr->args[0], *with;
@@ -142,7 +142,7 @@ static bool same_test(const struct plain_test *a, const struct plain_test *b)
 	       !memcmp(a->ranges, b->ranges, sizeof a->ranges);
 }
 
-/* False: there are too many, or the line wants what it does not want. */
+/* Adds a test to the line. False: too many tests, or the line needs both outcomes. */
 static bool add_test(struct plain_builder *making, const struct plain_test *test, bool wanted,
 		     struct plain_line *line)
 {
@@ -220,7 +220,7 @@ static bool add_value(struct plain_builder *making, const struct expr *value,
 	return true;
 }
 
-/* False: it is not plain. */
+/* False: the line is not plain. */
 static bool compile_line(struct plain_builder *making, const struct line *line,
 			 struct plain_line *out)
 {
@@ -265,7 +265,7 @@ static const struct plain_integer *keep_integers(const struct plain_builder *mak
 				: NULL;
 }
 
-/* By what they are loaded from. */
+/* Groups the inputs by where they are loaded from. */
 static void keep_inputs(const struct plain_builder *making, struct plain *plain)
 {
 	plain->cpu = plain->gap = PLAIN_NONE;
@@ -326,7 +326,7 @@ const struct plain *plain_new(struct arena *arena, const struct line *lines, uin
 	uint32_t n = 0;
 	bool all = nlines > 0;
 
-	for (int was = 1; was >= 0; was--) /* as they are applied */
+	for (int was = 1; was >= 0; was--) /* in order of application */
 		for (uint32_t i = 0; i < nlines && all; i++)
 			if ((lines[i].verb == VERB_WAS) == was)
 				all = compile_line(&making, &lines[i], &kept[n++]);

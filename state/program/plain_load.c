@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * Member by member, as they are read: a value made elsewhere and copied would wait for its parts to
- * arrive in memory.
+ * Stores member by member, as readers load them: copying a whole struct right after storing its
+ * parts would stall on store forwarding.
  */
 static inline void set_integer(struct value *out, uint64_t u, bool negative)
 {
@@ -24,7 +24,7 @@ static inline void set_text(struct value *out, const char *text, uint64_t len)
 	out->text = len ? text : "";
 }
 
-/* The memo's result for the key, which `number` stands for. */
+/* Applies the map to the key, or takes the memo's result for `number`, which identifies the key. */
 static bool look_up(const struct plain_input *input, struct memo *memo, uint64_t number,
 		    const struct value *key, struct env *env, struct value *out)
 {
@@ -38,7 +38,7 @@ static bool look_up(const struct plain_input *input, struct memo *memo, uint64_t
 	return true;
 }
 
-/* A map of whether an attribute is an integer of the event; of one that is unknown: unknown. */
+/* Loads a map of whether an attribute equals an integer of the event; unknown gives unknown. */
 static bool load_map_of_equal(const struct plain_input *input, const struct plain_loaded *event,
 			      struct env *env, struct value *out)
 {

@@ -1,8 +1,8 @@
 /*
- * plain_load.h - inputs and tests of plain lines, and what an event gives to them
+ * plain_load.h - inputs and tests of plain lines, and loading them for an event
  *
- * In this order: what the event has, what is read by that (chosen.h), tests, and the maps of both
- * and trees that lines need whose tests hold. Tests are of what the event has.
+ * Order of loading: values of the event, reads (chosen.h), tests, then the maps and trees that
+ * lines need whose tests are true. Tests are of values of the event only.
  */
 #ifndef STATE_PROGRAM_PLAIN_LOAD_H
 #define STATE_PROGRAM_PLAIN_LOAD_H
@@ -14,24 +14,24 @@ enum input_kind {
 	INPUT_INT,
 	INPUT_STRING,
 	INPUT_BYTES,
-	INPUT_SECTION, /* of the stream, but the CPU */
+	INPUT_SECTION, /* a section value of the stream, except the CPU */
 	INPUT_CPU,
 	INPUT_GAP,
 	INPUT_READ,
 	INPUT_MAP,
-	INPUT_TREE /* of a right side alone: no key, test or map is made of it */
+	INPUT_TREE /* only as right side of a line, not as key, or in tests and maps */
 };
 
 enum { MEMO_BITS = 4, TEST_VALUES = 4 };
 
-struct memo { /* what a map gave for a number */
+struct memo { /* cache of a map's result for a number */
 	bool set;
 	uint64_t key;
 	struct value result; /* its text is the attribute table's */
 };
 
-struct plain_integer { /* what most inputs are: loaded in one go */
-	uint32_t slot; /* of the event's */
+struct plain_integer { /* the most frequent kind: loaded in one loop */
+	uint32_t slot; /* of the event's slots */
 	uint8_t input;
 	bool is_signed;
 };
@@ -39,9 +39,10 @@ struct plain_integer { /* what most inputs are: loaded in one go */
 struct plain_input {
 	enum input_kind kind;
 	uint8_t i;    /* its number */
-	uint8_t of;   /* MAP: no map; READ: no text or map, the key, PLAIN_NONE: there is none */
-	uint8_t with; /* MAP: of whether `of` equals this integer; PLAIN_NONE: of `of` itself */
-	bool unlike;  /* ... or differs from it */
+	uint8_t of;   /* MAP: the operand, not a map; READ: the key, no text or map; PLAIN_NONE:
+			 constant path */
+	uint8_t with; /* MAP: its operand is `of == with`; PLAIN_NONE: it is `of` */
+	bool unlike;  /* MAP: its operand is `of != with` */
 	bool is_signed;
 	uint32_t slot; /* SECTION: its number */
 	const struct path *path;
@@ -52,26 +53,26 @@ struct plain_input {
 	struct memo *memos; /* 1 << MEMO_BITS */
 };
 
-struct plain_test { /* an integer, masked, is in one of these */
+struct plain_test { /* is a masked integer in one of these ranges? */
 	struct range ranges[TEST_VALUES];
 	uint64_t mask;
 	uint8_t input;
 	uint8_t n;
 };
 
-struct plain_loaded { /* of one event */
+struct plain_loaded { /* the inputs and tests of one event */
 	struct value values[PLAIN_INPUTS];
 	uint32_t had; /* bit per input: it has a value */
 	uint32_t yes; /* bit per test: it holds */
 };
 
-/* Fields, the CPU, whether it lies in a gap; replaces what was there. */
+/* Loads fields, section values, CPU and gap bits of an event; resets `had` and `yes`. */
 void plain_load_event(const struct plain *plain, struct env *env, struct plain_loaded *out);
-/* The maps among the `wanted` inputs (a bit each), after what they are maps of. */
+/* Loads the maps among the `wanted` inputs (a bit each); their operands must be loaded. */
 void plain_load_maps(const struct plain *plain, uint32_t wanted, struct env *env,
 		     struct plain_loaded *out);
 
-/* The trees among the `wanted` inputs; what env->scratch has may be theirs. */
+/* Evaluates the trees among the `wanted` inputs; values may live in env->scratch. */
 void plain_load_trees(const struct plain *plain, uint32_t wanted, struct env *env,
 		      struct plain_loaded *out);
 

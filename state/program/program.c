@@ -1,4 +1,4 @@
-/* program.c - questions about a compiled program: lines of a class, initial values, views */
+/* program.c - accessors of a compiled program: lines of a class, initial values, views */
 #include "state/program/internal.h"
 
 #include "engine/base/mem.h"
@@ -189,7 +189,7 @@ void program_initial_attrs(const struct program *program, void (*each)(void *arg
 	}
 }
 
-/* Does the path name the attribute, which is of its shape? Its variables are bound then. */
+/* Does the path match the attribute, which has its shape? Then sets the variables' values. */
 static bool path_matches(const struct path *path, const struct attrs *attrs, uint32_t attr,
 			 struct value values[ENV_VARIABLES])
 {

@@ -1,8 +1,8 @@
 /*
  * subset.c - a program with some of its statements only
  *
- * All else is the program's own: attributes, views, initial values. What one of the statements
- * reads is decided by other statements, and so on; program_close() adds them.
+ * Attributes, views and initial values are shared with the program. program_close() adds the
+ * statements that the chosen ones depend on.
  */
 #include "state/program/internal.h"
 
@@ -103,8 +103,8 @@ static void add_statement(struct close *close, size_t id)
 }
 
 /*
- * Those that may write what is read: a section value, or an attribute of the shape; with `below`,
- * of one below it, too.
+ * Adds the statements that may write a section value, or attributes of the shape; with `below` also
+ * their descendants.
  */
 static void add_writers(struct close *close, uint32_t shape, uint32_t section, bool below)
 {
@@ -126,7 +126,7 @@ static void add_writers(struct close *close, uint32_t shape, uint32_t section, b
 	}
 }
 
-/* What the outcome of a statement depends on: what it reads, and what a value was before. */
+/* Adds the statements that decide what a statement reads, or the previous value that it changes. */
 static void add_below(struct close *close, size_t id)
 {
 	const struct statement_info *info = &close->analysis->statements[id];

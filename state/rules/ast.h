@@ -1,7 +1,7 @@
 /*
  * ast.h - the tree of a rule set, as parser, checks, compiler and report see it
  *
- * Everything stands in the set's arena. A place is an offset into the text of a rule file.
+ * Everything lives in the set's arena. `at` is an offset into the text of a rule file.
  */
 #ifndef STATE_RULES_AST_H
 #define STATE_RULES_AST_H
@@ -19,7 +19,7 @@ enum {
 	RULE_BRACKETS = 64  /* brackets inside brackets */
 };
 
-/* Of a file of rules; a longer one is an error. */
+/* Bytes of a rule file; a longer one is an error. */
 enum { RULES_TEXT_MAX = 16 << 20 };
 
 struct rule_file {
@@ -27,8 +27,8 @@ struct rule_file {
 	const char *text;
 	size_t len;
 	bool builtin;                     /* it comes with yore */
-	const char *path;                 /* without links; NULL: its text was no file */
-	const struct rule_file *includer; /* NULL: it was given */
+	const char *path;                 /* from realpath(); NULL: the text is not from a file */
+	const struct rule_file *includer; /* NULL: not included, given by the user */
 	uint32_t *lines;                  /* offsets at which the second and later lines begin */
 	uint32_t nlines;
 };
@@ -36,7 +36,7 @@ struct rule_file {
 struct ast_atom {
 	enum atom_kind kind; /* ATOM_KEY does not occur: a constant key is an expression */
 	uint32_t at;
-	const char *name; /* ended by zero; a zero inside ends it early, which the lexer refuses */
+	const char *name; /* zero-terminated; the lexer refuses names with a zero byte */
 	struct ast *key;
 	uint32_t variable;
 };
@@ -46,7 +46,7 @@ struct ast_path {
 	struct ast_atom *atoms;
 	uint32_t natoms;
 	bool below;
-	uint32_t ref; /* number of this path in the set: for warnings given once */
+	uint32_t ref; /* number of this path in the set: to warn once for each */
 };
 
 enum pattern_kind {
@@ -71,8 +71,8 @@ struct rule_block {
 	bool is_section;
 	struct head_pattern *patterns;
 	size_t npatterns, patterns_capacity;
-	struct ast *when;             /* with what `in section` asks for */
-	bool has_when;                /* it was written, too */
+	struct ast *when;             /* the head's condition, with that of `in section` */
+	bool has_when;                /* the head has a `when`, too */
 	struct head_pattern *section; /* of `in section`, NULL: none */
 };
 
@@ -92,10 +92,10 @@ struct map_case {
 struct map_def {
 	const struct rule_file *file;
 	uint32_t at;
-	const char *name, *format; /* format NULL: of any */
+	const char *name, *format; /* format NULL: any */
 	struct map_case *entries;
 	size_t nentries, entries_capacity;
-	const struct map_def *before; /* the one of its name before it; NULL: none */
+	const struct map_def *before; /* the previous map of that name; NULL: none */
 };
 
 struct alias_def {
@@ -105,16 +105,17 @@ struct alias_def {
 	const char *name;
 	const char **names;
 	size_t nnames, names_capacity;
-	const struct alias_def *before; /* of its name and kind; NULL: none */
+	const struct alias_def *before; /* the previous alias of that name and kind; NULL: none */
 };
 
 struct let_def {
-	const struct rule_file *file; /* in which the name is known, from there on */
+	const struct rule_file *file; /* the name is known in this file, from there on */
 	uint32_t at;
 	const char *name;
 	struct ast *value;
-	uint32_t nodes;               /* of value: they count where the name is used, too */
-	const struct let_def *before; /* of its name, of other files; NULL: none */
+	uint32_t nodes; /* nodes of value: counted again at each use */
+	const struct let_def
+		*before; /* the previous let of that name, in another file; NULL: none */
 };
 
 struct initial_def {
@@ -136,9 +137,10 @@ enum { MIRROR_EVIDENCE = 4 };
 struct mirror_def {
 	const struct rule_file *file;
 	struct ast_path *path;                 /* whose `was` and `=` lines must agree */
-	struct ast *evidence[MIRROR_EVIDENCE]; /* any of these equal to its value supports it */
+	struct ast *evidence[MIRROR_EVIDENCE]; /* fields: an event with one equal to the value
+						  supports it */
 	uint32_t nevidence;
-	bool has_except; /* this value needs no later event to hold until the end */
+	bool has_except; /* this value may hold to the end without a later event */
 	struct value except;
 };
 
@@ -165,27 +167,27 @@ struct rules {
 	struct mirror_def *mirror; /* NULL: none */
 	uint32_t nrefs;
 	struct nameset map_names, event_aliases, field_aliases,
-		let_names; /* to the last of each name */
-	size_t checked; /* files that rules_check() has seen */
+		let_names; /* name → the last definition */
+	size_t checked;    /* number of files that passed rules_check() */
 };
 
-/* A copy of *given, whose name and text are copied, too; its lines are found. Not added yet. */
+/* A deep copy of *given, with `lines` filled in. Does not add it to the set. */
 struct rule_file *rule_file_new(struct rules *rules, const struct rule_file *given);
-/* Adds such a copy of *file, and all that its text says. */
+/* Parses the text, and adds a copy of *file with all its definitions and lines. */
 MUST_CHECK bool rules_parse(struct rules *rules, const struct rule_file *file, struct error *err);
 /*
- * What an include line at an offset of `from` names: a file (else a set that comes with yore). One
- * that the rules have already is left out. Errors are noted at that place.
+ * Adds what an include line at offset `at` of `from` names: a file, or a set that comes with yore.
+ * Skips one that the rules have already. Errors are noted at that place.
  */
 void rules_include(struct rules *rules, const struct rule_file *from, uint32_t at, const char *name,
 		   bool is_file);
 
-/* The last one of that name, or NULL; ->before goes on. */
+/* The last definition of that name, or NULL; ->before is the previous one. */
 const struct map_def *rules_map(const struct rules *rules, const char *name);
 const struct alias_def *rules_alias(const struct rules *rules, bool is_event, const char *name);
 void rules_add_map(struct rules *rules, struct map_def *map);
 void rules_add_alias(struct rules *rules, struct alias_def *alias);
-/* The expression of that name, of that file; NULL: there is none. */
+/* The let of that name in that file; NULL: there is none. */
 const struct let_def *rules_let(const struct rules *rules, const struct rule_file *file,
 				const char *name);
 void rules_add_let(struct rules *rules, struct let_def *let);
@@ -198,12 +200,12 @@ struct rule_place {
 	const char *source;    /* the line, borrowed, without its end */
 	size_t source_len;
 };
-/* Behind `columns` characters of the text, or at its end. */
+/* The place `columns` characters behind `at`, or the end of the text. */
 const char *skip_columns(const char *at, uint32_t columns);
 struct rule_place rule_file_place(const struct rule_file *file, uint32_t at);
-/* Of that place: its line, whose copy lives in the arena; no text yet. */
+/* An error with that place and a copy of its line, in the arena; `text` is not set. */
 struct rule_error rule_error_at(const struct rule_file *file, uint32_t at, struct arena *arena);
-/* *err from the first error since error number `from`. Returns false. */
+/* Sets *err from the first error from number `from` on. Returns false. */
 MUST_CHECK bool rules_first_error(const struct rules *rules, size_t from, struct error *err);
 
 /* Appends *item to a growing array of pointers. */
@@ -211,7 +213,7 @@ MUST_CHECK bool rules_first_error(const struct rules *rules, size_t from, struct
 	(*arena_push((rules)->arena, (rules)->list, (rules)->n##list, \
 		     (rules)->list##_capacity) = (item))
 
-/* Roots of paths that are not the state tree. */
+/* Roots of paths: the state, or another source of values. */
 enum root {
 	ROOT_STATE,
 	ROOT_FIELD,
@@ -223,25 +225,25 @@ enum root {
 	ROOT_ENV,
 	ROOT_RECORDING
 };
-/* A lone name is always of the state. */
+/* A lone name is always of ROOT_STATE. */
 enum root ast_root(const struct ast_path *path);
 
 enum function ast_function(const char *name);
-/* Has the map a result for every value, or (`of_boolean`) for true and false? */
+/* Has the map a result for every value (`of_boolean`: for true and false)? */
 bool map_is_total(const struct map_def *map, bool of_boolean);
 
 /* root/NAME, such as field/next_tid; names are borrowed. */
 struct ast *ast_name(struct rules *rules, const char *root, const char *name, uint32_t at);
 
 typedef bool ast_test(const struct ast *ast, void *arg);
-/* The first, from the outside, for which that is so, also in keys of paths; NULL: no such. */
+/* The first node from the root down, also in keys of paths, for which is() holds; or NULL. */
 const struct ast *ast_find(const struct ast *ast, ast_test *is, void *arg);
 const struct ast *ast_path_find(const struct ast_path *path, ast_test *is, void *arg);
 
 /* Canonical text, with `key` for each key: cpu[*]/thread, mem/"nr-pages". */
 void ast_path_add_text(const struct ast_path *path, const char *key, struct buf *out);
 
-/* What has(ARGUMENT) asks for, besides a value that is there. */
+/* What has(ARGUMENT) tests; HAS_VALUE: whether the argument has a value. */
 enum has_kind {
 	HAS_VALUE,
 	HAS_CLASS, /* has(event/NAME): has the trace such a class? */
@@ -252,12 +254,12 @@ enum has_kind {
 enum has_kind ast_has_kind(const struct ast *arg);
 
 /*
- * Checks what needs no other file, of one expression (NULL: none); `block` NULL: of a view or a
- * condition.
+ * Checks an expression (may be NULL) as far as no other file matters; `block` NULL: it is of a view
+ * or a condition.
  */
 void ast_check(struct rules *rules, const struct rule_file *file, const struct rule_block *block,
 	       const struct ast *ast, bool in_view);
-/* Notes each call of what is neither a function nor a map of `names`, which may be NULL. */
+/* Notes an error for each call of neither a function nor a map of `names` (may be NULL). */
 void ast_check_calls(struct rules *rules, const struct rules *names, const struct rule_file *file,
 		     const struct ast *ast);
 

@@ -1,10 +1,10 @@
 /*
- * carried.c - lines for the state that a trace has of what was before its beginning
+ * carried.c - lines that restore the state from before the trace's beginning
  *
  * A part that `yore convert --with-state` cut out of a trace begins with an event `yore:state` for
  * each attribute (docs/convert.md): `shape` is its path with a star for each key, key1 and so on
- * are the keys, `is` or `boolean` the value; without either it is none. A set of rules takes these
- * for the attributes that its own lines write:
+ * are the keys, `is` or `boolean` the value; without either it is none. For attributes that a rule
+ * set writes, lines like these are added:
  *
  *     event "yore:state" when has(field/shape)
  *         thread[field/key1]/name = field/is when field/shape == "thread[*]/name" && has(field/is)
@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-struct carried { /* what some event has */
+struct carried { /* the fields of yore:state events */
 	bool any, is, boolean, none;
 	unsigned keys;
 };
@@ -44,8 +44,8 @@ static void look_for(const struct trace *trace, struct carried *out)
 }
 
 /*
- * The path with the event's own keys, and its shape as conversion writes it: with `[*]` for a key,
- * and names as they are. Returns how many keys there are.
+ * Appends the path with the event's key fields to *out, and its shape as conversion writes it to
+ * *shape: [*] for keys, names as they are. Returns the number of keys.
  */
 static unsigned add_path(const struct ast_path *path, struct buf *out, struct buf *shape)
 {

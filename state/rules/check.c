@@ -1,4 +1,4 @@
-/* check.c - errors that grammar does not find: names, arguments, places of use */
+/* check.c - errors beyond grammar: names, arguments, places of use */
 #include "state/rules/reads.h"
 
 #include "engine/base/nearest.h"
@@ -100,7 +100,7 @@ static void check_capture(const struct check *at, const struct ast *ast)
 	}
 }
 
-/* A constant text is one that can be compiled. */
+/* Reports a constant pattern that does not compile. */
 static void check_pattern(const struct check *at, const struct ast *pattern)
 {
 	char why[REGEX_WHY];
@@ -116,7 +116,7 @@ static void check_pattern(const struct check *at, const struct ast *pattern)
 	regex_free(regex);
 }
 
-/* The pattern and the number of a group stand as constants. */
+/* Are the pattern and the number of a group constants? */
 static bool takes_pattern(const struct ast *ast)
 {
 	const struct ast *pattern = ast->args[1], *group = ast->nargs > 2 ? ast->args[2] : NULL;
@@ -126,7 +126,7 @@ static bool takes_pattern(const struct ast *ast)
 			   group->value.u <= REGEX_GROUP_MAX));
 }
 
-/* A pattern of names, then fields. */
+/* Are the arguments a pattern of names, then fields? */
 static bool takes_fields(const struct ast *ast)
 {
 	const struct ast *pattern = ast->args[0];
@@ -247,7 +247,7 @@ struct in_file {
 	const struct rule_file *file;
 };
 
-/* Notes a call of what is neither a map nor a function, and goes on. */
+/* Notes an error for a call of neither a map nor a function; false, so that the search goes on. */
 static bool unknown_call(const struct ast *ast, void *arg)
 {
 	const struct in_file *in = arg;
@@ -285,7 +285,7 @@ static bool same_format(const struct map_def *a, const struct map_def *b)
 	return a->format && b->format ? !strcmp(a->format, b->format) : a->format == b->format;
 }
 
-/* No earlier map has the name and the format of this one. */
+/* Reports a map with the name and format of an earlier one. */
 static void check_only_map(struct rules *rules, size_t i)
 {
 	const struct map_def *map = rules->maps[i];
@@ -326,7 +326,7 @@ bool rules_check(struct rules *rules, struct error *err)
 	check_map_names(rules);
 	for (size_t i = 0; i < rules->nlets; i++)
 		ast_check_calls(rules, rules, rules->lets[i]->file, rules->lets[i]->value);
-	if (rules->nerrors) /* not once more for each use */
+	if (rules->nerrors) /* errors in lets would repeat at each use */
 		return rules_first_error(rules, 0, err);
 	for (size_t i = 0; i < rules->nblocks; i++)
 		ast_check_calls(rules, rules, rules->blocks[i]->file, rules->blocks[i]->when);

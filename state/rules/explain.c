@@ -1,11 +1,11 @@
-/* explain.c - `yore rules --explain`: what each line reads and writes, and how it can be asked */
+/* explain.c - `yore rules --explain`: what each line reads and writes, and how it is evaluated */
 #include "state/rules/reads.h"
 
 #include <string.h>
 
 static const char *const verbs[] = {"=", "+=", "was", "delete", "unknown", "push", "pop"};
 
-/* Of a line that writes it or a read. */
+/* Appends the name of a shape or a section value. */
 static void add_name(const struct analysis *analysis, uint32_t shape, uint32_t section,
 		     struct buf *out)
 {

@@ -1,8 +1,8 @@
 /*
- * lex.h - the rule language as a dialect of expressions; where blanks stand is part of the grammar
+ * lex.h - the parser of the rule language, a dialect of expressions in which blanks matter
  *
- * A statement wholly inside double quotes is read as its content: then `map` says where in the
- * file each byte of the content stood.
+ * A statement inside double quotes is parsed as its content; `map` then gives the offset in the
+ * file of each byte.
  */
 #ifndef STATE_RULES_LEX_H
 #define STATE_RULES_LEX_H
@@ -26,12 +26,13 @@ static inline struct rule_parser *own(struct parser *parser)
 	return (struct rule_parser *)parser;
 }
 
-/* Of a text of the file. */
+/* A parser of a text in the file. */
 struct rule_parser rule_parser_of(struct rules *rules, const struct rule_file *file,
 				  const char *text, size_t len);
-/* Is it that word, with a blank (or the line's end) behind it? */
+/* Is the current token that word, followed by a blank or the line's end? */
 bool lex_is_keyword(const struct parser *parser, const char *word);
-bool parse_at_end(const struct parser *parser); /* of a statement, in quotes that of the content */
+bool parse_at_end(
+	const struct parser *parser); /* at the end of the statement, or of the quoted content */
 
 /* mirror.c; behind the keyword */
 void parse_mirror(struct parser *parser);
@@ -39,7 +40,7 @@ void parse_mirror(struct parser *parser);
 /* parse_expr.c */
 enum path_use { PATH_PLAIN, PATH_TARGET /* `*` and `**` allowed */ };
 struct ast_path *parse_path(struct parser *parser, enum path_use use);
-/* The whole of `text` as one expression; errors are noted in `rules`. */
+/* Parses the whole text of the file as one expression; errors are noted in `rules`. */
 struct ast *parse_expr_text(struct rules *rules, const struct rule_file *file);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * mirror.c - `mirror`: attributes that say the same, and what a contradiction makes unknown
+ * mirror.c - `mirror`: the `mirror` statement: what a contradiction between events makes unknown
  *
  *     mirror cpu[section/cpu]/thread with thread[*]/state, idle[section/cpu]/state by field/self
  * except 0
  *
- * `was` and `=` lines of the first path tell what runs until an event and from it on. The next
- * `was` must agree with the last `=`; where it does not, events are missing. What follows from that
- * is written as a user would write it, so that every evaluation knows how to do it:
+ * `was` and `=` lines of the first path say what runs before and after an event. The next `was`
+ * must agree with the last `=`; if not, events are missing. The consequences become ordinary lines,
+ * so that every way of evaluation supports them:
  *
  *     event @contradiction
  *         unknown cpu[section/cpu]/thread
@@ -16,7 +16,7 @@
  */
 #include "state/rules/lex.h"
 
-/* The path with field/NAME in place of each `*`. */
+/* A copy of the path with field/NAME in place of each `*`. */
 static struct ast_path *with_field(struct parser *parser, const struct ast_path *from,
 				   const char *name)
 {
@@ -45,7 +45,7 @@ static bool has_any(const struct ast_path *path)
 	return false;
 }
 
-/* `unknown PATH` of the block. */
+/* Adds a line `unknown PATH` to the block. */
 static void add_unknown(struct parser *parser, const struct rule_block *block,
 			struct ast_path *path)
 {

@@ -1,8 +1,8 @@
 /*
- * parse.c - rule files to trees: heads, statements, maps, aliases, views, names of expressions
+ * parse.c - parses rule files: heads, statements, maps, aliases, views, lets
  *
- * After an error the parser goes on at the next line (behind a map's bracket, behind a quoted
- * statement), so that one reading finds every error of a file.
+ * After an error the parser continues at the next line (behind the map or the quoted statement), so
+ * that it finds all errors of a file.
  */
 #include "state/rules/lex.h"
 
@@ -29,7 +29,7 @@ static struct ast *parse_when(struct parser *parser)
 	return parse_expr(parser);
 }
 
-/* An error that was found behind the line: reading goes on behind it, not one line later. */
+/* Notes an error found behind the end of its line: no further line is skipped. */
 static void line_error(struct parser *parser, uint32_t at, const char *what)
 {
 	rules_error(own(parser)->rules, own(parser)->file, at, "%s", what);
@@ -121,8 +121,8 @@ static void parse_pattern(struct parser *parser, struct rule_block *block)
 }
 
 /*
- * `in section GLOB` is the condition section/name ~ GLOB; the section is that of the stream, which
- * the class does not say. Captures stay those of the event's pattern.
+ * `in section GLOB` becomes the condition section/name ~ GLOB, since the section depends on the
+ * stream, not the class. Captures stay those of the event's pattern.
  */
 static struct ast *parse_in_section(struct parser *parser, struct rule_block *block)
 {
@@ -136,7 +136,7 @@ static struct ast *parse_in_section(struct parser *parser, struct rule_block *bl
 		parse_expected(parser, "section");
 		return NULL;
 	}
-	found.is_section = true; /* messages speak of sections */
+	found.is_section = true; /* for messages */
 	parser->pos = parser->token.end;
 	parse_pattern(parser, &found);
 	lex_next(parser);
@@ -144,7 +144,7 @@ static struct ast *parse_in_section(struct parser *parser, struct rule_block *bl
 		return NULL;
 	struct head_pattern *pattern = block->section = found.patterns;
 	if (pattern->kind == HEAD_GLOB && !strcmp(pattern->text, "*"))
-		return NULL; /* also streams without one */
+		return NULL; /* matches streams without a section, too */
 	constant = ast_new(parser->arena, AST_CONST, pattern->at);
 	constant->value = value_text(pattern->text, strlen(pattern->text));
 	return ast_of(parser->arena, pattern->kind == HEAD_GLOB ? OP_GLOB : OP_EQ, pattern->at,
@@ -159,7 +159,8 @@ static void parse_head(struct parser *parser, bool is_section)
 	block->at = own(parser)->statement_at;
 	block->is_section = is_section;
 	RULES_APPEND(own(parser)->rules, blocks, block);
-	own(parser)->block = block; /* also when it is wrong: its lines are not "outside" */
+	own(parser)->block =
+		block; /* also after an error, else its lines are reported as "outside" a block */
 	do {
 		parse_pattern(parser, block);
 		lex_next(parser);
@@ -191,7 +192,7 @@ static void refuse_wild(struct parser *parser, const struct ast_path *path)
 				   "expected a key: only delete and unknown take '*'");
 }
 
-/* Of `initial` and `view`: a path of the state, its keys constants or what `key` says. */
+/* Checks the path of an `initial` or `view`: of the state, keys constants or as `key` says. */
 static void check_defined(struct parser *parser, const struct ast_path *path, const char *key)
 {
 	for (uint32_t i = 0; i < path->natoms && !parser->failed; i++)
@@ -244,7 +245,7 @@ static void add_statement(struct parser *parser, struct statement *statement)
 	RULES_APPEND(rules, statements, statement);
 }
 
-/* Behind the verb, if it has a word. */
+/* Parses a statement behind its verb's keyword, if it has one. */
 static void parse_statement(struct parser *parser, enum verb verb)
 {
 	struct statement *statement = arena_alloc(parser->arena, sizeof *statement);
@@ -307,7 +308,7 @@ static void parse_view(struct parser *parser)
 	RULES_APPEND(own(parser)->rules, views, view);
 }
 
-/* The name stands for the expression in what follows of the file. */
+/* Parses a let: the name stands for the expression in the rest of the file. */
 static void parse_let(struct parser *parser)
 {
 	struct let_def *let = arena_alloc(parser->arena, sizeof *let);
@@ -368,7 +369,7 @@ static void parse_alias(struct parser *parser)
 		rules_add_alias(own(parser)->rules, alias);
 }
 
-/* Of a map: a constant, or `unknown`. */
+/* Parses a map's result: a constant, or `unknown`. */
 static void parse_result(struct parser *parser, struct value *out)
 {
 	if (!lex_is_word(parser, "unknown")) {
@@ -464,7 +465,7 @@ static void parse_map(struct parser *parser)
 
 /* ---- include ---- */
 
-/* Lines behind it need a head of their own. */
+/* Parses an include line. The lines behind it need a new head. */
 static void parse_include(struct parser *parser)
 {
 	size_t at = parser->token.at;
@@ -489,8 +490,8 @@ static void parse_include(struct parser *parser)
 /* ---- lines ---- */
 
 /*
- * A keyword counts as the first word followed by a blank; when `=` or `+=` comes next, the word
- * is a path all the same.
+ * Is the line's first token this keyword? It must be followed by a blank, but not by `=` or `+=`:
+ * then it is a path.
  */
 static bool starts_with(struct parser *parser, const char *word)
 {
@@ -531,7 +532,7 @@ static bool parse_keyword_line(struct parser *parser)
 	return false;
 }
 
-/* The first word of a line is looked at. */
+/* Parses a line; its first token is the current one. */
 static void parse_line(struct parser *parser)
 {
 	own(parser)->statement_at = parser_place(parser, parser->token.at);
@@ -549,7 +550,7 @@ static void parse_line(struct parser *parser)
 
 /* ---- quoted statements ---- */
 
-/* The quote that ends the one at `open`, or the text's end. */
+/* Offset of the quote that closes the one at `open`, or the text's end. */
 static size_t closing_quote(const struct parser *parser, size_t open)
 {
 	size_t pos = open + 1;
@@ -571,7 +572,7 @@ static bool is_quoted(const struct parser *parser, size_t open, size_t *close)
 	return pos == parser->len || parser->text[pos] == '\n' || parser->text[pos] == '#';
 }
 
-/* The content without its escapes, parsed as one line; errors stand where they are in the file. */
+/* Unescapes the content and parses it as one line; errors have their place in the file. */
 static void parse_quoted(struct parser *outer, size_t open, size_t close)
 {
 	char *text = arena_alloc(outer->arena, close - open);
@@ -604,7 +605,7 @@ static void parse_quoted(struct parser *outer, size_t open, size_t close)
 
 /* ---- files ---- */
 
-/* To the end of the line on which the error is. */
+/* Skips to the end of the line with the error, and its continuation lines. */
 static void recover(struct parser *parser)
 {
 	size_t next = parser->pos;
@@ -617,10 +618,10 @@ static void recover(struct parser *parser)
 	do {
 		parser->pos = line_end(parser, next);
 		next = spaces_end(parser, parser->pos);
-	} while (parser_char(parser, next) == '='); /* such a line belongs to it */
+	} while (parser_char(parser, next) == '='); /* a continuation */
 }
 
-/* A map goes on to its bracket, which stands on a line that is no statement. */
+/* Skips to the closing bracket of a map that was opened; recover() then skips that line. */
 static void recover_map(struct parser *parser, size_t from)
 {
 	size_t pos = parser->pos;
@@ -658,7 +659,7 @@ static void parse_file(struct parser *parser)
 	}
 }
 
-/* Bytes that no editor shows would make every column a riddle. */
+/* Refuses bytes that editors do not show, since columns in messages would be confusing. */
 static bool check_text(struct rules *rules, const struct rule_file *file)
 {
 	const char *zero = memchr(file->text, 0, file->len);

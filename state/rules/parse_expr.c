@@ -17,7 +17,7 @@ static void tell(struct parser *parser, size_t at, const char *text)
 
 static struct ast *parse_primary(struct parser *parser);
 
-/* How tightly operators bind, the loosest first. */
+/* Precedence of operators, the loosest first. */
 enum binds {
 	BINDS_OR,
 	BINDS_AND,
@@ -165,7 +165,7 @@ static void refuse_key(struct parser *parser, const struct ast *key)
 		parse_error(parser, key->at, "expected an integer, a string or a boolean as key");
 }
 
-/* Inside `[`: the bracket is open and its first word is looked at. */
+/* Parses a key; its first token, behind the `[`, is the current one. */
 static void parse_key(struct parser *parser, struct path_builder *builder, enum path_use use)
 {
 	struct ast_atom *atom;
@@ -194,7 +194,7 @@ static void parse_key(struct parser *parser, struct path_builder *builder, enum 
 	parse_close(parser, "]", "']'");
 }
 
-/* Keys behind a name: `[` follows at once. The path goes on at parser->pos. */
+/* Parses keys behind a name: each `[` must follow at once. The path goes on at parser->pos. */
 static void parse_keys(struct parser *parser, struct path_builder *builder, enum path_use use)
 {
 	while (!parser->failed && parser_char(parser, parser->pos) == '[') {
@@ -204,7 +204,7 @@ static void parse_keys(struct parser *parser, struct path_builder *builder, enum
 	}
 }
 
-/* Is there one more step? Its first word is then looked at. */
+/* Is there one more step? Then its first token is the current one. */
 static bool next_step(struct parser *parser, enum path_use use, bool *below)
 {
 	char next = parser_char(parser, parser->pos + 1);
@@ -289,7 +289,7 @@ static struct ast *parse_variable(struct parser *parser)
 	return ast;
 }
 
-/* Of a name alone: the expression that it stands for. NULL: it is a path. */
+/* The expression of a let with that name; NULL: the name is a path. */
 static struct ast *find_let(struct parser *parser, const struct ast_path *path, size_t at)
 {
 	const struct let_def *let =
@@ -300,13 +300,13 @@ static struct ast *find_let(struct parser *parser, const struct ast_path *path, 
 	if (!let)
 		return NULL;
 	parser->nodes += let->nodes;
-	/* others use what is below it, too; a minus before a constant changes the constant */
+	/* a copy of the root, as a minus changes its constant; the nodes below are shared */
 	struct ast *copy = parse_node(parser, let->value->kind, at);
 	*copy = *let->value;
 	return copy;
 }
 
-/* A name, a string or a number is looked at. */
+/* Parses an operand that begins with a name, string or number. */
 static struct ast *parse_word(struct parser *parser)
 {
 	size_t at = parser->token.at;
@@ -343,7 +343,7 @@ static struct ast *parse_primary(struct parser *parser)
 	return parse_node(parser, AST_CONST, parser->token.at);
 }
 
-/* What other languages write where this one has another sign. */
+/* The operator of this language for one of another language. */
 static const char *sign_meant(const struct parser *parser)
 {
 	static const struct {

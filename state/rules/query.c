@@ -13,7 +13,7 @@
 
 struct query {
 	struct arena *arena;
-	struct pattern pattern; /* its texts live in the arena */
+	struct pattern pattern; /* texts live in the arena */
 	struct buf text;
 };
 
@@ -82,7 +82,7 @@ static bool scan_name(struct scan_path *in, struct pattern_atom *atom)
 	return true;
 }
 
-/* A number with its sign, true, false, none; else the word itself as a string. */
+/* Parses a number with sign, true, false or none; any other word is a string. */
 static bool constant_word(struct scan_path *in, size_t from, size_t to, struct value *out)
 {
 	size_t pos = from + (in->text[from] == '-');
@@ -154,7 +154,7 @@ static bool scan_keys(struct scan_path *in)
 	return true;
 }
 
-/* Up to the text's end or a `=` outside brackets. */
+/* Parses steps up to the text's end or a `=` outside of brackets. */
 static bool scan_steps(struct scan_path *in)
 {
 	skip_blanks(in);

@@ -1,4 +1,4 @@
-/* reads.c - walks over expressions that collect what they read */
+/* reads.c - collects what expressions read */
 #include "state/rules/reads.h"
 
 #include <limits.h>
@@ -35,7 +35,7 @@ struct collect {
 	unsigned by;
 };
 
-/* Adds the read unless it is there; returns false then. */
+/* Adds the read; returns false if it was there already. */
 static bool add_read(const struct collect *to, const struct line_read *read)
 {
 	for (size_t i = 0; i < to->reads->count; i++) {
@@ -55,7 +55,7 @@ static bool add_read(const struct collect *to, const struct line_read *read)
 
 static uint32_t collect(const struct collect *to, const struct ast *ast, uint32_t base);
 
-/* Reads inside the keys; returns how deep they nest. */
+/* Collects the reads in the keys of a path; returns how deep they nest. */
 static uint32_t collect_keys(const struct collect *to, const struct ast_path *path, uint32_t base)
 {
 	uint32_t deepest = base;
@@ -128,7 +128,7 @@ static uint32_t collect(const struct collect *to, const struct ast *ast, uint32_
 	return deepest;
 }
 
-/* Of state, or of a section value that some line writes? */
+/* Is it a read of state, or of a section value that some line writes? */
 static bool is_read(const struct ast *ast, void *arg)
 {
 	struct analysis *analysis = arg;
@@ -148,7 +148,7 @@ static bool is_boolean(const struct ast *ast)
 	       (ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_HAS);
 }
 
-/* A map with a result for all that it may be given; so are all others of that name. */
+/* Is it a call of a map of which all definitions have a result for every argument? */
 static bool is_total_map(const struct rules *rules, const struct ast *ast)
 {
 	if (ast->kind != AST_CALL || ast_function(ast->name) != FUNCTION_NONE)
@@ -234,14 +234,14 @@ void by_shape_add(struct by_shape *by, uint32_t shape, uint32_t i)
 	by->last[shape] = i + 1;
 }
 
-/* The views of each shape, their first one last. */
+/* Indexes views by shape in reverse order, so that the first view is found first. */
 static struct by_shape views_by_shape(struct arena *arena, const struct rules *rules,
 				      struct attrs *attrs, uint32_t prefix)
 {
 	struct by_shape by;
 
 	for (size_t i = 0; i < rules->nviews; i++)
-		ast_path_shape(rules->views[i]->path, attrs, prefix); /* makes it */
+		ast_path_shape(rules->views[i]->path, attrs, prefix); /* adds the shape */
 	by = by_shape_new(arena, shape_count(attrs), rules->nviews);
 	for (size_t i = rules->nviews; i-- > 0;)
 		by_shape_add(&by, ast_path_shape(rules->views[i]->path, attrs, prefix),
@@ -303,14 +303,14 @@ struct cycle {
 	struct attrs *attrs;
 	struct by_shape views_by;
 	unsigned depth;   /* views that are OPEN */
-	unsigned *height; /* views inside one another from it on; 0: not looked at yet, or OPEN */
-	unsigned below;   /* the greatest of those met in the view that is looked at */
-	bool deep;        /* it was too great */
+	unsigned *height; /* nesting depth of each view; 0: not visited yet; or OPEN */
+	unsigned below;   /* the greatest height of views that the current view uses */
+	bool deep;        /* the nesting was too deep */
 };
 
 static bool cycle_read(const struct ast *ast, void *arg);
 
-/* Follows views below view i; true: it uses itself, or they are inside one another too deep. */
+/* Visits view i and the views that it uses. True: it uses itself, or nests too deeply. */
 static bool cycle_from(struct cycle *cycle, size_t i)
 {
 	unsigned below = cycle->below;

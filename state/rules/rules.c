@@ -30,8 +30,8 @@ static bool read_all(FILE *file, struct buf *out)
 }
 
 /*
- * A file that is given may be a pipe. One that another file names must be a regular one: opening
- * anything else may wait, or never end.
+ * A file given by the user may be a pipe. An included file must be a regular one: opening or
+ * reading anything else may block forever.
  */
 static FILE *open_rules(const char *path, bool only_regular, struct error *err)
 {
@@ -62,7 +62,7 @@ static bool same_file(const struct rule_file *a, const struct rule_file *b)
 	return a->path && b->path && !strcmp(a->path, b->path);
 }
 
-/* What the rules have of it already; NULL: nothing. */
+/* The same file among those of the rules; NULL: it is new. */
 static const struct rule_file *find_file(const struct rules *rules, const struct rule_file *file)
 {
 	for (size_t i = 0; i < rules->nfiles; i++)
@@ -79,7 +79,7 @@ static bool is_within(const struct rule_file *file, const struct rule_file *oute
 	return false;
 }
 
-/* True with *known: the rules have the file already. False: it is being read just now. */
+/* Sets *known if the rules have the file already. False: the file includes itself. */
 static bool check_known(const struct rules *rules, const struct rule_file *file, bool *known,
 			struct error *err)
 {
@@ -165,7 +165,7 @@ static bool is_for(const struct rules_builtin *set, const struct trace *trace)
 	return !trace || !*set->format;
 }
 
-/* The rules that the parts bring along. *all: each has some. */
+/* Adds the rules that parts of the trace contain. *all: every part has some. */
 static bool add_own(struct rules *rules, const struct trace *trace, bool *all, struct error *err)
 {
 	*all = trace && trace->nparts;
@@ -207,7 +207,7 @@ bool rules_add_named(struct rules *rules, const char *word, struct error *err)
 
 /* ---- include ---- */
 
-/* Beside the file that includes it. */
+/* The path of an included file: relative to the file that includes it. */
 static char *beside(struct arena *arena, const struct rule_file *from, const char *name)
 {
 	const char *slash = strrchr(from->name, '/');
@@ -255,7 +255,7 @@ bool rules_file(const struct rules *rules, size_t i, struct rules_file *out)
 	return true;
 }
 
-/* To be raised when a text gets another meaning: what is stored by it is then made again. */
+/* Increment when the meaning of rule texts changes: stored results are then made again. */
 enum { LANGUAGE_VERSION = 5 };
 
 void rules_identity(const struct rules *rules, uint64_t out[2])

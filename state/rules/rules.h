@@ -1,5 +1,5 @@
 /*
- * rules.h - rule files as text goes in: a set of them, their errors, and the PATH of a question
+ * rules.h - sets of rules parsed from text, their errors, and PATHs of questions
  *
  * Rules are parsed once and know nothing of a trace; program.h compiles them for one trace.
  */
@@ -29,89 +29,89 @@ struct rule_error {
 struct rules *rules_new(void);
 void rules_free(struct rules *rules); /* NULL is fine */
 /*
- * Adds a file's text (copied); files count in the order in which they were added. False when it
- * has errors: all of them are in rules_errors(), and *err is one line about the first.
+ * Adds the text of a rule file (copied), behind the files added before. False: it has errors;
+ * rules_errors() has all, *err is one line about the first.
  */
 MUST_CHECK bool rules_add(struct rules *rules, const char *file, const char *text, size_t len,
 			  struct error *err);
-/* One that comes with yore, by name ("linux"). */
+/* Adds a set that comes with yore, by name ("linux"). */
 MUST_CHECK bool rules_add_builtin(struct rules *rules, const char *name, struct error *err);
 /*
- * Either: a word that is the name of a set that comes with yore is that set, any other is the path
- * of a file. What the rules have already, also by an include line, is left out.
+ * Adds the set that comes with yore under that name, or else the file at that path. Does nothing if
+ * the rules have it already, also by an include line.
  */
 MUST_CHECK bool rules_add_named(struct rules *rules, const char *word, struct error *err);
 /*
- * Those in force where none are named: the rules that parts of `trace` bring along and, for parts
- * without any, those that come with yore. Of these, what is for traces of one format only where a
- * part is of it; all of them when `trace` is NULL.
+ * Adds the default rules of `trace`: those that its parts contain and, if some part has none, the
+ * sets that come with yore. A set for one trace format is added only if a part has that format; all
+ * sets are added when `trace` is NULL.
  */
 MUST_CHECK bool rules_add_builtins(struct rules *rules, const struct trace *trace,
 				   struct error *err);
 /*
- * For the attributes that the rules write so far: lines that take what they were before the
- * trace's beginning from events that the trace has of it. None, where it has none.
+ * Adds lines that set the attributes written so far from the trace's `yore:state` events, which
+ * give the state before its beginning. Adds none if the trace has no such events.
  */
 MUST_CHECK bool rules_add_carried(struct rules *rules, const struct trace *trace,
 				  struct error *err);
 /*
- * What can be said only when all files are there: names of maps, functions and aliases, views
- * that use themselves. program_compile() and rules_explain() call it.
+ * Checks what needs all files: names of maps and functions, and views that use themselves.
+ * program_compile() and rules_explain() call it.
  */
 MUST_CHECK bool rules_check(struct rules *rules, struct error *err);
 
 /* All errors so far, in order of file and place; borrowed. */
 const struct rule_error *rules_errors(const struct rules *rules, size_t *count);
-/* The line, of a long one what is around the column, and below it a caret there; from 1. */
+/* Appends the line (or the part of it around `column`, from 1) and a caret below the column. */
 void rule_place_add_text(const char *source, uint32_t column, struct buf *out);
-/* file:3:7: what; the line; a caret below the place. */
+/* Appends "file:3:7: text", the line, and a caret below the place. */
 void rule_error_add_text(const struct rule_error *error, struct buf *out);
 void rules_add_error_text(const struct rules *rules, struct buf *out); /* all of them */
 
 struct rules_builtin {
 	const char *name, *summary, *text;
-	const char *format; /* of traces of which alone it says something; "" any */
+	const char *format; /* the only trace format that it is for; "": any */
 };
 const struct rules_builtin *rules_builtins(size_t *count); /* constant data */
-/* The set of that name; NULL: *err names the nearest. */
+/* The set of that name; NULL: *err proposes similar names. */
 MUST_CHECK const struct rules_builtin *rules_builtin(const char *name, struct error *err);
 
-/* File i of the rules, in the order in which they were read; false behind the last. */
+/* File i of the rules, in the order of reading; false: there are fewer. */
 struct rules_file {
-	const char *name;     /* as it was given, "linux.rules" of a set that comes with yore */
-	const char *includer; /* the file that includes it; NULL: it was given */
+	const char *name;     /* as given, or "linux.rules" for a set that comes with yore */
+	const char *includer; /* the file that includes it; NULL: none */
 	bool builtin;
 };
 bool rules_file(const struct rules *rules, size_t i, struct rules_file *out);
 
-/* A digest of everything that decides the rules' meaning: for stored checkpoints. */
+/* A hash of everything that decides the rules' meaning, for the keys of stored results. */
 void rules_identity(const struct rules *rules, uint64_t out[2]);
 
-/* What each line reads and writes, its stratum, and the ways of evaluation it allows; text. */
+/* Appends text on what each line reads and writes, its stratum, and how it can be evaluated. */
 MUST_CHECK bool rules_explain(struct rules *rules, struct buf *out, struct error *err);
 
 /*
- * PATH: cpu[3]/thread, cpu[*]/thread, a last step ** for all below. A bare word as key is a string.
- * *err says the column. The caller owns *out and ends it with query_free().
+ * Parses a PATH: cpu[3]/thread, cpu[*]/thread; a last step ** matches all below. A bare word as key
+ * is a string. *err says the column. The caller frees *out with query_free().
  */
 MUST_CHECK bool query_parse(const char *text, struct query **out, struct error *err);
 /*
- * PATH or PATH=VALUE; a VALUE is a constant, a bare word is a string. *value lives in *out. Without
- * has_value (NULL) it is a PATH.
+ * Parses PATH or PATH=VALUE; VALUE is a constant, a bare word is a string. Text of *value lives in
+ * *out. has_value NULL: only a PATH is allowed.
  */
 MUST_CHECK bool query_parse_value(const char *text, struct query **out, bool *has_value,
 				  struct value *value, struct error *err);
 void query_free(struct query *query);              /* NULL is fine */
 const char *query_text(const struct query *query); /* canonical */
 bool query_has_wildcard(const struct query *query);
-/* The one attribute that a query without wildcards names (interned); else ATTR_ABSENT. */
+/* The attribute of a query without wildcards (interned); else ATTR_ABSENT. */
 uint32_t query_attr(const struct query *query, struct attrs *attrs);
-/* The key that its step i is; NULL: that is a name, `*`, or behind its last. */
+/* Step i as a key; NULL: it is a name or `*`, or there is no such step. */
 const struct value *query_key(const struct query *query, uint32_t i);
-/* The name that its step i is, ended by zero; NULL: that is a key. */
+/* Step i as a zero-terminated name; NULL: it is a key. */
 const char *query_name(const struct query *query, uint32_t i);
 const struct pattern *query_pattern(const struct query *query);
-/* The text of its first `count` steps. */
+/* Appends the text of the first `count` steps. */
 void path_add_steps(const struct pattern *pattern, uint32_t count, struct buf *out);
 bool query_matches(const struct query *query, const struct attrs *attrs, uint32_t attr);
 /* May an attribute of this shape match? */

@@ -1,4 +1,4 @@
-/* set.c - what a set of rules holds: its memory, the names that it knows, its errors */
+/* set.c - a set of rules: its memory, names and errors */
 #include "state/rules/ast.h"
 
 #include "engine/base/mem.h"
@@ -168,7 +168,7 @@ const char *skip_columns(const char *at, uint32_t columns)
 	return at;
 }
 
-enum { PLACE_BEFORE = 100, PLACE_COLUMNS = 200 }; /* of a line that are shown */
+enum { PLACE_BEFORE = 100, PLACE_COLUMNS = 200 }; /* columns of a long line that are shown */
 
 void rule_place_add_text(const char *source, uint32_t column, struct buf *out)
 {

@@ -1,15 +1,14 @@
 /*
- * strata.c - which statements must be known before which
+ * strata.c - orders statements by their dependencies
  *
- * A statement depends on every statement that may write what it reads. Tarjan's algorithm, with a
- * stack of its own because rule files may be long, gives the circles, dependencies first:
+ * A statement depends on every statement that may write what it reads. Tarjan's algorithm
+ * (iterative, since rule files may be long) finds the cycles, dependencies first:
  *
  *     stratum 0   cpu[section/cpu]/thread = field/next_tid                 reads no state
  *     stratum 1   thread[cpu[section/cpu]/thread]/syscall = field/id       reads stratum 0
  *
- * Between the lines that read an attribute and those that may write it stands a vertex of its own,
- * so that a hundred of each are two hundred edges and not ten thousand. Its stratum is what a line
- * has at least that reads it.
+ * A shape that is read is a vertex between its readers and writers, so that a hundred of each need
+ * two hundred edges, not ten thousand. Its stratum is a lower bound for its readers.
  */
 #include "state/rules/reads.h"
 
@@ -35,10 +34,10 @@ struct vertex {
 struct graph {
 	struct arena *arena;
 	struct analysis *analysis;
-	struct by_shape writers; /* by place: a shape, behind them a section value */
+	struct by_shape writers; /* index by place: shapes, then section values */
 	uint32_t *edges;
 	size_t nedges, edges_capacity;
-	uint32_t nstatements;     /* vertices: statements, shapes that are read, section values */
+	uint32_t nstatements; /* vertices are statements, then shapes, then section values */
 	uint32_t nshapes;
 	struct vertex *vertices;
 	uint32_t *stack, *path;
@@ -56,13 +55,13 @@ static uint32_t place_of_read(const struct graph *graph, const struct line_read 
 	return read->shape == ATTR_ABSENT ? place_of_section(graph, read->section) : read->shape;
 }
 
-/* Of a stack statement i there is a second item, of the values: n + i. */
+/* Indexes statements by what they write; a stack statement i has an item n + i for its values. */
 static void index_writers(struct graph *graph)
 {
 	struct analysis *analysis = graph->analysis;
 	uint32_t n = graph->nstatements;
 
-	for (uint32_t i = 0; i < n; i++) /* shapes of a stack's values are made first */
+	for (uint32_t i = 0; i < n; i++) /* adds the shapes of stacks' values first */
 		if (verb_stacks(analysis->rules->statements[i]->verb))
 			shape_key(analysis->attrs, analysis->statements[i].shape);
 	graph->nshapes = shape_count(analysis->attrs);
@@ -107,7 +106,7 @@ static uint32_t vertex_of_read(const struct graph *graph, const struct line_read
 	return graph->nstatements + place_of_read(graph, read);
 }
 
-/* Writers of the shape itself, and deletes from above. */
+/* Adds edges to the writers of the shape, and to deletes of its ancestors. */
 static void add_read_edges(struct graph *graph, const struct line_read *read)
 {
 	struct vertex *vertex = &graph->vertices[vertex_of_read(graph, read)];
@@ -138,15 +137,15 @@ static void index_edges(struct graph *graph)
 	}
 }
 
-/* A shape that is read, not a section value. */
+/* Is it a shape (not a section value)? */
 static bool is_state(const struct graph *graph, uint32_t v)
 {
 	return v >= graph->nstatements && v - graph->nstatements < graph->nshapes;
 }
 
 /*
- * The greatest that stands behind the vertex, also in its circle or only outside of it. A read of
- * state is one above the lines that may write it, and at least 1.
+ * The stratum that the vertex gets from its dependencies (`outside`: only those outside of its
+ * cycle). A read of state is one above the lines that may write it, and at least 1.
  */
 static uint32_t stratum_behind(const struct graph *graph, uint32_t v, bool outside)
 {
@@ -165,7 +164,7 @@ static uint32_t stratum_behind(const struct graph *graph, uint32_t v, bool outsi
 	return stratum;
 }
 
-/* What the members read outside their circle decides. */
+/* Gives all statements of a cycle the stratum that follows from reads outside of it. */
 static void close_circle(struct graph *graph, uint32_t root)
 {
 	size_t first = graph->nstack;
@@ -184,7 +183,8 @@ static void close_circle(struct graph *graph, uint32_t root)
 			continue;
 		struct statement_info *info = &graph->analysis->statements[member];
 		graph->vertices[member].stratum = info->stratum = stratum;
-		if (n > 1) /* a line that reads itself has what it reads beside it */
+		if (n >
+		    1) /* a line that reads what it writes is in a cycle with the read's vertex */
 			info->flags |= LINE_CYCLIC;
 	}
 	for (size_t i = first; i < graph->nstack; i++)

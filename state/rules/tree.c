@@ -1,4 +1,4 @@
-/* tree.c - names in trees of expressions, and looking through them */
+/* tree.c - names in expression trees, and searching trees */
 #include "state/rules/ast.h"
 
 #include "state/model/attr.h"
@@ -53,7 +53,7 @@ void ast_path_add_text(const struct ast_path *path, const char *key, struct buf 
 	}
 }
 
-/* root/NAME as has() is given it; NULL: it is something else. */
+/* NAME, if the argument of has() is root/NAME; else NULL. */
 static const char *name_below(const struct ast *arg, enum root root)
 {
 	const struct ast_path *path = arg->path;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What stands behind the prefix; NULL: the name does not begin with it. */
+/* The name behind the prefix; NULL: it does not begin with it. */
 static const char *behind(const char *name, const char *prefix)
 {
 	size_t len = strlen(prefix);
@@ -18,7 +18,7 @@ bool call_event_of(const struct event_class *class, struct call_event *out)
 {
 	static const struct {
 		const char *text;
-		bool whole; /* all of the name, not what it begins with */
+		bool whole; /* match the whole name, not a prefix */
 		struct call_event event;
 	} rows[] = {
 		{"syscall_entry_", false, {CALLS_LTTNG, true, NULL}},
@@ -39,17 +39,17 @@ bool call_event_of(const struct event_class *class, struct call_event *out)
 			continue;
 		*out = rows[i].event;
 		out->call = rows[i].whole ? NULL : call;
-		/* a name of LTTng has no subsystem */
+		/* LTTng's names have no subsystem */
 		return out->kind != CALLS_OLD || bare == class->name;
 	}
 	return false;
 }
 
-/* What a part of the trace describes, and what of that was met. */
+/* The kinds that a part of the trace describes, and that occurred. */
 struct described_calls {
 	bool enters[CALL_KINDS], leaves[CALL_KINDS];
 	enum call_kind first, met; /* CALL_KINDS: none */
-	bool open;                 /* several are described, and the first was not met yet */
+	bool open; /* several kinds are described, and the first has not occurred yet */
 };
 
 static bool has_kind(const struct described_calls *told, size_t kind, bool exits)
@@ -57,7 +57,7 @@ static bool has_kind(const struct described_calls *told, size_t kind, bool exits
 	return told->enters[kind] && (told->leaves[kind] || !exits);
 }
 
-/* What each part describes; how many of them are open, and the bits of the entries of these. */
+/* Fills `parts` and returns how many are open; `entries` gets the entry classes of these. */
 static size_t find_described(const struct trace *trace, bool exits, struct described_calls *parts,
 			     uint64_t *entries)
 {
@@ -93,7 +93,7 @@ static size_t find_described(const struct trace *trace, bool exits, struct descr
 	return open;
 }
 
-/* Takes the entries of a run; how many parts do they decide? */
+/* Notes the entries in a run; returns how many parts they decide. */
 static size_t take_run(const struct trace *trace, const struct run *run,
 		       struct described_calls *parts)
 {

@@ -1,8 +1,8 @@
 /*
- * capture.c - copies the slots of an event, and the bytes that strings and arrays stand in
+ * capture.c - copies the slots of an event, and the bytes of its strings and arrays
  *
- * The bytes of all arrays are put behind each other; each keeps its place modulo 64 bits, so that
- * alignment and shifts stay as they were.
+ * The bytes of all arrays are concatenated; each keeps its bit offset modulo 64, so that alignment
+ * and shifts stay the same.
  */
 #include "state/events/capture.h"
 
@@ -13,7 +13,7 @@
 struct copy {
 	struct arena *arena;
 	const uint8_t *from;
-	uint8_t *to;   /* NULL: only the size is wanted */
+	uint8_t *to;   /* NULL: only the size is computed */
 	uint64_t used; /* bytes */
 	bool ok;
 };
@@ -48,7 +48,7 @@ static void copy_string(struct copy *copy, struct slot *slot)
 	slot->bytes = text;
 }
 
-/* `depth` is bounded where the tree was compiled. */
+/* Recursion is bounded: compiling the layout limits the depth. */
 static void copy_class(struct copy *copy, const struct field_class *class, struct slot *slots)
 {
 	switch (class->kind) {

@@ -1,4 +1,4 @@
-/* capture.h - an event kept beyond its turn: for lines that cannot be decided yet */
+/* capture.h - copies of events, for lines that cannot be decided yet */
 #ifndef STATE_EVENTS_CAPTURE_H
 #define STATE_EVENTS_CAPTURE_H
 
@@ -12,8 +12,8 @@ struct capture {
 };
 
 /*
- * Copies the item and, unless NULL, its fields into the arena. False when they cannot be kept:
- * arrays of anything but plain numbers and text still lean on their packet.
+ * Copies the item and its fields (unless NULL) into the arena. False: not possible, since arrays of
+ * anything but plain numbers and text point into their packet.
  */
 bool capture_item(const struct event_item *item, const struct fields *fields, struct arena *arena,
 		  struct capture *out);

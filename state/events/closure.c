@@ -12,7 +12,7 @@
 
 #define NO_ENTRY UINT32_MAX
 
-struct closure_class { /* a class's program that has lines */
+struct closure_class { /* one entry: a class_program with lines */
 	const struct class_program *class;
 	enum event_source_kind kind;
 	uint32_t base;        /* slot of its first section line */
@@ -25,10 +25,10 @@ struct catalog {
 	struct closure_class *entries;
 	size_t nentries, nlines;
 	size_t first_start, first_end; /* entries of @start and @end are last */
-	uint32_t *numbers;  /* of the entries: by place in program->classes, then in ->lost */
+	uint32_t *numbers;             /* entry by index in program->classes, then in ->lost */
 	uint32_t *sections; /* attributes [stream][section] */
 	uint64_t *was;      /* bit per shape */
-	uint64_t *given;    /* likewise: some line may give it a value */
+	uint64_t *given;    /* likewise: some line may set a value */
 	uint32_t nshapes;
 	bool has_was;
 };
@@ -48,7 +48,7 @@ static void intern_sections(struct catalog *catalog)
 {
 	struct attrs *attrs = program_attrs(catalog->program);
 	uint32_t count = program_sections(catalog->program);
-	/* a blank in front: no rule can name it */
+	/* the blank in front keeps rules from naming it */
 	uint32_t root = attr_name(attrs, ATTR_ROOT, " section", 8);
 
 	catalog->sections =
@@ -65,7 +65,7 @@ static void intern_sections(struct catalog *catalog)
 	}
 }
 
-/* Every class of every row, then losses, then @start and @end. */
+/* Adds entries: all classes of all rows, losses, then @start and @end. */
 static void add_entries(struct catalog *catalog, const struct program *program)
 {
 	size_t nclasses = program->nclass_programs;
@@ -98,7 +98,7 @@ static void note_given(void *arg, const struct line *line)
 	bitset_add(catalog->given, shape);
 	if (!verb_stacks(line->verb))
 		return;
-	shape = shape_key(program_attrs(catalog->program), shape); /* what is on the stack */
+	shape = shape_key(program_attrs(catalog->program), shape); /* the values on the stack */
 	if (shape < catalog->nshapes)
 		bitset_add(catalog->given, shape);
 }
@@ -213,7 +213,7 @@ uint32_t closure_bit(const struct closure *closure, uint32_t shape)
 
 static void add_shape(struct closure *closure, uint32_t shape);
 
-/* A computed attribute is what it reads. Views do not use themselves, so this ends. */
+/* Adds what views of the shape read. Views do not use themselves, so the recursion ends. */
 static void add_views(struct closure *closure, uint32_t shape)
 {
 	struct program *program = closure->catalog->program;
@@ -247,14 +247,14 @@ static bool writes(const struct closure *closure, const struct line *line, uint3
 	return line_may_write(line, program_attrs(closure->catalog->program), shape);
 }
 
-/* What the line's target is, also as a section value. */
+/* The shape of a line's target; for section lines the one that represents the section value. */
 static uint32_t target_of(const struct closure *closure, const struct line *line)
 {
 	return line->flags & LINE_SECTION ? section_shape(closure->catalog, line->section)
 					  : line->target.shape;
 }
 
-/* The lines of all entries by the shape of their target; each is looked at until it counts. */
+/* All lines by the shape of their target; each is removed once it is in the closure. */
 struct targets {
 	const struct closure *closure;
 	struct target_line {
@@ -293,7 +293,7 @@ static void add_reads(struct closure *closure, const struct line *line)
 	}
 }
 
-/* Lines of the shape itself, of what is above it, where deletes are, and its stack's. */
+/* Adds the reads of lines that may write the shape: also deletes and stacks of its ancestors. */
 static void add_writers(struct closure *closure, struct targets *targets, uint32_t shape)
 {
 	const struct attrs *attrs = program_attrs(closure->catalog->program);
@@ -315,7 +315,7 @@ static void find_shapes(struct closure *closure)
 	targets.lines = mem_new_array(closure->catalog->nlines, sizeof *targets.lines);
 	targets.first = mem_new_array(targets.nshapes, sizeof *targets.first);
 	catalog_lines(closure->catalog, add_target, &targets);
-	for (uint32_t i = 0; i < closure->nshapes; i++) /* which grow */
+	for (uint32_t i = 0; i < closure->nshapes; i++) /* nshapes grows meanwhile */
 		add_writers(closure, &targets, closure->shapes[i]);
 	mem_free(targets.lines);
 	mem_free(targets.first);
@@ -328,7 +328,7 @@ bool step_writes(const struct step_of *step, uint32_t bit)
 	return at < step->nwrites && step->writes[at] == bit;
 }
 
-/* Bits come rising. */
+/* Adds a bit to what the line writes; bits come in ascending order. */
 static void mark_written(struct closure *closure, struct class_steps *plan, const struct line *line,
 			 uint32_t bit)
 {
@@ -338,7 +338,7 @@ static void mark_written(struct closure *closure, struct class_steps *plan, cons
 	bitset_add(plan->writes, bit);
 }
 
-/* A deletion writes what is below its target, too; a stack has values below it. */
+/* Marks all shapes that a line may write: for deletes and stacks also those below the target. */
 static void mark_all_written(struct closure *closure, struct class_steps *plan,
 			     const struct line *line)
 {
@@ -431,7 +431,7 @@ static void make_plans(struct closure *closure)
 		closure->infers = closure->infers || closure->steps[i].line->flags & LINE_INFERRED;
 }
 
-/* Depth of the first key of a target that is the event's own section/cpu; 0: there is none. */
+/* Depth of the first key of a target that is section/cpu; 0: there is none. */
 static uint32_t cpu_depth_of(const struct path *target)
 {
 	for (uint32_t i = 0; i < target->natoms; i++)
@@ -442,7 +442,7 @@ static uint32_t cpu_depth_of(const struct path *target)
 	return 0;
 }
 
-/* Where the CPU stands in the attributes that the line writes. */
+/* Combines the depth of the CPU's key in a line with those of other lines. */
 static void find_depth(const struct step_of *step, uint32_t *depths)
 {
 	uint32_t depth = cpu_depth_of(&step->line->target);
@@ -456,7 +456,7 @@ static void find_depth(const struct step_of *step, uint32_t *depths)
 	}
 }
 
-/* More than section values. */
+/* Does the line read state, not only section values? */
 static bool reads_state(const struct line *line)
 {
 	for (uint32_t i = 0; i < line->nreads; i++)

@@ -11,10 +11,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { VALUES_MAX = 256 /* looked for in one packet filter */, PATIENCE = 16, PATIENCE_EACH = 4 };
-enum { FEW_VALUES = 16 /* are compared one by one */ };
+enum { VALUES_MAX = 256 /* tested against one packet filter */, PATIENCE = 16, PATIENCE_EACH = 4 };
+enum { FEW_VALUES = 16 /* compared one by one, more by a hash index */ };
 enum { EVENT_FILTER_ENDS = 4096 };
-/* What passes of a class: events with keys, these and all of some CPUs, all. */
+/* Which events of a class pass: those with a key value; also all of some CPUs; all. */
 enum event_filter_kind {
 	EVENT_FILTER_NONE,
 	EVENT_FILTER_KEYED,
@@ -26,14 +26,14 @@ struct event_filter_column { /* a key field of a class, and which values pass */
 	struct run_field of;
 	uint64_t *values;
 	size_t count, capacity;
-	struct hash_index index;               /* of the values, where they are many */
+	struct hash_index index; /* of the values, if there are more than FEW_VALUES */
 	uint64_t ends[EVENT_FILTER_ENDS / 64]; /* bit per remainder of a value that passes */
-	uint32_t next;                         /* of its class, 1 + number; 0: it is the last */
+	uint32_t next;                         /* 1 + number of its class's next column; 0: none */
 };
 
 struct event_filter_test { /* one line of one class */
 	const struct step_of *step;
-	struct line_key key; /* depth 0: it may write with any event */
+	struct line_key key; /* depth 0: no key, any event may write */
 	uint32_t column;     /* of the key */
 };
 
@@ -43,23 +43,23 @@ struct event_filter {
 	const struct trace *trace;
 	struct event_filter_test *tests;
 	size_t ntests, tests_capacity;
-	uint32_t *of_bit; /* numbers of tests, those of lines that write a shape's bit together */
-	uint32_t *bits;   /* by bit: where its own begin; and where all end */
+	uint32_t *of_bit; /* numbers of tests, grouped by the bit of a shape that they write */
+	uint32_t *bits;   /* by bit: where its group begins in of_bit; and the end */
 	struct event_filter_column *columns;
 	size_t ncolumns, columns_capacity;
 	uint8_t *kinds;   /* by class */
 	uint32_t *first;  /* by class: 1 + its first column */
 	uint16_t **lists; /* by class with columns: entries of a run */
 	uint32_t *nlists; /* by class */
-	/* bit per class: as `kinds`; of those with EVENT_FILTER_CPUS all pass in streams of these
-	 */
-	uint64_t *all, *keyed, *all_of_cpus; /* the last has EVENT_FILTER_ALL, too */
-	int32_t *cpus; /* of attributes that one CPU's streams alone can write */
+	/* bit per class, by `kinds`; for all_of_cpus all events pass in streams of `cpus` */
+	uint64_t *all, *keyed, *all_of_cpus; /* all_of_cpus includes EVENT_FILTER_ALL */
+	int32_t *cpus; /* of attributes that only streams of one CPU can write */
 	size_t ncpus, cpus_capacity;
-	uint64_t *of_cpus;   /* bit per stream that may be of one of these */
-	bool any_stream;     /* what may write the others is in all streams */
-	uint64_t *by_losses; /* bit per bit of the closure: items other than events may write it */
-	uint64_t *passing;   /* likewise: what a cursor over the range is to decode */
+	uint64_t *of_cpus;   /* bit per stream that may be of one of these CPUs */
+	bool any_stream;     /* other attributes were added, so all streams count */
+	uint64_t *by_losses; /* bit per bit of the closure: losses, @start or @end may write the
+				shape */
+	uint64_t *passing;   /* bit per class: what a cursor over the range decodes */
 	uint64_t values[BATCH_MAX];
 	uint16_t bad[BATCH_MAX];
 	bool picked[BATCH_MAX];
@@ -70,24 +70,24 @@ struct event_filter {
 	struct packet_filters *packet_filters; /* NULL: none */
 	uint64_t *hashes;
 	size_t nhashes, hashes_capacity;
-	bool many; /* more values than are looked for in packet filters */
+	bool many; /* more values than VALUES_MAX: packet filters are not used */
 	const struct event_source_range *range; /* being read */
-	/* streams that are read, as of events.h: those of the range, or in `own_streams` fewer */
+	/* streams to read (see events.h): the range's, or fewer in `own_streams` */
 	const uint64_t *streams;
 	uint64_t *own_streams;
 	nstime begin, end; /* of it */
-	nstime at;         /* up to here windows were given; backward: down to here */
+	nstime at;         /* the next window begins here; backward: ends here */
 	nstime width;      /* of the next one */
 	uint32_t given;
-	uint64_t quiet;        /* packets without a packet filter since an event passed, */
-	uint64_t patience;     /* and how many of them are read one by one */
-	bool makes;            /* packet filters, of each window before it is read */
-	uint64_t opened, most; /* packets so far, and of event_filter_limit() */
+	uint64_t quiet;        /* packets read without packet filter since an event passed, */
+	uint64_t patience;     /* and the limit for these */
+	bool makes;            /* build packet filters of each window before reading it */
+	uint64_t opened, most; /* packets opened, and the limit by event_filter_limit() */
 	bool spent;
-	struct packet_range span; /* first begin and last end, as packets are listed */
+	struct packet_range span; /* first begin and last end of the streams' packets */
 };
 
-/* ---- what a closure's lines ask of events ---- */
+/* ---- tests of a closure's lines ---- */
 
 static uint32_t column_of(struct event_filter *filter, uint32_t class_index,
 			  const struct field_path *field)
@@ -127,7 +127,7 @@ static void note_losses(struct event_filter *filter, const struct step_of *step)
 		bitset_add(filter->by_losses, step->writes[i]);
 }
 
-/* Which tests concern attributes of a shape. */
+/* Groups the tests by the shapes that they write. */
 static void group_tests(struct event_filter *filter)
 {
 	uint32_t nbits = filter->closure->nshapes, *bits, end = 0;
@@ -255,7 +255,7 @@ static void add_value(struct event_filter_column *column, uint64_t value)
 {
 	*mem_push(column->values, column->count, column->capacity) = value;
 	bitset_add(column->ends, value % EVENT_FILTER_ENDS);
-	if (column->count == FEW_VALUES + 1) /* all that are there */
+	if (column->count == FEW_VALUES + 1) /* index all values */
 		for (size_t i = 0; i < column->count; i++)
 			hash_index_add(&column->index, hash_number(column->values[i]), i);
 	else if (column->count > FEW_VALUES)
@@ -276,7 +276,7 @@ static void add_hash(struct event_filter *filter, uint64_t hash)
 	*mem_push(filter->hashes, filter->nhashes, filter->hashes_capacity) = hash;
 }
 
-/* What the attribute has as the test's key. None: the line may write it with any event. */
+/* The attribute's key that the test compares. None: any event may write it. */
 static struct value key_at(const struct event_filter *filter,
 			   const struct event_filter_test *test, uint32_t attr)
 {
@@ -327,20 +327,20 @@ static void add_cpu(struct event_filter *filter, int32_t cpu)
 	event_source_add_cpu(filter->event_source, cpu, filter->of_cpus);
 }
 
-/* The shape's bit; ATTR_ABSENT: no test concerns the attribute. */
+/* The bit of the attribute's shape; ATTR_ABSENT: not in the closure. */
 static uint32_t bit_of(const struct event_filter *filter, uint32_t attr)
 {
 	return closure_bit(filter->closure, attr_shape(filter->attrs, attr));
 }
 
-/* Number i of those of the bit. */
+/* Test i of the bit's group. */
 static const struct event_filter_test *test_of(const struct event_filter *filter, uint32_t bit,
 					       uint32_t i)
 {
 	return &filter->tests[filter->of_bit[filter->bits[bit] + i]];
 }
 
-/* Can an event of which the field is that key have the line write the attribute? */
+/* Can an event whose field has this key value make the line write the attribute? */
 static bool may_write(const struct event_filter *filter, const struct event_filter_test *test,
 		      const struct value *key)
 {
@@ -348,7 +348,7 @@ static bool may_write(const struct event_filter *filter, const struct event_filt
 	       !line_refuses(test->step->line, &test->key, key);
 }
 
-/* What passes by one test; false: nothing, since its line cannot write the attribute. */
+/* Lets events pass by which the test's line may write the attribute; false: there can be none. */
 static bool pass_test(struct event_filter *filter, const struct event_filter_test *test,
 		      uint32_t attr, int32_t cpu)
 {
@@ -386,7 +386,7 @@ void event_filter_add(struct event_filter *filter, uint32_t attr)
 		filter->any_stream = true;
 }
 
-/* Does all pass by which the test's line may write the attribute, of streams that are read? */
+/* Do all events pass by which the test's line may write the attribute? */
 static bool passes(const struct event_filter *filter, const struct event_filter_test *test,
 		   uint32_t attr, int32_t cpu)
 {
@@ -463,7 +463,7 @@ static void pick_column(struct event_filter *filter, const struct run *run,
 	for (uint32_t k = 0; k < n; k++)
 		if (has_value(column, filter->values[k]))
 			filter->picked[entries[k]] = true;
-	for (uint32_t b = 0; b < nbad; b++) /* reading it tells what is wrong */
+	for (uint32_t b = 0; b < nbad; b++) /* bad events pass: reading them reports the error */
 		filter->picked[entries[filter->bad[b]]] = true;
 }
 
@@ -508,19 +508,19 @@ uint32_t event_filter_select(void *arg, const struct run *run, uint16_t *entries
  *      |=|==|====|========|==========|============|...
  *        each longer than the one before
  *
- * Each stream's next event must be known before one is given, and few pass: without windows all
- * streams were read to their ends for the one that has it. When many packets were read for nothing,
- * packet filters of a window are made before it is read.
+ * A merge needs the next event of every stream, but few events pass: without windows all streams
+ * would be read to their ends to find one in one stream. After many packets were read in vain,
+ * packet filters of each window are built before it is read.
  */
 
 enum {
-	LOOKED_AT = 16,  /* streams at most: what they say only has to be about right */
-	PACKETS = 2,     /* of the stream that has most of them */
-	DOUBLED = 10,    /* windows; the others are a quarter longer than the one before */
-	DOUBLED_FEW = 2, /* where few packets may be opened: a window is to be less than these */
+	LOOKED_AT = 16,  /* streams at most, as an estimate is enough */
+	PACKETS = 2,     /* of the stream with most packets */
+	DOUBLED = 10,    /* windows that double; later ones grow by a quarter */
+	DOUBLED_FEW = 2, /* with a limit on packets, windows must stay short */
 };
 
-/* The record's begin and end; those that hold from the start have none. */
+/* The begin and end of a packet record; false for PACKET_BEFORE_ALL. */
 static bool record_span(struct table *table, uint64_t i, struct packet_range *out)
 {
 	struct packet_info info;
@@ -533,7 +533,7 @@ static bool record_span(struct table *table, uint64_t i, struct packet_range *ou
 	return true;
 }
 
-/* How long some packets take beside the edge where the range's reading begins. */
+/* The duration of PACKETS packets at the edge where reading begins. */
 static nstime width_of(struct event_filter *filter, struct table *table, nstime last)
 {
 	bool backward = filter->range->backward;
@@ -557,7 +557,7 @@ static bool is_read(const struct event_filter *filter, const struct stream *stre
 	return stream->has_time && (!filter->streams || bitset_has(filter->streams, stream->index));
 }
 
-/* Fills span and width; where nothing is known one window is all. */
+/* Sets span and width; if nothing is known, one window covers all. */
 static void look_at_streams(struct event_filter *filter)
 {
 	const struct trace *trace = filter->trace;
@@ -589,8 +589,8 @@ static void look_at_streams(struct event_filter *filter)
 }
 
 /*
- * The range's streams, without those that cannot write what was added. A forward reading needs
- * their losses, too: it asks what they may fill.
+ * The range's streams without those that cannot write the added attributes. A forward pass also
+ * needs the losses of these, which limit fills.
  */
 static const uint64_t *choose_streams(struct event_filter *filter)
 {
@@ -656,7 +656,7 @@ static bool makes_progress(void *arg, uint64_t done, uint64_t all)
 	return range_progress(filter, filter->at, filter->begin, filter->end);
 }
 
-/* Where it fails, packets are read one by one, and reading them tells why. */
+/* If it fails, packets are read one by one, and reading them reports the error. */
 static void make_packet_filters(struct event_filter *filter, nstime begin, nstime end)
 {
 	bool backward = filter->range->backward;
@@ -665,7 +665,7 @@ static void make_packet_filters(struct event_filter *filter, nstime begin, nstim
 				       .streams = filter->streams};
 	struct error ignored;
 
-	filter->makes = true; /* from the first on also what was read one by one */
+	filter->makes = true; /* the first time also of packets read so far */
 	MAY_FAIL(packet_filters_make(filter->packet_filters, &range, makes_progress, filter,
 				     &ignored));
 }
@@ -680,7 +680,7 @@ bool event_filter_window(struct event_filter *filter, nstime *begin, nstime *end
 		edge = filter->span.least;
 	*begin = backward ? time_earlier(edge, filter->width) : filter->at;
 	*end = backward ? filter->at : time_later(edge, filter->width);
-	/* the ends that are known may not be all: what lies beyond is in the last window */
+	/* span is of some streams only: the last window also covers what lies beyond */
 	if (*begin <= filter->span.least || *begin < filter->begin)
 		*begin = backward ? filter->begin : *begin;
 	if (*end > filter->span.greatest || *end > filter->end)

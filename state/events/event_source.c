@@ -1,4 +1,4 @@
-/* event_source.c - puts @start and @end around what an event source's own cursor gives */
+/* event_source.c - adds @start and @end to the items of an event source's cursor */
 #include "state/events/event_source.h"
 
 #include "engine/base/bitset.h"
@@ -102,7 +102,7 @@ const struct fields *event_source_fields(struct event_pass *pass, const struct e
 	return &pass->fields;
 }
 
-/* The first item of the range, of the stream's events of the class (UINT32_MAX: losses alone). */
+/* The first item of the range: an event of the stream and class (UINT32_MAX: a loss). */
 static enum step first_item(struct event_source *source, struct event_source_range range,
 			    const struct stream *stream, uint32_t class_index,
 			    struct event_item *out, struct error *err)
@@ -125,10 +125,7 @@ static enum step first_item(struct event_source *source, struct event_source_ran
 	return step;
 }
 
-/*
- * Until when the stream's newest loss below `below` lasted, of those that last behind `low`;
- * NSTIME_MIN: it has none.
- */
+/* The end of the stream's newest loss below `below` that ends behind `low`; NSTIME_MIN: none. */
 static bool last_loss(struct event_source *source, const struct stream *stream, nstime low,
 		      const struct order *below, nstime *until, struct error *err)
 {
@@ -142,7 +139,8 @@ static bool last_loss(struct event_source *source, const struct stream *stream, 
 	enum step step = first_item(source, range, stream, UINT32_MAX, &item, err);
 
 	*until = step == STEP_ITEM ? item.event.until : NSTIME_MIN;
-	if (step == STEP_END && source->index && low > NSTIME_MIN) { /* one that began before */
+	if (step == STEP_END && source->index &&
+	    low > NSTIME_MIN) { /* a loss that began before low */
 		if (!losses_at(source->index, stream, low, &lack, err))
 			return false;
 		*until = lack.lacks ? lack.until : NSTIME_MIN;
@@ -150,7 +148,7 @@ static bool last_loss(struct event_source *source, const struct stream *stream, 
 	return step != STEP_ERROR;
 }
 
-/* The first of the class, in memory. */
+/* The first event of the class; for sources in memory. */
 static bool first_of(struct event_source *source, const struct stream *stream, uint32_t class_index,
 		     nstime *out, struct error *err)
 {

@@ -1,10 +1,8 @@
 /*
- * event_source.h - the events that evaluation reads, from any place in their order, in either
- * direction
+ * event_source.h - ordered access to events for evaluation: from any position, in either direction
  *
- * Evaluation needs keys that mean the same in every pass: `struct order` is (time, stream,
- * position) and a slot inside the event, compared as a whole. Where the events come from is the
- * event source's secret: the index in earnest, arrays in tests.
+ * Evaluation needs keys that are equal in every pass: `struct order` is (time, stream, position)
+ * and a slot inside the event. Events come from an index, or in tests from arrays.
  *
  *     @start | events and losses, by (time, stream, position) | @end
  *
@@ -27,7 +25,7 @@ struct order {
 	uint32_t source; /* UINT32_MAX: a loss */
 	uint64_t offset;
 	uint32_t index;
-	uint32_t slot; /* inside the event; 0 in what an event source gives */
+	uint32_t slot; /* inside the event; 0 in items of an event source */
 };
 
 enum { RANK_START = 0 };
@@ -48,7 +46,7 @@ static inline int order_compare(const struct order *a, const struct order *b)
 	return a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
-/* Below everything of time t, and above everything of time t. */
+/* Keys below and above all items of time t. */
 static inline struct order order_before(nstime t)
 {
 	return (struct order){.time = t};
@@ -72,24 +70,21 @@ struct event_item {
 	enum event_source_kind kind;
 	const struct stream *stream;     /* NULL: @start, @end */
 	const struct event_class *class; /* NULL: not an event */
-	struct event event;              /* its time, position, CPU; a loss's counts and `until` */
+	struct event event; /* time, position, CPU; for a loss also its counts and `until` */
 };
 
 /* Items in [from, to), in order or, backward, in reverse. */
 struct event_source_range {
 	struct order from, to;
 	bool backward;
-	bool losses, start, end; /* also give these */
-	bool infers;             /* of losses also those that are inferred */
-	bool values;             /* of most events: see events_options */
+	bool losses, start, end; /* include these items */
+	bool infers;             /* with losses: include inferred ones */
+	bool values;             /* values of most events will be read: see events_options */
 	const uint64_t *classes; /* bit per class, NULL: all; borrowed until event_source_close() */
 	const uint64_t *streams; /* bit per stream, NULL: all; likewise */
 	struct event_filter
-		*event_filter; /* only what passes it, losses besides; NULL: all; likewise */
-	/*
-	 * Reads ahead for a caller that takes nothing but runs; NULL: the event source does not.
-	 * Likewise.
-	 */
+		*event_filter; /* only events that pass it, and all losses; NULL: all; likewise */
+	/* A thread that reads ahead, for callers that use only runs; NULL: none. Likewise. */
 	struct helper *helper;
 };
 
@@ -105,10 +100,7 @@ struct event_source_ops {
 	bool (*fields)(struct event_source_cursor *cursor, const struct event_item *item,
 		       struct fields *out, struct error *err);
 	bool (*span)(struct event_source *source, nstime *first, nstime *last, struct error *err);
-	/*
-	 * What next() gives, in runs, forward; a run of count 0: *item it is. NULL: this event
-	 * source has items only.
-	 */
+	/* Forward: the next run; with run->count 0 the next item is *item. NULL: not supported. */
 	enum step (*next_run)(struct event_source_cursor *cursor, struct run *run,
 			      struct event_item *item, struct error *err);
 };
@@ -117,21 +109,18 @@ struct event_source {
 	const struct event_source_ops *ops;
 	const struct trace *trace;
 	struct index *index;                   /* NULL: the events are in memory, for tests */
-	struct findings *findings;             /* of the question that is being answered */
+	struct findings *findings;             /* findings of the current question */
 	struct packet_filters *packet_filters; /* as in events_options */
-	const struct inferred *inferred;       /* likewise; the owner's to set */
-	struct first_events *firsts;           /* likewise, when events begin; NULL: with records */
-	bool whole_packets;                    /* likewise: of passes opened from now on */
-	/*
-	 * Likewise: what a `was` tells begins no earlier, as losses before are not looked for.
-	 * NULL: they are.
-	 */
+	const struct inferred *inferred;       /* likewise; set by the owner */
+	struct first_events *firsts; /* likewise, first events of streams; NULL: streams begin with
+					their records */
+	bool whole_packets;          /* likewise, for passes opened from now on */
+	/* Likewise: fills of `was` begin no earlier, earlier losses are not searched; or NULL. */
 	const nstime *fills_from;
-	const nstime
-		*until; /* what lies there and behind it is not read; NULL: all is. The owner's */
-	struct begun begun;                    /* its own, for cursors: what `firsts` says */
+	const nstime *until; /* reading ends before this time; NULL: no limit. The owner's */
+	struct begun begun;  /* its own, for cursors: callback for `firsts` */
 	nstime *begins; /* by stream; NULL until event_source_begins() is called. Its own */
-	/* When it runs long; false: interrupted. May be NULL. */
+	/* Called during long reading; false interrupts. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
 	void *progress_arg;
 };
@@ -143,7 +132,7 @@ struct event_pass {
 	struct event_source_cursor *cursor;
 	struct event_item start, end;
 	bool start_due, end_due;
-	struct fields fields; /* of the item given last, once they were asked for */
+	struct fields fields; /* of the last item, once event_source_fields() was called */
 };
 
 MUST_CHECK bool event_source_open(struct event_source *source,
@@ -153,8 +142,8 @@ void event_source_close(struct event_pass *pass);
 MUST_CHECK enum step event_source_next(struct event_pass *pass, struct event_item *out,
 				       struct error *err);
 /*
- * Forward: consecutive events of one stream, where the event source has them together. A run of
- * count 0: *item is what comes next.
+ * Forward: a run of consecutive events of one stream, if the source supports runs; with run->count
+ * 0 the next item is *item.
  */
 MUST_CHECK enum step event_source_next_run(struct event_pass *pass, struct run *run,
 					   struct event_item *item, struct error *err);
@@ -162,42 +151,38 @@ MUST_CHECK enum step event_source_next_run(struct event_pass *pass, struct run *
 void event_source_run_item(const struct trace *trace, const struct run *run, uint32_t i,
 			   struct event_item *out);
 /*
- * Values of the item that event_source_next() gave last. NULL: it has none, or is damaged, which is
- * told where it was found. Until the next item.
+ * The fields of the last item of event_source_next(), valid until the next item. NULL: it has none,
+ * or is damaged, which was reported.
  */
 const struct fields *event_source_fields(struct event_pass *pass, const struct event_item *item);
 
 /*
- * Where that begins which a `was` of the event tells, of an attribute not written since `since`: no
- * earlier than the end of the stream's newest loss before it, than the stream's begin, and than
- * event_source_class_begin(). stream NULL: it is of none, and no loss limits it.
+ * Sets *out to the begin of a fill by a `was` line of the event, for an attribute not written since
+ * `since`: no earlier than the end of the stream's newest loss before the event, the stream's
+ * begin, and event_source_class_begin(). stream NULL: `since`.
  */
 MUST_CHECK bool event_source_fill_begin(struct event_source *source, const struct stream *stream,
 					uint32_t class_index, const struct order *event,
 					nstime since, nstime *out, struct error *err);
 /*
- * Before it the stream tells nothing by events of the class, of which one lies at time t: the first
- * of them where each kind of event was enabled at its own time, else NSTIME_MIN. class_index
- * UINT32_MAX: it is no event.
+ * Sets *out to the first event of the class in the stream if each kind of event was enabled at its
+ * own time (late_events), else NSTIME_MIN. There is an event of the class at t. class_index
+ * UINT32_MAX: no event.
  */
 MUST_CHECK bool event_source_class_begin(struct event_source *source, const struct stream *stream,
 					 uint32_t class_index, nstime t, nstime *out,
 					 struct error *err);
 /*
- * When each stream's recording began, by its index: a stream begins as if all before had been lost.
- * NSTIME_MIN: it holds from the start. *out is borrowed until the event source ends. Belongs to the
- * event source's thread.
+ * Sets *out to the begin of each stream's recording, by stream index: before it all counts as lost.
+ * NSTIME_MIN: from the start. *out is borrowed until the source is freed. Call from its thread.
  */
 MUST_CHECK bool event_source_begins(struct event_source *source, const nstime **out,
 				    struct error *err);
-/*
- * A question begins: what its passes find out about packets is for them alone. Passes that are open
- * go on with what was known to them.
- */
+/* Begins a question: drops the findings of earlier ones. Open passes keep theirs. */
 void event_source_forget(struct event_source *source);
 /* Adds the streams that may have events of the CPU to `streams`, a bit per stream. */
 void event_source_add_cpu(struct event_source *source, int32_t cpu, uint64_t *streams);
-/* What was recorded: moments outside are unknown. Both ends inclusive. */
+/* The recorded range, both ends inclusive; moments outside are unknown. */
 MUST_CHECK bool event_source_recorded(struct event_source *source, nstime *begin, nstime *end,
 				      struct error *err);
 

@@ -1,5 +1,4 @@
-/* event_source_index.c - the event source over an index: its time-ordered cursor, with keys made of
- * positions */
+/* event_source_index.c - the event source over an index, with keys from positions of events */
 #include "state/events/event_source.h"
 
 #include "engine/base/mem.h"
@@ -11,11 +10,11 @@
 struct event_source_cursor {
 	struct event_source_range range;
 	struct events *events;
-	struct read_ahead *ahead; /* instead; or NULL */
+	struct read_ahead *ahead; /* used instead of `events`; or NULL */
 	bool cut;                 /* the range begins or ends inside a nanosecond */
 };
 
-/* What it gives is looked at one by one. */
+/* Must items be checked one by one? */
 static bool in_items(const struct event_source_cursor *cursor)
 {
 	return cursor->cut || cursor->range.event_filter;
@@ -80,7 +79,7 @@ static void item_order(struct event_item *item)
 	};
 }
 
-/* The index cuts at times; what lies at the edges' times is cut here. */
+/* Is the item outside of the range? The index cuts only by time, so the edges are checked here. */
 static bool outside(const struct event_source_range *range, const struct order *order)
 {
 	return (order->time <= range->from.time && order_compare(order, &range->from) < 0) ||
@@ -144,7 +143,7 @@ static enum step cursor_next_run(struct event_source_cursor *cursor, struct run 
 static bool cursor_fields(struct event_source_cursor *cursor, const struct event_item *item,
 			  struct fields *out, struct error *err)
 {
-	if (cursor->ahead) /* events come in runs */
+	if (cursor->ahead) /* only losses are given as items */
 		return error_set(err, ERR_QUERY, "a loss has no fields");
 	return events_fields(cursor->events, &item->event, out, err);
 }
@@ -197,7 +196,7 @@ void event_source_over_index_free(struct event_source *source)
 	mem_free(source);
 }
 
-/* ---- what the index knows; without one all of time is recorded ---- */
+/* ---- from the index; without one all of time counts as recorded ---- */
 
 bool event_source_begins(struct event_source *source, const nstime **out, struct error *err)
 {

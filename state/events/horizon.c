@@ -9,7 +9,7 @@ struct event_window {
 	uint64_t packets;
 };
 
-/* Of a trace in memory, which has no packets. */
+/* For traces in memory, which have no packets. */
 static bool by_time(struct event_source *source, const struct event_window *window, nstime *floor,
 		    nstime *ceil, struct error *err)
 {

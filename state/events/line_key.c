@@ -16,8 +16,8 @@ static bool is_field(const struct expr *expr, const struct field_path *field)
 }
 
 /*
- * Conditions of a field, as deep as the rule's brackets: `field == C`, `field in (C, ...)`, their
- * negations, and those that hold only if one such holds.
+ * Is the condition (`negated`: its negation) false for this value of the field? Understands `field
+ * == C`, `field in (C, ...)`, and ! && || of these. The rule's brackets bound the recursion.
  */
 static bool is_false(const struct expr *when, const struct field_path *field,
 		     const struct value *value, bool negated)
@@ -57,7 +57,7 @@ bool line_refuses(const struct line *line, const struct line_key *key, const str
 	return line->when && is_false(line->when, &key->field, value, false);
 }
 
-/* The first value with which the field is compared, if it makes the condition false. */
+/* A value with which the condition compares the field and for which it is false; NULL: none. */
 static const struct value *refused_value(const struct line *line, const struct expr *when,
 					 const struct line_key *key)
 {
@@ -104,7 +104,7 @@ struct key_list {
 	size_t count, capacity;
 };
 
-/* A value as the field has it. */
+/* line_refuses() for the bits of a field. */
 static bool refuses_number(const struct line *line, const struct line_key *key, uint64_t number)
 {
 	struct value value =
@@ -113,7 +113,7 @@ static bool refuses_number(const struct line *line, const struct line_key *key, 
 	return line_refuses(line, key, &value);
 }
 
-/* The last items of the list are those of the class. */
+/* Adds the line's key, or merges it with the class's equal one; its items are the last ones. */
 static void add_key(struct key_list *list, const struct event_class *class, const struct line *line)
 {
 	struct packet_filter_field *item;

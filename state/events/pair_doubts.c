@@ -10,12 +10,12 @@
 
 struct pair_doubts {
 	uint8_t *matters;   /* by stream: has it events that begin or end a pair? */
-	bool switches;      /* events tell who runs on a CPU */
-	nstime lacks_until; /* until then some stream lacked events; NSTIME_MIN: none did so far */
-	nstime lacked;      /* when one began or ceased to lack some, last; likewise */
-	nstime begun;       /* when one began whose packets do not tell it, last; likewise */
-	nstime lost_until;  /* the last place where events were lost ends there; likewise */
-	nstime *nameless;   /* by class: when one of no known thread was left out, last; likewise */
+	bool switches;      /* the trace has switch events */
+	nstime lacks_until; /* some stream lacks events until then; NSTIME_MIN: none so far */
+	nstime lacked; /* last time at which a stream began or ceased to lack events; likewise */
+	nstime begun;  /* last begin of a stream whose packets do not say it; likewise */
+	nstime lost_until; /* end of the last loss; likewise */
+	nstime *nameless;  /* by class: time of the last event left out; likewise */
 };
 
 static bool has_any(const struct trace *trace, const uint64_t *classes, const struct stream *stream)
@@ -52,13 +52,13 @@ static bool is_unrecorded(struct index *index, const struct stream *stream, nsti
 	return true;
 }
 
-/* A recording of tasks has nothing of a CPU until one of them runs there. */
+/* Streams of task recordings do not count: they have nothing of a CPU until a task runs there. */
 static bool is_recorded(const struct trace *trace, const struct stream *stream)
 {
 	return stream->has_time && trace->parts[stream->part]->recording != RECORDING_TASKS;
 }
 
-/* Until when does the stream lack events at first? */
+/* Notes until when the stream lacks events at the range's begin. */
 static bool look_at_stream(struct pair_doubts *doubts, struct index *index,
 			   const struct stream *stream, nstime begin, struct error *err)
 {
@@ -133,7 +133,7 @@ void pair_doubts_nameless(struct pair_doubts *doubts, uint32_t class, nstime t)
 	doubts->nameless[class] = t;
 }
 
-/* Where a stream lacked events: were they lost, or was it not recorded? */
+/* Why a stream lacked events at t: lost, or not recorded. */
 static enum pair_end lack_at(const struct pair_doubts *doubts, nstime t)
 {
 	return t <= doubts->lost_until ? PAIR_LOST : PAIR_UNRECORDED;

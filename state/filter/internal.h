@@ -1,12 +1,12 @@
 /*
- * internal.h - a condition as nodes that run over many events of one class
+ * internal.h - conditions compiled to nodes that run over many events of one class
  *
  *     prev_prio > 20 && (next_comm ~ "k*" || t < 5) && cpu[cpu]/thread == 42
  *       RANGES           EACH           ·  RANGES       READS: in `late`
  *
- * A node gives one outcome per event. Comparisons of numbers with constants are loops over columns;
- * what depends on stream and CPU alone is evaluated once per run; anything else is given, event by
- * event, to the evaluator of expr.h.
+ * A node computes one outcome per event. Comparisons of numbers with constants are loops over
+ * columns; what depends only on stream and CPU is evaluated once per run; anything else is
+ * evaluated event by event (expr.h).
  */
 #ifndef STATE_FILTER_INTERNAL_H
 #define STATE_FILTER_INTERNAL_H
@@ -15,15 +15,15 @@
 #include "state/filter/where.h"
 #include "state/program/column_test.h"
 
-/* What may come of an event: a bit per outcome. Only YES passes. */
+/* Possible outcomes of an event: a bit per outcome. Only YES passes. */
 #define POSSIBLE_ALL ((1u << LOGIC_KINDS) - 1)
 
 enum node_kind {
 	NODE_FIXED,   /* `outcome` */
-	NODE_RUN,     /* `expr`: the same for all events of a run */
+	NODE_RUN,     /* `expr`: one outcome for all events of a run */
 	NODE_RANGES,  /* an integer column's value is in `ranges` */
-	NODE_DOUBLES, /* a column of floats against `number` */
-	NODE_PAIR,    /* two integer columns */
+	NODE_DOUBLES, /* compares a column of floats with `number` */
+	NODE_PAIR,    /* compares two integer columns */
 	NODE_EACH,    /* `expr`, event by event */
 	NODE_NOT,     /* of nodes[0] */
 	NODE_AND,
@@ -41,7 +41,7 @@ struct node {
 	uint8_t outcome;
 	bool negated; /* RANGES */
 	bool reads;   /* the state */
-	uint8_t cost; /* a rank: what is cheap comes first */
+	uint8_t cost; /* rank: cheap nodes run first */
 	enum op op;
 	struct node_column column, other;
 	uint32_t n; /* nodes */
@@ -51,18 +51,18 @@ struct node {
 	const struct node **nodes;
 };
 
-/* What of a condition one class leaves to be done. */
+/* The condition as compiled for one class. */
 struct class_test {
-	const struct expr *expr;         /* all of it */
+	const struct expr *expr;         /* the whole condition */
 	const struct node *early, *late; /* both must hold; `late` reads the state */
-	bool passes;                     /* may an event pass? */
+	bool passes;                     /* can any event pass? */
 };
 
 struct class_test node_compile(struct arena *arena, const struct event_class *class,
 			       const struct expr *expr);
-/* Bit per outcome that an event of env->event's stream may have; no event: of any stream. */
+/* Possible outcomes for events of env->event's stream; event NULL: of any stream. */
 unsigned node_possible(const struct node *node, struct env *env);
-/* Of `!` of such, and of && or || of two such. */
+/* Possible outcomes of `!`, and of && or || by `table`. */
 static inline unsigned possible_not(unsigned a)
 {
 	const unsigned no = 1u << LOGIC_NO, yes = 1u << LOGIC_YES;
@@ -70,30 +70,30 @@ static inline unsigned possible_not(unsigned a)
 	return (a & ~(no | yes)) | (a & no ? yes : 0) | (a & yes ? no : 0);
 }
 unsigned possible_pairs(const uint8_t table[LOGIC_KINDS][LOGIC_KINDS], unsigned a, unsigned b);
-/* As expr_logic(), with what is open as a failure. */
+/* expr_logic(), but OPEN counts as failure. */
 uint8_t node_outcome(const struct expr *expr, struct env *env);
 
 struct where {
 	struct rules *rules; /* holds the trees */
 	struct where_expr {
 		const struct ast *ast;
-		const struct rule_file *file; /* what it was read from */
+		const struct rule_file *file; /* for places in messages */
 	} * conditions; /* all must hold */
 	size_t count, capacity;
-	struct program *own; /* when no program was given */
+	struct program *own; /* used when no program is given */
 	struct program *program;
 	const struct trace *trace;
-	struct arena *arena; /* what stands below, and nodes */
+	struct arena *arena;      /* of what is below, and of nodes */
 	struct class_test *tests; /* by class */
-	uint8_t *refs;            /* by path in the trees: was its field found? */
-	bool early, late;         /* some class has events to be looked at */
+	uint8_t *refs;            /* by path in the trees: REF_ flags */
+	bool early, late;         /* some class needs that part */
 };
 
-/* What is wrong, and the place in the text, into *err. Returns false. */
+/* Sets *err to the message with its place in the text. Returns false. */
 bool where_complain(const struct rule_error *error, struct error *err);
-/* A constant number or arithmetic, which a condition cannot be. */
+/* Is it a number or arithmetic, which cannot be a condition? */
 bool where_is_number(const struct ast *ast);
 bool where_joins(const struct ast *ast); /* && || or ! of truth values */
-extern const char where_never_true[]; /* what is said then */
+extern const char where_never_true[];    /* the message for that */
 
 #endif

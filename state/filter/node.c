@@ -1,9 +1,8 @@
 /*
- * node.c - from a compiled expression to nodes
+ * node.c - compiles an expression to nodes
  *
- * Every rewriting keeps the outcome of every event, failures included: `!` of a failure is one, and
- * what stands behind `||` after a failure is never reached. Only among the conditions that must all
- * hold may the order change, since only YES passes.
+ * Rewriting keeps the outcome of every event, failures included. Only operands of the outermost &&
+ * may change their order, since only YES passes.
  */
 #include "state/filter/internal.h"
 
@@ -38,13 +37,13 @@ uint8_t node_outcome(const struct expr *expr, struct env *env)
 {
 	enum logic outcome = expr_logic(expr, env);
 
-	/* open: a read that cannot be decided is none of this evaluator's */
+	/* reads of this evaluator are always decided */
 	return outcome == LOGIC_OPEN ? FAILED : (uint8_t)outcome;
 }
 
 /* ---- what does not need the event ---- */
 
-/* Anything but constants, stream and CPU. */
+/* Does the expression depend on more than constants, stream and CPU? */
 static bool is_of_event(const struct expr *expr)
 {
 	switch (expr->kind) {
@@ -60,7 +59,7 @@ static bool is_of_event(const struct expr *expr)
 	}
 }
 
-/* Operators fail with any operand, whatever the other one is; && and || and has() do not. */
+/* Does the expression always fail? Operators fail with any operand; && || and has() do not. */
 static bool always_fails(const struct expr *expr)
 {
 	if (expr->kind != EXPR_NOT && expr->kind != EXPR_LEAST && !expr_is_strict(expr))
@@ -82,7 +81,7 @@ static struct node *of_expr(struct node_builder *maker, enum node_kind kind,
 	return node;
 }
 
-/* Of what other nodes give: as dear as the dearest. */
+/* A node over other nodes; its cost is that of the most expensive. */
 static struct node *of_nodes(struct node_builder *maker, enum node_kind kind,
 			     const struct node **nodes, uint32_t n)
 {
@@ -99,7 +98,7 @@ static struct node *of_nodes(struct node_builder *maker, enum node_kind kind,
 
 /* ---- columns ---- */
 
-/* Is it a column that a class has in its events? */
+/* Is it the time or a field of the class's events? */
 static bool integer_column(struct node_builder *maker, const struct tested_column *column,
 			   struct node_column *out)
 {
@@ -122,7 +121,7 @@ static bool double_column(struct node_builder *maker, const struct expr *expr,
 	return true;
 }
 
-/* No event has to be decoded for it. */
+/* Can the column be loaded without decoding events? */
 static bool is_quick(const struct node_column *column)
 {
 	return column->is_time || column->of.placed;
@@ -152,7 +151,7 @@ static struct node *compare_double(struct node_builder *maker, const struct node
 		return NULL;
 	if (number->kind == VALUE_INT) {
 		f = (double)value_integer(number);
-		if ((__int128)f != value_integer(number)) /* no double is this number */
+		if ((__int128)f != value_integer(number)) /* no double has this value */
 			return NULL;
 	}
 	node = node_new(maker, NODE_DOUBLES);
@@ -163,7 +162,7 @@ static struct node *compare_double(struct node_builder *maker, const struct node
 	return node;
 }
 
-/* NULL: it is none of the comparisons that have a loop. */
+/* NULL: there is no loop for this comparison. */
 static struct node *compare(struct node_builder *maker, const struct expr *expr)
 {
 	const struct expr *left = expr->args[0], *right = expr->args[1];
@@ -200,8 +199,8 @@ static struct node *compare(struct node_builder *maker, const struct expr *expr)
 static const struct node *make(struct node_builder *maker, const struct expr *expr);
 
 /*
- * The operands of a && b && c, or with || of ||, wherever its brackets stand; of any other
- * expression itself. Returns how many; `out` NULL: they are counted alone.
+ * Collects the operands of a chain of && (or ||), whatever its brackets; any other expression is
+ * its only operand. Returns how many; `out` NULL: only counts.
  */
 static uint32_t operands_of(const struct expr *expr, enum expr_kind kind, const struct expr **out)
 {
@@ -224,7 +223,7 @@ static bool all_each(const struct node *node)
 	return true;
 }
 
-/* Operands that change nothing: x && true, x || false. One is left. */
+/* Drops neutral operands (x && true, x || false); keeps at least one. */
 static uint32_t drop_neutral(const struct node **nodes, uint32_t n, uint8_t neutral)
 {
 	uint32_t kept = 0;
@@ -327,7 +326,7 @@ struct class_test node_compile(struct arena *arena, const struct event_class *cl
 			const struct node *no = fixed(&maker, NO);
 			return (struct class_test){.expr = expr, .early = no, .late = no};
 		}
-		if (node->reads) /* as a whole, so that only YES counts of what reads */
+		if (node->reads) /* evaluated as a whole: evaluate_reads() needs only YES or not */
 			late[nlate++] = of_expr(&maker, NODE_EACH, parts[i]);
 		else
 			early[nearly++] = node;
@@ -358,7 +357,7 @@ unsigned node_possible(const struct node *node, struct env *env)
 	case NODE_FIXED:
 		return 1u << node->outcome;
 	case NODE_RUN:
-		/* without a CPU of the stream's own, packets may say it */
+		/* if the stream has no CPU, its packets may have one */
 		return env->event && env->event->cpu >= 0 ? 1u << node_outcome(node->expr, env)
 							  : POSSIBLE_ALL;
 	case NODE_NOT:

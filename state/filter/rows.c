@@ -11,12 +11,12 @@
 #include <string.h>
 
 struct rows_where {
-	struct rules *rules; /* hold the tree, and what is copied */
+	struct rules *rules; /* owns the tree and copies */
 	const struct rule_file *file;
 	const char **columns;
 	size_t ncolumns, columns_capacity;
-	bool any;          /* name is a column */
-	struct trace none; /* an empty one: a condition on rows asks nothing of it */
+	bool any;          /* every name is a column */
+	struct trace none; /* an empty trace for program_new() */
 	struct program *program;
 	struct rows_term {
 		const struct ast *ast;
@@ -59,7 +59,7 @@ static void no_column(const struct rows_where *where, const struct ast_path *pat
 	buf_release(&all);
 }
 
-/* What asks about fields, event classes or the state. */
+/* Is it a call that needs fields, event classes or the state? */
 static bool is_of_events(const struct ast *ast)
 {
 	enum function function = ast->kind == AST_CALL ? ast_function(ast->name) : FUNCTION_NONE;
@@ -68,7 +68,7 @@ static bool is_of_events(const struct ast *ast)
 	       function == FUNCTION_EACH_HAS;
 }
 
-/* Notes the columns that a term reads; true: something that is no column's. */
+/* For note_column(), which notes the columns of a term and returns true for anything else. */
 struct noting {
 	struct rows_where *where;
 	uint64_t *reads;
@@ -97,7 +97,7 @@ static bool note_column(const struct ast *ast, void *arg)
 	return column == noting->where->ncolumns;
 }
 
-/* Of a condition whose names are all columns: one more, where it is new. */
+/* When every name is a column: adds the name if it is new. */
 static bool add_column(const struct ast *ast, void *arg)
 {
 	struct rows_where *where = arg;
@@ -111,7 +111,7 @@ static bool add_column(const struct ast *ast, void *arg)
 	return false;
 }
 
-/* What && || ! join cannot be a number, nor a column, which has no truth values. */
+/* Reports operands of && || ! that are numbers or plain columns, which are never true. */
 static void check_truth(struct rows_where *where, const struct ast *ast)
 {
 	if (where_is_number(ast))
@@ -247,7 +247,7 @@ static bool reads_column(const struct expr *expr, size_t column)
 	return reads;
 }
 
-/* Of an expression that reads nothing which grows. */
+/* The possible outcomes of an expression that does not read the growing column. */
 static unsigned outcome_of(const struct expr *expr, struct env *env)
 {
 	enum logic outcome = expr_logic(expr, env);
@@ -255,7 +255,7 @@ static unsigned outcome_of(const struct expr *expr, struct env *env)
 	return outcome == LOGIC_OPEN ? POSSIBLE_ALL : 1u << outcome;
 }
 
-/* A growing column beside `other`, which does not grow; `left`: the column stands on the left. */
+/* Possible outcomes of comparing the growing column (on the left if `left`) with `other`. */
 static unsigned compared(const struct expr *expr, const struct expr *other, bool left,
 			 struct growing *growing)
 {
@@ -269,7 +269,7 @@ static unsigned compared(const struct expr *expr, const struct expr *other, bool
 	if (expr->kind == EXPR_ORDER)
 		return now == (rises ? MAYBE_YES : MAYBE_NO) ? now : MAYBE_NO | MAYBE_YES;
 	if (expr_eval(other, &growing->env, &value) != EVAL_VALUE || !value_is_number(&value))
-		return now; /* a number is never equal to it */
+		return now; /* never equal to a number */
 	bool past = op_order(OP_GT, least, &value, &above, &growing->env) == EVAL_VALUE &&
 		    logic_of_value(&above) == LOGIC_YES;
 	return past ? now : MAYBE_NO | MAYBE_YES;
@@ -280,7 +280,7 @@ static bool is_growing(const struct expr *expr, const struct growing *growing)
 	return expr->kind == EXPR_COLUMN && expr->index == growing->least;
 }
 
-/* Of an expression that joins no others by && || or !. */
+/* The possible outcomes of an expression without && || or ! at its root. */
 static unsigned possible_alone(const struct expr *expr, struct growing *growing)
 {
 	bool compares = expr->kind == EXPR_ORDER || expr->kind == EXPR_EQUAL;

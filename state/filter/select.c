@@ -1,9 +1,8 @@
 /*
- * select.c - which events of a run pass: nodes over columns, class by class
+ * select.c - selects the events of a run that pass: runs nodes over columns, class by class
  *
- * Conditions that must all hold shrink the selection one after the other, so that the dear ones
- * see what the cheap ones left. Inside `||` and `!` each event keeps its outcome, and an operand is
- * evaluated only for events that are not decided yet.
+ * Terms of the outermost && shrink the selection one after the other, cheap ones first. Inside ||
+ * and ! every event has an outcome, and further operands are evaluated only for undecided events.
  */
 #include "state/filter/internal.h"
 
@@ -11,12 +10,12 @@
 
 #include <string.h>
 
-struct class_rows { /* entries of one class in a run, as a list */
+struct class_rows { /* the entries of one class in a run, as a linked list */
 	uint32_t class_index;
 	uint32_t first, last, n;
 };
 
-/* What a read gives that is none or unknown. */
+/* What to assume for a read that is none or unknown; GUESS_NOTHING: resolve it. */
 enum guess { GUESS_UNKNOWN, GUESS_NONE, GUESS_NOTHING };
 
 struct where_pass {
@@ -24,24 +23,24 @@ struct where_pass {
 	const struct where_reads *reads;
 	struct arena *scratch;
 	struct regex_room *regex_room;
-	/* of the run being looked at */
+	/* of the current run */
 	const struct run *run;
 	bool late;
-	/* of the event being evaluated */
+	/* of the current event */
 	struct event event;
 	uint32_t entry;
 	struct fields fields;
 	struct error ignored;
 	enum guess guess;
-	uint32_t gap, ngaps; /* attributes that were guessed: one of them, and how many */
-	/* by class: 1 + its group */
+	uint32_t gap, ngaps; /* the attribute guessed last, and how many were guessed */
+	/* by class: 1 + index of its group */
 	uint16_t *group_of;
 	struct class_rows groups[BATCH_MAX];
 	uint16_t next[BATCH_MAX];
 	uint16_t entries[BATCH_MAX];
 	bool picked[BATCH_MAX];
 	uint64_t values[BATCH_MAX], others[BATCH_MAX];
-	uint16_t bad[2 * BATCH_MAX]; /* places in columns whose events could not be decoded */
+	uint16_t bad[2 * BATCH_MAX]; /* indices in columns of events that could not be decoded */
 	uint32_t nbad;
 };
 
@@ -119,7 +118,10 @@ static uint8_t evaluate(struct where_pass *pass, const struct expr *expr, uint32
 	return node_outcome(expr, &env);
 }
 
-/* Right in that it is YES or not, which is all that counts where the state is read. */
+/*
+ * Guesses reads that are none or unknown, and resolves them only if the guess matters. Only whether
+ * the outcome is YES is right, which is all that counts here.
+ */
 static uint8_t evaluate_reads(struct where_pass *pass, const struct expr *expr, uint32_t entry)
 {
 	uint8_t outcome, other;
@@ -170,7 +172,7 @@ static inline double double_of(uint64_t bits)
 	return f;
 }
 
-/* What NaN gives is what the rules say: nothing but != is true. */
+/* As in rules, with NaN only != is true. */
 static void run_doubles(const struct node *node, const uint64_t *values, uint32_t n, uint8_t *out)
 {
 	const struct op_orders orders = op_orders(node->op);
@@ -184,7 +186,7 @@ static void run_doubles(const struct node *node, const uint64_t *values, uint32_
 	}
 }
 
-/* < 0, 0, > 0; a number of 65 bits: sign, then the value's own. */
+/* Compares two integers, each signed or unsigned. */
 static inline int compare_pair(uint64_t a, bool a_signed, uint64_t b, bool b_signed)
 {
 	bool a_minus = a_signed && (int64_t)a < 0, b_minus = b_signed && (int64_t)b < 0;
@@ -228,7 +230,7 @@ static void run_columns(struct where_pass *pass, const struct node *node, const 
 static void run_node(struct where_pass *pass, const struct node *node, const uint16_t *entries,
 		     uint32_t n, uint8_t *out);
 
-/* One more operand of && or ||, for the events that those before it have not decided. */
+/* Runs a further operand of && or || for the events that are not decided yet. */
 static void run_operand(struct where_pass *pass, const struct node *chain, const struct node *node,
 			const uint16_t *entries, uint32_t n, uint8_t *out)
 {
@@ -285,7 +287,7 @@ static void run_node(struct where_pass *pass, const struct node *node, const uin
 	}
 }
 
-/* Leaves the entries that pass, in place. */
+/* Keeps the entries that pass, in place; returns how many. */
 static uint32_t keep_passing(struct where_pass *pass, const struct node *node, uint16_t *entries,
 			     uint32_t n)
 {

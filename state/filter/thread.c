@@ -1,10 +1,9 @@
 /*
  * thread.c - --tid, --pid, --comm and names as conditions
  *
- * "The thread then running" is what the event itself says, where its class has a context tid, pid
- * or procname, or perf's sample beside it, or what its stream is of; else what the rules know of the event's CPU just before
- * it. The language has no choice between values, so each candidate is guarded by has(), which the
- * class decides when it is compiled:
+ * The thread then running is the event's own, if its class has a context tid, pid or procname or a
+ * perf sample, or that of its stream; else the state of the event's CPU just before it. Each
+ * candidate is guarded by has(), which is constant per class:
  *
  *     has(context/tid) && (context/tid in (42)) || !has(context/tid) && (...)
  */
@@ -18,7 +17,7 @@ static const char *const own_tid[] = {"context/tid", "context/vtid", "field/perf
 static const char *const own_pid[] = {"context/pid", "context/vpid", "field/perf_pid", NULL};
 static const char *const own_comm[] = {"context/procname", "field/perf_comm", NULL};
 
-struct thread_test { /* of one value: it is one of these */
+struct thread_test { /* a test for one of several values */
 	const struct where_range *ranges;
 	const char *const *globs; /* NULL: ranges */
 	size_t count;
@@ -48,7 +47,7 @@ static void add_ranges(struct buf *out, const char *value, const struct thread_t
 	}
 }
 
-/* A backslash takes what follows literally, as in a shell; in rules [x] does. */
+/* Converts a shell glob to one of rules: \x becomes [x]. */
 static void add_glob(struct buf *out, const char *glob)
 {
 	for (; *glob; glob++) {
@@ -83,7 +82,7 @@ static void add_test(struct buf *out, const char *value, const struct thread_tes
 	buf_add_char(out, ')');
 }
 
-/* A class that has `name` is tested by `value`; all others by what comes behind. */
+/* Appends a test of `value` for classes that have `name`; others use what is appended next. */
 static void add_guarded(struct buf *out, const char *name, const char *value,
 			const struct thread_test *test)
 {
@@ -93,8 +92,8 @@ static void add_guarded(struct buf *out, const char *name, const char *value,
 }
 
 /*
- * The value of the stream (NULL: none has one), the event's own, else what the rules say of the
- * thread; `what` NULL: the thread itself.
+ * Appends tests of the stream's value (NULL: none), the event's own, else the state's; `what` is
+ * the attribute of the thread, NULL: its id.
  */
 static void add_of_thread(struct buf *out, const char *stream, const char *const *own,
 			  const char *what, const struct thread_test *test)

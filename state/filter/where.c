@@ -1,4 +1,4 @@
-/* where.c - --where: expressions that must all hold, compiled per class like a rule's lines */
+/* where.c - --where: conditions that must all hold, compiled per event class */
 #include "state/filter/internal.h"
 
 #include "engine/base/mem.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What is wrong, and the place in the text, of which a long one is shown in part. */
+/* Shows only the part of a long text around the place. */
 bool where_complain(const struct rule_error *error, struct error *err)
 {
 	enum { BEFORE = 60, SHOWN = 76 };
@@ -58,7 +58,7 @@ bool where_parse(const char *text, struct where **out, struct error *err)
 	return true;
 }
 
-/* What it was compiled to. */
+/* Frees what where_compile() made. */
 static void forget(struct where *where)
 {
 	program_free(where->own);
@@ -125,7 +125,7 @@ static bool know_maps(const struct where *where, const struct rules *names, stru
 	       where_complain(&where->rules->errors[before], err);
 }
 
-/* All conditions of one class, as one. */
+/* Compiles all conditions for a class, joined by &&. */
 static const struct expr *compile_class(const struct where *where, const struct rules *rules,
 					const struct event_class *class)
 {
@@ -174,14 +174,14 @@ static void compile_classes(struct where *where, const struct rules *rules)
 	}
 }
 
-struct lookup { /* of names in one of the conditions */
+struct lookup { /* state of a check of one condition's names */
 	const struct where *where;
 	const struct rule_file *file;
 	struct error *err;
 	bool told_alias;
 };
 
-/* The place in the text, before what is wrong. Returns false. */
+/* Puts the place in the text before the message. Returns false. */
 static bool complain_at(const struct lookup *in, uint32_t at)
 {
 	return error_while(in->err, "condition: column %u", rule_file_place(in->file, at).column);
@@ -207,7 +207,7 @@ static bool lookup_member(const struct lookup *in, const struct ast_path *path)
 	return complain_at(in, path->at);
 }
 
-/* Each event has one value of a condition, and a name may be that of several threads. */
+/* Refuses a thread's name as key: several threads may have that name. */
 static bool lookup_name(const struct lookup *in, const struct ast_path *path)
 {
 	struct query *query;
@@ -242,7 +242,7 @@ static bool lookup_name(const struct lookup *in, const struct ast_path *path)
 	return complain_at(in, path->at);
 }
 
-/* A path of the state, by its names. */
+/* Checks a path of the state by its names. */
 static bool lookup_state(const struct lookup *in, const struct ast_path *path)
 {
 	const struct program *program = in->where->program;
@@ -263,7 +263,7 @@ static bool lookup_state(const struct lookup *in, const struct ast_path *path)
 
 enum { KIND_BOOL = 31, KIND_LABELS }; /* beside enum field_kind */
 
-/* What fields of a name are: kinds as bits, in all event classes together. */
+/* The kinds of the fields of that name in all event classes, as bits. */
 static uint64_t field_kinds(const struct trace *trace, const char *name)
 {
 	uint64_t kinds = 0;
@@ -284,14 +284,14 @@ static uint64_t field_kinds(const struct trace *trace, const char *name)
 	return kinds;
 }
 
-/* In all classes that have it a number, which has perhaps labels. */
+/* Are the fields numbers, maybe with labels, in all classes? */
 static bool is_number(uint64_t kinds)
 {
 	return kinds && !(kinds & ~(UINT64_C(1) << FIELD_INT | UINT64_C(1) << FIELD_FLOAT |
 				    UINT64_C(1) << KIND_LABELS));
 }
 
-/* A field that is compared by `==` or `!=`, NULL: none. */
+/* The name, if the operand is a field that the trace has; else NULL. */
 static const char *compared_field(const struct where *where, const struct ast *ast)
 {
 	static const char *const heads[] = {"ts", "t", "name", "cpu", "stream"};
@@ -307,7 +307,7 @@ static const char *compared_field(const struct where *where, const struct ast *a
 	return member_of(path);
 }
 
-/* `FIELD == CONSTANT` that no event can tell: a number is no text. */
+/* Reports `FIELD == CONSTANT` that is never true, since a number never equals a text. */
 static bool lookup_compared(const struct lookup *in, const struct ast *field,
 			    const struct ast *constant)
 {
@@ -334,7 +334,7 @@ static bool lookup_compared(const struct lookup *in, const struct ast *field,
 	return complain_at(in, field->at);
 }
 
-/* `t` was the name of `ts`. */
+/* Prints a note that `t` is an old name of `ts`. */
 static void note_alias(struct lookup *in, const struct ast_path *path)
 {
 	if (in->told_alias || ast_root(path) != ROOT_STATE || path->natoms != 1 ||
@@ -345,7 +345,7 @@ static void note_alias(struct lookup *in, const struct ast_path *path)
 	       "condition: an event's time is 'ts' now; 't' still is an alias in this release");
 }
 
-/* True: it is a path that nothing has, or compares what is never equal. */
+/* Reports a path that does not exist, or a comparison that is never equal; returns true then. */
 static bool is_missing(const struct ast *ast, void *arg)
 {
 	struct lookup *in = arg;
@@ -377,7 +377,7 @@ bool where_joins(const struct ast *ast)
 	       (ast->kind == AST_UNARY && ast->op == OP_NOT);
 }
 
-/* A condition, or what && || ! join. */
+/* Reports numbers as conditions or as operands of && || !. */
 static bool check_condition(const struct lookup *in, const struct ast *ast)
 {
 	const char *field = compared_field(in->where, ast);
@@ -424,7 +424,7 @@ bool where_compile(struct where *where, struct rules *rules, const struct trace 
 				 "condition: it reads the state, which is not evaluated here");
 	forget(where);
 	if (!program)
-		where->own = program_new(where->rules, trace); /* which have no lines */
+		where->own = program_new(where->rules, trace); /* rules without lines */
 	where->program = program ? program : where->own;
 	where->trace = trace;
 	where->arena = arena_new();
@@ -435,7 +435,7 @@ bool where_compile(struct where *where, struct rules *rules, const struct trace 
 
 /* ---- times ---- */
 
-/* To the times that comparisons leave which must hold. */
+/* Narrows [begin, end) by comparisons of the time with constants that must hold. */
 static void narrow(const struct expr *expr, struct arena *arena, nstime *begin, nstime *end)
 {
 	struct column_test test;
@@ -463,8 +463,7 @@ void where_range(const struct where *where, nstime *begin, nstime *end)
 
 	for (size_t i = 0; i < trace->nstreams; i++)
 		if (!trace->streams[i]->has_time)
-			return; /* its events have times to conditions that they have not to a range
-				 */
+			return; /* events without time have one in conditions, but not in a range */
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		nstime from = *begin, until = *end;
 
@@ -474,7 +473,7 @@ void where_range(const struct where *where, nstime *begin, nstime *end)
 		first = from < first ? from : first;
 		last = until > last ? until : last;
 	}
-	if (last > NSTIME_MIN) { /* some class may pass */
+	if (last > NSTIME_MIN) { /* some class passes */
 		*begin = first;
 		*end = last;
 	}

@@ -139,8 +139,7 @@ static bool last_loss(struct event_source *source, const struct stream *stream, 
 	enum step step = first_item(source, range, stream, UINT32_MAX, &item, err);
 
 	*until = step == STEP_ITEM ? item.event.until : NSTIME_MIN;
-	if (step == STEP_END && source->index &&
-	    low > NSTIME_MIN) { /* a loss that began before low */
+	if (step == STEP_END && source->index && low > NSTIME_MIN) { /* it began before */
 		if (!losses_at(source->index, stream, low, &lack, err))
 			return false;
 		*until = lack.lacks ? lack.until : NSTIME_MIN;

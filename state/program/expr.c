@@ -577,8 +577,7 @@ static enum logic outcome_of(const struct expr *when, struct env *env)
 		return right;
 	if (right == LOGIC_YES || (left == LOGIC_OPEN && right == LOGIC_OPEN))
 		return left;
-	return right == LOGIC_OPEN ? LOGIC_UNKNOWN
-				   : right; /* not true, whatever the left one becomes */
+	return right == LOGIC_OPEN ? LOGIC_UNKNOWN : right; /* not true, whatever the left is */
 }
 
 enum eval expr_holds(const struct expr *when, struct env *env)

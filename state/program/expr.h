@@ -78,8 +78,7 @@ struct expr {
 		const struct map_def *map;
 		struct regex *regex; /* MATCH: NULL if the pattern is not constant */
 	};
-	const struct ast
-		*of; /* HOST: its tree. Else NULL, or what env->lacking is set to on failure */
+	const struct ast *of; /* HOST: its tree; else NULL, or for env->lacking on failure */
 };
 
 static inline bool expr_is_const(const struct expr *expr, enum value_kind kind)

@@ -114,8 +114,7 @@ static enum way find_way(const struct event_class *class, unsigned scopes,
 	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
 		const struct field_class *scope = class->scope[order[i]];
 		if ((scopes & 1u << order[i]) && scope && names[0].name &&
-		    field_member(scope,
-				 names[0].name)) /* the first scope that has the name counts */
+		    field_member(scope, names[0].name)) /* the first scope with it counts */
 			return may_have(scope, names, n) ? WAY_DYNAMIC : WAY_NONE;
 	}
 	return WAY_NONE;

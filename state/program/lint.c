@@ -23,8 +23,7 @@ struct linter {
 	struct rule_error *found;
 	size_t count, capacity;
 	struct nameset said; /* warnings given, with their places */
-	struct nameset
-		classes; /* names of event classes, with and without the part before the colon */
+	struct nameset classes; /* names of event classes, and their parts behind a colon */
 	struct attrs *attrs;
 	uint8_t *shapes; /* by shape: SHAPE_ flags */
 	size_t nshapes;

@@ -19,8 +19,7 @@ struct mirror_class {             /* an event class */
 	bool ends;                /* its events end what earlier events said */
 	bool columns;             /* each event has both values: `before` and `after` */
 	struct run_field before, after;
-	const struct expr
-		*evidence; /* the attribute's value at such an event; NULL: it does not say */
+	const struct expr *evidence; /* its value at such an event; NULL: not said */
 	/*
 	 * An integer of the event: the value from then on is that integer or unknown, depending on
 	 * the state (thread[field/next]/recorded); NULL: no such line.
@@ -34,8 +33,7 @@ struct mirror_classes {
 	const struct mirror_def *mirror;
 	uint32_t shape;                 /* of the mirrored attribute */
 	struct mirror_class *of;        /* by class */
-	uint64_t *telling,
-		*supporting; /* bit per class: it has lines or ends values; it has evidence */
+	uint64_t *telling, *supporting; /* bit per class: lines or `ends`; evidence */
 };
 
 /* The program and its rules, which own `mirror`, must outlive it. */

@@ -39,8 +39,7 @@ struct plain_line { /* fits a cache line */
 
 /* The lines that hold for one outcome of all tests. */
 struct plain_choice {
-	const struct plain_line
-		*lines; /* in order of application: `nwas` lines of `was` come first */
+	const struct plain_line *lines; /* in order of application, first `nwas` of `was` */
 	uint32_t nwas, count;
 	uint32_t keys;  /* bit per input that is a key of a line */
 	uint32_t needs; /* bit per input */

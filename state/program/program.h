@@ -138,8 +138,7 @@ struct line {
 	uint32_t stratum;
 	struct path target;       /* not with LINE_SECTION */
 	const struct expr *when;  /* NULL: always; the conditions of head and line combined */
-	const struct expr
-		*head;     /* the head's part of `when`; NULL: none, or it cannot be separated */
+	const struct expr *head;  /* the head's part of `when`; NULL: none, or not separate */
 	const void *block; /* lines of one block are consecutive and share their head */
 	const struct expr *value; /* NULL: delete, unknown, pop */
 	const struct line_read *reads;
@@ -269,8 +268,7 @@ struct view {
 	struct path path; /* VARIABLE atoms */
 	const struct expr *value;
 	uint32_t nvariables;
-	struct view_source
-		*sources; /* stored attributes from which lists take the variables' values */
+	struct view_source *sources; /* of stored attributes: where lists find variables' values */
 	uint32_t nsources;
 	const struct line_read *reads;
 	uint32_t nreads;

@@ -114,8 +114,7 @@ struct let_def {
 	const char *name;
 	struct ast *value;
 	uint32_t nodes; /* nodes of value: counted again at each use */
-	const struct let_def
-		*before; /* the previous let of that name, in another file; NULL: none */
+	const struct let_def *before; /* previous one of that name, in another file; or NULL */
 };
 
 struct initial_def {

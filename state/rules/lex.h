@@ -31,8 +31,7 @@ struct rule_parser rule_parser_of(struct rules *rules, const struct rule_file *f
 				  const char *text, size_t len);
 /* Is the current token that word, followed by a blank or the line's end? */
 bool lex_is_keyword(const struct parser *parser, const char *word);
-bool parse_at_end(
-	const struct parser *parser); /* at the end of the statement, or of the quoted content */
+bool parse_at_end(const struct parser *parser); /* of the statement, or of quoted content */
 
 /* mirror.c; behind the keyword */
 void parse_mirror(struct parser *parser);

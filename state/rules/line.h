@@ -15,8 +15,7 @@ enum verb {
 	VERB_POP
 };
 
-static inline bool
-verb_buries(enum verb verb) /* does it also affect all descendants of the path? */
+static inline bool verb_buries(enum verb verb) /* also all descendants of the path? */
 {
 	return verb == VERB_DELETE || verb == VERB_UNKNOWN;
 }

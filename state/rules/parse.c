@@ -159,8 +159,7 @@ static void parse_head(struct parser *parser, bool is_section)
 	block->at = own(parser)->statement_at;
 	block->is_section = is_section;
 	RULES_APPEND(own(parser)->rules, blocks, block);
-	own(parser)->block =
-		block; /* also after an error, else its lines are reported as "outside" a block */
+	own(parser)->block = block; /* also after an error: its lines are not "outside" */
 	do {
 		parse_pattern(parser, block);
 		lex_next(parser);

@@ -183,8 +183,7 @@ static void close_circle(struct graph *graph, uint32_t root)
 			continue;
 		struct statement_info *info = &graph->analysis->statements[member];
 		graph->vertices[member].stratum = info->stratum = stratum;
-		if (n >
-		    1) /* a line that reads what it writes is in a cycle with the read's vertex */
+		if (n > 1) /* a line that reads what it writes has the read's vertex beside it */
 			info->flags |= LINE_CYCLIC;
 	}
 	for (size_t i = first; i < graph->nstack; i++)

@@ -36,8 +36,7 @@ struct shard {
 	nstime *reach; /* by slice: least `from` of fills in it and all later slices */
 	uint32_t nslices;
 	struct numbers *numbers;
-	struct number_map
-		attrs_of; /* number → 1 + attribute, or ATTR_ABSENT; 0: not looked up yet */
+	struct number_map attrs_of; /* number → 1 + attribute, or ATTR_ABSENT; 0: not looked up */
 	struct side tombstones, fills;
 	enum side_state side;
 	uint64_t steps;     /* slices searched so far for tombstones and fills */

@@ -47,8 +47,7 @@ static bool put_block(struct slice_opened *open, unsigned tick_bits, uint32_t ti
 	if (keys[block->count - 1] >> tick_bits > UINT32_MAX)
 		return false;
 	keys[block->count] = UINT64_MAX;
-	for (uint32_t i = 0; i < block->count;
-	     i++) { /* without branches: they would be mispredicted */
+	for (uint32_t i = 0; i < block->count; i++) { /* branches would be mispredicted */
 		uint64_t end = keys[i] | mask;
 
 		lasts[count] = i;

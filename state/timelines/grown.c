@@ -104,8 +104,7 @@ static void kept_get(struct store_txn *txn, struct kept *out)
 	if (!out->any || !timelines_value(txn, "ties", &out->ties) || out->ties.len < sizeof tied)
 		return;
 	memcpy(&tied, out->ties.data, sizeof tied);
-	out->tied =
-		tied == out->next; /* a build of the whole trace goes on without renewing ties */
+	out->tied = tied == out->next; /* a build of the whole trace does not renew ties */
 }
 
 /* False: there are no slices. */

@@ -84,8 +84,7 @@ bool shards_plan_read(struct shards_plan *plan)
 
 bool shards_plan_write(const struct shards_plan *plan, struct error *err)
 {
-	struct shards_plan begun =
-		*plan; /* readers look for the plan's file before they know its id */
+	struct shards_plan begun = *plan; /* readers of the plan do not know its id yet */
 	struct buf cuts = {0};
 	bool ok;
 

@@ -14,8 +14,7 @@ struct stored_shard {
 	nstime begin; /* NSTIME_MIN: of the first */
 	char *path;
 	struct store *store;
-	struct store_txn
-		*txn; /* for all questions, if another process extends the store; else NULL */
+	struct store_txn *txn; /* of all questions, if another process extends the store; or NULL */
 	struct shard *shard;
 };
 

@@ -19,8 +19,7 @@ struct cpu_run {
 struct cpu_runs { /* all zero at first */
 	struct cpu_of_runs {
 		int32_t cpu;
-		size_t first, past, at; /* indices of runs in the stretch: [first, past); those
-					   before `at` have ended */
+		size_t first, past, at; /* of runs: [first, past); those before `at` have ended */
 		struct cpu_run last;    /* the last run of earlier stretches; begin == end: none */
 	} * cpus;
 	size_t ncpus, cpus_capacity;

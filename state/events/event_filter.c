@@ -57,8 +57,7 @@ struct event_filter {
 	size_t ncpus, cpus_capacity;
 	uint64_t *of_cpus;   /* bit per stream that may be of one of these CPUs */
 	bool any_stream;     /* other attributes were added, so all streams count */
-	uint64_t *by_losses; /* bit per bit of the closure: losses, @start or @end may write the
-				shape */
+	uint64_t *by_losses; /* bit per bit of the closure: items other than events may write it */
 	uint64_t *passing;   /* bit per class: what a cursor over the range decodes */
 	uint64_t values[BATCH_MAX];
 	uint16_t bad[BATCH_MAX];

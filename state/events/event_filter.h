@@ -35,7 +35,7 @@ void event_filter_free(struct event_filter *filter); /* NULL is fine */
 void event_filter_limit(struct event_filter *filter, uint64_t packets);
 bool event_filter_is_spent(const struct event_filter *filter);
 
-/* Lets nothing pass; lets all events pass, too, that may write the attribute. */
+/* clear: nothing passes any more. add: all events that may write the attribute pass, too. */
 void event_filter_clear(struct event_filter *filter);
 void event_filter_add(struct event_filter *filter, uint32_t attr);
 /* Do all events that may write the attribute pass already? */

@@ -112,8 +112,7 @@ struct event_source {
 	struct findings *findings;             /* findings of the current question */
 	struct packet_filters *packet_filters; /* as in events_options */
 	const struct inferred *inferred;       /* likewise; set by the owner */
-	struct first_events *firsts; /* likewise, first events of streams; NULL: streams begin with
-					their records */
+	struct first_events *firsts; /* likewise: begins of streams; NULL: those of their records */
 	bool whole_packets;          /* likewise, for passes opened from now on */
 	/* Likewise: fills of `was` begin no earlier, earlier losses are not searched; or NULL. */
 	const nstime *fills_from;

@@ -8,8 +8,8 @@
  *     begins late, or ends early;
  *   - where a stream lacked some all the time, and the pair's thread may have been on its CPU: it
  *     left its own meanwhile, as cpu[*]/thread says;
- *   - where the state alone tells the thread, and a begin and an end of the pair's classes were
- * left out while it lasted, since it is not known whose they are: both may be of its thread.
+ *   - where only the state gives the thread, and a begin and an end of the pair's classes were
+ *     left out while it lasted because their thread is not known: both may be of its thread.
  *
  * If packets do not say when a stream begins (perf.data, trace.dat), it lacks events until its
  * first one; that matters only if the thread is known from the state. All code that pairs events

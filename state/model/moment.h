@@ -26,7 +26,7 @@ static inline int moment_compare(const struct moment *a, const struct moment *b)
 
 struct interval {
 	const char *path;
-	nstime begin, end; /* unknown: NSTIME_MIN; an unknown end: NSTIME_MAX */
+	nstime begin, end; /* unknown begin: NSTIME_MIN; unknown end: NSTIME_MAX */
 	struct value value;
 	bool lost; /* the value is unknown from `end` on; it may have held longer */
 };

@@ -1,5 +1,5 @@
 /*
- * number_map.h - an array from numbers to numbers above 0, as long as the greatest key that was set
+ * number_map.h - a map from small numbers to numbers above 0: an array up to the greatest key
  *
  * For keys that are small or dense: attributes, shapes, ordinals, chunks, thread numbers.
  */

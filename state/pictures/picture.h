@@ -75,7 +75,7 @@ void picture_add_sums(struct picture *picture, const char *path, const struct su
 /* Sets the cells [first, end) of an attribute's row. */
 void picture_set(struct picture *picture, const char *path, uint32_t first, uint32_t end,
 		 const struct value *value, bool mixed);
-void picture_part_end(struct picture *picture); /* now `open` of its cells is valid */
+void picture_part_end(struct picture *picture); /* ends it: `open` of its cells is valid now */
 void picture_finish(struct picture *picture); /* after the last part: sorts the rows by path */
 
 /*

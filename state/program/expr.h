@@ -28,8 +28,7 @@ enum expr_kind {
 	EXPR_READ,      /* `path` of the state */
 	EXPR_VARIABLE,
 	EXPR_COLUMN, /* column `index` of the row */
-	EXPR_HOST, /* a value of the one-liner: env->host() gives it for `of`, kind `n` and `index`
-		    */
+	EXPR_HOST,   /* of one-liners: what env->host() gives for `of`, `n` and `index` */
 	EXPR_NOT,
 	EXPR_AND,
 	EXPR_OR,

@@ -13,8 +13,7 @@ static enum eval text_value(const struct field *field, struct env *env, struct v
 	if (len > UINT32_MAX)
 		len = UINT32_MAX;
 	*out = value_text((const char *)bytes, len);
-	if (scratch.data) { /* a copy, as it is not byte-aligned in the packet: it must outlive this
-			       call */
+	if (scratch.data) { /* not byte-aligned: the copy must outlive this call */
 		out->text = arena_strndup(env->scratch, (const char *)bytes, len);
 		buf_release(&scratch);
 	}

@@ -30,8 +30,7 @@ void gaps_free(struct gaps *gaps); /* NULL is fine */
 
 struct gap {
 	bool open;
-	bool loss; /* known from counters of losses, or from the begin and end of a stream's packets
-		    */
+	bool loss; /* known from counters, or from where a stream's packets begin and end */
 	nstime from, until; /* both hold in [from, until); not set if from >= until */
 };
 

@@ -33,8 +33,8 @@ struct program {
 	struct analysis *analysis;
 	bool hosts;                    /* paths are below host["NAME"] */
 	struct stream_groups sections; /* by the section lines that match */
-	struct class_program *classes; /* rows one behind the other: group 0 has all classes, others
-					  those of their part */
+	struct class_program
+		*classes; /* row after row: group 0's has all classes, others their part's */
 	struct row {
 		size_t at;           /* index in `classes` where class 0 would be */
 		uint32_t first, end; /* the row's classes: [first, end) */

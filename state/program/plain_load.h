@@ -39,8 +39,7 @@ struct plain_integer { /* the most frequent kind: loaded in one loop */
 struct plain_input {
 	enum input_kind kind;
 	uint8_t i;    /* its number */
-	uint8_t of;   /* MAP: the operand, not a map; READ: the key, no text or map; PLAIN_NONE:
-			 constant path */
+	uint8_t of;   /* MAP: operand, no map; READ: key, no text or map; or PLAIN_NONE */
 	uint8_t with; /* MAP: its operand is `of == with`; PLAIN_NONE: it is `of` */
 	bool unlike;  /* MAP: its operand is `of != with` */
 	bool is_signed;

@@ -107,8 +107,7 @@ struct path {
 	uint32_t natoms;
 	const struct atom *atoms; /* all of them */
 	uint32_t shape;
-	uint32_t only_key; /* index of the only atom that is no name, if it is an expression; else 0
-			    */
+	uint32_t only_key; /* the only atom that is no name, if it is an expression; else 0 */
 	bool below;        /* ends in `**`: all descendants, not the node itself */
 	struct number_map *keys; /* if only_key: attrs_keys() of the shape */
 };
@@ -213,8 +212,7 @@ void program_close(const struct program *program, uint64_t *statements);
 uint64_t *program_classes(const struct program *program);
 
 enum lint {
-	LINT_USUAL, /* each mistake once; in heads with several names only names that look mistyped
-		     */
+	LINT_USUAL, /* each mistake once; of a head's several names only mistyped ones */
 	LINT_ALL    /* all places, and all names of heads */
 };
 /*

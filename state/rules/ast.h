@@ -136,8 +136,7 @@ enum { MIRROR_EVIDENCE = 4 };
 struct mirror_def {
 	const struct rule_file *file;
 	struct ast_path *path;                 /* whose `was` and `=` lines must agree */
-	struct ast *evidence[MIRROR_EVIDENCE]; /* fields: an event with one equal to the value
-						  supports it */
+	struct ast *evidence[MIRROR_EVIDENCE]; /* one of these equal to the value supports it */
 	uint32_t nevidence;
 	bool has_except; /* this value may hold to the end without a later event */
 	struct value except;

@@ -1,8 +1,8 @@
 /*
- * mirror.c - `mirror`: the `mirror` statement: what a contradiction between events makes unknown
+ * mirror.c - the `mirror` statement: what a contradiction between events makes unknown
  *
- *     mirror cpu[section/cpu]/thread with thread[*]/state, idle[section/cpu]/state by field/self
- * except 0
+ *     mirror cpu[section/cpu]/thread with thread[*]/state, idle[section/cpu]/state
+ *         by field/self except 0
  *
  * `was` and `=` lines of the first path say what runs before and after an event. The next `was`
  * must agree with the last `=`; if not, events are missing. The consequences become ordinary lines,

@@ -15,8 +15,7 @@ struct building {
 	struct replay *replay;
 	nstime from;            /* where the replay begins */
 	uint64_t events_before; /* applied by builds that were killed */
-	nstime tombstones_at;   /* time of the newest tombstone; `tombstones` counts those of that
-				   time */
+	nstime tombstones_at;   /* time of the newest tombstone; `tombstones`: how many then */
 	uint32_t tombstones;
 	bool any_tombstone;
 	struct error *err; /* why a slice could not be stored */

@@ -39,8 +39,7 @@ enum { ROOT_CLASS, PATTERN_CLASS, TEXT_CLASS, SHAPE_CLASSES };
 
 struct number_class {
 	enum class_kind kind;
-	uint32_t parent; /* of CLASS_ATTR: class of the parent shape; of tombstones: the class of
-			    their attributes */
+	uint32_t parent; /* class of the parent shape; of a tombstone's: its attributes' class */
 	uint32_t shape;  /* ATTR_ABSENT: of patterns and texts */
 	uint32_t entity_class;      /* the class whose ordinals it uses */
 	struct number_map chunks;   /* ordinal / CHUNK → 1 + chunk */

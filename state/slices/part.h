@@ -38,8 +38,7 @@ struct timelines_part {
 	struct tombstones_known *known; /* from earlier builds of this process; NULL: none */
 	bool thread;    /* use a second thread, which reads ahead, encodes and stores slices */
 	uint32_t least; /* changes per slice; 0: the usual number. For tests */
-	uint32_t looks; /* events of a shard before its first backward pass (shard_start.h); 0
-			   likewise */
+	uint32_t looks; /* events of a shard before its first backward pass; 0 likewise */
 };
 
 /*

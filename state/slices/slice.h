@@ -120,8 +120,7 @@ bool slice_run_open(const uint8_t *data, uint64_t from, uint64_t to, bool *damag
 struct slice_frame { /* how values are coded */
 	int64_t least;
 	uint8_t width, kind; /* kind SLICE_DELETED: each value has its own kind */
-	uint8_t special; /* kinds from this one to below SLICE_INT have the first codes; SLICE_INT:
-			    all codes are numbers */
+	uint8_t special;     /* kind of code 0, others follow; SLICE_INT: all codes are numbers */
 	uint8_t nlisted, index_width;
 	uint64_t at; /* bits; its list is at 0 */
 };

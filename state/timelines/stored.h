@@ -56,8 +56,7 @@ struct stored_change {
 	nstime at;
 	struct value value;
 	bool deleted;
-	bool filled; /* the event also says that the value was `was` from `from` on; if `final`, it
-			says nothing else */
+	bool filled; /* the event says it was `was` from `from` on; if `final`, nothing else */
 	bool final;
 	nstime from;
 	struct value was;

@@ -102,7 +102,7 @@ struct violations_check {
 	struct violations *found;
 };
 
-/* Reports a violation in [begin, end); the text is formatted as by printf(). */
+/* Reports a violation in [begin, end); the text is formatted as printf does. */
 static void violated(struct violations_check *check, nstime begin, nstime end,
 		     const struct change_place *place, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));

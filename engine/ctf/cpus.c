@@ -1,24 +1,24 @@
 /*
- * cpus.c - a stream per CPU, where each event says its own
+ * cpus.c - makes a stream per CPU of a file whose events say their CPU
  *
- * Questions by CPU need streams that are of one. Where packets do not say their CPU and each event
- * does, the file becomes as many streams as its events name CPUs. All have the same packets; a
- * decoder passes over what is not its own. The CPUs are found by one pass over all heads while
- * opening. A loss is told in each stream, since it is not known which CPU's events they were; the
- * first stream has the number, so that the sum over all is right.
+ * Queries by CPU need streams of one CPU each. If packets do not say their CPU but each event does,
+ * the file becomes as many streams as its events name CPUs. All have the same packets, and each
+ * decoder skips events of other CPUs. One pass over all heads at open finds the CPUs. Each stream
+ * shows a loss, as any CPU may have lost the events; only the first has the count, so that the sum
+ * over all streams is right.
  *
  *     LTTng, buffers per channel   a context `cpu_id`: lttng add-context --type cpu_id
  *     perf's converter to CTF      `perf_cpu`, before it knew of streams by CPU
- *     the 2010 proposal            a member `cpu` of a section's event context. It goes before the
- *                                  CPU of the file's name; where both agree the stream stays one
+ *     the 2010 proposal            a member `cpu` of a section's event context. It overrides the
+ *                                  CPU of the file's name; if all events have that, it stays one
  */
 #include "engine/ctf/decode_internal.h"
 
 #include <inttypes.h>
 
-enum { CPUS_MOST = 8192 /* that Linux can be built for */ };
+enum { CPUS_MOST = 8192 /* the most that Linux can be configured for */ };
 
-/* Where an event of the class says its CPU. */
+/* Finds the field of the class that says the CPU. */
 static bool find_place(const struct event_class *event, bool is_2010, struct ctf_cpu_place *out)
 {
 	static const struct {
@@ -71,13 +71,13 @@ uint64_t ctf_event_cpu(struct decoder *d, const struct batch *batch, uint32_t i)
 	return (uint64_t)fields_number(&fields, &place->path, 0);
 }
 
-/* What the events of a stream name. */
+/* The CPUs that the events of a stream name. */
 struct seen_cpus {
 	bool cpu[CPUS_MOST];
-	uint64_t impossible; /* one that cannot be */
+	uint64_t impossible; /* a value of CPUS_MOST or more */
 };
 
-/* The CPUs of one packet's events; false: one that cannot be. */
+/* Adds the CPUs of one packet's events to *seen; false: a value is CPUS_MOST or more. */
 static bool note_packet(struct decoder *d, const struct packet_info *info, struct batch *batch,
 			struct seen_cpus *seen)
 {
@@ -121,7 +121,7 @@ static bool find_cpus(const struct stream *stream, struct seen_cpus *seen)
 	return good;
 }
 
-/* The same packets, another CPU. What closes with the part stays with the first. */
+/* Adds a stream with the packets of `first` for another CPU. `first` keeps what must be freed. */
 static void add_like(struct trace *trace, const struct stream *first, const char *name, int32_t cpu)
 {
 	const struct ctf_stream_state *of = stream_state(first);

@@ -1,11 +1,11 @@
 /*
  * ctf_decode.c - one CTF packet → event heads → fields
  *
- * Heads are the work of heads.c; here a packet is opened, and values are found or decoded.
+ * Opens packets and decodes fields; heads.c decodes heads.
  *
- * All positions are bits from the start of the block in hand. That is the packet's first byte, or,
- * for a PIECE of a huge packet, a byte of it that keeps every alignment. A piece's header and
- * context are those of its packet, in a block of their own.
+ * All positions are bits from the start of decoder.block. The block begins at the packet's first
+ * byte, or, for a PIECE of a huge packet, at a multiple of ALIGN_KEPT bytes in it, so that
+ * alignments stay valid. The header and context of a piece's packet are in decoder.head_block.
  */
 #include "engine/base/mem.h"
 #include "engine/base/prefetch.h"
@@ -60,7 +60,7 @@ static bool fail(const struct decoder *d, struct error *err)
 			   d->packet_off);
 }
 
-/* Header and context of the packet that a piece belongs to: their values hold for the piece too. */
+/* Decodes header and context of the packet of a piece; their values are valid in every piece. */
 static bool read_head_of_piece(struct decoder *d, uint64_t whole, struct ctf_packet_head *head,
 			       struct error *err)
 {
@@ -112,13 +112,13 @@ static bool open_piece(struct decoder *d, const struct ctf_carried *carried, str
 	uint64_t there = (whole - off) * 8;
 	d->cut = head.packet_bits > there &&
 		 carried->end_bit >= (head.content_bits < there ? head.content_bits : there);
-	/* the last piece of a packet in which another one begins */
+	/* the last piece of a packet that was cut because another packet begins in it */
 	d->cut |= d->info.rec.flags & PACKET_DAMAGED && carried->end_bit < head.content_bits &&
 		  carried->end_bit == (end - off) * 8;
 	return true;
 }
 
-/* The content of a packet of the 2010 proposal, which must be there as a whole, as it was. */
+/* 2010 proposal: decrypts and decompresses the content of a packet, which must be complete. */
 static bool undo_coding(struct decoder *d, const struct ctf_packet_head *head, struct error *err)
 {
 	const struct rfc_key *key = d->class->part->description.key;
@@ -155,7 +155,7 @@ static bool open_packet(struct decoder *d, const struct ctf_carried *carried, st
 				d->registers, &head, err) ||
 	    !packet_head_is_own(d->class->part, &head, err))
 		return false;
-	/* another packet may begin in its padding */
+	/* not cut if only padding is missing, since another packet may begin in it */
 	d->cut = head.packet_bits > len * 8 && (len == whole - off || head.content_bits > len * 8);
 	d->content = head.content_bits < len * 8 ? head.content_bits : len * 8;
 	d->at = head.events_at;
@@ -192,13 +192,13 @@ bool ctf_decoder_open(struct decoder *d, const struct packet_info *info, struct 
 	return true;
 }
 
-/* Sought only where it is needed: it lies apart, and thousands of decoders may take turns. */
+/* Not cached: few calls need it, and thousands of decoders share the cache lines. */
 static struct source *source_of(const struct decoder *d)
 {
 	return stream_source(d->stream, d->info.rec.source);
 }
 
-/* Of entries from `first` on, leaves the events of the stream's own CPU. */
+/* Removes events of other CPUs than the stream's from the batch's entries, from `first` on. */
 static void keep_own(struct decoder *d, struct batch *b, uint32_t first)
 {
 	uint32_t n = first;
@@ -211,8 +211,8 @@ static void keep_own(struct decoder *d, struct batch *b, uint32_t first)
 }
 
 /*
- * As ctf_heads(). A stream of one CPU passes over events of others until the batch is full of its
- * own, so that a batch that is asked for again from the same place holds the same.
+ * As ctf_heads(), but for a stream of cpus.c it goes on until the batch is full of events of the
+ * stream's CPU, so that decoding again from the same place gives the same batch.
  */
 static bool next_heads(struct decoder *d, struct batch *b, struct error *err)
 {
@@ -231,7 +231,7 @@ static bool next_heads(struct decoder *d, struct batch *b, struct error *err)
 	return good;
 }
 
-/* Of the record that is open, in its file. */
+/* Returns the offset in the file where the open record, or the file, ends. */
 static uint64_t end_of(const struct decoder *d)
 {
 	uint64_t size = source_size(source_of(d)), end = d->info.rec.off + packet_bytes(&d->info);
@@ -244,7 +244,7 @@ bool ctf_decoder_ends_file(const struct decoder *d)
 	return end_of(d) == source_size(source_of(d));
 }
 
-/* Events that hold from the start have a time for other readers alone. */
+/* Removes the times of events that hold from the start: they are in the file for other tools. */
 static void take_times(const struct decoder *d, struct batch *b)
 {
 	for (uint32_t i = 0; d->info.rec.flags & PACKET_BEFORE_ALL && i < b->count; i++) {
@@ -271,7 +271,7 @@ enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err
 		return STEP_ITEM;
 	if (!d->cut)
 		return STEP_END;
-	d->cut = false; /* said once */
+	d->cut = false; /* report it once */
 	error_set(err, ERR_FORMAT, "%s: packet at offset %" PRIu64 " is cut off: %s at %" PRIu64,
 		  source_name(source_of(d)), d->packet_off,
 		  ctf_decoder_ends_file(d) ? "the file ends" : "another packet begins", end_of(d));
@@ -280,7 +280,7 @@ enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err
 
 void ctf_decoder_prefetch(const struct decoder *d)
 {
-	enum { ASKED = 768 /* bytes; the loops over heads ask for what lies behind */ };
+	enum { ASKED = 768 /* bytes; the loops over heads prefetch those behind */ };
 	const uint8_t *next = d->block.data + d->at / 8;
 	uint64_t left = d->at < d->content ? (d->content - d->at) / 8 : 0;
 
@@ -365,7 +365,7 @@ uint64_t ctf_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 	return (end < d->content ? end : d->content) - b->at[i];
 }
 
-/* Finding the heads has passed over every event: each lies whole in the content. */
+/* Needs no bounds check: the loops over heads verified that each event ends within the content. */
 bool ctf_decoder_column(struct decoder *d, const struct batch *b, const uint16_t *entries,
 			uint32_t n, const struct column_place *place, uint64_t *values)
 {

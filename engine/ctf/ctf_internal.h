@@ -1,20 +1,20 @@
 /*
  * ctf_internal.h - what the files of the CTF reader share
  *
- *     open.c        folders → parts and streams
- *     input.c       what --input says of where packets are
- *     gather.c      files that hold packets of any stream, or something else between them
+ *     ctf_open.c    folders → parts and streams
+ *     input.c       parses the text behind "ctf," in --input
+ *     gather.c      files with packets of several streams, or with other bytes between packets
  *     part.c        one description → clocks, event classes, layouts
- *     roles.c       what values are used for
+ *     roles.c       which field is the packet's size, begin, CPU, ...
  *     packet_head.c header and context of one packet → sizes, times, counters
- *     own.c         what yore itself wrote
- *     cpus.c        streams whose events say their CPU → a stream per CPU
- *     order.c       packets that do not lie in their order, or twice
+ *     own.c         descriptions of traces that yore wrote
+ *     cpus.c        a stream whose events name their CPU → a stream per CPU
+ *     order.c       sorts packets that are out of order in their files, and finds copies
  *     sections.c    the channel of each stream
- *     scan.c        a stream's packets → packet records, mended; pieces of huge ones
- *     decode.c      one packet, opened; fields
- *     heads.c       event headers → heads, with values where they are wanted
- *     rfc_*.c       what only the proposal of 2010 has: rfc.h
+ *     ctf_scan.c    a stream's packets → packet records, corrected; pieces of huge packets
+ *     ctf_decode.c  opens one packet, decodes fields
+ *     heads.c       event headers → heads, with values if the batch has room for them
+ *     rfc_*.c       the proposal of 2010: see rfc.h
  */
 #ifndef ENGINE_CTF_CTF_INTERNAL_H
 #define ENGINE_CTF_CTF_INTERNAL_H
@@ -39,14 +39,14 @@ enum packet_member {
 	MEMBER_COUNT
 };
 
-/* The role of each. */
+/* The role (enum ctf_role) of each packet_member. */
 extern const uint16_t ctf_member_roles[MEMBER_COUNT];
 
-/* Bits; pieces of huge packets begin at such steps, so that every alignment up to it is kept. */
+/* Bits. Pieces of huge packets begin at multiples of it, so alignments up to it stay valid. */
 enum { PIECE_ALIGN_MAX = 4096 * 8 };
 
 enum head_shape {
-	HEAD_GENERAL, /* any tree, through its layout */
+	HEAD_GENERAL, /* any other header: decoded through its layout */
 	HEAD_FLAT,    /* whole-byte id and timestamp at constant places; either may be missing */
 	HEAD_COMPACT, /* LTTng: 5 bits of id, 27 of time, or 31 and the long forms */
 	HEAD_LARGE,   /* LTTng: 16 bits of id, 32 of time, or 65535 and the long forms */
@@ -58,23 +58,23 @@ struct head_flat {
 	uint8_t id_at, id_bytes, time_at, time_bytes, bytes;
 };
 
-struct ctf_class { /* of events, by id, as the head loops need it */
+struct ctf_class {                       /* an event class, as the head loops need it */
 	const struct event_class *class; /* NULL: no such id */
-	const struct layout *layout;	 /* class->layout, and more of it: one line of the cache */
+	const struct layout *layout;     /* class->layout; copied, so that one cache line has all */
 	uint64_t constant_bits;
-	uint64_t reach; /* bits that must be there for the loads of `prefix` */
-	const struct layout_prefix *prefix; /* all of it, at constant places; NULL: it is not */
+	uint64_t reach; /* bits from the body's begin that the loads of `prefix` may touch */
+	const struct layout_prefix *prefix;    /* NULL: some field has no constant place */
 	const struct layout_integer *integers; /* of the prefix */
 	uint32_t index, nslots, ngroups;
-	bool others; /* the prefix has more than integers */
-	bool constant;
-	bool values; /* its slots tell all: they may be decoded with the heads */
+	bool others;   /* the prefix has other fields than integers */
+	bool constant; /* every event has constant_bits */
+	bool values;   /* no field is lazy: values may be decoded with the heads */
 };
 
-struct ctf_cpu_place { /* in an event */
+struct ctf_cpu_place { /* the field of an event that says its CPU */
 	struct field_path path;
 	struct column_place column;
-	bool has_column; /* else the event must be decoded */
+	bool has_column; /* false: only decoding the event's fields gives the value */
 };
 
 struct ctf_stream_class {
@@ -83,28 +83,28 @@ struct ctf_stream_class {
 	struct layout *packet; /* header and context */
 	uint32_t context_base; /* first slot of the context */
 	const struct field_class *member[MEMBER_COUNT]; /* NULL: the context has none */
-	bool short_begin;    /* timestamp_begin has fewer than 64 bits: the clock is carried */
+	bool short_begin;    /* timestamp_begin has less than 64 bits: the scan carries the clock */
 	bool context_varies; /* members may be missing in some packets, or stand there twice */
-	bool uncut;	     /* some alignment is above PIECE_ALIGN_MAX */
-	const struct field_class *before_all; /* of yore's own: packets say so; NULL: none does */
-	const struct field_class *magic; /* the header's first member of that name, NULL none */
-	uint64_t head_bytes; /* that reading a packet's head takes when that is constant, else 0 */
+	bool uncut; /* an alignment exceeds PIECE_ALIGN_MAX: packets are not cut into pieces */
+	const struct field_class *before_all; /* sets PACKET_BEFORE_ALL in yore's traces; or NULL */
+	const struct field_class *magic; /* NULL: the header does not begin with a magic number */
+	uint64_t head_bytes;             /* size of a packet's header and context; 0: it varies */
 	enum head_shape shape;
 	struct head_flat flat;
 	bool big_endian;	/* of the header's integers */
 	uint32_t head_align;	/* bits; of the event header */
 	uint32_t long_align;    /* bits; 2010: of a 64-bit integer in the long forms */
-	/* 2010: where the event context tells the payload's size, it alone; else NULL */
+	/* 2010: the event context, if it has the payload's size; else NULL */
 	const struct layout *context;
 	struct layout *header; /* NULL: there is none */
 	struct field_class *header_class;
-	bool rotated;           /* its files are CHANNEL_CPU_COUNT */
+	bool rotated;           /* its files are named CHANNEL_CPU_COUNT */
 	bool header_needed;	/* some field refers to the header: decode it again with the fields */
 	struct ctf_class *by_id;
 	uint64_t nids;
-	bool dense;		/* by_id[id]; else sorted, to be bisected */
-	uint32_t event_slots;	/* the most that any event takes */
-	/* Where events say their CPU, by class_index - first_class; NULL: not all of them do. */
+	bool dense;           /* by_id is indexed by the id; else sorted by id, for bisection */
+	uint32_t event_slots; /* slots of the largest event */
+	/* Where events say their CPU, by class_index - first_class; NULL: some class does not. */
 	struct ctf_cpu_place *cpu_place;
 	uint32_t first_class;
 	int32_t clock;		/* into trace->clocks, -1 none */
@@ -126,16 +126,16 @@ struct ctf_part {
 	uint32_t registers;
 	unsigned quirks;
 	bool is_own;   /* yore wrote it */
-	bool is_by_cpu; /* its tracer is known to write streams that are of one CPU each */
-	bool gathered; /* its packets come from a capture or an image: see gather.c */
-	struct ctf_reached *reached;     /* likewise, of one file that grows; NULL: none */
-	size_t first_stream, end_stream; /* its streams stand together */
-	/* 2010: it was said that events have unknown ids, or tell wrong sizes */
+	bool is_by_cpu;                  /* its tracer is known to write one stream per CPU */
+	bool gathered;                   /* gather.c found its packets in a capture or an image */
+	struct ctf_reached *reached;     /* how far gather.c read a growing file; NULL: none */
+	size_t first_stream, end_stream; /* its streams: trace->streams[first_stream, end_stream) */
+	/* 2010: a notice of unknown event ids, or of wrong sizes in events, was already given */
 	_Atomic bool told_unknown, told_sizes;
-	_Atomic bool told_falls; /* that a clock stepped back inside a packet */
+	_Atomic bool told_falls; /* a notice that a clock stepped back in a packet was given */
 };
 
-/* Of a class that has a clock. The clock is shifted (--offset) when all of its trace is open. */
+/* The clock of a class with has_clock. --offset shifts it once the whole trace is open. */
 static inline const struct timebase *ctf_timebase(const struct ctf_stream_class *class)
 {
 	return &class->part->trace->clocks[class->clock].base;
@@ -146,7 +146,7 @@ struct ctf_index_entry { /* of an LTTng index file, in bytes and cycles */
 };
 
 struct ctf_source { /* LTTng's index of one stream file */
-	struct source *index; /* NULL: none, or none that fits */
+	struct source *index; /* NULL: there is none, or it does not fit the file */
 	uint32_t entry_bytes;
 	uint64_t nentries;
 };
@@ -155,13 +155,13 @@ enum ctf_place_kind {
 	PLACE_PACKET,
 	PLACE_DOUBLED, /* a copy of a packet that is listed before it */
 	PLACE_OTHER,   /* a packet of another session */
-	PLACE_DAMAGED  /* up to where the next packet can be trusted; len 0: none follows */
+	PLACE_DAMAGED  /* bytes up to the next good packet; len 0: none follows */
 };
 
 struct ctf_place {         /* of a packet, in a stream whose packets do not lie in order */
 	uint64_t off, len; /* bytes of the source */
 	uint64_t begin;    /* cycles */
-	int64_t number;    /* its sequence number, counted on where the counter wraps */
+	int64_t number;    /* its sequence number, extended across wraps of the counter */
 	uint32_t source;
 	uint32_t round; /* how often the list has stepped back in the sources */
 	enum ctf_place_kind kind;
@@ -175,25 +175,25 @@ struct ctf_stream_state {
 	uint64_t instance;
 	bool has_instance;
 	struct ctf_source *sources; /* parallel to stream->sources */
-	uint64_t equal_size;	    /* bytes of every packet as far as open saw, 0: they differ */
-	uint64_t first_number;      /* when they are equal: of the first packet */
-	bool by_cpu;                /* only the events of stream->cpu are its own: cpus.c */
-	struct ctf_order *order;    /* streams made per CPU share the first one's */
+	uint64_t equal_size;        /* bytes of each packet, by samples at open; 0: they differ */
+	uint64_t first_number;      /* if equal_size: sequence number of the first packet */
+	bool by_cpu;                /* the decoder gives only the events of stream->cpu: cpus.c */
+	struct ctf_order *order;    /* shared by all streams that cpus.c made of one */
 };
 
 struct ctf_packet_head {
 	uint64_t packet_bits, content_bits; /* from the packet's first byte */
 	uint64_t events_at;		    /* bits: where the first event may begin */
 	uint64_t begin, end;		    /* cycles */
-	uint64_t discarded, seq;	    /* PACKET_NONE: not there */
+	uint64_t discarded, seq;            /* PACKET_NONE: the packet does not have it */
 	int32_t cpu;
 	unsigned begin_bits; /* of timestamp_begin */
-	uint8_t seq_bits;    /* 2010: significant ones of seq; else 0 */
-	struct rfc_coding coding; /* 2010: of the content, which is then read as a whole */
+	uint8_t seq_bits;    /* 2010: significant bits of seq; else 0 */
+	struct rfc_coding coding; /* 2010: how the content is compressed, encrypted, summed up */
 	bool has_begin, has_end, has_size;
-	bool other; /* its UUID is not the metadata's, but */
-	uint8_t uuid[16];
-	bool before_all; /* its events hold from the start */
+	bool other;       /* the packet has another UUID than the metadata: `uuid` */
+	uint8_t uuid[16]; /* if `other` */
+	bool before_all;  /* its events have no time and hold from the start: PACKET_BEFORE_ALL */
 };
 
 static inline const struct ctf_stream_state *stream_state(const struct stream *stream)
@@ -201,13 +201,16 @@ static inline const struct ctf_stream_state *stream_state(const struct stream *s
 	return stream->priv;
 }
 
-/* Its writer is at work: see struct trace_options. */
+/* Is the trace still being written? See struct trace_options. */
 static inline bool ctf_grows(const struct stream *stream)
 {
 	return stream_state(stream)->class->part->trace->grows;
 }
 
-/* The clock after an integer of `bits` bits with this value (spec sheet: partial time stamps). */
+/*
+ * Returns the clock (cycles) after a timestamp field of `bits` bits with this value, when it was
+ * `clock` before: the value replaces the low bits, and a smaller one means that they wrapped once.
+ */
 static inline uint64_t clock_update(uint64_t clock, uint64_t value, unsigned bits)
 {
 	if (bits >= 64)
@@ -217,8 +220,8 @@ static inline uint64_t clock_update(uint64_t clock, uint64_t value, unsigned bit
 }
 
 /*
- * CTF 2 packets have the UUID of their metadata stream. In CTF 1.8 a file without any that has it
- * is read. False: such a packet is not to be read.
+ * False, and *err: the packet has another UUID than its CTF 2 metadata stream and must not be read.
+ * Always true in CTF 1.8, and for gather.c's files, whose lists mark such packets PLACE_OTHER.
  */
 MUST_CHECK bool packet_head_is_own(const struct ctf_part *part, const struct ctf_packet_head *head,
 				   struct error *err);
@@ -231,61 +234,62 @@ MUST_CHECK bool packet_head_decode(const struct ctf_stream_class *class, const u
 				   size_t size, uint64_t whole, struct slot *slots,
 				   uint64_t *registers, struct ctf_packet_head *out,
 				   struct error *err);
-/* The same from a source, reading as little as it can. `offset`: of the packet. */
+/* The same for the packet at byte `offset` of a source, reading as few bytes as possible. */
 MUST_CHECK bool packet_head_of(const struct ctf_stream_class *class, struct source *source,
 			       uint64_t offset, struct ctf_packet_head *out, struct error *err);
 MUST_CHECK bool packet_head_read(const struct stream *stream, uint32_t source, uint64_t offset,
 				 struct ctf_packet_head *out, struct error *err);
 
-/* open.c, for others: whose class does the packet at data belong to? NULL and *err: none. */
+/*
+ * ctf_open.c: returns the stream class of the packet at data[0..size), by its header, and the
+ * stream instance id if there is one. NULL and *err: the metadata has no such stream class.
+ */
 MUST_CHECK const struct ctf_stream_class *
 ctf_stream_class_of(const struct ctf_part *part, const uint8_t *data, size_t size,
 		    uint64_t *instance, bool *has_instance, struct error *err);
 
-/* own.c: did yore write the trace? Then its names mean what engine/ctf_own.h says: */
+/* own.c: did yore write the trace? Then ctf_mend_own() undoes what engine/ctf_own.h describes. */
 bool ctf_is_own(const struct ctf_description *description);
 void ctf_mend_own(struct ctf_description *description, struct arena *arena);
-/* The name that the stream of this instance id had; NULL: that of its file. */
+/* The original name of the stream with this instance id; NULL: it is named by its file. */
 const char *ctf_own_name(const struct ctf_description *description, uint64_t instance);
 
-/* cpus.c: finds where events say their CPU, once the classes are compiled. */
+/* cpus.c: finds the field that says the CPU in each class. Call when classes are compiled. */
 void ctf_find_cpu_places(struct ctf_stream_class *class);
 /*
- * Makes the stream that of one CPU, and adds one for each other CPU that its events name, with the
- * same sources. Where they name none, or one that cannot be, nothing is done.
+ * Limits the stream to one CPU and adds a stream with the same sources for each other CPU that its
+ * events name. Does nothing if the events name no CPU, or an impossible one.
  */
 void ctf_split_by_cpu(struct trace *trace, struct stream *stream);
-/* The CPU that event i of the batch says. */
+/* Returns the CPU that event i of the batch names. */
 uint64_t ctf_event_cpu(struct decoder *d, const struct batch *batch, uint32_t i);
 
-/* order.c: what is known of the order of a stream's packets; found when it is asked for. */
+/* order.c: the order of a stream's packets, found at the first call of ctf_places(). */
 struct ctf_order *ctf_order_new(void);
 void ctf_order_free(struct ctf_order *order);
-/*
- * What was found in the trace before, when the stream was shorter, holds on; its sources are set.
- */
+/* Continues from the order found when this growing trace was opened before. Set sources first. */
 void ctf_order_go_on(const struct stream *stream);
-/* The stream's packets lie in their order up to the one at `off`, as a scan has shown before. */
+/* Tells that an earlier scan found the packets in front of byte `off` of the source in order. */
 void ctf_order_from(const struct stream *stream, uint32_t source, uint64_t off);
-/* The packets in their order; NULL: they lie in it. Thread-safe; lives as long as the trace. */
+/* The sorted packets; NULL: files have them in order. Thread-safe; lives as long as the trace. */
 const struct ctf_place *ctf_places(const struct stream *stream, size_t *count);
-/* Packets that two of the stream's files have, when their times overlap. */
+/* Counts packets that several files of the stream have; 0 if the files' times do not overlap. */
 size_t ctf_doubled_in_files(const struct stream *stream);
 
 /*
- * scan.c, for order.c: the head of the packet at `off`, from LTTng's index where one is usable,
- * else from the packet. *entry is 0 at the source's begin, then the function's; UINT64_MAX: the
- * head is the packet's.
+ * ctf_scan.c, for order.c: reads the head of the packet at `off` from LTTng's index if it is
+ * usable, else from the packet. The caller sets *entry to 0 at the begin of a source and then
+ * passes it unchanged; the function sets it to UINT64_MAX when it ceases to use the index.
  */
 MUST_CHECK bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off,
 			    uint64_t *entry, struct ctf_packet_head *out, struct error *err);
-/* The first packet at or behind `from` that can be trusted; false: there is none. */
+/* Finds the first good packet at or behind `from` by its magic number; false: there is none. */
 bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t from, uint64_t *found,
 		       struct ctf_packet_head *head);
-/* Does the packet at `off` say its size, and has the file all of it? */
+/* Does the head have the packet's size, and does the whole packet lie in the file? */
 bool ctf_is_whole(const struct stream *stream, uint32_t source, uint64_t off,
 		  const struct ctf_packet_head *head);
-/* A packet whose header says its sizes, and behind which the file ends or the next one begins. */
+/* Is there a packet at `off` with sizes, and behind it the file's end or the next packet? */
 bool ctf_packet_fits(const struct stream *stream, uint32_t source, uint64_t off,
 		     struct ctf_packet_head *head);
 
@@ -301,64 +305,64 @@ struct ctf_listing {
 };
 void ctf_listing_add(struct ctf_listing *listing, const struct ctf_listed *item);
 /*
- * Puts the packets of a stream in order, in front of which ctf_order_take() may have put others;
- * ctf_places() gives them. The last `nunsettled` may change when the file grows. Sets stream->anew.
+ * Sorts the listed packets into those that ctf_order_take() took over; ctf_places() returns the
+ * result. The last `nunsettled` may change when the file grows. Sets stream->anew.
  */
 void ctf_order_list(struct stream *stream, struct ctf_listing *listing, size_t nunsettled);
 /*
- * Takes over the packets that were listed in the trace before, but for those that may change, which
- * have *dropped bytes. False: they cannot be.
+ * Moves the packets listed when the trace was opened before to this stream, except the unsettled
+ * ones, whose bytes *dropped counts. False: packets have no times, or none were listed.
  */
 bool ctf_order_take(const struct stream *stream, const struct stream *before, uint64_t *dropped);
-/* Do headers tell times that are those of the whole clock? */
+/* Do packet contexts have begin and end in all bits of the clock? */
 bool ctf_tells_times(const struct ctf_stream_class *class);
-/* So many of ctf_places() will be the same in the trace that is opened next, or that has anew. */
+/* How many of ctf_places() stay the same when the trace is opened next, unless it sets `anew`. */
 size_t ctf_firm_places(const struct stream *stream);
-/* Has the source a packet with the metadata's UUID, or one that says none? */
+/* False: the source has packets, and all of them have another UUID than the metadata. */
 bool ctf_has_own(const struct stream *stream, uint32_t source);
 
 /*
- * ring.c: of a file that is a ring buffer of LTTng-UST, makes *source what a stream file would be
- * whose packets are those that were not read from it, of 0 bytes when there are none. Nothing is
- * done to other files. What is damaged is told.
+ * ring.c: if the file is a ring buffer of LTTng-UST, rearranges *source to a stream file with the
+ * packets that the consumer had not yet read (0 bytes: none). Leaves other files alone. Reports
+ * damaged packets as damage of the trace.
  */
 MUST_CHECK bool ring_arrange(struct trace *trace, struct source *source, struct error *err);
 
 /* input.c: what follows "ctf," in --input. */
 struct ctf_input {
-	const char *metadata; /* NULL: the file of that name in each folder */
-	const char *shm;      /* a folder that belongs to the trace, too; NULL none */
+	const char *metadata; /* a file's path; NULL: the file `metadata` of each folder */
+	const char *shm;      /* a second folder of the trace (lttng --shm-path); NULL: none */
 	uint64_t prefix;      /* bytes before each packet */
 	bool has_prefix, scan;
-	bool datagrams; /* with a packet or the next piece of one: files, or what one file has */
+	bool datagrams; /* each file, or each record of one file, is a datagram: see gather.c */
 };
 MUST_CHECK bool ctf_input_parse(const char *settings, struct arena *arena, struct ctf_input *out,
 				struct error *err);
 
 /*
- * gather.c: makes streams of the packets of all `count` sources, which the trace has taken. `names`
- * are shown; framed: the one source has datagrams behind their lengths. What lies between packets
- * is passed over, what cannot be read is told.
+ * gather.c: makes streams of the packets of all `count` sources, which the trace owns already.
+ * `names` are for messages; framed: the one source has datagrams behind their lengths. Skips bytes
+ * between packets; reports packets that it cannot read as damage.
  */
 MUST_CHECK bool ctf_gather(struct ctf_part *part, struct source *const *sources,
 			   const char *const *names, size_t count, bool framed,
 			   const struct ctf_input *input, struct error *err);
 void ctf_reached_free(struct ctf_reached *reached); /* NULL is fine */
-/* open.c: fills a stream of this class, but for its sources. */
+/* ctf_open.c: fills the fields of a stream of this class, except its sources. */
 void ctf_describe(struct stream *stream, const struct ctf_stream_class *class);
 
 /* sections.c: names the sections of all streams of the part. */
 void ctf_name_sections(struct ctf_part *part);
 
 unsigned ctf_quirks(const struct ctf_description *description);
-/* Is its tracer known to write streams whose packets, where they say a CPU, all say the same? */
+/* Is its tracer known to write streams of one CPU each? */
 bool ctf_is_by_cpu(const struct ctf_description *description);
-/* Changes what known tracers declare wrong. Before layouts are compiled. */
+/* Corrects declarations that known tracers write wrong. Call before layouts are compiled. */
 void ctf_mend_types(struct ctf_description *description);
-/* Opens `index/<file>.idx` when it seems to fit the file; a notice when it does not. */
+/* Opens `index/<file>.idx` if it seems to fit the file, else gives a notice. */
 void lttng_index_open(const char *folder, const char *file, uint64_t file_size,
 		      const struct notices *notices, struct ctf_source *out);
-/* Entry i; false when it cannot be read or makes no sense. */
+/* Reads entry i; false: it cannot be read or is not plausible. */
 bool lttng_index_entry(const struct ctf_source *index, uint64_t i, struct ctf_index_entry *out);
 
 /* part.c: adds the part, its clocks and event classes. NULL and *err when a layout is impossible. */
@@ -373,8 +377,8 @@ bool ctf_goes_on(const struct stream *stream, const struct scan *scan);
 MUST_CHECK enum step ctf_scan(const struct stream *stream, struct scan *scan,
 			      struct packet_info *out, struct error *err);
 /*
- * Bytes of each packet when all seem to have one size, and *number of the first; 0 otherwise.
- * Called once, by open.
+ * Returns the bytes of each packet if all seem to have one size, and the first one's sequence
+ * number; 0: sizes differ. Called once, by ctf_open.c.
  */
 uint64_t ctf_equal_size(const struct stream *stream, uint64_t *number);
 bool ctf_computed(const struct stream *stream, uint64_t *count);
@@ -396,14 +400,15 @@ bool ctf_decoder_column(struct decoder *decoder, const struct batch *batch, cons
 MUST_CHECK bool ctf_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
 				   struct fields *out, struct error *err);
 uint64_t ctf_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
-/* For the scan: position, clock and count behind the last event that was given. */
+/* For the scan: the position (bits of the packet) and the clock behind the last decoded event. */
 void ctf_decoder_where(const struct decoder *decoder, uint64_t *at, uint64_t *clock);
-/* Had any packet that it decoded an event whose id no class has? */
+/* Did a packet end at an event whose id has no class? */
 bool ctf_decoder_lacks_class(const struct decoder *decoder);
 
 /*
- * What a record's carried bytes say. A PIECE: offset of its packet, clock, first bit of the piece
- * in its first byte, and bits of the packet where it ends. Not a PIECE: the clock to begin with.
+ * The carried bytes of a packet record. A PIECE has the offset of its packet, the clock at its
+ * begin, its first bit in its first byte, and its end in bits of the packet. Other records have the
+ * clock alone.
  */
 struct ctf_carried {
 	uint64_t packet_off, clock, end_bit;

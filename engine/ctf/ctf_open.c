@@ -1,8 +1,8 @@
 /*
  * ctf_open.c - folders → parts, streams and event classes
  *
- * Of folders of one group (chunks of a rotated session; folders.c) the metadata with the most
- * streams and events speaks for all, and files of one stream and instance id are one stream.
+ * For folders of one group (chunks of a rotated session; folders.c) it uses the metadata with the
+ * most streams and events, and joins files of one stream class and instance id to one stream.
  */
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
@@ -37,7 +37,7 @@ const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part, 
 	} else if (header_value(part, slots, ROLE_MAGIC, &magic) && magic != CTF_MAGIC) {
 		error_set(err, ERR_FORMAT, "bad packet magic 0x%08llx", (unsigned long long)magic);
 	} else {
-		/* without an id, the only stream of CTF 1.8, and the one with id 0 of CTF 2 */
+		/* no stream id: CTF 1.8's only stream, or CTF 2's stream with id 0 */
 		bool has_id = header_value(part, slots, ROLE_STREAM_ID, &id) ||
 			      part->description.major >= 2;
 		*has_instance = header_value(part, slots, ROLE_STREAM_INSTANCE, instance);
@@ -72,7 +72,7 @@ struct files {
 	size_t count, capacity;
 };
 
-/* Files of the 2010 proposal are sections by their names. */
+/* 2010 proposal: a file's name says which section it is. */
 static bool take_section(struct ctf_part *part, const char *name, struct file *file,
 			 struct error *err)
 {
@@ -93,7 +93,7 @@ static bool take_section(struct ctf_part *part, const char *name, struct file *f
 	return true;
 }
 
-/* Where packets follow one another, the first one says of which stream they are. */
+/* Finds the stream class of a file by its first packet. */
 static bool look_at_file(struct ctf_part *part, const char *name, struct file *file,
 			 struct error *err)
 {
@@ -114,7 +114,7 @@ static bool gathers(const struct ctf_opening *opening)
 	return opening->input.has_prefix || opening->input.scan || opening->input.datagrams;
 }
 
-/* Metadata from elsewhere must be that of the file: its packets say it, where they have a UUID. */
+/* Does the file given by `metadata=` have the UUID of the packets, if they have one? */
 static bool check_metadata(const struct ctf_opening *opening, struct ctf_part *part,
 			   const struct file *file, struct error *err)
 {
@@ -123,7 +123,7 @@ static bool check_metadata(const struct ctf_opening *opening, struct ctf_part *p
 	const struct stream stream = {.sources = &source, .nsources = 1, .cpu = -1, .priv = &state};
 	char said[UUID_TEXT], wanted[UUID_TEXT];
 	struct ctf_packet_head head;
-	struct error ignored; /* the scan tells of it */
+	struct error ignored; /* the scan reports it */
 
 	if (!opening->input.metadata || !packet_head_read(&stream, 0, 0, &head, &ignored) ||
 	    !head.other || ctf_has_own(&stream, 0))
@@ -133,7 +133,7 @@ static bool check_metadata(const struct ctf_opening *opening, struct ctf_part *p
 			 uuid_put(part->description.uuid, wanted));
 }
 
-/* False: the file has no packets, or was told to be damaged. */
+/* False: the file has no packets, or it is damaged, which was reported. */
 static bool open_file(const struct ctf_opening *opening, struct ctf_part *part,
 		      const struct folder *folder, const char *path, struct file *out)
 {
@@ -160,7 +160,7 @@ static bool open_file(const struct ctf_opening *opening, struct ctf_part *part,
 	source_close(out->source);
 	if (!is_empty)
 		trace_damage(opening->trace, "", &cause);
-	opening->trace->awaited++; /* its head, or what the metadata says of it, may come yet */
+	opening->trace->awaited++; /* its first packet or its metadata may not be written yet */
 	return false;
 }
 
@@ -190,7 +190,7 @@ static void add_file(const struct ctf_opening *opening, struct ctf_part *part,
 	*mem_push(out->items, out->count, out->capacity) = file;
 }
 
-/* "perf_stream_1" and "perf_stream_0" are. */
+/* True of "perf_stream_1" and "perf_stream_0". */
 static bool are_alike_but_for_digits(const char *a, const char *b)
 {
 	while (*a && *b) {
@@ -206,7 +206,7 @@ static bool are_alike_but_for_digits(const char *a, const char *b)
 	return !*a && !*b;
 }
 
-/* A folder in a stream's place. Others may hold anything. */
+/* Is the folder named like a stream file but for digits? Other folders are no concern of CTF. */
 static bool is_in_place_of_stream(const char *folder, const struct folder_names *streams)
 {
 	for (size_t i = 0; i < streams->count; i++)
@@ -225,7 +225,7 @@ static void add_empty(struct trace *trace, const struct ctf_part *part, const ch
 		(struct empty_file){arena_strdup(trace->arena, path), clock};
 }
 
-/* Everything but the metadata is a stream; folders go to *folders, regular files to *streams. */
+/* Adds a file other than the metadata as a stream; lists names of folders and of regular files. */
 static void add_named(const struct ctf_opening *opening, struct ctf_part *part,
 		      const struct folder *folder, const char *name, struct files *out,
 		      struct folder_names *folders, struct folder_names *streams)
@@ -315,7 +315,7 @@ static int by_stream(const void *a, const void *b)
 	       three_way(x, y);
 }
 
-/* yore numbers streams in their order in the trace that it converted. */
+/* For traces that yore wrote: its instance ids are the order of streams in the original trace. */
 static int by_instance(const void *a, const void *b)
 {
 	const struct file *x = a, *y = b;
@@ -323,7 +323,7 @@ static int by_instance(const void *a, const void *b)
 	return three_way(x->instance, y->instance) ?: strverscmp(x->name, y->name);
 }
 
-/* Files of one stream: of one stream class, where packets say the same instance of it. */
+/* Chains files whose packets have the same stream class and instance id: they are one stream. */
 static void chain_files(struct files *files)
 {
 	struct file **sorted = mem_new_array(files->count + 1, sizeof(struct file *));
@@ -342,7 +342,7 @@ static void chain_files(struct files *files)
 	mem_free(sorted);
 }
 
-/* The files that are one stream with file `first`, which has the earliest name. */
+/* Makes a stream of file `first` and the files chained behind it. */
 static void join_files(struct ctf_part *part, struct files *files, size_t first,
 		       struct file **members)
 {
@@ -365,7 +365,7 @@ static void join_files(struct ctf_part *part, struct files *files, size_t first,
 	stream->sources = arena_array(trace->arena, n, sizeof(struct source *));
 	state->sources = arena_array(trace->arena, n, sizeof *state->sources);
 	stream->nsources = (uint32_t)n;
-	for (size_t i = 0; i < n; i++) { /* packet_head_read() goes by the stream's sources */
+	for (size_t i = 0; i < n; i++) { /* packet_head_read() reads from the stream's sources */
 		struct ctf_packet_head head;
 		struct error ignored;
 		stream->sources[i] = members[i]->source;
@@ -412,7 +412,7 @@ static void tell_doubled(const struct ctf_part *part, const char *root)
 		       doubled == 1 ? "it is" : "they are");
 }
 
-/* Each file has the packets of one stream. */
+/* Adds streams where each file has the packets of one stream. */
 static void add_streams(struct ctf_part *part, struct files *files)
 {
 	struct file **members = mem_new_array(files->count, sizeof(struct file *));
@@ -426,7 +426,7 @@ static void add_streams(struct ctf_part *part, struct files *files)
 	mem_free(members);
 }
 
-/* They have packets of all streams. */
+/* Adds streams where files have packets of several streams (gather.c). */
 static bool gather_streams(const struct ctf_opening *opening, struct ctf_part *part,
 			   struct files *files, bool is_file, struct error *err)
 {
@@ -446,7 +446,7 @@ static bool gather_streams(const struct ctf_opening *opening, struct ctf_part *p
 	return good;
 }
 
-/* Folder `first` and those behind it that are of its group; `speaker` is one of them. */
+/* Opens `first` and the folders chained behind it, by the metadata of `speaker`, one of them. */
 static bool open_group(const struct ctf_opening *opening, struct folders *folders, size_t first,
 		       size_t speaker, struct error *err)
 {
@@ -531,7 +531,7 @@ void ctf_close(struct part *part)
 		const struct ctf_stream_state *state = stream_state(stream);
 		for (uint32_t k = 0; k < stream->nsources; k++)
 			source_close(state->sources[k].index);
-		if (state->order != order) /* streams by CPU, which share it, stand together */
+		if (state->order != order) /* streams of cpus.c share it, and are neighbours */
 			ctf_order_free(order);
 		order = state->order;
 	}

@@ -10,13 +10,13 @@
  *     a packet over 1 MB                cut into pieces, so that a moment inside costs a piece
  *     no clock at all                   times are ordinals, so events must be counted
  *
- * Packets that do not lie in their order are scanned as order.c lists them.
+ * Packets that are out of order are scanned as order.c lists them.
  *
- * A packet whose header is damaged gets a record up to the next magic number behind which all is
- * well; decoding it tells of the damage. Where there is none the scan stays and tries again when
- * the file has grown, as it does with a last packet that is cut off (its record is OPEN). While the
- * trace grows, it stays before such a packet, and before one with events that the metadata, which
- * grows, too, does not know yet.
+ * A packet with a damaged header gets a record that reaches to the next good packet; decoding it
+ * reports the damage. If no good packet follows, the scan stops there and tries again when the file
+ * has grown, as it does with a last packet that is cut off (its record is OPEN). In a trace that is
+ * still written, it stops in front of a cut packet, and of one with events whose classes the
+ * metadata does not have yet.
  */
 #include "engine/ctf/ctf_internal.h"
 
@@ -28,12 +28,12 @@ enum { HUGE = 1 << 20, PIECE_BYTES = 256 << 10, LATELY = 4 << 20 };
 struct ctf_scan_state {      /* in scan->priv */
 	uint64_t clock;      /* after the last event decoded, or the last packet's end */
 	uint64_t ordinal;    /* events so far, of streams without clock */
-	uint64_t piece_off;  /* packet that is being cut; valid while piece_at != 0 */
-	uint64_t piece_at;   /* bits of it already given */
+	uint64_t piece_off;  /* offset of the packet that is being cut; valid while piece_at != 0 */
+	uint64_t piece_at;   /* bits of it that have records */
 	uint64_t piece_len;  /* bytes of the packet */
-	uint64_t last;       /* 1 + offset of the packet that was given last; 0: none was */
-	uint64_t entry;      /* next in LTTng's index of the source, or in the list of places */
-	uint64_t stuck;      /* size of the source when nothing more could be found in it */
+	uint64_t last;       /* 1 + offset of the packet of the last record; 0: none yet */
+	uint64_t entry;      /* index of the next entry of LTTng's index, or of order.c's list */
+	uint64_t stuck;      /* size of the source when the scan found no further packet in it */
 };
 _Static_assert(sizeof(struct ctf_scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
 
@@ -42,7 +42,7 @@ static nstime cycles_to_ns(const struct stream *stream, uint64_t cycles)
 	return timebase_to_ns_clamped(ctf_timebase(stream_state(stream)->class), cycles);
 }
 
-/* What decoding showed of a packet or piece. */
+/* Times and counts of a packet or piece, found by decoding it. */
 struct walked_packet {
 	nstime min, max;
 	uint32_t events;
@@ -50,7 +50,7 @@ struct walked_packet {
 	uint64_t clock, at; /* behind the last event, bits of the packet */
 };
 
-/* Decodes heads up to the end, or to the first batch's end past `stop_bit` of the packet. */
+/* Decodes heads to the end of the record, or of the first batch that ends past bit `stop_bit`. */
 static bool walk(const struct stream *stream, const struct packet_info *info, uint64_t stop_bit,
 		 uint32_t most, struct walked_packet *out, struct error *err)
 {
@@ -134,7 +134,7 @@ static void take_walked(const struct walked_packet *walked, bool exact_min, stru
 	rec->events = walked->events;
 }
 
-/* Times that only the events know: no clock, or no times in the packet's context. */
+/* Sets times by decoding the events: the stream has no clock, or the context lacks times. */
 static bool times_from_events(const struct stream *stream, const struct ctf_packet_head *head,
 			      struct ctf_scan_state *state, struct packet_info *out,
 			      struct error *err)
@@ -161,7 +161,7 @@ static bool times_from_events(const struct stream *stream, const struct ctf_pack
 	return true;
 }
 
-/* The next packet of the list behind `entry`; NULL: none, or there is no list. */
+/* Returns the next good packet behind `entry` in order.c's list; NULL: none, or no list. */
 static const struct ctf_place *next_place(const struct stream *stream, uint64_t entry)
 {
 	size_t count;
@@ -173,7 +173,7 @@ static const struct ctf_place *next_place(const struct stream *stream, uint64_t 
 	return NULL;
 }
 
-/* The time at which the packet behind this one begins, in the same source. */
+/* Returns the begin of the next packet, in order.c's list or else in the same source. */
 static bool next_begin(const struct stream *stream, const struct ctf_scan_state *state,
 		       const struct packet_info *info, nstime *out)
 {
@@ -193,7 +193,10 @@ static bool next_begin(const struct stream *stream, const struct ctf_scan_state 
 	return true;
 }
 
-/* Ends that a known tracer writes wrong: not later than the next begin; else the last event. */
+/*
+ * Corrects times that known tracers write wrong: an end becomes the next packet's begin, or if
+ * there is none the last event's time.
+ */
 static void mend(const struct stream *stream, const struct ctf_scan_state *state,
 		 struct packet_info *out)
 {
@@ -238,8 +241,9 @@ static void mend(const struct stream *stream, const struct ctf_scan_state *state
 }
 
 /*
- * Decodes from where the last piece ended to an event 256 KB further, in twice as many bytes; more
- * when an event crosses the end of these. All of it is read at most a few times, however damaged.
+ * Decodes from the end of the last piece to an event 256 KB further, with twice as many bytes at
+ * hand, and four times as many whenever an event crosses their end. So the cost is bounded also in
+ * damaged packets.
  */
 static bool walk_piece(const struct stream *stream, const struct ctf_scan_state *state,
 		       uint64_t end, struct ctf_carried *carried, struct packet_info *out,
@@ -260,7 +264,7 @@ static bool walk_piece(const struct stream *stream, const struct ctf_scan_state 
 	}
 }
 
-/* Bytes from the packet's first, which is at `off`, to where it must have ended. */
+/* Returns the most bytes that a packet at `off` can have: to its place's end, or the file's. */
 static uint64_t room_at(const struct stream *stream, const struct scan *scan,
 			const struct ctf_scan_state *state, uint64_t off)
 {
@@ -270,7 +274,7 @@ static uint64_t room_at(const struct stream *stream, const struct scan *scan,
 	return places ? places[state->entry].len : source_size(stream->sources[scan->source]) - off;
 }
 
-/* The next piece of a huge packet. */
+/* Makes the record of the next piece of a huge packet. */
 static bool next_piece(const struct stream *stream, struct scan *scan, struct ctf_scan_state *state,
 		       struct packet_info *out, struct error *err)
 {
@@ -358,11 +362,11 @@ bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off, uin
 		head_from_entry(stream, &found, out);
 		return true;
 	}
-	*entry = UINT64_MAX; /* the index and the file went apart: it is not asked again */
+	*entry = UINT64_MAX; /* the index does not fit the file: do not use it again */
 	return packet_head_read(stream, source, off, out, err);
 }
 
-/* False: there are none, or they do not stand in front. */
+/* Returns the four bytes of the magic number; false: packets do not begin with one. */
 static bool magic_bytes(const struct stream *stream, uint8_t out[4])
 {
 	const struct field_class *magic = stream_state(stream)->class->magic;
@@ -399,7 +403,7 @@ bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t fr
 	if (!magic_bytes(stream, bytes))
 		return false;
 	for (uint64_t at = from; at < size && size - at > sizeof bytes; at += HUGE) {
-		/* windows overlap by what a magic number needs */
+		/* windows overlap by 3 bytes, so that none cuts a magic number */
 		size_t n = size - at < HUGE + 3 ? (size_t)(size - at) : HUGE + 3;
 		if (!source_get(stream->sources[source], at, n, &block, &ignored))
 			return false;
@@ -417,7 +421,7 @@ bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t fr
 	return false;
 }
 
-/* A record of what lies between a header that cannot be read and `found`, a good packet. */
+/* Makes the record of the bytes from a bad header to `found`, the offset of a good packet. */
 static void put_damage(const struct stream *stream, struct scan *scan,
 		       const struct ctf_scan_state *state, uint64_t found, bool has_begin,
 		       uint64_t begin, struct packet_info *out)
@@ -450,7 +454,7 @@ static bool pass_damage(const struct stream *stream, struct scan *scan,
 	return true;
 }
 
-/* `head` is of the packet at scan->next. */
+/* Makes the record of the packet at scan->next, whose head is `head`. */
 static bool put_packet(const struct stream *stream, struct ctf_packet_head *head, struct scan *scan,
 		       struct ctf_scan_state *state, struct packet_info *out, struct error *err)
 {
@@ -467,7 +471,7 @@ static bool put_packet(const struct stream *stream, struct ctf_packet_head *head
 	    !rfc_is_coded(&head->coding))
 		return begin_pieces(stream, head, scan, state, len, out, err);
 	fill_info(stream, head, scan->source, scan->next, len, out);
-	if (head->packet_bits / 8 > room) { /* to be decoded, if only to tell of it */
+	if (head->packet_bits / 8 > room) { /* not empty, so that decoding reports the damage */
 		out->rec.flags = (out->rec.flags & ~(uint32_t)PACKET_EMPTY) | PACKET_DAMAGED;
 		out->rec.events = UINT32_MAX;
 	}
@@ -498,8 +502,8 @@ bool ctf_is_whole(const struct stream *stream, uint32_t source, uint64_t off,
 }
 
 /*
- * Of a trace that grows: is the next packet there, and can it be read? Only near the end of its file
- * may the metadata lag behind it.
+ * Growing trace: is the next packet complete, and does the metadata have all its events? Only
+ * packets near the file's end are decoded for that, as only there the metadata can lag behind.
  */
 static bool is_there(const struct stream *stream, const struct scan *scan)
 {
@@ -535,7 +539,7 @@ static void finish_packet(struct scan *scan, struct ctf_scan_state *state, bool 
 
 /* Places of packets that do not lie in their order */
 
-/* A copy tells nothing that the packet before it did not, and is there to be counted. */
+/* Makes the record of a copy: without events, so that it is only counted. */
 static void put_copy(const struct stream *stream, const struct ctf_packet_head *head,
 		     const struct ctf_place *place, const struct ctf_scan_state *state,
 		     struct packet_info *out)
@@ -553,7 +557,7 @@ static void put_copy(const struct stream *stream, const struct ctf_packet_head *
 		out->rec.max = out->rec.min;
 }
 
-/* Its times are of another clock. */
+/* Makes the record of a packet of another session, without times: its clock is another one. */
 static void put_other(const struct stream *stream, const struct ctf_place *place,
 		      struct packet_info *out)
 {
@@ -650,7 +654,7 @@ enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet
 		if (scan->next < size && state.stuck != size)
 			break;
 		if (scan->source + 1 == stream->nsources)
-			break; /* and stays here: the last file may grow */
+			break; /* stay in the last file, which may grow */
 		scan->next = 0;
 		state.entry = state.stuck = state.piece_at = 0;
 	}
@@ -666,16 +670,16 @@ enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet
 			      scan->source + 1 == stream->nsources && scan->next >= size, out);
 		return STEP_ITEM;
 	}
-	state.stuck = size; /* nothing says where the next packet begins */
+	state.stuck = size; /* no good packet follows */
 	memcpy(scan->priv, &state, sizeof state);
 	return STEP_ERROR;
 }
 
 /*
- * A table without a scan: one file, all packets of the first one's size and numbered one by one,
- * the tracer not one that lies, nor one whose packets may be of several CPUs: what is of no CPU
- * that is asked for is not opened. First and last packet are looked at while opening; those between
- * when somebody hops there.
+ * Packet records can be computed without a scan if the stream is one file, all packets have one
+ * size and consecutive numbers, the tracer writes right times (quirks.c), and all packets are of
+ * one CPU: a query by CPU must be able to skip the stream. Open reads the heads of the first and
+ * the last packet; others are read when they are used.
  */
 uint64_t ctf_equal_size(const struct stream *stream, uint64_t *number)
 {
@@ -696,7 +700,7 @@ uint64_t ctf_equal_size(const struct stream *stream, uint64_t *number)
 	if (bytes > HUGE || size % bytes || size / bytes < 8) /* fewer: a scan is as quick */
 		return 0;
 	*number = first.seq;
-	if (source_is_far(stream->sources[0])) /* the table's samples have the last one, too */
+	if (source_is_far(stream->sources[0])) /* the packet table reads the last one, too */
 		return first.other ? 0 : bytes;
 	if (!packet_head_read(stream, 0, size - bytes, &last, &ignored) ||
 	    last.packet_bits != first.packet_bits || first.other || last.other ||

@@ -8,9 +8,9 @@
 struct ns_clock {   /* cycles → ns without a 128-bit division per event */
 	bool plain; /* ns = cycles + origin */
 	nstime origin;
-	uint64_t anchor;  /* cycles of a whole second... */
-	nstime anchor_ns; /* ...and its time; 0 <= cycles - anchor < NEAR */
-	bool anchored;
+	uint64_t anchor;  /* cycles at a whole second; 0 <= cycles - anchor < NEAR */
+	nstime anchor_ns; /* the time of `anchor` */
+	bool anchored;    /* anchor is set */
 };
 
 struct decoder {
@@ -18,21 +18,21 @@ struct decoder {
 	const struct ctf_stream_class *class;
 	struct packet_info info;
 	struct block block;
-	struct block head_block;     /* PIECE: the packet's header and context */
-	struct fields packet_fields; /* PIECE: what their slots count in */
+	struct block head_block;     /* PIECE: bytes of the packet's header and context */
+	struct fields packet_fields; /* PIECE: the header's and context's values, over head_block */
 	uint64_t packet_off;
-	bool open, cut; /* cut: it ends before its header says, and not told yet */
-	bool lacks_class; /* it ended at an event that the metadata does not know */
-	uint64_t at, content;
+	bool open, cut;   /* cut: ends before its header says, and the damage is not yet reported */
+	bool lacks_class; /* a packet ended at an event whose id has no class */
+	uint64_t at, content; /* bits from the block's start: next event, end of the events */
 	uint64_t shift; /* bits from the packet's start to the block's */
-	uint64_t clock;
-	uint32_t index;
-	uint32_t used; /* slots of the batch that was filled last */
-	nstime ordinal; /* time of event 0 of a stream without clock */
+	uint64_t clock; /* cycles, after the last event */
+	uint32_t index; /* of the next event in the packet or piece */
+	uint32_t used;  /* slots used in the batch that was filled last */
+	nstime ordinal; /* of a stream without clock: the time of event 0 */
 	struct ns_clock ns;
 	struct slot *packet_slots, *event_slots, *header_slots;
 	uint64_t *registers;
-	struct rfc_room room; /* 2010: where a packet's content was decoded to */
+	struct rfc_room room; /* 2010: the packet's content, decrypted and decompressed */
 };
 
 static inline uint64_t aligned(uint64_t at, uint64_t to)
@@ -40,10 +40,10 @@ static inline uint64_t aligned(uint64_t at, uint64_t to)
 	return (at + to - 1) & ~(to - 1);
 }
 
-/* Fills the batch, behind what it holds, from where the decoder stands; false: damage, *err is set. */
+/* Appends heads to the batch from the decoder's position on. False, and *err: damage. */
 MUST_CHECK bool ctf_heads(struct decoder *d, struct batch *b, struct error *err);
 
-/* Of a packet that is cut: does its file end there? Else another packet begins. */
+/* Does the file end where the open packet record ends? Else another packet begins there. */
 bool ctf_decoder_ends_file(const struct decoder *d);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * description.h - what CTF metadata says, whichever language it was written in
  *
- * TSDL (1.8), JSON (2) and the 2010 proposal's language all become this. Every use of a type has
- * nodes of its own (see engine/field.h); `ref`s of sequences and variants are resolved to nodes of
- * the same or an earlier scope.
+ * The parsers of TSDL (1.8), JSON (2) and the 2010 proposal's language all build a struct
+ * ctf_description. Every use of a type has nodes of its own (see engine/field.h); `ref`s of
+ * sequences and variants point to nodes of the same or an earlier scope.
  */
 #ifndef ENGINE_CTF_DESCRIPTION_H
 #define ENGINE_CTF_DESCRIPTION_H
@@ -15,8 +15,8 @@
 #include "engine/trace.h"
 
 /*
- * What values are used for: bits of a node's `roles`. CTF 2 states them; CTF 1.8 and before have
- * names for them (ctf_name_roles()).
+ * Roles of fields: bits of a node's `roles`. CTF 2 metadata states them; in CTF 1.8 and before a
+ * field has its role by its name (ctf_name_roles()).
  */
 enum ctf_role {
 	ROLE_MAGIC = 1 << 0,
@@ -59,9 +59,9 @@ struct ctf_stream {
 	struct ctf_event *events;
 	size_t nevents;
 	uint8_t header_type; /* 2010: 1 or 2; `event_header` is its short form */
-	bool numbered;       /* 2010: numbers in names of files are streams', and no CPUs */
-	bool lost_at_end;    /* 2010: discarded events are counted to the end of a packet */
-	/* 2010: the member of event_context that tells the bytes of a payload; NULL: none */
+	bool numbered;       /* 2010: the number in a file's name is a stream's, not a CPU */
+	bool lost_at_end; /* 2010: a packet's count of discarded events is that at its end */
+	/* 2010: the member of event_context with the size of the payload in bytes; NULL: none */
 	struct field_class *payload_size;
 };
 
@@ -81,39 +81,39 @@ struct ctf_description {
 	/* of the 2010 proposal alone */
 	bool is_2010;
 	bool has_session;
-	uint32_t session; /* that packets must have */
-	uint32_t word;    /* bits that a 64-bit integer is aligned to; 8: all is packed */
-	struct ctf_stream **by_name; /* the streams, which are sections, in order of their names */
-	const char *rules;         /* in yore's language, what events do to the state; NULL: none */
-	const struct rfc_key *key; /* of encrypted packets; NULL: none was given */
+	uint32_t session;            /* every packet must have this session id */
+	uint32_t word;               /* alignment of a 64-bit integer, in bits; 8: all is packed */
+	struct ctf_stream **by_name; /* the streams (sections), sorted by name */
+	const char *rules;           /* rules of the state, in yore's language; NULL: none */
+	const struct rfc_key *key;   /* for encrypted packets; NULL: the user gave none */
 };
 
 /*
- * Gives the members of packet header, packet context and event header whose names CTF 1.8 gives a
- * meaning (5.1, 5.2, 6.1) their roles.
+ * Sets the roles of members of packet header, packet context and event header by their names (CTF
+ * 1.8, 5.1, 5.2, 6.1).
  */
 void ctf_name_roles(struct ctf_description *description);
 
 /*
- * The value of the last integer with that role, in order of decoding, that `slots` of a scope have.
- * *bits (NULL: not wanted) is its length; a LEB128's is 7 for each byte. False: there is none.
+ * Finds the integer with that role in a decoded scope (the last one, if several) and returns its
+ * value and its length in bits (`bits` may be NULL; 7 for each byte of a LEB128). False: none.
  */
 bool ctf_role_value(const struct field_class *scope, const struct slot *slots, enum ctf_role role,
 		    uint64_t *value, unsigned *bits);
 
 /*
- * TSDL text (already unpacked) to a description whose memory is `arena`'s. `name` is the file's,
+ * Parses TSDL text (already unpacked) to a description that lives in `arena`. `name` is the file's,
  * for messages. Errors name line and column. Warnings go to `notices`. Never reads beyond `size`,
- * which is below 2 GB, here and for metadata of other kinds.
- * `strict`: what known tracers are known to write wrong is an error, too.
+ * which must be below 2 GB, as in the parsers below.
+ * `strict`: the known mistakes of tracers are errors, too.
  */
 MUST_CHECK bool tsdl_parse(const char *name, const char *text, size_t size, bool strict,
 			   struct arena *arena, const struct notices *notices,
 			   struct ctf_description *out, struct error *err);
 
 /*
- * The 36 characters of a UUID (RFC 9562, section 4). False: *bad is the number of the first wrong
- * character, from 1; 0: there are fewer or more.
+ * Parses the 36 characters of a UUID (RFC 9562, section 4). False: *bad is the position, from 1, of
+ * the first wrong character; 0: the length is wrong.
  */
 bool ctf_uuid_parse(const char *text, uint8_t uuid[16], size_t *bad);
 
@@ -121,18 +121,18 @@ bool ctf_uuid_parse(const char *text, uint8_t uuid[16], size_t *bad);
 bool ctf2_is_metadata(const char *text, size_t size);
 
 /*
- * A CTF 2 metadata stream (already unpacked) to a description whose memory is `arena`'s. Errors
- * name the fragment's number and offset, and the place in its JSON. *head (NULL: not wanted) is the
- * offset of the first event record class, `size` without any.
+ * Parses a CTF 2 metadata stream (already unpacked) to a description that lives in `arena`. Errors
+ * name the fragment's number and offset, and the place in its JSON. Sets *head (may be NULL) to the
+ * offset of the first event record class, or to `size` if there is none.
  */
 MUST_CHECK bool ctf2_parse(const char *name, const char *text, size_t size, struct arena *arena,
 			   const struct notices *notices, struct ctf_description *out, size_t *head,
 			   struct error *err);
 
 /*
- * The text of a metadata file, which may be plain or packetized in either byte order; allocated in
- * `arena`, ended by a zero that *size does not count. A packet that is cut off at the end of a
- * growing or damaged file leaves the whole ones before it, with a notice of damage.
+ * Returns the text of a metadata file, which may be plain or packetized in either byte order, in
+ * `arena`, with a zero behind it that *size does not count. If the file ends inside a packet, the
+ * text is that of the packets before it, with a notice of damage.
  */
 MUST_CHECK bool metadata_text(const char *name, const uint8_t *bytes, size_t count,
 			      struct arena *arena, const struct notices *notices, char **text,
@@ -141,9 +141,9 @@ MUST_CHECK bool metadata_text(const char *name, const uint8_t *bytes, size_t cou
 /* Do the first bytes of a metadata file show that it is of CTF 1.8 or 2? */
 bool metadata_is_later(const uint8_t *bytes, size_t count);
 
-/* What is said of the metadata packet at byte `at`. False, and *err: it cannot be read. */
+/* Sets *err to "NAME: metadata packet at byte AT: WHAT"; always false. */
 MUST_CHECK bool metadata_refuse(const char *name, size_t at, const char *what, struct error *err);
-/* The file ends inside it: refused when it is the first, else the ones before it count. */
+/* The file ends inside the packet: false and *err if it is the first, else a notice of damage. */
 MUST_CHECK bool metadata_cut_off(const char *name, size_t at, const struct notices *notices,
 				 struct error *err);
 void metadata_cut_padding(const char *name, size_t at, const struct notices *notices);

@@ -1,4 +1,4 @@
-/* folder_metadata.c - the metadata file of a folder, in whatever language → a description */
+/* folder_metadata.c - reads a folder's metadata file, in any of the languages, to a description */
 #include "engine/base/mem.h"
 #include "engine/ctf/folders.h"
 
@@ -9,8 +9,8 @@
 enum { METADATA_MAX = 256 << 20 };
 
 /*
- * What stored packet records rest on: the text before the first event class. Tracers append event
- * classes while they run, which changes no record.
+ * The identity of stored packet records: a hash of the text before the first event class. Tracers
+ * append event classes while they run, which changes no record.
  */
 static void identify(const char *text, size_t head, uint64_t identity[2])
 {
@@ -20,7 +20,7 @@ static void identify(const char *text, size_t head, uint64_t identity[2])
 	identity[1] = hash.high64;
 }
 
-/* Notices of a metadata file are said when it was read: one that is refused is one error. */
+/* Keeps notices until the file is read: if it is refused, the user sees one error alone. */
 static void keep_notice(void *arg, enum notice_kind kind, const char *text)
 {
 	buf_add_char(arg, (char)kind);
@@ -35,7 +35,7 @@ static void say_kept(const struct trace *trace, const struct buf *kept)
 	}
 }
 
-/* What a text that is refused was cut off by is part of the error. */
+/* Adds notices of damage (a text that was cut off) to the error of a refused text. */
 static void add_damage(const struct buf *kept, struct error *err)
 {
 	for (size_t at = 0; at < kept->len; at += strlen(kept->data + at) + 1)
@@ -51,8 +51,8 @@ static size_t tsdl_head(const char *text, size_t size)
 }
 
 /*
- * Traces of one UUID are one. CTF 2: those whose trace classes have one namespace, name and uid;
- * without name or uid, those of one metadata stream.
+ * Sets the folder's group: the UUID of the trace, or in CTF 2 a hash of the trace class's
+ * namespace, name and uid; without name or uid, the UUID of the metadata stream.
  */
 static void find_group(struct folder *folder)
 {
@@ -75,7 +75,7 @@ static void find_group(struct folder *folder)
 	buf_release(&text);
 }
 
-/* Bare text does not show its byte order; packets do. */
+/* 2010 proposal, metadata without packets: finds the byte order by the stream files' packets. */
 static void find_byte_order(const char *folder, struct ctf_description *d)
 {
 	struct folder_names names;
@@ -102,7 +102,7 @@ static void find_byte_order(const char *folder, struct ctf_description *d)
 	folder_release(&names);
 }
 
-/* The text of a metadata file; of the 2010 proposal *d says so, and what packets tell. */
+/* Reads the text of a metadata file; for the 2010 proposal, sets fields of *d from its packets. */
 static bool read_text(struct trace *trace, struct folder *folder, const char *path,
 		      const struct block *block, const struct notices *notices, char **text,
 		      size_t *size, struct error *err)
@@ -175,7 +175,7 @@ bool ctf_folder_read(const struct ctf_opening *opening, struct folder *folder, s
 		head = tsdl_head(text, size);
 	if (ok)
 		identify(text, head, folder->identity);
-	if (ok && d->key) /* answers without it, or with another one, are others */
+	if (ok && d->key) /* results depend on the key: another key must not use this index */
 		folder->identity[0] ^= d->key->identity;
 	if (ok)
 		find_group(folder);

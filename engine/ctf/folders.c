@@ -1,5 +1,5 @@
 /*
- * folders.c - which folders below a path are traces, and which of them are one
+ * folders.c - finds the folders below a path that are traces, and groups those of one trace
  *
  * A path is searched as babeltrace2 does: every folder below it that holds a file `metadata` is a
  * trace.
@@ -14,7 +14,7 @@
 
 enum { DEPTH_MAX = 10, FILES_LOOKED = 16, MAGIC_BYTES = 4 };
 
-/* A file `metadata` at `path`, or what is in its place: a trace whose metadata cannot be had. */
+/* Is `path`, named `metadata`, a regular file? Else reports damage: a trace without metadata. */
 static bool is_metadata(const struct ctf_opening *opening, const char *path)
 {
 	struct error cause;
@@ -42,7 +42,7 @@ static bool is_packet_file(const char *path)
 	return is;
 }
 
-/* Some of the first files begin as packets of CTF do. */
+/* Does one of the first files begin with a CTF packet? */
 static bool has_packets(const char *folder, const struct folder_names *names)
 {
 	bool has = false;
@@ -55,7 +55,7 @@ static bool has_packets(const char *folder, const struct folder_names *names)
 	return has;
 }
 
-/* The folder itself; true: it has something called `metadata`, which makes it a trace. */
+/* Checks the folder itself; true: it has something called `metadata`, so it is a trace. */
 static bool look_at_folder(const struct ctf_opening *opening, const char *path,
 			   const struct folder_names *names, bool inside, struct folders *out)
 {
@@ -75,7 +75,7 @@ static bool look_at_folder(const struct ctf_opening *opening, const char *path,
 
 #define MOVING_NS INT64_C(10000000000)
 
-/* LTTng's session daemon hides chunks of a session while it rotates them. */
+/* Growing trace: sets trace->moving if there is a chunk that LTTng hides while it rotates it. */
 static void look_for_moving(struct trace *trace, const char *path)
 {
 	static const char *const names[] = {".tmp_old_chunk", ".tmp_new_chunk"};
@@ -113,7 +113,7 @@ static bool find_folders(const struct ctf_opening *opening, const char *path, un
 	return true;
 }
 
-/* Where others are traces, packets without metadata are of one that lost it. */
+/* Reports folders with packets and no metadata as damage, if other folders are traces. */
 static void tell_without(const struct ctf_opening *opening, const struct folders *folders)
 {
 	for (size_t i = 0; i < folders->without.count; i++) {
@@ -207,8 +207,8 @@ static void chain_folders(struct folders *folders)
 }
 
 /*
- * Opens the first file of a folder that begins as packets of CTF do; NULL: there is none. *has_bytes:
- * some file that is not the metadata has.
+ * Opens the first file of a folder that begins with a CTF packet; NULL: there is none. Sets
+ * *has_bytes if a file other than the metadata is not empty.
  */
 static struct source *first_packets(const char *path, bool *has_bytes)
 {
@@ -232,7 +232,7 @@ static struct source *first_packets(const char *path, bool *has_bytes)
 	return source;
 }
 
-/* A folder of the UUID with metadata that could be read; NULL: there is none. */
+/* Returns a folder of this UUID with readable metadata; NULL: there is none. */
 static const struct folder *folder_of_uuid(const struct folders *folders, const uint8_t uuid[16])
 {
 	for (size_t i = 0; i < folders->count; i++) {
@@ -244,8 +244,8 @@ static const struct folder *folder_of_uuid(const struct folders *folders, const 
 }
 
 /*
- * Takes the metadata of another folder whose UUID the packets have, where LTTng has it, behind the
- * magic number. True, too: there is nothing that would need metadata.
+ * Uses the metadata of another folder with the UUID of the packets, which LTTng writes behind the
+ * magic number. Also true if the metadata and all other files are empty: nothing is lost then.
  */
 static bool borrow_metadata(const struct ctf_opening *opening, const struct folders *folders,
 			    struct folder *folder)
@@ -272,7 +272,7 @@ static bool borrow_metadata(const struct ctf_opening *opening, const struct fold
 	return true;
 }
 
-/* What could not be read: its error is in `causes`, and it is taken. */
+/* Reports the folders that could not be read, with their error in `causes`; they are `taken`. */
 static void tell_unread(const struct ctf_opening *opening, struct folders *folders,
 			const struct error *causes)
 {

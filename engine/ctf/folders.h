@@ -1,8 +1,8 @@
 /*
  * folders.h - the folders below a path that are traces of CTF, and their metadata
  *
- * Folders of one group are one trace: chunks of a rotated session, snapshots, and what a session
- * that was killed left in its output and in its buffers.
+ * Folders of one group are one trace: chunks of a rotated session, snapshots, or the output and the
+ * ring buffers (shm) of a session that was killed.
  */
 #ifndef ENGINE_CTF_FOLDERS_H
 #define ENGINE_CTF_FOLDERS_H
@@ -10,7 +10,7 @@
 #include "engine/base/folder.h"
 #include "engine/ctf/ctf_internal.h"
 
-/* What is opened, and how. */
+/* The arguments of ctf_open(). */
 struct ctf_opening {
 	struct trace *trace;
 	const char *root;
@@ -20,16 +20,16 @@ struct ctf_opening {
 
 struct folder {
 	char *path;
-	uint8_t group[16]; /* folders that have one here are one trace */
+	uint8_t group[16]; /* UUID, or a hash of the trace class's names; equal: one trace */
 	bool has_group;
 	struct ctf_description description;
 	uint64_t identity[2];
 	struct source_stamp metadata;
-	bool taken; /* its group was opened */
-	bool is_file; /* it is one file of packets */
-	bool in_shm; /* it was found in the folder of `shm` */
-	bool is_empty; /* its metadata has no byte */
-	size_t next; /* the next folder of the same group; FOLDER_NONE: this is the last */
+	bool taken;    /* it was opened with its group, or its metadata cannot be read */
+	bool is_file;  /* `path` is one file of packets */
+	bool in_shm;   /* it lies below the folder of the setting `shm` */
+	bool is_empty; /* its metadata file is empty */
+	size_t next;   /* the next folder of the same group; FOLDER_NONE: this is the last */
 };
 
 #define FOLDER_NONE SIZE_MAX
@@ -37,23 +37,23 @@ struct folder {
 struct folders {
 	struct folder *items;
 	size_t count, capacity;
-	struct folder_names without; /* of packets, and no metadata */
+	struct folder_names without; /* folders with packets and without metadata */
 };
 
-/* Where packets are: beside each metadata, or in the root when its metadata is elsewhere. */
+/* Finds the folders with metadata; if `metadata=` names a file elsewhere, the root alone. */
 MUST_CHECK bool ctf_folders_find(const struct ctf_opening *opening, struct folders *out,
 				 struct error *err);
 /*
- * Reads the metadata of all, and chains those of one group. A folder whose metadata cannot be read
- * is told as damage and taken; false: no folder has metadata that can be read.
+ * Reads the metadata of all folders, and chains those of one group. Reports a folder whose metadata
+ * cannot be read as damage and sets its `taken`. False: no folder has readable metadata.
  */
 MUST_CHECK bool ctf_folders_read(const struct ctf_opening *opening, struct folders *folders,
 				 struct error *err);
-/* The folder, not yet taken, with the richest metadata among those of the first one's group. */
+/* Returns the folder of the first one's group, not yet taken, with the most streams and events. */
 size_t ctf_folders_speaker(const struct folders *folders, size_t first);
 void ctf_folders_release(struct folders *folders);
 
-/* folder_metadata.c: reads the metadata file of one. */
+/* folder_metadata.c: reads the metadata file of one folder into its description. */
 MUST_CHECK bool ctf_folder_read(const struct ctf_opening *opening, struct folder *folder,
 				struct error *err);
 

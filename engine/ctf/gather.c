@@ -1,19 +1,19 @@
 /*
- * gather.c - files that hold packets of any stream, or something else between them
+ * gather.c - finds packets in files with packets of several streams, or other bytes between packets
  *
  *     prefix=N   | N bytes | packet | N bytes | packet |      what a network's capture has
  *     scan       ???? packet ??????? packet packet ????       a RAM image, a core file
  *     datagrams  a file: packet   two files: pac | ket        what came through a network
  *                in one file      | 2 bytes | packet |        the same, behind their lengths
  *
- * A packet is known by its magic number, the UUID of the metadata, a stream that the metadata has,
- * and sizes and times that can be. Of a scan every such header counts: where one lies inside of
- * another's content, the latter was overwritten and ends there. Packets of the same stream class
- * and instance are one stream, whichever files they are in, in the order of order.c.
+ * A packet is recognized by its magic number, the UUID of the metadata, a known stream id, and
+ * plausible sizes and times. `scan` accepts every such header: if one lies inside another packet's
+ * content, the latter was overwritten and ends there. Packets of one stream class and instance are
+ * one stream, whichever files they are in; order.c sorts them.
  *
- * Where the trace grows and all is in one file, with prefixes or behind lengths, the next trace
- * goes on where the walk over it ended: headers are looked at once. What was found is in the lists
- * of order.c, which it takes over.
+ * When a growing trace of one file, with prefixes or lengths, is opened anew, the walk continues
+ * where the previous one ended, so each header is read once. The packets found before are in the
+ * lists of order.c, which the new trace takes over.
  */
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
@@ -28,51 +28,51 @@
 
 enum { HEAD_READ = 4096, WINDOW = 1 << 20, MAGIC_BYTES = 4 };
 
-struct found_packet { /* a packet */
+struct found_packet {
 	const struct ctf_stream_class *class;
 	uint64_t instance;
 	bool has_instance;
 	size_t number;          /* in the order in which they are found */
-	struct ctf_listed item; /* the source's number is that of the file */
+	struct ctf_listed item; /* item.place.source is the file's number */
 };
 
-/* Of a file that grows: how far it was walked. */
+/* How far the walk over a growing file has come, for the next trace. */
 struct ctf_reached {
 	uint64_t prefix;
 	bool datagrams;
-	uint64_t at; /* in the file */
-	/* datagrams: those up to there, and the first that is looked at again */
+	uint64_t at; /* offset in the file */
+	/* datagrams: their pieces and ends up to `at`; `next` is the first to be read again */
 	struct source_piece *pieces; /* NULL: the source has them */
 	size_t npieces, pieces_capacity;
 	uint64_t *ends;
 	size_t nends, ends_capacity, next;
 };
 
-/* Packets of one stream: found now, behind those of the trace before. */
+/* The new packets of one stream, which follow those that the trace had when opened before. */
 struct packet_group {
 	const struct ctf_stream_class *class;
 	uint64_t instance;
 	bool has_instance;
 	struct found_packet *packets;
 	size_t count;
-	const struct stream *before; /* NULL: it had none */
+	const struct stream *before; /* the stream then; NULL: it had no packet yet */
 };
 
 struct gather {
 	struct ctf_part *part;
-	struct ctf_part *before;     /* the same part, whose walk goes on; NULL: there is none */
-	struct ctf_reached *reached; /* kept for the next trace; NULL: its walk begins anew */
-	size_t nsettled;             /* items behind these may change when the file grows */
+	struct ctf_part *before; /* the part as opened before, if its walk can continue; or NULL */
+	struct ctf_reached *reached; /* for the next trace; NULL: its walk starts from the begin */
+	size_t nsettled; /* the first so many items stay as they are when the file grows */
 	const struct ctf_input *input;
 	struct source *const *sources;
-	size_t file;  /* that is looked at */
-	uint64_t end; /* in it: of the datagram that is looked at; 0: there are none */
+	size_t file;  /* index of the current file */
+	uint64_t end; /* end of the current datagram in it; 0: no datagrams */
 	uint8_t magic[MAGIC_BYTES];
 	struct found_packet *items;
 	size_t count, capacity;
 };
 
-/* What the header says at `off`; false: there is no packet that could be. */
+/* Reads the packet header at byte `off`; false: it is no header, or lacks the packet's size. */
 static bool look_at_packet(const struct gather *gather, uint64_t off, struct found_packet *out,
 			   struct error *err)
 {
@@ -110,7 +110,7 @@ static bool is_plausible(const struct gather *gather, const struct found_packet 
 	       (!head->has_begin || !head->has_end || head->begin <= head->end);
 }
 
-/* Does one begin at `off`, in what ends at `end`? */
+/* Does a plausible packet begin at `off`, within bytes that end at `end`? */
 static bool begins_packet(struct gather *gather, uint64_t off, uint64_t end,
 			  struct found_packet *out)
 {
@@ -133,12 +133,12 @@ static void keep_packet(struct gather *gather, const struct found_packet *found)
 	gather->count++;
 }
 
-/* The next magic number at or behind `from`; the file's size: there is none. */
+/* Returns the offset of the next magic number at or behind `from`, or the file's size. */
 static uint64_t next_magic(const struct gather *gather, uint64_t from)
 {
 	struct source *source = gather->sources[gather->file];
 	uint64_t size = source_size(source);
-	struct error ignored; /* what cannot be read holds no packet */
+	struct error ignored; /* no packet is searched in unreadable bytes */
 	struct block block;
 
 	for (; from < size && size - from >= MAGIC_BYTES; from += WINDOW) {
@@ -155,7 +155,7 @@ static uint64_t next_magic(const struct gather *gather, uint64_t from)
 	return size;
 }
 
-/* The next packet at or behind `from`; false: there is none. */
+/* Finds the next packet at or behind `from`; false: there is none. */
 static bool search(const struct gather *gather, uint64_t from, struct found_packet *out)
 {
 	uint64_t size = source_size(gather->sources[gather->file]);
@@ -182,7 +182,7 @@ static void forget_reached(struct gather *gather)
 	gather->reached = NULL;
 }
 
-/* Packets behind prefixes. What cannot be read is told, up to the next that can. */
+/* Lists packets behind prefixes. Reports a bad header as damage and searches the next good one. */
 static void walk_prefixed(struct gather *gather)
 {
 	const struct source *source = gather->sources[gather->file];
@@ -210,12 +210,12 @@ static void walk_prefixed(struct gather *gather)
 			at = found.item.place.off;
 		}
 		if (found.item.place.len > size - at && gather->part->trace->grows)
-			return; /* its rest comes */
+			return; /* the rest is not written yet */
 		if (found.item.place.len > size - at)
 			found.item.place.len = size - at;
 		keep_packet(gather, &found);
 		at += found.item.place.len;
-		/* sizes of another session's packets, whose header may be another, are doubted */
+		/* another session may have another header: a packet must follow by its size */
 		if (found.item.place.kind == PLACE_OTHER && at < size &&
 		    (size - at <= prefix || next_magic(gather, at + prefix) != at + prefix)) {
 			forget_reached(gather);
@@ -230,9 +230,9 @@ static void walk_prefixed(struct gather *gather)
 
 /* Datagrams */
 
-/* All one behind the other, without their prefixes; end[i]: of number i in it. */
+/* Datagrams joined without their prefixes; number i ends at byte end[i] of the joined bytes. */
 struct datagrams {
-	struct source **files; /* of each; NULL: all are in one file */
+	struct source **files; /* the file of each; NULL: all are in one file */
 	uint64_t *end;
 	size_t count;
 };
@@ -247,7 +247,7 @@ static void note_prefix(const struct gather *gather, const struct source *file, 
 	trace_damage(gather->part->trace, "", &cause);
 }
 
-/* A datagram of nothing but its prefix is told, and left out. */
+/* One datagram per file. Reports and skips a file that is not longer than the prefix. */
 static void take_files(struct gather *gather, size_t count, struct datagrams *out)
 {
 	uint64_t prefix = gather->input->prefix, end = 0;
@@ -266,9 +266,9 @@ static void take_files(struct gather *gather, size_t count, struct datagrams *ou
 	}
 }
 
-enum { LENGTH_BYTES = 2 /* the greater one first: RFC 4571, 2 */ };
+enum { LENGTH_BYTES = 2 /* big endian: RFC 4571, 2 */ };
 
-/* The last datagram may be being written. */
+/* Reports that the file ends inside a datagram, unless the trace grows: it may be being written. */
 static void tell_cut(const struct gather *gather, const struct source *file, uint64_t at)
 {
 	struct error cause;
@@ -285,7 +285,7 @@ static const struct stream *first_stream(const struct ctf_part *part)
 	return part->trace->streams[part->first_stream];
 }
 
-/* The datagrams of one file, which is made to be these bytes alone. */
+/* Lists the datagrams of one file, and rearranges the source to their bytes without lengths. */
 static void take_framed(struct gather *gather, struct source *file, struct datagrams *out)
 {
 	struct ctf_reached none = {0}, *reached = gather->reached ? gather->reached : &none;
@@ -324,9 +324,9 @@ static void take_framed(struct gather *gather, struct source *file, struct datag
 }
 
 /*
- * Datagrams from `i` on that are the packet at its begin: as many as its size takes, up to the next
- * one that begins a packet. Of a packet of which pieces are missing the first one is certain: it is
- * not known which of the others came. The number of the datagram behind them.
+ * Joins datagrams from `i` on to the packet that begins in `i`: as many as its size needs, but none
+ * that begins a packet. If their sizes do not add up, some are missing, nobody knows which, and the
+ * packet ends with datagram `i`. Returns the number of the datagram behind them.
  */
 static size_t take_pieces(struct gather *gather, const struct datagrams *datagrams, size_t i,
 			  struct found_packet *found)
@@ -358,8 +358,8 @@ static void tell_headless(const struct gather *gather, const struct datagrams *d
 	trace_damage(gather->part->trace, "", &cause);
 }
 
-/* A datagram has all of a header. It may have several packets, and something behind its last one.
- */
+/* Lists the packets of all datagrams. A datagram must hold a whole packet header; it may have
+   several packets, and other bytes behind the last one. */
 static void walk_datagrams(struct gather *gather, const struct datagrams *datagrams)
 {
 	struct ctf_reached *reached = gather->reached;
@@ -391,14 +391,14 @@ static void walk_datagrams(struct gather *gather, const struct datagrams *datagr
 			 begins_packet(gather, at, datagrams->end[i], &found));
 		if (next == i + 1)
 			gather->part->part->skipped += datagrams->end[i] - at;
-		if (lacks && reached) { /* its other pieces may come */
+		if (lacks && reached) { /* the other pieces may not be written yet */
 			gather->nsettled = settled;
 			reached->next = i;
 		}
 	}
 }
 
-/* Finds the packets of all files, which become *whole, a source of the trace's. */
+/* Finds the packets of all datagrams. Joins datagrams in files of their own to source *whole. */
 static void gather_datagrams(struct gather *gather, size_t count, bool framed,
 			     struct source **whole)
 {
@@ -421,7 +421,7 @@ static void gather_datagrams(struct gather *gather, size_t count, bool framed,
 	mem_free(datagrams.end);
 }
 
-/* Ends packets where another one of this session begins in them. */
+/* Shortens each packet in which another packet of this session begins. */
 static void end_overwritten(struct gather *gather, size_t first)
 {
 	uint64_t next = UINT64_MAX;
@@ -436,8 +436,8 @@ static void end_overwritten(struct gather *gather, size_t first)
 	}
 }
 
-/* Tells of the bytes of the file that are in no packet from `first` on, which are in their order.
- */
+/* Notes how many bytes of the file are in no packet. Its packets are those from item `first` on, in
+   order of offset. */
 static void tell_skipped(const struct gather *gather, size_t first)
 {
 	const struct source *source = gather->sources[gather->file];
@@ -463,7 +463,7 @@ static void tell_skipped(const struct gather *gather, size_t first)
 		       places == 1 ? "" : "s");
 }
 
-/* Headers of other sessions that stand in a packet of this one are what it did not overwrite. */
+/* Setting `scan`. Ignores headers of other sessions inside a packet of this one: old content. */
 static void search_all(struct gather *gather)
 {
 	size_t first = gather->count;
@@ -482,7 +482,7 @@ static void search_all(struct gather *gather)
 	tell_skipped(gather, first);
 }
 
-/* Packets of other sessions are counted, and not kept. */
+/* Removes packets of other sessions from the items, and counts them in a notice. */
 static void drop_others(struct gather *gather)
 {
 	struct part *part = gather->part->part;
@@ -542,7 +542,7 @@ static const char *stream_name(const struct gather *gather, const struct packet_
 		       : arena_printf(arena, "%s/%" PRIu64, file, id);
 }
 
-/* Numbers of files become numbers of the stream's sources; packets stand file by file. */
+/* Gives the stream its sources, and replaces file numbers in its packets, sorted by file. */
 static void set_sources(const struct gather *gather, struct stream *stream,
 			const struct packet_group *group)
 {
@@ -566,13 +566,13 @@ static void set_sources(const struct gather *gather, struct stream *stream,
 	}
 }
 
-/* What the trace before knows of the stream. */
+/* Takes over the stream's list, CPU and counts from the trace as it was opened before. */
 static void take_before(struct stream *stream, const struct stream *before)
 {
 	uint64_t dropped;
 	bool taken = ctf_order_take(stream, before, &dropped);
 
-	assert(taken); /* may_go_on() has looked */
+	assert(taken); /* may_go_on() checked that packets have times */
 	(void)taken;
 	stream->cpu = before->cpu;
 	stream->bytes = before->bytes - dropped;
@@ -666,8 +666,8 @@ static void add_streams(const struct gather *gather, const char *const *names)
 	mem_free(groups.items);
 }
 
-/* May the next trace go on behind what is found now? Without times all may come in another order.
- */
+/* May the next trace continue behind the packets found now? Not without times in all packets, since
+   order.c may then change the whole order. */
 static bool may_go_on(const struct gather *gather, size_t count, bool framed)
 {
 	const struct ctf_input *input = gather->input;
@@ -692,7 +692,7 @@ static bool is_same_file(const struct source *now, const struct source *then)
 	return a.inode && a.inode == b.inode && a.size >= b.size;
 }
 
-/* Where the walk over the same file has ended in the trace before. */
+/* Finds the part of the same file in the trace as opened before, and where its walk ended. */
 static void find_before(struct gather *gather)
 {
 	const struct trace *trace = gather->part->trace, *before = trace->before;

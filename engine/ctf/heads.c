@@ -1,14 +1,14 @@
 /*
  * heads.c - event headers → heads, and the values of events where a batch has room for them
  *
- * The known shapes of event headers have loops of their own, in both byte orders; every other
- * header is decoded through its layout and looked through for ids and clock values. A head costs
- * the header, a table look-up and the skip list of its class, which is one addition for classes of
- * constant size. With values the class's layout runs instead of the skip list; where all of its
- * places are constant, that is one load and one store per field.
+ * The known shapes of event headers have loops of their own, in both byte orders; any other header
+ * is decoded through its layout, then searched for ids and clock values. A head costs the header, a
+ * table look-up and the skip list of its class, which is one addition for classes of constant size.
+ * If values are wanted, the class's layout runs instead of the skip list; if all its fields have
+ * constant places, that is one load and one store per field.
  *
- * What changes from event to event is in a struct heads_walk that never leaves the registers: the
- * position of the next event depends on it, and nothing can be faster than that chain.
+ * The state that changes with each event is in a struct heads_walk, which the compiler keeps in
+ * registers: each event's position depends on the previous one's, and that chain bounds the speed.
  */
 #include "engine/base/bitset.h"
 #include "engine/base/cursor.h"
@@ -26,7 +26,7 @@ struct heads_walk {
 	uint32_t n, used; /* events and slots of the batch */
 };
 
-/* Exact: an anchor is a whole second, and less than 2^33 cycles after it nothing overflows. */
+/* Exact: the anchor is a whole second, and the product cannot overflow within 2^33 cycles of it. */
 static __attribute__((noinline)) bool convert_anchored(struct decoder *d, uint64_t cycles,
 						       nstime *out)
 {
@@ -59,8 +59,8 @@ static inline bool to_ns(struct decoder *d, uint64_t cycles, nstime *out)
 }
 
 /*
- * A whole clock value that is less than that of the event in front of it: the clock stepped back.
- * Said once of a trace; `check` looks at each packet.
+ * Warns that the clock stepped back: a full timestamp is less than the previous event's. Warns once
+ * per part; `check` lists all packets.
  */
 static __attribute__((cold, noinline)) void
 tell_fall(const struct decoder *d, const struct batch *b, struct heads_walk w, uint64_t to)
@@ -70,7 +70,7 @@ tell_fall(const struct decoder *d, const struct batch *b, struct heads_walk w, u
 	nstime before, after;
 	struct error ignored;
 
-	/* before the first event is the packet's begin, or another packet */
+	/* not at the first event: w.clock is then the packet's begin or another packet's clock */
 	if (!event || !d->class->has_clock || d->info.rec.flags & PACKET_BEFORE_ALL ||
 	    atomic_load_explicit(&part->told_falls, memory_order_relaxed) ||
 	    !timebase_to_ns(ctf_timebase(d->class), w.clock, &before, &ignored) ||
@@ -85,7 +85,7 @@ tell_fall(const struct decoder *d, const struct batch *b, struct heads_walk w, u
 	       (uint64_t)before - (uint64_t)after, event);
 }
 
-/* The clock, after an integer of `bits` bits. */
+/* Advances the clock by a timestamp of `bits` bits. */
 static inline void advance(const struct decoder *d, const struct batch *b, struct heads_walk *w,
 			   uint64_t value, unsigned bits)
 {
@@ -96,7 +96,7 @@ static inline void advance(const struct decoder *d, const struct batch *b, struc
 	w->clock = clock;
 }
 
-/* Where ids are far apart. */
+/* Finds a class by bisection, for ids that are too sparse for a table. */
 static const struct ctf_class *search_class(const struct ctf_stream_class *class, uint64_t id)
 {
 	size_t low = search_first(i, 0, class->nids, class->by_id[i].class->id < id);
@@ -104,7 +104,7 @@ static const struct ctf_class *search_class(const struct ctf_stream_class *class
 	return low < class->nids && class->by_id[low].class->id == id ? &class->by_id[low] : NULL;
 }
 
-/* The batch as the walk left it. */
+/* Stores the walk's state in the batch and the decoder. */
 static void leave(struct decoder *d, struct batch *b, struct heads_walk w)
 {
 	b->count = w.n;
@@ -114,7 +114,7 @@ static void leave(struct decoder *d, struct batch *b, struct heads_walk w)
 	d->used = w.used;
 }
 
-/* What stopped a packet, said with as much as is known: event number, class, place. */
+/* Sets *err to why decoding stopped in the packet, with event number, class and place if known. */
 static __attribute__((cold, noinline)) bool
 stopped(struct decoder *d, struct batch *b, struct heads_walk w, const struct ctf_class *class,
 	uint64_t id, uint64_t at, const char *what, struct error *err)
@@ -149,7 +149,7 @@ static const char TIME_RANGE[] = "has a time that does not fit in nanoseconds";
 static const char NO_SIZE[] = "takes no space: nothing would end here";
 static const char CROSSES[] = "crosses the end of what the packet holds";
 
-/* Values of the class are wanted, and there is room for those of one more event. */
+/* Does the batch want values of this class, and has it room for one more event's? */
 static inline bool takes_values(const struct batch_values *v, const struct ctf_class *class,
 				uint32_t used)
 {
@@ -161,8 +161,8 @@ static inline bool takes_values(const struct batch_values *v, const struct ctf_c
 }
 
 /*
- * Passes over a body from *at on, or decodes it into slots, which is left out where only that
- * fails: *slots is NULL then. False: the packet ends, and *what says why.
+ * Skips the event's body at *at, or decodes it into *slots. Sets *slots to NULL if the class is not
+ * decoded with heads, or only decoding fails. False: the packet ends, and *what says why.
  */
 static __attribute__((noinline)) bool pass_body(struct decoder *d, const struct ctf_class *class,
 						uint64_t *at, struct slot **slots,
@@ -195,7 +195,7 @@ static __attribute__((noinline)) bool pass_body(struct decoder *d, const struct 
 	return good;
 }
 
-/* pass_body() of what most events are; false: it is for pass_body(). */
+/* Fast path of pass_body() for classes with constant places; false: call pass_body(). */
 static inline bool load_body(struct decoder *d, const struct ctf_class *class, uint64_t *at,
 			     struct slot *slots)
 {
@@ -210,7 +210,7 @@ static inline bool load_body(struct decoder *d, const struct ctf_class *class, u
 	return true;
 }
 
-/* The payload's size that the event context at bit *at tells; *at becomes the context's end. */
+/* Reads the payload's size from the event context at bit *at, and moves *at behind the context. */
 static bool told_size(struct decoder *d, uint64_t *at, uint64_t *bytes)
 {
 	const struct ctf_stream_class *sc = d->class;
@@ -225,9 +225,9 @@ static bool told_size(struct decoder *d, uint64_t *at, uint64_t *bytes)
 }
 
 /*
- * 2010: passes over an event of no known class by the size that its context tells. That size leaves
- * out the padding before the payload, whose alignment is not known. Where the alignments that there
- * may be lead to different next events, none is found.
+ * 2010: skips an event of unknown class by the payload size in its context. The size excludes the
+ * padding before the payload, whose alignment is unknown. Fails if possible alignments lead to
+ * different places of the next event.
  */
 static __attribute__((cold, noinline)) bool
 pass_unknown(struct decoder *d, uint64_t id, uint64_t body_at, const char **what, uint64_t *end)
@@ -263,7 +263,7 @@ pass_unknown(struct decoder *d, uint64_t id, uint64_t body_at, const char **what
 	return true;
 }
 
-/* 2010: readers that do not know the event go by the size that its context tells. */
+/* 2010: warns, once per part, if the payload size in an event's context is wrong. */
 static void check_told_size(struct decoder *d, const struct ctf_class *class, uint64_t body_at,
 			    uint64_t end)
 {
@@ -286,9 +286,9 @@ static void check_told_size(struct decoder *d, const struct ctf_class *class, ui
 }
 
 /*
- * Common end of every head loop: class by id, body passed over or decoded, head stored. `w->at` is
- * where the event begins, `body_at` where its header ended. `is_2010`: events may tell their size,
- * and those of no known class are passed over by it. False ends the packet with *err set.
+ * Common end of every head loop: finds the class by id, skips or decodes the body, stores the head.
+ * The event begins at w->at, its header ends at body_at. `is_2010`: the context may have the
+ * payload's size, by which events of unknown classes are skipped. False ends the packet with *err.
  */
 static inline __attribute__((always_inline)) bool
 finish_head(struct decoder *d, struct batch *b, struct heads_walk *w, uint64_t id, uint64_t head_at,
@@ -343,7 +343,7 @@ finish_head(struct decoder *d, struct batch *b, struct heads_walk *w, uint64_t i
 	return true;
 }
 
-/* How many slots may be used before the batch ends. */
+/* Returns how many slots may be used before the batch must end; UINT32_MAX: no limit. */
 static uint32_t slots_enough(const struct decoder *d, const struct batch *b)
 {
 	const struct batch_values *v = &b->values;
@@ -372,7 +372,7 @@ static inline uint64_t load(const uint8_t *bytes, unsigned count, bool swap)
 	}
 }
 
-/* 2010: 96 bits behind the short form, from bit *body on. False: they are cut off. */
+/* 2010: reads the 96 bits of the long form at bit *body, and moves it. False: they are cut off. */
 static inline bool long_form_2010(const struct decoder *d, bool first, bool swap, uint64_t *id,
 				  uint64_t *clock, uint64_t *body)
 {
@@ -481,7 +481,7 @@ static inline __attribute__((always_inline)) bool flat_heads(struct decoder *d, 
 	return true;
 }
 
-/* Ids and clock values, wherever they stand in the header, in order; the last id counts. */
+/* Collects ids and clock values from all of a decoded header, in order; the last id wins. */
 static void look_through(const struct decoder *d, const struct field_class *class, uint64_t *id,
 			 uint64_t *clock, bool *has_time)
 {
@@ -537,7 +537,7 @@ static bool general_heads(struct decoder *d, struct batch *b, bool values, struc
 	return true;
 }
 
-/* A loop for each of swapped bytes, values and heads alone. */
+/* Compiles a loop for swapped bytes, for heads with values, and for heads alone. */
 static inline __attribute__((always_inline)) bool
 shape_heads(struct decoder *d, struct batch *b, enum head_shape shape, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* input.c - what --input ctf,... says of where packets and their metadata are */
+/* input.c - parses --input ctf,...: where packets and their metadata are */
 #include "engine/base/arena.h"
 #include "engine/ctf/ctf_internal.h"
 

@@ -1,9 +1,8 @@
 /*
  * json_class.c - field classes to nodes: every use of an alias becomes a tree of its own
  *
- * The tree of a scope is built in the order of decoding. The nodes that are not finished, from the
- * scope's root to the one being built, are the frames; a field location sees them and what was
- * built before.
+ * The tree of a scope is built in the order of decoding. The frames are the unfinished nodes, from
+ * the scope's root to the current one; a field location may refer to them and to finished nodes.
  */
 #include "engine/ctf/ctf2.h"
 
@@ -202,7 +201,7 @@ struct label_list {
 
 enum range_of { RANGE_UNSIGNED, RANGE_SIGNED, RANGE_EITHER };
 
-/* One end. *fits: an unsigned range has it. */
+/* Reads one bound of a range. Sets *fits to false if it is negative and the range unsigned. */
 static bool take_end(struct ctf2 *t, const struct item *pair, size_t i, enum range_of of,
 		     uint64_t *out, bool *fits)
 {
@@ -222,8 +221,8 @@ static bool take_end(struct ctf2 *t, const struct item *pair, size_t i, enum ran
 }
 
 /*
- * Adds the ranges of an array of pairs under that name. Of an unsigned integer one that begins or
- * ends below 0 is an error, or a warning where it only names values: none is there.
+ * Adds the ranges of an array of pairs under that name. A negative bound in a range of an unsigned
+ * integer is an error; if `lenient` (ranges only name values), a warning, and the range is dropped.
  */
 static bool add_ranges(struct ctf2 *t, const struct item *array, const char *name, enum range_of of,
 		       bool lenient, struct label_list *out)
@@ -267,7 +266,7 @@ static int by_low(const void *a, const void *b, void *of)
 	return above(x, y, is_signed) - above(y, x, is_signed);
 }
 
-/* Ranges of one name, from `first` on: none overlaps another, so that a value has a name once. */
+/* Joins overlapping ranges of one name, from `first` on, so that a value has the name once. */
 static void join_ranges(struct label_list *ranges, uint32_t first, bool is_signed)
 {
 	uint32_t n = 0, count = ranges->count - first;
@@ -480,7 +479,7 @@ static bool build_wide(struct ctf2 *t, const struct item *item, const struct ite
 	return true;
 }
 
-/* How many bits it may have at most. */
+/* Returns the greatest length in bits of a field class of that kind. */
 static uint64_t most_bits(enum kind kind)
 {
 	if (kind == FLOAT)

@@ -3,8 +3,8 @@
  *
  *     RS { "type": "preamble", ... } LF RS { ... } LF ...          RS is the byte 0x1E
  *
- * json-c parses a fragment. It keeps the last of two equal keys, and the nearest 64 bits of a
- * larger integer, without a word; so the text is passed over once more for these.
+ * json-c parses a fragment. It silently keeps the last of two equal keys, and clamps an integer of
+ * more than 64 bits; so a second pass over the text looks for both.
  */
 #include "engine/ctf/ctf2.h"
 
@@ -44,13 +44,13 @@ static bool fail_at(struct ctf2 *t, const char *text, const char *p, const char 
 	return false;
 }
 
-struct fragment_text { /* a text that json-c took */
+struct fragment_text { /* a text that json-c accepted */
 	struct ctf2 *t;
 	const char *text, *end;
 	size_t pairs;
 };
 
-/* Behind the string whose quote is at p; NULL: it holds what it must not. */
+/* Returns the place behind the string whose quote is at p; NULL: it has a forbidden character. */
 static const char *pass_string(struct fragment_text *raw, const char *p)
 {
 	const char *quote = p;
@@ -135,7 +135,7 @@ struct raw_key {
 	size_t len, depth;
 };
 
-/* Tells of the first key that stands twice in one object, if both are written alike. */
+/* Sets the error for the first key that is twice in one object, with the same spelling. */
 static bool tell_doubled(struct fragment_text *raw)
 {
 	struct raw_key *keys = NULL;

@@ -5,9 +5,10 @@
  *     { "path": [null, "len"] }           from the structure that holds the user, its parent, ...
  *     ["event-record-payload", "args", "len"]                           the same in SPECRC-7.0
  *
- * On the way down an array is entered when the user stands in it, an optional or variant always:
- * of a variant that the user does not stand in, every option is followed that has such a field.
- * All that are found share one register, and where none may be there, one that says so.
+ * `user` is the field class with the location. A path enters an array only if the user is inside
+ * it, an optional or variant always: of a variant that the user is not in, it follows every option
+ * that has such a field. All fields found share one register (field_same()); if all of them may be
+ * absent, user->may_lack is set.
  */
 #include "engine/ctf/ctf2.h"
 
@@ -47,7 +48,7 @@ static const struct json_frame *open_frame(const struct ctf2 *t, const struct fi
 	return NULL;
 }
 
-/* An end of the way: can it be what it is wanted for, and go with those found so far? */
+/* Adds a field at the path's end, if it can be the length or selector and is like those before. */
 static bool take_field(struct location_search *s, struct field_class *node)
 {
 	bool number = node->kind == FIELD_INT && node->form == FORM_NUMBER;
@@ -107,7 +108,7 @@ static bool enter(struct location_search *s, struct field_class *node, const str
 		  size_t i)
 {
 	if (node == s->user)
-		return true; /* it is not there before itself */
+		return true; /* the user itself is not decoded yet */
 	switch (node->kind) {
 	case FIELD_STRUCT:
 		return walk(s, node, up, i);

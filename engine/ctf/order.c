@@ -1,24 +1,24 @@
 /*
- * order.c - in which order a stream's packets are, when its files do not have them so
+ * order.c - sorts a stream's packets that its files have out of order, and finds copies
  *
  * Networks and relays deliver packets late, twice, or not at all, and snapshots of a session
- * overlap where the ring buffers still held packets of the one before. All headers are looked at
- * once, before the first record is made. Where sequence numbers (or begins) never step back there
- * is nothing to do: that is every trace that a tracer wrote to a file. Else packets are listed:
+ * overlap if the ring buffers still held packets of the previous one. All headers are read once,
+ * before the first record is made. If sequence numbers (or begins) never decrease, as in every
+ * trace that a tracer wrote to a file, nothing is done. Else packets are listed:
  *
- *     in the file   5  6  8  9  7  9  10        places as they are found
+ *     in the file   5  6  8  9  7  9  10        in order of offset
  *     listed        5  6  7  8  9  9' 10        by begin and number; by number where begins say
  *     round         0  0  0  1  1  1  1         nothing. 9' is a copy of 9
  *
- * A packet is told by its number, its times and its sizes: where all are equal, and the first
- * bytes, too, only the first counts. Events of equal time are ordered by the source and offset of
- * their packets. So the number of a record's source grows by nsources with each round, which is
- * when the order steps back in the files.
+ * Two packets are copies if number, times, sizes and first bytes are equal; only the first counts.
+ * Events of equal time are sorted by source and offset of their packets. So that the list's order
+ * wins, a round begins where the list steps back in the files, and the source number in a packet
+ * record grows by nsources with each round.
  *
- * Of packets that are gathered from a file that grows (gather.c) the list goes on in the trace that
- * is opened next: what is new mostly belongs near its end. Places in front of the last LATE ones
- * are firm, and their records are not OPEN. A packet that belongs between them makes the stream one
- * of which nothing is known from before.
+ * The list of packets that gather.c found in a growing file continues in the trace that is opened
+ * next; new packets mostly belong near its end. Places in front of the last LATE ones are firm, and
+ * their records are not OPEN. A packet that belongs between firm ones sets stream->anew, and
+ * nothing derived from the stream before is used.
  */
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
@@ -29,35 +29,35 @@
 #include <string.h>
 
 enum {
-	COMPARED = 4096, /* bytes of a packet */
+	COMPARED = 4096, /* first bytes of packets that are compared */
 	COPIES_TRIED = 8,
 	PREFETCHED = 32, /* heads */
 	LATE = 256       /* packets */
 };
 
-/* How far packets are known to lie in their order. */
+/* How far packets are known to be in order. */
 struct looked {
 	uint32_t source;
-	uint64_t next;           /* in that source */
-	struct ctf_packet_head last; /* packet before it, if there was `any` */
-	bool any, own, other;    /* own, other: of this source's packets so far */
+	uint64_t next;               /* offset of the next packet in that source */
+	struct ctf_packet_head last; /* of the packet before `next`, if `any` */
+	bool any, own, other; /* own, other: this source has packets of this, of another session */
 };
 
 struct ctf_order {
 	pthread_mutex_t lock;
-	_Atomic bool known; /* what follows is final */
-	bool needed;
-	bool begun;           /* `looked` is that of the trace before */
-	struct looked looked; /* unless it is needed: at all of them */
+	_Atomic bool known;   /* the fields below are final */
+	bool needed;          /* packets are out of order: `places` is the list */
+	bool begun;           /* `looked` is set by an earlier scan or step */
+	struct looked looked; /* if not needed: behind the last packet */
 	struct ctf_place *places;
 	size_t count, capacity;
-	bool taken;     /* ctf_order_take() has taken what the trace before had */
-	size_t firm;    /* so many places stay as they are, unless a packet comes very late */
-	size_t changed; /* the first that has changed since the trace before */
-	struct ctf_listed last; /* the one that was found last, of those that do not change, */
-	bool any;               /* if there was one, */
-	size_t nunsettled;      /* and how many behind it may, */
-	uint64_t unsettled;     /* from this offset on */
+	bool taken;             /* ctf_order_take() took over the list of the step before */
+	size_t firm;            /* the first so many places stay, unless a packet comes very late */
+	size_t changed;         /* the first place that differs from the list of the step before */
+	struct ctf_listed last; /* the last settled packet that was found */
+	bool any;               /* `last` is set */
+	size_t nunsettled;      /* packets behind `last` that may change */
+	uint64_t unsettled;     /* their first offset */
 };
 
 struct ctf_order *ctf_order_new(void)
@@ -77,7 +77,7 @@ void ctf_order_free(struct ctf_order *order)
 	mem_free(order);
 }
 
-/* Walking over headers */
+/* Reading headers one after another */
 
 struct head_walk {
 	const struct stream *stream;
@@ -85,7 +85,7 @@ struct head_walk {
 	uint64_t next, entry, prefetched;
 };
 
-/* Packets of a stream are mostly of one size: the next heads are prefetched in one go. */
+/* Prefetches the next PREFETCHED heads, assuming that packets have one size. */
 static void prefetch_heads(struct head_walk *walk, const struct ctf_packet_head *head)
 {
 	uint64_t bytes = head->packet_bits / 8;
@@ -98,16 +98,16 @@ static void prefetch_heads(struct head_walk *walk, const struct ctf_packet_head 
 }
 
 /*
- * The next packet of the source, or what lies between a header that cannot be read and the next
- * good packet. False: the source has ended, or nothing more can be found in it; a place of kind
- * PLACE_DAMAGED and length 0 then stands for the rest.
+ * Returns the next packet of the source, or the bytes from a bad header to the next good packet as
+ * PLACE_DAMAGED; length 0: no good packet follows. False: the source ends, or it grows and its
+ * next packet is not complete.
  */
 static bool walk_next(struct head_walk *walk, struct ctf_listed *out)
 {
 	const struct stream *stream = walk->stream;
 	uint64_t size = source_size(stream->sources[walk->source]), found;
 	struct ctf_packet_head next;
-	struct error ignored; /* the scan meets it again, and tells */
+	struct error ignored; /* the scan reports it */
 
 	*out = (struct ctf_listed){.place = {.source = walk->source, .off = walk->next}};
 	if (walk->next >= size)
@@ -121,7 +121,7 @@ static bool walk_next(struct head_walk *walk, struct ctf_listed *out)
 	uint64_t room = size - walk->next, len = out->head.packet_bits / 8;
 	bool other = good && out->head.other;
 	out->place.kind = other ? PLACE_OTHER : good ? PLACE_PACKET : PLACE_DAMAGED;
-	/* another session's packets may have another header: their sizes are not believed */
+	/* another session may have another header: its sizes must lead to a packet or the end */
 	if (good && (!other || ctf_packet_fits(stream, walk->source, walk->next, &next))) {
 		out->place.len = len < room ? len : room;
 		out->place.begin = out->head.begin;
@@ -155,7 +155,7 @@ static bool has_times(const struct stream *stream)
 	return ctf_tells_times(stream_state(stream)->class);
 }
 
-/* Does a packet come after one that it should come before? */
+/* Is a packet out of order behind `last`? */
 static bool steps_back(const struct stream *stream, const struct ctf_packet_head *last,
 		       const struct ctf_packet_head *head)
 {
@@ -166,7 +166,7 @@ static bool steps_back(const struct stream *stream, const struct ctf_packet_head
 	return has_times(stream) && head->begin < last->begin;
 }
 
-/* Looks at one more packet; true: packets must be listed. */
+/* Checks the order of one more packet; true: packets must be listed. */
 static bool look_at(const struct stream *stream, const struct ctf_listed *one,
 		    struct looked *looked)
 {
@@ -182,7 +182,7 @@ static bool look_at(const struct stream *stream, const struct ctf_listed *one,
 	return back;
 }
 
-/* Must packets be listed? Only headers are read, of what was not looked at, and none is kept. */
+/* Must packets be listed? Reads the headers behind looked->next, and stores none. */
 static bool is_out_of_order(const struct stream *stream, struct looked *looked)
 {
 	for (uint32_t i = looked->source; i < stream->nsources; i++) {
@@ -208,7 +208,7 @@ void ctf_order_go_on(const struct stream *stream)
 	const struct ctf_order *old = before ? stream_state(before)->order : NULL;
 	struct ctf_order *order = stream_state(stream)->order;
 
-	/* a step in which the stream brought nothing did not ask for its order */
+	/* if the stream got nothing in the step before, its order was not computed there */
 	if (!old || old->needed || !(atomic_load(&old->known) || old->begun))
 		return;
 	order->looked = old->looked;
@@ -230,7 +230,7 @@ void ctf_order_from(const struct stream *stream, uint32_t source, uint64_t off)
 
 /* Listing */
 
-/* A file whose packets are all of another session than its metadata is read as if they were not. */
+/* If all packets of a file have another UUID than the metadata, treats them as this session's. */
 static void take_others(struct ctf_listing *all, size_t first)
 {
 	bool own = false;
@@ -258,7 +258,7 @@ static void list_source(const struct stream *stream, uint32_t source, struct ctf
 	take_others(out, first);
 }
 
-/* At a bound of int64_t they stay there: no tracer counts that far. */
+/* Adds with saturation: no tracer counts that far. */
 static int64_t further(int64_t number, int64_t steps)
 {
 	int64_t sum;
@@ -269,8 +269,8 @@ static int64_t further(int64_t number, int64_t steps)
 }
 
 /*
- * Numbers go on where the counter wraps; what has none goes with the packet in front of it. The
- * last `nunsettled` are not those that others go on from later.
+ * Sets place.number: extended across wraps of the counter; a place without sequence number gets
+ * that of the packet in front. order->last becomes the last packet in front of the `nunsettled`.
  */
 static void count_on(const struct stream *stream, struct ctf_order *order, struct ctf_listing *all,
 		     size_t nunsettled)
@@ -328,7 +328,7 @@ static bool is_sorted(const struct ctf_order *order, size_t from,
 	return true;
 }
 
-/* Puts the places from `from` on, which are new, between the others. The first that has moved. */
+/* Sorts the new places, from `from` on, into the others; returns the first index that changed. */
 static size_t sort_new(struct ctf_order *order, size_t from,
 		       int (*compare)(const void *, const void *))
 {
@@ -375,8 +375,8 @@ static bool same_packet(const struct stream *stream, const struct ctf_place *a,
 }
 
 /*
- * Copies stand near each other once the list is sorted. One that is cut off is the copy. None in
- * front of `from` may be a copy of one behind it.
+ * Marks copies as PLACE_DOUBLED; in the sorted list they are near each other. Of two copies the one
+ * that is cut off is marked. The caller ensures that no copies lie on both sides of `from`.
  */
 static void mark_copies(const struct stream *stream, struct ctf_order *order, size_t from)
 {
@@ -399,7 +399,7 @@ static void mark_copies(const struct stream *stream, struct ctf_order *order, si
 		}
 }
 
-/* Two packets of one number that are no copies: the numbers are no order. */
+/* Do two packets that are no copies have one number? Then numbers do not give the order. */
 static bool has_doubtful_numbers(const struct ctf_order *order)
 {
 	const struct ctf_place *last = NULL;
@@ -422,7 +422,10 @@ static void forget_numbers(struct ctf_order *order)
 	qsort(order->places, order->count, sizeof *order->places, by_number);
 }
 
-/* Where sources cannot be numbered for so many rounds, packets of equal time stay as they lie. */
+/*
+ * Sets the rounds. If source numbers would overflow, all rounds are 0, and events of equal time are
+ * sorted as their packets lie in the files.
+ */
 static void count_rounds(const struct stream *stream, struct ctf_order *order, size_t from)
 {
 	const struct ctf_place *last = NULL;
@@ -442,7 +445,7 @@ static void count_rounds(const struct stream *stream, struct ctf_order *order, s
 		order->places[i].round = 0;
 }
 
-/* Adds the packets of *all, in the order in which they were found. The first place that changed. */
+/* Adds the packets of *all, listed as they were found; returns the first place that changed. */
 static size_t order_list(const struct stream *stream, struct ctf_order *order,
 			 struct ctf_listing *all, size_t nunsettled)
 {
@@ -502,7 +505,7 @@ void ctf_order_list(struct stream *stream, struct ctf_listing *listing, size_t n
 	from = from < order->changed ? from : order->changed;
 	order->nunsettled = nunsettled;
 	order->unsettled = nunsettled ? listing->items[at].place.off : 0;
-	/* what a record says may depend on the packet behind it */
+	/* a packet record may depend on the packet behind it */
 	stream->anew = !order->taken || order->firm;
 	for (size_t i = order->firm; order->taken && i < from && stream->anew; i++)
 		stream->anew = order->places[i].kind != PLACE_PACKET;
@@ -518,7 +521,7 @@ bool ctf_order_take(const struct stream *stream, const struct stream *before, ui
 	struct ctf_order *order = stream_state(stream)->order, *old = stream_state(before)->order;
 	size_t left = old->nunsettled, at = old->count, kept;
 
-	/* without times, numbers that prove to be no order are forgotten */
+	/* without times, later packets may show that numbers give no order, which changes all */
 	if (!has_times(stream) || !old->needed)
 		return false;
 	order->taken = true;
@@ -562,7 +565,7 @@ bool ctf_has_own(const struct stream *stream, uint32_t source)
 
 /* Files of one stream */
 
-/* When a source's last packet ends, cycles. */
+/* Returns the end of a source's last packet, in cycles. */
 static uint64_t last_end(const struct stream *stream, uint32_t source)
 {
 	const struct ctf_source *beside = &stream_state(stream)->sources[source];

@@ -25,7 +25,7 @@ static void mend_member(struct member *member, struct arena *arena)
 	buf_release(&name);
 }
 
-/* The variant whose first option is empty and second one is the value, or not so. */
+/* Makes the variant an optional if its options are OWN_NONE and OWN_SOME. */
 static void mend_variant(struct field_class *class)
 {
 	if (class->nmembers != 2 || strcmp(class->members[0].written, OWN_NONE) != 0 ||
@@ -60,8 +60,8 @@ bool ctf_is_own(const struct ctf_description *d)
 }
 
 /*
- * The context is the payload's first member. The payload began where its greatest alignment wants
- * it, and what follows the context is aligned member by member.
+ * Splits the context, which yore writes as the payload's first member, off the payload. The context
+ * gets the payload's alignment; members behind it keep their own.
  */
 static void mend_context(struct ctf_event *event)
 {
@@ -83,7 +83,7 @@ void ctf_mend_own(struct ctf_description *d, struct arena *arena)
 {
 	for (size_t i = 0; i < d->nstreams; i++) {
 		struct ctf_stream *stream = &d->streams[i];
-		stream->payload_size = NULL; /* of what was read, if there is such a member */
+		stream->payload_size = NULL; /* such a member is the original trace's */
 		mend_tree(stream->packet_context, arena);
 		mend_tree(stream->event_context, arena);
 		for (size_t k = 0; k < stream->nevents; k++) {
@@ -94,7 +94,7 @@ void ctf_mend_own(struct ctf_description *d, struct arena *arena)
 	}
 }
 
-/* 0: the entry tells nothing of a stream. */
+/* Returns the number of the stream that the entry names; 0: it is no entry of a stream. */
 static uint64_t stream_number(const struct env_entry *entry)
 {
 	size_t prefix = strlen(OWN_ENV_STREAM);
@@ -103,7 +103,7 @@ static uint64_t stream_number(const struct env_entry *entry)
 							: 0;
 }
 
-/* The entries of streams stand in order of their numbers. */
+/* Relies on the entries of streams being sorted by their numbers. */
 const char *ctf_own_name(const struct ctf_description *d, uint64_t instance)
 {
 	size_t low = 0, high = d->nenv;

@@ -1,9 +1,9 @@
 /*
- * packet_head.c - what a packet says of itself: sizes, times, counters, CPU
+ * packet_head.c - header and context of a packet: sizes, times, counters, CPU
  *
  * Every member is optional (CTF 1.8, 5.2); defaults are those of the specification: without
  * packet_size the packet is as long as its content, without either it reaches to the end of its
- * file. All sizes are compared with what remains of the file before anybody uses them.
+ * file. All sizes are compared with the bytes left in the file before they are used.
  */
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
@@ -28,8 +28,8 @@ static bool is_uuid(const struct ctf_description *d, const struct member *member
 }
 
 /*
- * Packets of another session may lie among a stream's own: files that were cut together have them,
- * and they may wherever packets are gathered from.
+ * Sets out->other if the packet has another UUID than the metadata: concatenated files and files of
+ * gather.c may have packets of other sessions.
  */
 static void note_uuid(const struct ctf_part *part, const struct slot *slots, const uint8_t *data,
 		      struct ctf_packet_head *out)
@@ -60,7 +60,7 @@ bool packet_head_is_own(const struct ctf_part *part, const struct ctf_packet_hea
 			 uuid_put(head->uuid, said), uuid_put(d->uuid, wanted));
 }
 
-/* Packets of the 2010 proposal have the session id of their metadata. */
+/* 2010 proposal: the packet must have the session id of the metadata. */
 static bool check_session(const struct ctf_description *d, const uint8_t *data, struct error *err)
 {
 	struct rfc_head head;
@@ -146,8 +146,7 @@ static bool check_sizes(struct ctf_packet_head *head, uint64_t at, uint64_t whol
 	return true;
 }
 
-/* What the header of a packet of the 2010 proposal says besides; it and its sizes are whole bytes.
- */
+/* 2010 proposal: reads coding and sequence bits of the header. It and its sizes are whole bytes. */
 static void take_rfc_head(const uint8_t *data, struct ctf_packet_head *out)
 {
 	struct rfc_head head;
@@ -191,7 +190,7 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 	bool closed = !out->has_end || out->end || !(class->part->quirks & QUIRK_ZERO_END);
 	if (out->has_begin && out->has_end)
 		out->end = clock_update(out->begin, out->end, bits);
-	if (closed) /* the counter is written with the end */
+	if (closed) /* the tracer writes the counter when it writes the end */
 		member_value(class, slots, MEMBER_DISCARDED, &out->discarded, &bits);
 	member_value(class, slots, MEMBER_SEQUENCE, &out->seq, &bits);
 	out->before_all = class->before_all && class->before_all->kind == FIELD_INT &&
@@ -201,7 +200,7 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 	return true;
 }
 
-/* A small buffer first; doubled when the context turns out to be longer. */
+/* Reads a packet's head into `bytes`, then into 4 times larger buffers while it does not fit. */
 static bool read_growing(const struct ctf_stream_class *class, struct source *source,
 			 uint64_t offset, uint8_t *bytes, size_t size, struct ctf_packet_head *out,
 			 struct error *err)

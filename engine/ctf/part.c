@@ -1,8 +1,8 @@
 /*
  * part.c - one description → a part of the trace: clocks, layouts, event classes
  *
- * Everything that decoding would otherwise find out per event is decided here once: the shape of
- * the event header, which classes have a constant size, where the packet context's members stand.
+ * Decides once what decoding would otherwise test per event: the shape of the event header, which
+ * classes have a constant size, which field is which member of the packet context.
  */
 #include "engine/ctf/ctf_internal.h"
 #include "engine/ctf_own.h"
@@ -22,7 +22,7 @@ static void shift_clocks(struct field_class *class, int32_t first)
 	shift_clocks(class->element, first);
 }
 
-/* `sure`: every packet has this part of its context. */
+/* Finds the packet_members in `tree`. `sure`: every packet has `tree`; false inside of variants. */
 static void find_members(struct ctf_stream_class *class, const struct field_class *tree, bool sure)
 {
 	for (uint32_t i = 0; tree && i < tree->nmembers; i++) {
@@ -38,14 +38,14 @@ static void find_members(struct ctf_stream_class *class, const struct field_clas
 	}
 }
 
-/* Read by a load, a shift and a mask. */
+/* Can a load, a shift and a mask read the field? */
 static bool is_unsigned(const struct field_class *class)
 {
 	return class->kind == FIELD_INT && !class->is_signed && !class->is_variable &&
 	       !class->is_reversed && class->form != FORM_BOOL;
 }
 
-/* The option of a header's variant, as a struct of two integers of these sizes, close-packed. */
+/* Is the option a packed struct of integers of bits0 and bits1 bits (bits1 0: of one integer)? */
 static bool is_option(const struct member *option, uint32_t bits0, uint32_t bits1)
 {
 	const struct field_class *class = option->class;
@@ -213,7 +213,7 @@ static bool compile_packet(struct ctf_part *part, struct ctf_stream_class *class
 	if (!layout_compile(roots, 2, bases, &grid, part->trace->arena, &class->packet, err))
 		return false;
 	class->context_base = bases[1];
-	/* the grid began at the packet's start: constant sizes include the padding inside */
+	/* the layout begins at the packet's start, so constant sizes include all padding */
 	if (layout_constant_bits(class->packet, &bits))
 		class->head_bytes = (bits + 7) / 8;
 	find_members(class, stream->packet_context, true);
@@ -272,7 +272,7 @@ static int by_class_id(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Where all values stand at constant places the head loops load them straight. */
+/* If all fields have constant places, the head loops load them without running the layout. */
 static void find_prefix(struct ctf_class *class)
 {
 	const struct layout *layout = class->layout;
@@ -288,7 +288,7 @@ static void find_prefix(struct ctf_class *class)
 		class->reach = class->constant_bits;
 }
 
-/* Ids that are dense enough index a table; others are bisected. */
+/* Makes by_id a table indexed by id if ids are dense enough, else an array sorted by id. */
 static void order_classes(struct ctf_stream_class *class, struct arena *arena)
 {
 	struct ctf_class *sorted = class->by_id;
@@ -315,7 +315,7 @@ static void order_classes(struct ctf_stream_class *class, struct arena *arena)
 	class->dense = true;
 }
 
-/* Of events that no class is of, this is all that can be decoded. */
+/* 2010: compiles the event context alone, to decode it in events of unknown ids. */
 static bool compile_context(struct ctf_stream_class *class, struct layout_grid grid,
 			    struct error *err)
 {
@@ -409,7 +409,7 @@ static int32_t add_clocks(struct ctf_part *part)
 	return first;
 }
 
-/* What the environment says of where it was traced, by the names of LTTng and perf. */
+/* Takes host, domain and word size from the environment, by the names that LTTng and perf use. */
 static void take_env(struct part *part, const struct ctf_description *d)
 {
 	part->big_endian = d->big_endian;

@@ -1,4 +1,4 @@
-/* reader.c - CTF's line in the table of readers; how sure it is of a path */
+/* reader.c - CTF's struct reader, and its probe */
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
@@ -41,8 +41,8 @@ static bool is_folder(const char *path)
 }
 
 /*
- * LTTng's session is one trace: its domains, or its chunks (archives). A folder of folders with
- * metadata that are called otherwise has traces of several sessions.
+ * Folders of LTTng's domains or chunks (archives) are one session, so one trace. Folders of other
+ * names with metadata are traces of their own: a collection.
  */
 static bool is_collection(const char *path)
 {

@@ -7,8 +7,8 @@
  *     rfc_build.c     types → trees of field classes, struct ctf_description
  *     rfc_packet.c    checksum, cypher and compression of a packet's content
  *
- * The description, layouts, head loops, packets and scans are those of CTF 1.8. docs/ctf.md has
- * what the proposal leaves open and yore decided.
+ * Description, layouts, head loops, packets and scans are shared with CTF 1.8. docs/ctf.md lists
+ * yore's choices where the proposal leaves something open.
  */
 #ifndef ENGINE_CTF_RFC_H
 #define ENGINE_CTF_RFC_H
@@ -54,7 +54,7 @@ struct rfc_head {
 	struct rfc_coding coding;
 };
 
-/* Of the RFC_HEADER_BYTES at `bytes`; false: they have not the magic number. */
+/* Parses the RFC_HEADER_BYTES at `bytes`; false: the magic number is missing. */
 bool rfc_head_read(const uint8_t *bytes, struct rfc_head *out);
 
 static inline bool rfc_is_coded(const struct rfc_coding *coding)
@@ -65,23 +65,23 @@ static inline bool rfc_is_coded(const struct rfc_coding *coding)
 struct rfc_key { /* of AES */
 	uint8_t bytes[32];
 	unsigned size;     /* bytes: 16, 24, 32 */
-	uint64_t identity; /* tells it from other keys, and does not tell the key */
+	uint64_t identity; /* a hash: differs from other keys', and does not reveal the key */
 };
 
-/* A key file: 16, 24 or 32 bytes, or as many in hexadecimal digits. */
+/* Reads a key file: 16, 24 or 32 bytes, or the same number of bytes in hexadecimal digits. */
 MUST_CHECK bool rfc_key_read(const char *path, struct rfc_key *out, struct error *err);
 
-struct rfc_room { /* where contents are decoded to; zeros at first */
+struct rfc_room { /* buffers for decrypted and decompressed contents; begins as zeros */
 	uint8_t *bytes[2];
 	size_t capacity[2];
 };
 void rfc_room_release(struct rfc_room *room);
 
 /*
- * The packet whose first `content` bytes are at `packet`, `head` of them its header, as it was
- * before its content was compressed, encrypted and summed up, in this order: the header, then the
- * plain content. *out lives in `packet` or the room until the next call. `key` NULL: none was
- * given.
+ * Verifies the checksum of a packet, decrypts and decompresses its content. Its first `content`
+ * bytes are at `packet`, of which `head` are its header. *out is the header and the plain content
+ * behind it; it lies in `packet`, or in the room until the next call. `key` NULL: the user gave
+ * none.
  */
 MUST_CHECK bool rfc_packet_plain(const struct rfc_coding *coding, const struct rfc_key *key,
 				 const uint8_t *packet, size_t head, size_t content,
@@ -94,9 +94,9 @@ bool rfc_is_packet(const uint8_t *bytes, size_t count);
 bool rfc_is_text(const char *text, size_t size);
 
 /*
- * Joins the texts of all packets, with a newline for the zero that ends each. *session and
- * *big_endian are those of the packets. The text is the arena's. A packet that the end of the file
- * cuts off is left out, with a notice of damage, unless it is the first.
+ * Joins the texts of all packets to one in the arena, with a newline for the zero that ends each.
+ * Sets *session and *big_endian from the packets. If the file ends inside a packet, that packet is
+ * left out with a notice of damage; if it is the first one, that is an error.
  */
 MUST_CHECK bool rfc_metadata_text(const char *name, const uint8_t *bytes, size_t count,
 				  const struct rfc_key *key, struct arena *arena,
@@ -104,16 +104,16 @@ MUST_CHECK bool rfc_metadata_text(const char *name, const uint8_t *bytes, size_t
 				  uint32_t *session, bool *big_endian, struct error *err);
 
 /*
- * The text to a description whose memory is `arena`'s; *out has big_endian, session and key
- * already. `name` is the file's, for messages, which name line and column.
+ * Parses the text to a description that lives in `arena`. The caller has set *out's big_endian,
+ * session and key. `name` is the file's, for messages, which name line and column.
  */
 MUST_CHECK bool rfc_parse(const char *name, const char *text, size_t size, struct arena *arena,
 			  const struct notices *notices, struct ctf_description *out,
 			  struct error *err);
 
 /*
- * The section that a file holds by its name (SECTION_CPU or SECTION), as an index into the
- * description's streams; *cpu is -1 where the name has none. False: there is no such section.
+ * Finds the section of a file by the file's name (SECTION_CPU or SECTION): *index is its index in
+ * the description's streams, *cpu is -1 if the name has no CPU. False: there is no such section.
  */
 bool rfc_section_of(const struct ctf_description *description, const char *file, size_t *index,
 		    int32_t *cpu);

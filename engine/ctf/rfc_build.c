@@ -1,5 +1,5 @@
 /*
- * rfc_build.c - types, sections and events of the 2010 proposal → the description that CTF 1.8 has
+ * rfc_build.c - types, sections and events of the 2010 proposal → struct ctf_description
  *
  * Every use of a type becomes a tree of its own. A sequence begins with its length (proposal,
  * 4.2.3), which becomes a hidden member before it. The packet header is the same in all traces; its
@@ -17,7 +17,7 @@ enum { NODES_AT_LEAST = 1 << 20, SCALAR_BITS_MAX = 64, TYPE_1_IDS = 31 };
 
 static struct field_class *build_node(struct rfc *r, const struct rfc_type *type);
 
-/* What is wider than a register: an array, of bytes where it can be, else of bits. */
+/* Builds an integer of more than 64 bits as an array of bytes, or of bits if it must. */
 static struct field_class *build_wide(struct rfc *r, const struct rfc_type *type, uint64_t bits)
 {
 	struct field_class *array = field_make(r->t.arena, FIELD_ARRAY);
@@ -101,7 +101,7 @@ static struct field_class *build_float(struct rfc *r, const struct rfc_type *typ
 	return node;
 }
 
-/* Has it a number in front of it, which becomes a hidden member? */
+/* Does a length or tag stand in front of the value? It becomes a hidden member. */
 static bool has_front(const struct rfc_type *type)
 {
 	return type->kind == RFC_SEQUENCE || type->kind == RFC_OPTIONAL ||
@@ -118,7 +118,7 @@ static struct field_class *build_elements(struct rfc *r, const struct rfc_type *
 	return sequence->element ? sequence : NULL;
 }
 
-/* The number of an option is its place; an optional is there at 1, and not at 0. */
+/* Builds a variant, whose tag is the option's index, or an optional, whose tag is 0 or 1. */
 static struct field_class *build_choice(struct rfc *r, const struct rfc_type *type)
 {
 	const struct rfc_member only = {"", type->element};
@@ -144,7 +144,7 @@ static struct field_class *build_choice(struct rfc *r, const struct rfc_type *ty
 	return choice;
 }
 
-/* Two members: the length or tag, which is not shown, and what it is of. False: *err. */
+/* Adds two members: the length or tag, hidden, and the value. False: *err is set. */
 static bool add_with_front(struct rfc *r, struct field_class *structure, const char *name,
 			   const struct rfc_type *type)
 {
@@ -191,7 +191,7 @@ static struct field_class *build_members(struct rfc *r, const struct rfc_member 
 	return structure;
 }
 
-/* What has a number in front and is an element or option: in a struct, which has room for it. */
+/* Wraps an element or option with a length or tag into a struct of both. */
 static struct field_class *build_inner(struct rfc *r, const struct rfc_type *type)
 {
 	struct field_class *structure = field_make_struct(r->t.arena, 2);
@@ -268,7 +268,7 @@ static struct field_class *build_packet_header(struct rfc *r)
 	return header;
 }
 
-/* The fixed header's, and behind it those that the section has of its own (ours). */
+/* The members of the fixed header, then those that the section declares (yore's extension). */
 static struct field_class *build_packet_context(struct rfc *r, const struct rfc_section *section)
 {
 	static const struct {
@@ -330,7 +330,7 @@ static struct field_class *build_event_header(struct rfc *r, uint8_t header_type
 
 /* ---- rules ---- */
 
-/* In the quotes of a rule's head a name stands for itself. */
+/* Can the name stand between the quotes of a rule's head as it is? */
 static bool is_quotable(const char *name)
 {
 	for (; *name; name++)
@@ -470,7 +470,7 @@ bool rfc_build(struct rfc *r)
 	return true;
 }
 
-/* The name before the last '_' with digits alone behind it; NULL: it has none. */
+/* Returns the end of NAME in NAME_DIGITS and sets *cpu; NULL: the file is not named so. */
 static const char *before_cpu(const char *file, int32_t *cpu)
 {
 	const char *last = strrchr(file, '_');

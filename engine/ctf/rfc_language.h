@@ -37,15 +37,15 @@ struct rfc_member {
 	const struct rfc_type *type;
 };
 
-/* A type as it was declared, with all that it inherits; never changed afterwards. */
+/* A declared type with the attributes that it inherits; constant after its declaration. */
 struct rfc_type {
 	enum rfc_kind kind;
 	bool is_abstract;
 	bool is_signed, big_endian;
-	bool is_text;                                /* char: arrays of it are text */
+	bool is_text;                                /* char: an array of it is a text */
 	uint64_t size, unit_size, exp_dig, mant_dig; /* bits; 0: not given */
 	uint32_t align;                              /* bits; 0: not given */
-	uint32_t boundary;                           /* bits: it begins at a multiple of them */
+	uint32_t boundary;                           /* bits: a value begins at a multiple of it */
 	const struct rfc_label *labels;
 	uint32_t nlabels;
 	const struct rfc_member *members;
@@ -53,13 +53,13 @@ struct rfc_type {
 	bool has_length;
 	uint64_t length; /* of an array */
 	const struct rfc_type *element, *length_type, *tag_type;
-	uint8_t base; /* that it is shown in; 0: not given */
+	uint8_t base; /* to show it in; 0: not given */
 	enum rfc_meaning meaning;
 	uint32_t depth;
-	size_t first, end; /* its tokens: two declarations of one name must be alike */
+	size_t first, end; /* its tokens: two declarations of one name must have equal ones */
 };
 
-struct rfc_members { /* its address is the name space of their names */
+struct rfc_members { /* its address is the space of the members' names in struct tsdl_names */
 	struct rfc_member *items;
 	size_t count, capacity;
 };
@@ -69,13 +69,13 @@ struct rfc_section {
 	uint8_t header_type;                /* 0: not given */
 	bool has_size;                      /* event_size = true */
 	struct rfc_members context, packet; /* of events; of packets, behind the fixed header */
-	bool no_cpu;                        /* numbers in names of files are no CPUs */
+	bool no_cpu;                        /* the number in a file's name is not a CPU */
 	bool no_clock;                      /* events have no time */
-	bool lost_at_end; /* discarded events are counted to the end of a packet */
+	bool lost_at_end; /* a packet's count of discarded events is that at its end */
 	struct buf rules;
 	uint32_t at;
 	size_t nevents;
-	uint64_t most; /* greatest id */
+	uint64_t most; /* greatest event id */
 };
 
 struct rfc_event {
@@ -86,7 +86,7 @@ struct rfc_event {
 	const struct rfc_type *fields; /* NULL: no payload */
 	struct buf rules;
 	uint32_t at;
-	size_t index; /* of its section */
+	size_t index; /* of its section in rfc.sections */
 };
 
 struct rfc {
@@ -101,7 +101,7 @@ struct rfc {
 	struct rfc_event *events;
 	size_t nevents, event_capacity;
 	uint64_t nodes;
-	char types, predeclared, section_names; /* their addresses are name spaces */
+	char types, predeclared, section_names; /* only their addresses count: name spaces */
 };
 
 static inline const char *rfc_word(const struct tsdl_token *token)
@@ -109,22 +109,22 @@ static inline const char *rfc_word(const struct tsdl_token *token)
 	return token->kind == TOKEN_NAME || token->kind == TOKEN_KEYWORD ? token->text : "";
 }
 
-/* A word: a name, or a text in quotes. */
+/* Parses a name or a text in quotes; `what` is for the error. */
 bool rfc_parse_word(struct rfc *r, const char *what, const char **out);
-/* Passes over a value of any shape, up to its ';' or the '}' behind it. */
+/* Skips a value of any shape, up to its ';' or the '}' behind it. */
 bool rfc_skip_value(struct rfc *r);
-/* The ';' behind a value, which may be missing behind and before a closing brace. */
+/* Parses the ';' behind a value, which may be missing behind and before a closing brace. */
 bool rfc_end_value(struct rfc *r);
 
 /* rfc_type.c */
-void rfc_find_word(struct rfc *r);    /* sets r->word by what the text declares */
-bool rfc_declare_type(struct rfc *r); /* at `type` or `abstract_type` */
-/* A name or `type { ... }` that has a binary representation. */
+void rfc_find_word(struct rfc *r);    /* sets r->word by all declarations of the text */
+bool rfc_declare_type(struct rfc *r); /* parses a declaration at `type` or `abstract_type` */
+/* Parses a name of a type, or `type { ... }`; an abstract type is an error. */
 bool rfc_parse_type(struct rfc *r, const struct rfc_type **out);
-/* `{ TYPE, NAME }` */
+/* Parses `{ TYPE, NAME }`. */
 bool rfc_parse_member(struct rfc *r, struct rfc_member *out);
-const struct rfc_type *rfc_predeclared(struct rfc *r, const char *name); /* NULL: it is none */
-/* Default alignment, in bits, of an integer of so many bits. */
+const struct rfc_type *rfc_predeclared(struct rfc *r, const char *name); /* NULL: no such type */
+/* Returns the default alignment, in bits, of an integer of `bits` bits. */
 uint32_t rfc_natural(const struct rfc *r, uint64_t bits);
 
 /* rfc_build.c */

@@ -1,9 +1,9 @@
 /*
- * rfc_packet.c - what was done to the content of a packet of the 2010 proposal, undone
+ * rfc_packet.c - verifies, decrypts and decompresses the content of a packet of the 2010 proposal
  *
  * A writer compresses, then encrypts, then sums up (proposal, 5); so the checksum is compared
- * first. The proposal names AES and no more. What yore reads is AES-GCM, which tells a wrong key
- * and a changed byte for certain:
+ * first. The proposal names AES, but no mode. yore reads AES-GCM, which detects a wrong key and a
+ * changed byte for certain:
  *
  *     12 bytes of nonce, what was encrypted, 16 bytes of tag; no additional data
  */
@@ -176,7 +176,7 @@ static bool open_sealed(const struct rfc_key *key, const uint8_t *sealed, size_t
 	return memeql_sec(tag, sealed + NONCE_BYTES + size, sizeof tag);
 }
 
-/* *content is replaced by what it was before, in the room behind a place for the header. */
+/* Replaces *content by the decrypted bytes, in the room behind space for the header. */
 static bool decrypt(const struct rfc_coding *coding, const struct rfc_key *key, size_t head,
 		    struct rfc_room *room, const uint8_t **content, size_t *size, struct error *err)
 {
@@ -210,7 +210,7 @@ struct expansion { /* one stream of compressed bytes, all of a content */
 	struct error *err;
 };
 
-/* Room for more plain bytes, twice what there was; false: more than anybody would have written. */
+/* Doubles the room for plain bytes; false: an implausible size. */
 static bool expansion_grow(struct expansion *e, uint8_t **next, unsigned *more)
 {
 	size_t had = e->room->capacity[1];

@@ -1,8 +1,8 @@
 /*
  * rfc_type.c - types of the 2010 proposal's language, and what they inherit (proposal, 4)
  *
- * A type is its parent with some attributes set anew; a struct adds fields to its parent's. Names
- * are those declared before, in one flat scope; a declaration goes before what is predeclared:
+ * A type is a copy of its parent with some attributes changed; a struct adds fields to its
+ * parent's. Names are declared before use, in one flat scope, and override the predeclared ones:
  * intN_t and uintN_t, int, uint, float, double, char, and the eight abstract types.
  */
 #include "engine/ctf/rfc_language.h"
@@ -112,7 +112,7 @@ static void find_boundary(const struct rfc *r, struct rfc_type *type)
 			boundary = greater(boundary, type->length_type->boundary);
 		break;
 	case RFC_OPTIONAL:
-	case RFC_VARIANT: /* what is chosen is aligned behind the tag */
+	case RFC_VARIANT: /* the option is aligned behind the tag */
 		boundary = type->tag_type ? type->tag_type->boundary : 1;
 		break;
 	}
@@ -131,7 +131,7 @@ static struct rfc_type *type_new_of(struct rfc *r, enum rfc_kind kind)
 	return type;
 }
 
-/* N of intN_t and uintN_t, 0: another name. */
+/* Returns N of intN_t and uintN_t; 0: another name. */
 static uint64_t bits_of_name(const char *name, bool *is_signed)
 {
 	*is_signed = *name != 'u';
@@ -190,7 +190,7 @@ const struct rfc_type *rfc_predeclared(struct rfc *r, const char *name)
 	return type;
 }
 
-/* At the name of a type, which is passed; NULL and the error: there is none. */
+/* Consumes the name of a type and returns the type; NULL and the error: there is none. */
 static const struct rfc_type *find_type(struct rfc *r)
 {
 	static const char *const undefined[] = {"vector", "complex", "_Complex",
@@ -486,7 +486,7 @@ static bool parse_attribute(struct rfc *r, struct rfc_type *type, unsigned *seen
 
 /* ---- declarations ---- */
 
-/* Looks through the attributes of the body that begins here, not into those inside of them. */
+/* Searches the attributes of the body that begins here, not of nested bodies, for its parent. */
 static bool find_parent(struct rfc *r, const char *name, const struct rfc_type **out)
 {
 	struct tsdl *t = &r->t;
@@ -546,7 +546,7 @@ static bool check_float(struct rfc *r, const struct rfc_type *type, uint32_t at)
 			 type->exp_dig, type->mant_dig);
 }
 
-/* The type of a number that stands in front of what it counts or chooses. */
+/* Checks the type of a length or tag. */
 static bool check_count(struct rfc *r, const struct rfc_type *type, const char *what, uint32_t at)
 {
 	if (!type)
@@ -579,7 +579,7 @@ static bool check_choice(struct rfc *r, const struct rfc_type *type, uint32_t at
 	return check_count(r, type->tag_type, "tag", at);
 }
 
-/* Has it all that a binary representation needs? */
+/* Does the type have all attributes that a binary representation needs? */
 static bool check_type(struct rfc *r, const struct rfc_type *type, uint32_t at)
 {
 	switch (type->kind) {
@@ -693,7 +693,7 @@ bool rfc_declare_type(struct rfc *r)
 	       tsdl_fail(t, at, "the type %.100s is declared otherwise before this", name);
 }
 
-/* All declarations decide the default: what no machine packs is aligned. */
+/* Sets r->word: by `arch_align`, else to the greatest `align` of all declarations, at most 64. */
 void rfc_find_word(struct rfc *r)
 {
 	static const char *const words[] = {"packed", "natural32", "natural64", NULL};

@@ -2,8 +2,8 @@
  * ring.c - ring buffers of LTTng-UST in files, as a session that was killed left them
  *
  * `lttng create --shm-path=DIR` keeps a file for each channel and CPU, which is the ring buffer
- * itself: what applications write there is in the file, also when all of LTTng was killed. The file
- * begins with a head; integers are in the byte order of its mark.
+ * itself: events that applications wrote are in the file, also when all of LTTng was killed. The
+ * file begins with a head; integers are in the byte order of its mark.
  *
  *     OFF  SIZE
  *       0    16  17 7B F1 77 BF three times, 17
@@ -23,17 +23,17 @@
  *     112     8  sub-buffers
  *     120     4  0: old packets are overwritten, 1: new events are discarded
  *
- * Both counters count bytes through all laps. What lies between them was not yet read; in place i
- * of the ring is the packet whose pages the writer's sub-buffer i names:
+ * Both counters count bytes through all laps. Packets between them were not yet read; the packet at
+ * place i of the ring is in the pages that the writer's sub-buffer i names:
  *
  *      consumed                       producer
  *     |  full   |  full   |  committed  ...   |
  *     | packet  | packet  | events |          |     `seq` bytes were committed one after another
  *
- * The packets are put together as a stream file has them: its offsets are those of the file that
- * lttng-crash would write. A packet that was not yet closed has no sizes in its header; what was
- * committed takes their place. lttng-crash ends at a place without data, where later ones may have
- * some: a thread that is killed between two stores leaves one.
+ * ring.c joins the packets to a stream file with the offsets of the file that lttng-crash would
+ * write. A packet that was not yet closed has no sizes in its header; ring.c puts the number of
+ * committed bytes there. lttng-crash stops at a place without data, but later places may have some:
+ * a thread that is killed between two stores leaves such a place.
  */
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
@@ -84,7 +84,7 @@ struct ring {
 	uint64_t producer, consumed;
 	struct source_piece *pieces;
 	size_t npieces, capacity;
-	XXH3_state_t *state; /* of all that tells which packets it has */
+	XXH3_state_t *state; /* hash of all values that decide which packets there are */
 };
 
 static bool is_ring(struct source *source)
@@ -187,7 +187,7 @@ static bool read_head(struct ring *ring, struct error *err)
 	return check_head(ring, err);
 }
 
-/* A number of the file; offsets are 32 bits or compared before, so that sums fit. */
+/* Reads a number of the file. Sums cannot overflow: offsets have 32 bits or are checked before. */
 static bool number_at(const struct ring *ring, uint64_t at, enum width width, uint64_t *out,
 		      struct error *err)
 {
@@ -209,14 +209,14 @@ static bool element(const struct ring *ring, enum array array, enum place first,
 			 width, out, err);
 }
 
-/* Where in the file the pages of place i of the ring are. */
+/* Returns the offset in the file of the pages of place i of the ring. */
 static bool pages_of(const struct ring *ring, uint64_t i, uint64_t *out, struct error *err)
 {
 	uint64_t size = source_size(ring->source), id, at;
 
 	if (!element(ring, WRITER, AT_WRITER, i, OF_ID, &id, err))
 		return false;
-	if (ring->spare) /* what stands above says who uses it */
+	if (ring->spare) /* the bits above the number say who uses the sub-buffer */
 		id &= ring->word == 8 ? UINT32_MAX : UINT16_MAX;
 	if (id >= ring->count + ring->spare)
 		return fail(ring, err, "no sub-buffer", id);
@@ -230,7 +230,7 @@ static bool pages_of(const struct ring *ring, uint64_t i, uint64_t *out, struct 
 	       fail(ring, err, "pages at offset", *out);
 }
 
-/* Bytes of place i that were committed one after another. */
+/* Returns how many bytes of place i were committed without a gap. */
 static bool committed(const struct ring *ring, uint64_t offset, uint64_t i, uint64_t *out,
 		      struct error *err)
 {
@@ -263,8 +263,7 @@ static void add_size(struct ring *ring, uint64_t at, unsigned width, uint64_t bi
 	add_piece(ring, &piece);
 }
 
-/* A packet that was not closed: its two sizes, in the order in which they stand, are `len` bytes.
- */
+/* Adds a packet that was not closed, with both sizes in its header replaced by `len` bytes. */
 static void add_open(struct ring *ring, uint64_t at, uint64_t len)
 {
 	enum { BOTH = 2 };
@@ -284,8 +283,8 @@ static void add_open(struct ring *ring, uint64_t at, uint64_t len)
 }
 
 /*
- * A packet that was closed says its size. One that the reader holds has left the pages that the
- * reader had before in its place: those of an older packet, or none.
+ * Adds a closed packet, whose header has its size. If the consumer holds the packet, the place has
+ * the pages that the consumer gave in exchange: those of an older packet, or empty ones.
  */
 static bool add_closed(struct ring *ring, uint64_t at, struct error *err)
 {
@@ -318,7 +317,7 @@ static bool add_packet(struct ring *ring, uint64_t offset, struct error *err)
 	return true;
 }
 
-/* All packets from the oldest that was not overwritten on. What is damaged costs its packet. */
+/* Adds all packets from the oldest that was not overwritten. Reports and skips damaged ones. */
 static bool add_packets(struct ring *ring, struct error *err)
 {
 	uint64_t mask = word_mask(ring), in_subbuf = ring->subbuf - 1;
@@ -328,7 +327,7 @@ static bool add_packets(struct ring *ring, struct error *err)
 		return false;
 	uint64_t first = ring->consumed & ~in_subbuf;
 	uint64_t unread = (((ring->producer - first) & mask) + in_subbuf) & ~in_subbuf;
-	if (unread > ring->bytes * 2) /* a writer moves on before it pushes the reader */
+	if (unread > ring->bytes * 2) /* a writer may be a lap ahead before it moves `consumed` */
 		return fail(ring, err, "bytes that were not read,", unread);
 	uint64_t passed = unread > ring->bytes ? unread - ring->bytes : 0;
 	for (uint64_t at = passed; at < unread; at += ring->subbuf) {

@@ -1,4 +1,4 @@
-/* roles.c - what values are used for: CTF 1.8 goes by names, CTF 2 says it */
+/* roles.c - roles of fields: CTF 1.8 gives them by names, CTF 2 states them */
 #include "engine/ctf/ctf_internal.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static void name_members(const struct field_class *scope, const struct named_rol
 		const struct member *member = field_member(scope, roles->name);
 		if (!member || member->class->kind != FIELD_INT)
 			continue;
-		for (unsigned i = 0; i < n; i++) /* of two names for one thing the later counts */
+		for (unsigned i = 0; i < n; i++) /* of two names for one role the later wins */
 			if (found[i]->class->roles == roles->role)
 				found[i]->class->roles = 0;
 		member->class->roles = (uint16_t)roles->role;
@@ -36,7 +36,7 @@ static void name_members(const struct field_class *scope, const struct named_rol
 	}
 }
 
-/* Integers named `id` are the event's, wherever they stand. */
+/* Gives ROLE_EVENT_ID to integers named `id`, at any depth of the event header. */
 static void name_ids(const struct field_class *tree)
 {
 	for (uint32_t i = 0; tree && i < tree->nmembers; i++) {

@@ -1,15 +1,15 @@
 /*
- * sections.c - the channel that a stream is of, by name
+ * sections.c - finds the name of the channel of each stream
  *
  * CTF 1.8 has no name for a stream class. barectf writes it in a comment (tsdl_block.c). LTTng and
  * perf write a file per CPU, CHANNEL_CPU, and LTTng's tracefile rotation CHANNEL_CPU_COUNT
- * (lttng-tools, utils_create_stream_file). What is left without these numbers is the channel.
+ * (lttng-tools, utils_create_stream_file). The channel is the file's name without these numbers.
  */
 #include "engine/ctf/ctf_internal.h"
 
 #include <string.h>
 
-/* Length of the name without "_NUMBER" at its end, and that number; 0: it does not end so. */
+/* Returns the length of the name without "_NUMBER" at its end, and the number; 0: no such end. */
 static size_t without_number(const char *name, size_t len, uint64_t *number)
 {
 	size_t digits = 0;
@@ -30,7 +30,7 @@ static const char *file_name(const struct stream *stream)
 	return basename(source_name(stream->sources[0]));
 }
 
-/* The last number is none of a CPU, the one before it is. */
+/* Is the file's name CHANNEL_CPU_COUNT? Then the last number is not the CPU, the one before is. */
 static bool is_rotated(const struct stream *stream)
 {
 	const char *name = file_name(stream);

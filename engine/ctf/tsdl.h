@@ -4,8 +4,8 @@
  *     text -> tokens (tsdl_lex) -> types and blocks (tsdl_parse, tsdl_attribute, tsdl_type,
  *     tsdl_block) -> nodes, one tree per use (tsdl_build) -> struct ctf_description
  *
- * A `type` is what was declared, once; it is never changed after its declaration, and the uses of a
- * named type share it. tsdl_build.c copies types to the nodes of engine/field.h.
+ * A struct type is one declaration. It is constant afterwards, and all uses of a named type share
+ * it; tsdl_build.c copies it to nodes (engine/field.h) for each use.
  */
 #ifndef ENGINE_CTF_TSDL_H
 #define ENGINE_CTF_TSDL_H
@@ -71,14 +71,14 @@ struct tsdl_path { /* a length or a tag */
 	int scope; /* PATH_RELATIVE, PATH_ENV or the scope of an absolute path */
 	const char **parts;
 	uint32_t count;
-	/* where it was found when its type was declared: a member of a struct type */
-	const void *owner; /* identity of that struct type, NULL: not found */
-	uint32_t index;
+	/* the member of a struct type that the path begins with, found at the declaration */
+	const void *owner; /* identity of that struct type; NULL: not found */
+	uint32_t index;    /* of the member */
 };
 
-struct matched { /* which labels select which option, kept for the tag type that was seen last */
-	const struct enum_label *labels;
-	const struct member *options; /* only their ranges */
+struct matched { /* cache of the last tag type of a variant: which labels select which option */
+	const struct enum_label *labels; /* of the tag type */
+	const struct member *options;    /* only their ranges are set */
 };
 
 struct type_member {
@@ -88,44 +88,44 @@ struct type_member {
 };
 
 struct type {
-	struct field_class shape; /* what is copied to a node; no pointers to other nodes */
-	const void *identity;     /* STRUCT, VARIANT: space of its members' names; NULL else */
+	struct field_class shape; /* copied to each node; has no pointers to other nodes */
+	const void *identity;     /* STRUCT, VARIANT: name space of its members; else NULL */
 	const struct type_member *members;
 	const struct type *element;
 	struct tsdl_path *path; /* SEQUENCE: length, VARIANT: tag, NULL none */
 	uint32_t depth;
 	uint32_t unit_align; /* of a bit-field `T name:bits`: alignment and size of T; else 0 */
 	uint32_t unit_bits;
-	bool encoded;            /* integer with an encoding */
+	bool encoded;            /* an integer with encoding UTF8 or ASCII */
 	struct matched *matched; /* VARIANT with a tag */
 };
 
-struct lexical { /* where names of types are looked up, inside out */
+struct lexical { /* a scope of type names; lookups go from the innermost scope out */
 	struct lexical *parent;
-	char types, structs, variants, enums; /* their addresses are the name spaces */
+	char types, structs, variants, enums; /* only their addresses count: name spaces */
 };
 
-struct body { /* a struct or variant whose members are being read */
+struct body { /* a struct or variant whose members are being parsed */
 	struct body *parent;
 	const void *identity;
 	bool is_variant;
-	size_t first; /* in tsdl.pending */
+	size_t first; /* its first member in tsdl.pending */
 };
 
-struct unbound { /* a path that the declaration could not place */
+struct unbound { /* a path whose field was not found when its type was declared */
 	struct tsdl_path *path;
-	bool placed;
+	bool placed; /* tsdl_build.c found it where the type is used */
 };
 
 struct tsdl_event {
 	struct ctf_event event;
 	const struct type *context, *payload;
-	uint64_t stream_id; /* once it is known, the stream's index */
+	uint64_t stream_id; /* as declared; later the stream's index in tsdl.streams */
 	uint32_t at;
 	bool has_stream_id;
 };
 
-/* A known remainder of an offset into the packet, in bits: offset mod unit == at. */
+/* What is known of an offset in the packet, in bits: offset mod unit == at. */
 struct known_offset {
 	uint64_t at, unit; /* unit is a power of two */
 };
@@ -135,19 +135,19 @@ struct stream_block {
 	const struct type *packet_context, *event_header, *event_context;
 	uint32_t at;
 	size_t nevents;
-	bool lacks_id; /* event headers have none, and there are several classes */
+	bool lacks_id;      /* event headers have no id, though there are several event classes */
 	const void *ids;    /* name space of its events' ids */
-	struct known_offset place; /* of an event's context */
+	struct known_offset place; /* where an event's context begins */
 };
 
 struct tsdl {
 	const char *name; /* of the file */
 	const char *text;
 	size_t size;
-	bool strict;           /* LTTng's known faults are errors */
-	bool broken_strings;   /* newlines may stand in them */
-	struct arena *arena;   /* of the description */
-	struct arena *scratch; /* of this reading */
+	bool strict;           /* LTTng's known mistakes are errors */
+	bool broken_strings;   /* strings may contain newlines */
+	struct arena *arena;   /* for the description */
+	struct arena *scratch; /* freed after parsing */
 	const struct notices *notices;
 	struct error *err;
 	struct ctf_description *out;
@@ -175,7 +175,7 @@ struct tsdl {
 	size_t nstreams, stream_capacity;
 	struct tsdl_event *events;
 	size_t nevents, event_capacity;
-	uint64_t nodes; /* nodes, labels and options that were made for uses, so far */
+	uint64_t nodes; /* nodes, labels and options created so far, for a limit */
 };
 
 /* tsdl_lex.c */
@@ -203,7 +203,7 @@ static inline bool is_word(const struct tsdl_token *token, enum word word)
 	return token->kind == TOKEN_KEYWORD && token->word == word;
 }
 
-/* Goes on when the current token is of that kind. */
+/* Consumes the current token and returns true if it is of that kind. */
 static inline bool accept_token(struct tsdl *t, int kind)
 {
 	bool is = peek(t)->kind == kind;
@@ -227,7 +227,7 @@ struct tsdl_value {
 };
 
 bool parse_value(struct tsdl *t, struct tsdl_value *out);
-/* name { "." name }, keywords allowed, joined by dots. */
+/* Parses name { "." name }, keywords included, to one text with dots. */
 bool parse_dotted(struct tsdl *t, const char **out);
 bool value_unsigned(struct tsdl *t, const struct tsdl_value *value, const char *what,
 		    uint64_t *out);
@@ -236,13 +236,13 @@ bool value_bool(struct tsdl *t, const struct tsdl_value *value, bool *out);
 bool parse_integer(struct tsdl *t, const struct type **out);
 bool parse_float(struct tsdl *t, const struct type **out);
 bool parse_string(struct tsdl *t, const struct type **out);
-/* `name` in a list that ends with NULL, -1 when it is not there. */
+/* Returns the index of `name` in a list that ends with NULL; -1: it is not in the list. */
 int attribute_index(const char *const *names, const char *name);
 
 /* tsdl_parse.c: declarations, structs, variants, enumerations */
-bool parse_declaration(struct tsdl *t); /* up to its ";", included */
+bool parse_declaration(struct tsdl *t); /* its ";" included */
 bool starts_declaration(const struct tsdl *t);
-/* A type as it stands right of ":=". */
+/* Parses the type right of ":=". */
 bool parse_type(struct tsdl *t, const struct type **out);
 void lexical_open(struct tsdl *t);
 void lexical_close(struct tsdl *t);
@@ -254,7 +254,7 @@ bool type_array(struct tsdl *t, const struct type *element, uint64_t length, uin
 		const struct type **out);
 bool type_sequence(struct tsdl *t, const struct type *element, struct tsdl_path *path,
 		   const struct type **out);
-/* `variant` with this tag; binds the path to what is open now. */
+/* A copy of `variant` with this tag; binds the path to a member of the open bodies if it can. */
 bool type_tagged(struct tsdl *t, const struct type *variant, struct tsdl_path *path,
 		 const struct type **out);
 bool type_bit_field(struct tsdl *t, const struct type *base, uint64_t bits, uint32_t at,
@@ -265,19 +265,19 @@ bool body_close(struct tsdl *t, struct type *type, uint32_t at);
 bool check_length_type(struct tsdl *t, const struct tsdl_path *path,
 		       const struct field_class *target);
 bool check_tag_type(struct tsdl *t, const struct tsdl_path *path, const struct field_class *target);
-/* Fills the ranges of the variant's options for this tag; false when no option can be selected. */
+/* Sets *out to options with the ranges of the tag that select them. False: none is selectable. */
 bool variant_match(struct tsdl *t, const struct type *variant, const struct field_class *tag,
 		   const struct member **out);
 const char *path_text(struct tsdl *t, const struct tsdl_path *path);
 const char *without_underscore(struct tsdl *t, const char *name); /* interned */
-/* Index of the member; as written first when `shown` is false, else compared as shown. */
+/* Finds a member by its written name, or by its name without underscore (`shown`); sets *index. */
 bool member_find(struct tsdl *t, const void *identity, const char *name, bool shown,
 		 uint32_t *index);
 
 /* tsdl_block.c */
 bool parse_blocks(struct tsdl *t);
 
-/* tsdl_check.c: warns of members whose names mean something that they cannot be. */
+/* tsdl_check.c: warns of members with a reserved name whose type does not fit the meaning. */
 void check_meanings(struct tsdl *t);
 
 /* tsdl_build.c */

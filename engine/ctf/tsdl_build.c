@@ -1,12 +1,12 @@
 /*
  * tsdl_build.c - types to nodes: every use of a type becomes a tree of its own
  *
- * The tree of a scope is built in the order of decoding. The nodes that are not finished, from the
- * scope's root to the one being built, are the frames; a relative path goes through them inside
- * out, and sees only members that are finished, which are those that are decoded before.
+ * The tree of a scope is built in the order of decoding. The frames are the unfinished nodes, from
+ * the scope's root to the current one; a relative path is searched in them from the innermost out,
+ * among finished members, which are decoded before.
  *
- * A bit-field's move to the next unit is expressed as its alignment, for which its place in the
- * packet must be known: `place` carries what is known of it, as a remainder of a power of two.
+ * A bit-field that moves to its type's next unit gets an alignment for that, which depends on its
+ * place in the packet: `place` is what is known of it, as a remainder of a power of two.
  */
 #include "engine/ctf/tsdl.h"
 
@@ -69,7 +69,7 @@ static struct field_class *member_of(struct build *b, const struct field_class *
 	return NULL;
 }
 
-/* An option is there for what stands in the same option only: outside, another may be chosen. */
+/* Returns the option if the current node is inside it: elsewhere another option may be chosen. */
 static struct field_class *open_option(const struct build *b, const struct field_class *node,
 				       struct field_class *option)
 {
@@ -126,7 +126,7 @@ static struct field_class *find_used(struct build *b, const struct tsdl_path *pa
 	return NULL;
 }
 
-/* Not by the text, but the meaning is clear when one earlier scope only has such a member. */
+/* Not by CTF 1.8, but unambiguous: accepts a path that exists in exactly one earlier scope. */
 static struct field_class *find_earlier(struct build *b, const struct tsdl_path *path)
 {
 	struct field_class *found = NULL;
@@ -385,7 +385,7 @@ static unsigned map_named(struct field_class *node, const char *const *names, in
 	return count;
 }
 
-/* The one clock, or without any a clock of 1 GHz; -1 when there are several. */
+/* Returns the only clock, or a new one of 1 GHz if there is none; -1: there are several. */
 static int32_t only_clock(struct build *b, const struct stream_block *block)
 {
 	struct ctf_description *out = b->t->out;
@@ -403,7 +403,7 @@ static int32_t only_clock(struct build *b, const struct stream_block *block)
 	return 0;
 }
 
-/* Old writers map nothing: fields of these names are values of the clock all the same. */
+/* Maps fields of these names to the clock where old writers map no field to one. */
 static void map_stream(struct build *b, struct stream_block *block)
 {
 	static const char *const header[] = {"timestamp", NULL};

@@ -1,9 +1,9 @@
 /*
- * tsdl_check.c - members whose names have a meaning, and what they must be for it
+ * tsdl_check.c - warns of members with a reserved name whose type does not fit its meaning
  *
  * Names of packet headers, packet contexts and event headers have meanings (CTF 1.8, 5 and 6.1). A
- * member of such a name that cannot have the meaning, a string packet_size, is read as any other
- * field. That is told, with its place, since packets are then cut in another way than was meant.
+ * member of such a name with an unfit type, such as a string packet_size, is read as an ordinary
+ * field. The warning matters because packets then have other bounds than the writer meant.
  */
 #include "engine/ctf/tsdl.h"
 
@@ -97,6 +97,6 @@ void check_meanings(struct tsdl *t)
 			continue;
 		tsdl_warn(t, t->events[i].at,
 			  "no event of this class can be told: event headers have no id");
-		stream->lacks_id = false; /* said once */
+		stream->lacks_id = false; /* warn once */
 	}
 }

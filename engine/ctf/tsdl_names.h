@@ -1,9 +1,9 @@
 /*
  * tsdl_names.h - one copy of every name, and tables from (space, name) to a value
  *
- * Equal texts are interned to one pointer, so that the parser compares and hashes pointers. A space
- * is whatever a name is unique in: a lexical scope's type names, a struct's members, a stream's
- * ids.
+ * Equal texts are interned to one pointer, so that the parser compares and hashes pointers. A name
+ * is unique within its space, an address: of a lexical scope's type names, a struct's members, a
+ * stream's ids.
  */
 #ifndef ENGINE_CTF_TSDL_NAMES_H
 #define ENGINE_CTF_TSDL_NAMES_H
@@ -18,7 +18,7 @@
 struct interned {
 	const char *text;
 	uint32_t len;
-	uint8_t word; /* the keyword that it is, 0 none */
+	uint8_t word; /* which keyword the text is; 0: none */
 };
 
 struct tsdl_name {
@@ -40,11 +40,11 @@ struct tsdl_names {
 void names_init(struct tsdl_names *names, struct arena *arena);
 void names_release(struct tsdl_names *names);
 
-/* The one copy of text[0..len), which may be changed nowhere; lives as long as the arena. */
+/* Returns the one copy of text[0..len), which nobody may change; it lives as long as the arena. */
 const struct interned *names_intern(struct tsdl_names *names, const char *text, size_t len);
 void names_keyword(struct tsdl_names *names, const char *text, uint8_t word);
 
-/* False, and no change, when the name is there already. */
+/* Adds (space, name) with its value; false: it exists already, and keeps its value. */
 bool names_add(struct tsdl_names *names, const void *space, uint64_t name, uintptr_t value);
 bool names_find(const struct tsdl_names *names, const void *space, uint64_t name, uintptr_t *value);
 

@@ -1,9 +1,9 @@
 /*
  * tsdl_type.c - types made of parts, and the paths by which they name lengths and tags
  *
- * A relative path binds where its type is declared when it can: to (struct type, member). What is
- * not found there is looked up again at each use, by tsdl_build.c; a path that is found in neither
- * place, because its type is never used, is an error at the end.
+ * A relative path is bound to (struct type, member) where its type is declared, if it is found
+ * there. Else tsdl_build.c searches it at each use of the type; a path that is never found, as its
+ * type is not used, is an error at the end.
  */
 #include "engine/ctf/tsdl.h"
 
@@ -131,7 +131,7 @@ bool check_tag_type(struct tsdl *t, const struct tsdl_path *path, const struct f
 	       tsdl_fail(t, path->at, "the tag %s is no enumeration", path_text(t, path));
 }
 
-/* The member as-shown table of a struct stands beside the as-written one, one byte later. */
+/* The name space of a struct's names as shown; its address is that of written names plus one. */
 static const void *shown_space(const void *identity)
 {
 	return (const char *)identity + 1;
@@ -151,7 +151,7 @@ bool member_find(struct tsdl *t, const void *identity, const char *name, bool sh
 	return true;
 }
 
-/* The member of the open bodies that a relative path begins with, innermost first. */
+/* Finds the member that a relative path begins with in the open bodies, innermost first. */
 static const struct type *find_open(struct tsdl *t, struct tsdl_path *path, bool shown)
 {
 	for (const struct body *body = t->body; body; body = body->parent) {
@@ -164,7 +164,7 @@ static const struct type *find_open(struct tsdl *t, struct tsdl_path *path, bool
 	return NULL;
 }
 
-/* What the path names when all of it stands in finished types; NULL: not known here. */
+/* Returns the type that the path names, if all of it is in parsed types; NULL: unknown here. */
 static const struct type *path_bind(struct tsdl *t, struct tsdl_path *path)
 {
 	const struct type *type = find_open(t, path, false);
@@ -386,9 +386,9 @@ bool body_add(struct tsdl *t, const char *name, const struct type *type, uint32_
 }
 
 /*
- * Drops one leading underscore of every name, then takes that back where two names became equal,
- * until none are. Each round ends at least one name's doubt, and names of a chain (a, _a, __a)
- * that could cost a round each are as long as the rounds.
+ * Drops one leading underscore of every name, then restores it where two names became equal, until
+ * all differ. Each round settles at least one name; a chain (a, _a, __a) that costs n rounds has a
+ * name of n characters, so the text's length bounds the work.
  */
 static void show_names(struct tsdl *t, struct type_member *members, uint32_t count)
 {

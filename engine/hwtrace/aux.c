@@ -1,8 +1,8 @@
 /*
- * aux.c - chunks of a hardware trace find their place
+ * aux.c - places chunks of a hardware trace
  *
- * A chunk says at which count of its buffer it begins. Whatever lies before the end of what is
- * there already must be the same bytes again:
+ * A chunk has the offset in its buffer at which it begins. Bytes in front of the end of the pieces
+ * placed before must equal those placed:
  *
  *     placed   0 |-------------------------| 4096      equal: these bytes are dropped, the rest is
  *     chunk                       3072 |-----====| 5120      appended
@@ -11,8 +11,8 @@
  *     placed   0 |-------------------------| 4096      different: the buffer was overwritten
  *     chunk    0 |=========================| 4096            (snapshots); a new run begins
  *
- * A count beyond the end leaves a gap; what is in the file still follows directly, and the piece is
- * marked as not joined to the one before.
+ * An offset beyond the end means a gap; the piece still gets the next position, and its `joined` is
+ * false.
  */
 #include "engine/hwtrace/aux.h"
 
@@ -63,7 +63,7 @@ static void append(struct aux_buffer *buffer, const struct aux_chunk *chunk, uin
 	buffer->dropped += skip;
 }
 
-/* How many of `len` bytes at `a` and `b` are equal. */
+/* Returns how many of the first `len` bytes at at_a and at_b are equal. */
 static bool equal_bytes(struct source *a, uint64_t at_a, struct source *b, uint64_t at_b,
 			uint64_t len, uint64_t *equal, struct error *err)
 {
@@ -90,14 +90,14 @@ static bool equal_bytes(struct source *a, uint64_t at_a, struct source *b, uint6
 	return true;
 }
 
-/* The first piece of the run that reaches beyond `offset`. */
+/* Returns the index of the first piece of the run that ends behind `offset`. */
 static size_t piece_at(const struct aux_buffer *buffer, uint64_t offset)
 {
 	return search_first(i, buffer->run, buffer->npieces,
 			    piece_end(&buffer->pieces[i]) <= offset);
 }
 
-/* How many of the chunk's first bytes the run has already, byte for byte. */
+/* Sets *out to how many of the chunk's first bytes the run already has. */
 static bool repeated(const struct aux_buffer *buffer, const struct aux_chunk *chunk, uint64_t *out,
 		     struct error *err)
 {
@@ -119,7 +119,7 @@ static bool repeated(const struct aux_buffer *buffer, const struct aux_chunk *ch
 	return true;
 }
 
-/* Cuts zeros from `offset` on off the last piece; false when they are none, or not just padding. */
+/* Cuts padding, zeros from `offset` on, off the last piece; false: those bytes are no padding. */
 static bool cut_padding(struct aux_buffer *buffer, uint64_t offset, struct error *err)
 {
 	struct aux_piece *last = &buffer->pieces[buffer->npieces - 1];

@@ -1,8 +1,8 @@
 /*
  * intel_pt.c - Intel PT packets by libipt, a window of the bytes at a time
  *
- * libipt wants its bytes in one piece. A window is one; near its end, where a packet or the pattern
- * of a PSB may go on beyond, a new window begins at the packet that did not fit.
+ * libipt needs contiguous bytes: a window. When a packet or the pattern of a PSB may cross the
+ * window's end, a new window begins at it.
  *
  *     begin |......PSB|pkt|pkt|pkt|~~~~~~|PSB|pkt|pkt  ...| end
  *            skipped,   rows        no packet: skipped
@@ -22,9 +22,9 @@ enum { WINDOW = 1 << 20, PSB_SIZE = 16 };
 struct intel_pt {
 	struct source *source;
 	uint64_t end;
-	uint64_t pos;       /* of the next packet, or where the search for a PSB goes on */
-	uint64_t skip_from; /* while not synchronized: first byte that is in no row yet */
-	int cause;          /* libipt's reason to skip, 0: no PSB yet */
+	uint64_t pos;       /* of the next packet, or where the search for a PSB continues */
+	uint64_t skip_from; /* while not synchronized: first byte without a row */
+	int cause;          /* libipt's error that led to skipping; 0: no PSB yet */
 	bool synchronized;
 	struct block block; /* the window; data NULL: none */
 	uint64_t block_at;
@@ -70,7 +70,7 @@ static uint64_t window_end(const struct intel_pt *pt)
 	return pt->block_at + pt->block.size;
 }
 
-/* A window with the byte at pt->pos. */
+/* Gets a window with the byte at pt->pos. */
 static bool get_window(struct intel_pt *pt, struct error *err)
 {
 	uint64_t left = pt->end - pt->pos;
@@ -86,7 +86,7 @@ static bool get_window(struct intel_pt *pt, struct error *err)
 	return true;
 }
 
-/* A synchronized decoder that stands at pt->pos. */
+/* Makes a synchronized decoder at pt->pos. */
 static bool get_decoder(struct intel_pt *pt, struct error *err)
 {
 	struct pt_config config;
@@ -107,7 +107,7 @@ static bool get_decoder(struct intel_pt *pt, struct error *err)
 	return true;
 }
 
-/* The row of what was skipped up to pt->pos; false when that is nothing. */
+/* Makes the row of the bytes skipped up to pt->pos; false: none were. */
 static bool skipped(struct intel_pt *pt, struct pt_row *out)
 {
 	if (pt->skip_from == pt->pos)
@@ -124,7 +124,7 @@ static bool skipped(struct intel_pt *pt, struct pt_row *out)
 
 /*
  * Moves to the next PSB, or to the end. The bytes of a PSB are those of the Intel SDM, volume 3,
- * "Packet Stream Boundary (PSB) Packet". pt_pkt_sync_forward() is not for us: in libipt 2.0.5 it
+ * "Packet Stream Boundary (PSB) Packet". Does not use pt_pkt_sync_forward(), which in libipt 2.0.5
  * reads past the end of a buffer that ends within the pattern.
  */
 static bool synchronize(struct intel_pt *pt, struct error *err)

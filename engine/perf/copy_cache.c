@@ -1,10 +1,10 @@
 /*
- * copy_cache.c - decompressed copies of files, on the disk for later runs
+ * copy_cache.c - decompressed copies of files, stored on the disk for later runs
  *
- * A copy lies in the folder that the trace was opened with, and is named by a digest of its
- * source's first and last bytes, so that all copies of a trace share it. Behind its bytes stand the
- * XXH3-64 of each SOURCE_SUMMED of them and of all these sums together, 8 bytes each, and a
- * mark of 104 bytes, in this machine's byte order:
+ * A copy lies in the cache folder that the trace was opened with, and is named by a digest of its
+ * source's first and last bytes, so that equal files share it. Behind its bytes stand the XXH3-64
+ * of each SOURCE_SUMMED of them and of all these sums together, 8 bytes each, and a mark of 104
+ * bytes, in this machine's byte order:
  *
  *     OFF  SIZE  MEANING
  *       0     8  "yorecop3"
@@ -16,13 +16,12 @@
  *      80    16  digest of this boot's id
  *      96     8  digest of the mark up to here
  *
- * What is cheap to know spares what is dear: only a source of another place or time of change is
- * read whole and compared; only a copy from another boot, whose last pages a crash may have lost,
- * is, or one that was written to: with its mark a copy gets a time of change that follows from the
- * mark, and every write to it sets another time. A mark that was proved so is renewed. For all the
- * rest, bytes that a disk or a program changed without a trace of it, there are the sums: each
- * block is compared when it is first read, and where one differs the copy goes and the file is
- * decompressed.
+ * Cheap checks avoid reading all bytes. The source is read and compared only if its place or times
+ * changed. The copy is compared only if it is of another boot, as a crash may have lost its last
+ * pages, or if a program wrote to it: with its mark a copy gets a time of modification that follows
+ * from the mark, and each write changes it. After a comparison the mark is renewed. Silent changes
+ * by a disk or a program are found by the sums: each block is checked when it is first read, and if
+ * one differs, the copy is deleted and the file decompressed again.
  *
  * engine/base/disk_cache.h says how a copy is written.
  */
@@ -37,7 +36,7 @@
 #include <xxhash.h>
 
 enum { WINDOW = 4 << 20, NAMED_BY = 64 << 10, AT_REST = 60 /* s */ };
-enum { LEAST = 256 << 10 /* bytes from which on the decompressed copy of a file is kept */ };
+enum { LEAST = 256 << 10 /* bytes: smaller decompressed copies are not stored */ };
 static const char magic[8] = "yorecop3";
 
 struct copy_mark { /* stored as it is */
@@ -53,10 +52,10 @@ _Static_assert(sizeof(struct copy_mark) == 104, "the mark is stored as it is");
 struct copy_cache {
 	struct source *source;
 	struct disk_cache file;
-	struct copy_mark mark; /* what is known of the source */
+	struct copy_mark mark; /* with the source's fields set */
 	XXH3_state_t *digest;  /* of the copy that is being written */
-	XXH3_state_t *block;   /* of what there is of its last block, */
-	size_t inside;         /* in bytes */
+	XXH3_state_t *block;   /* of its last block, incomplete */
+	size_t inside;         /* bytes in that block */
 	struct buf sums;       /* of the blocks before it */
 };
 
@@ -113,7 +112,7 @@ static void find_boot(uint64_t out[2])
 	out[1] = n ? hash.high64 : 0;
 }
 
-/* Of a file that may grow, only the first bytes stay. */
+/* Names the copy by a digest of the first and last bytes; of a growing file only by the first. */
 static bool make_name(struct copy_cache *copy, const char *folder, const struct perf_source *from)
 {
 	uint64_t most = from->end - from->begin < NAMED_BY ? from->end - from->begin : NAMED_BY;
@@ -170,7 +169,7 @@ static uint64_t check_of(const struct copy_mark *mark)
 	return XXH3_64bits(mark, offsetof(struct copy_mark, check));
 }
 
-/* Bytes of the sums behind so many. */
+/* Returns the size of the sums of a copy of so many bytes. */
 static uint64_t sums_of(uint64_t bytes)
 {
 	return 8 * (bytes / SOURCE_SUMMED + (bytes % SOURCE_SUMMED != 0) + 1);
@@ -188,7 +187,7 @@ static bool read_mark(int fd, struct copy_mark *out)
 	       out->bytes < before && sums_of(out->bytes) == before - out->bytes;
 }
 
-/* The caller's; NULL: they are not those that were written. */
+/* Reads the sums, which the caller frees; NULL: they are damaged. */
 static uint64_t *read_sums(int fd, const struct copy_mark *mark)
 {
 	size_t size = (size_t)sums_of(mark->bytes);
@@ -201,7 +200,7 @@ static uint64_t *read_sums(int fd, const struct copy_mark *mark)
 	return NULL;
 }
 
-/* The copy's own time of change when it was not written to since its mark was. */
+/* Returns the time of modification that a copy with this mark has unless it was written to. */
 static struct timespec time_of(const struct copy_mark *mark)
 {
 	return (struct timespec){1000000000 + (time_t)(mark->check >> 36),
@@ -225,7 +224,7 @@ static bool write_mark(int fd, struct copy_mark *mark)
 	    (ssize_t)sizeof *mark)
 		return false;
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, time_of(mark)};
-	(void)!futimens(fd, times); /* else the copy is read and compared */
+	(void)!futimens(fd, times); /* on failure the next run reads and compares the copy */
 	return true;
 }
 
@@ -248,7 +247,7 @@ static bool copy_agrees(int fd, const struct copy_mark *mark)
 	return at == mark->bytes && same_pair(digest, mark->digest);
 }
 
-/* Is what the file's mark says true of the source and of the copy? */
+/* Does the stored mark fit the source and the copy? */
 static bool verify(struct copy_cache *copy, int fd, struct copy_mark *mark)
 {
 	const struct copy_mark *now = &copy->mark;
@@ -272,7 +271,7 @@ static bool verify(struct copy_cache *copy, int fd, struct copy_mark *mark)
 		renew = true;
 	}
 	if (renew)
-		(void)!write_mark(fd, mark); /* else it is proved again next time */
+		(void)!write_mark(fd, mark); /* on failure the next run compares again */
 	return true;
 }
 

@@ -1,8 +1,9 @@
 /*
- * features.c - what the recorder tells of its machine and itself
+ * features.c - perf's features: host, kernel, command line, names of events, build ids, ...
  *
- * One payload per number, in the file's feature table or in records of a pipe: mostly strings of a
- * 32-bit length and as many bytes, zero-filled. tools/perf/Documentation/perf.data-file-format.txt.
+ * One payload per feature number, in the file's feature table or in records of a pipe: mostly
+ * strings, a 32-bit length and as many bytes, zero-filled.
+ * tools/perf/Documentation/perf.data-file-format.txt.
  */
 #include "engine/base/mem.h"
 #include "engine/perf/perf_internal.h"
@@ -24,7 +25,7 @@ static uint64_t next64(struct feature_in *in)
 	return cursor_number(&in->at, 8, in->swap);
 }
 
-/* The text lives in the arena; NULL when it is cut short. */
+/* Returns the next string, in the arena; NULL: it is cut short. */
 static const char *next_text(struct feature_in *in, struct arena *arena)
 {
 	uint32_t len = next32(in);
@@ -79,7 +80,7 @@ static void read_command_line(struct perf_part *part, struct feature_in *in)
 	buf_release(&line);
 }
 
-/* Events in the order of the attribute table, with the names that the user gave. */
+/* FEATURE_EVENT_DESC: events in the order of the attribute table, with the user's names. */
 static void read_event_names(struct perf_part *part, struct feature_in *in)
 {
 	uint32_t n = next32(in), attr_bytes = next32(in);
@@ -182,12 +183,12 @@ void perf_feature(struct perf_part *part, uint32_t feature, const uint8_t *data,
 	case FEATURE_CLOCK_DATA:
 		read_clock_data(part, &in);
 		break;
-	default: /* build ids, topology, caches: nothing that an answer needs */
+	default: /* build ids, topology, caches: not needed */
 		break;
 	}
 }
 
-/* Which privileges and machines are counted, as perf appends it. tools/perf/util/evsel.c. */
+/* Appends ":u", ":k" and the like, as perf does. tools/perf/util/evsel.c. */
 static void add_modifiers(const struct perf_attr *attr, struct buf *name)
 {
 	enum { USER = 4, KERNEL, HYPERVISOR, PRECISE = 15, HOST = 19, GUEST };
@@ -267,7 +268,7 @@ static const char *counter_name(const struct perf_part *part, const struct perf_
 	return text;
 }
 
-/* Tracepoints by the tracing data, others by what the recorder or its user called them. */
+/* Names tracepoints by the tracing data, other events by the file, or else as perf does. */
 void perf_name_events(struct perf_part *part)
 {
 	for (size_t i = 0; i < part->nattrs; i++) {

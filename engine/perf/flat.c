@@ -1,8 +1,8 @@
 /*
- * flat.c - how the items of a class are read with few steps
+ * flat.c - reduces the steps in which the items of a class are read
  *
- * Numbers that follow one another are joined to stretches. What comes before the first item whose
- * size may differ stands at one place in all records: it is one list of loads.
+ * Joins adjacent numbers to one ITEM_INTS. All items in front of the first one of variable size
+ * have constant places: they become struct perf_flat, one list of loads.
  */
 #include "engine/perf/perf_internal.h"
 
@@ -18,7 +18,7 @@ static uint16_t fixed_bytes(const struct perf_op *op)
 	return op->kind == ITEM_PASS ? 8 : op->bytes;
 }
 
-/* Of a number near to the end, the eight bytes that are loaded are those in front of the end. */
+/* A load has eight bytes: for a number near the end they are the last eight in front of it. */
 static struct layout_integer integer_of(const struct perf_op *op, uint32_t at, uint32_t end,
 					bool swap)
 {
@@ -33,7 +33,7 @@ static struct layout_integer integer_of(const struct perf_op *op, uint32_t at, u
 	};
 }
 
-/* Integers that are being put together; the last group is filled up. */
+/* Integers that are being joined; the last group is padded. */
 struct integers {
 	struct layout_integer *items;
 	uint32_t count, ngroups;
@@ -56,7 +56,7 @@ static void close_groups(struct integers *integers)
 	integers->ngroups = count / LAYOUT_GROUP;
 }
 
-/* ops[*i...], as far as they are fixed, in one. */
+/* Joins the ops from ops[*i] on that are numbers, and moves *i behind them. */
 static struct perf_op join_stretch(const struct perf_class *perf, uint32_t *i, bool swap,
 				   struct arena *arena)
 {
@@ -65,7 +65,7 @@ static struct perf_op join_stretch(const struct perf_class *perf, uint32_t *i, b
 
 	for (; end < perf->nops && is_fixed(&perf->ops[end]); end++)
 		joined.bytes = (uint16_t)(joined.bytes + fixed_bytes(&perf->ops[end]));
-	assert(joined.bytes >= 8); /* all items but those of eights stand in pairs */
+	assert(joined.bytes >= 8); /* items of less than 8 bytes come in pairs */
 	struct integers integers = integers_new(arena, end - begin);
 	for (uint32_t k = begin; k < end; k++) {
 		const struct perf_op *op = &perf->ops[k];
@@ -80,7 +80,7 @@ static struct perf_op join_stretch(const struct perf_class *perf, uint32_t *i, b
 	return joined;
 }
 
-/* Stretches of numbers become one op each. */
+/* Replaces each stretch of numbers by one op. */
 static void join_ints(struct perf_class *perf, bool swap, struct arena *arena)
 {
 	uint32_t kept = 0;
@@ -93,7 +93,7 @@ static void join_ints(struct perf_class *perf, bool swap, struct arena *arena)
 	perf->nops = kept;
 }
 
-/* Bytes of the record up to the first of ops[0, n) whose size may differ; *n: how many they are. */
+/* Returns the record's bytes in front of the first op of variable size; *n becomes its index. */
 static uint32_t flat_bytes(const struct perf_op *ops, uint32_t *n, bool *exact)
 {
 	uint32_t bytes = RECORD_HEAD, i = 0;
@@ -110,7 +110,7 @@ static uint32_t flat_bytes(const struct perf_op *ops, uint32_t *n, bool *exact)
 	return bytes;
 }
 
-/* Before stretches are joined. */
+/* Makes perf->flat. Call before stretches are joined. */
 static void make_flat(struct perf_class *perf, struct arena *arena)
 {
 	struct perf_flat *flat = &perf->flat;

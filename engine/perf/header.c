@@ -6,8 +6,8 @@
  *     directory  `data` is a file; `data.N` are bare records
  *     turns      a folder of files of one recording, see turns.c; the first one's tables count
  *
- * Only the head, the tables and the records in front of the first sample are read; a file whose
- * attributes have no CPU is passed through once more for its ID_INDEX, which may stand anywhere.
+ * Reads only the head, the tables and the records in front of the first sample; if the attributes
+ * have no CPU, also all records, to find ID_INDEX, which may be anywhere.
  */
 #include "engine/base/bitset.h"
 #include "engine/base/folder.h"
@@ -61,7 +61,7 @@ static uint64_t read_flags(const uint8_t *p, bool swap)
 	return flags;
 }
 
-/* Where it is not zero behind what is known of attributes; 0: nowhere. */
+/* Returns the offset of an attribute's first non-zero byte behind the known fields; 0: none. */
 static uint32_t tail_of(const uint8_t *data, uint32_t size)
 {
 	for (uint32_t at = ATTR_KNOWN; at < size; at++)
@@ -116,7 +116,7 @@ static int by_id(const void *a, const void *b)
 	return three_way(x->id, y->id) ?: three_way(x->attr, y->attr);
 }
 
-/* Sorted, each id once: with its attribute, and its CPU where ID_INDEX has it. */
+/* Sorts part->ids, joins entries of one id, and makes id_table if ids are dense. */
 static void order_ids(struct perf_part *part)
 {
 	size_t n = 0;
@@ -147,7 +147,7 @@ static void order_ids(struct perf_part *part)
 		part->id_table[part->ids[i].id - part->id_first] = i + 1;
 }
 
-/* Ids of one attribute. Those of all, each in a place of its own, are no more than the file. */
+/* Reads the ids of one attribute. Together, ids may not take more bytes than the file has. */
 static bool read_ids(struct perf_opening *o, const struct perf_attr *attr, uint64_t off,
 		     uint64_t size, struct error *err)
 {
@@ -224,7 +224,7 @@ void perf_take_feature(struct perf_opening *o, uint32_t feature, const uint8_t *
 		       uint64_t off)
 {
 	if (o->turn && feature != FEATURE_BUILD_ID)
-		return; /* as in the first */
+		return; /* the first file has the same */
 	if (feature == FEATURE_TRACING_DATA) {
 		XXH3_128bits_update(o->identity, data, size);
 		perf_read_tracing(o->part, data, size, o->path, off);
@@ -240,7 +240,7 @@ void perf_take_feature(struct perf_opening *o, uint32_t feature, const uint8_t *
 	}
 }
 
-/* The table behind the data and what it points to. False: not all of it is there; *why of *bad. */
+/* Reads the features. False: some are unreadable; *why is the first cause, *bad its offset. */
 static bool read_features(struct perf_opening *o, uint64_t *bad, struct error *why)
 {
 	struct source *source = file_of(o)->source;
@@ -273,8 +273,8 @@ static bool read_features(struct perf_opening *o, uint64_t *bad, struct error *w
 }
 
 /*
- * Version 1 names its tracepoints in a section of its own: what there is to tell them by when
- * their formats are missing. A section that cannot be read costs names alone.
+ * Version 1 has names of tracepoints in a section of its own; they are needed if the formats are
+ * missing. An unreadable section is no error.
  */
 static void read_event_types(struct perf_opening *o)
 {
@@ -300,7 +300,7 @@ static void read_event_types(struct perf_opening *o)
 	source_put(&block);
 }
 
-/* Of a file whose end is missing, where what perf calls features stands. */
+/* For a file without its end, where the features are: a text on missing tracepoints, or "". */
 static const char *names_lost(const struct perf_part *part)
 {
 	for (size_t i = 0; i < part->nattrs; i++)
@@ -330,7 +330,7 @@ static void parse_head(struct perf_opening *o, const uint8_t *bytes)
 		head->features[i] = get64(bytes + 72 + 8 * i, swap);
 }
 
-/* From where to where records stand; false: nowhere. */
+/* Sets begin and end of the records; false: they would begin behind the file's end. */
 static bool find_data(struct perf_opening *o, bool *open, bool *cut, struct error *err)
 {
 	const struct file_head *head = &o->head;
@@ -350,7 +350,7 @@ static bool find_data(struct perf_opening *o, bool *open, bool *cut, struct erro
 	return true;
 }
 
-/* What stands behind the records, or that it does not. */
+/* Reads the features behind the records, or warns that they are missing. */
 static void read_end(struct perf_opening *o, bool open, bool cut)
 {
 	struct perf_part *part = o->part;
@@ -420,7 +420,7 @@ static bool is_head_size(const struct perf_part *part, uint64_t size)
 	       (part->version == 1 && size == OLD_FILE_HEAD);
 }
 
-/* The magic of version 1 is a text in both byte orders: the size of the header tells which. */
+/* In version 1 the magic does not give the byte order: it follows from the size of the header. */
 static bool read_version(struct perf_part *part, const uint8_t *bytes, uint64_t *head)
 {
 	part->version = perf_version(bytes, &part->swap);
@@ -467,13 +467,13 @@ static bool open_first(struct perf_opening *o, const char *path, struct error *e
 	return source_peek(source, 0, bytes, (uint32_t)head, err) && read_file_head(o, bytes, err);
 }
 
-/* The time of the first record that has one, in the file in hand and its copy; NSTIME_MIN: none. */
+/* Finds the first time of a record in the current file and its copy; NSTIME_MIN: none has one. */
 static void find_first_time(const struct perf_opening *o, nstime *out)
 {
 	struct record_view view;
 	struct perf_record rec;
 	struct perf_iter iter;
-	struct error ignored; /* the walk meets it again, and tells */
+	struct error ignored; /* the walk reports it */
 	bool found = false;
 	enum step step;
 
@@ -488,7 +488,7 @@ static void find_first_time(const struct perf_opening *o, nstime *out)
 	*out = found ? view.time : NSTIME_MIN;
 }
 
-/* Numbers of events are given anew when the machine is started: then time falls. */
+/* Does the file follow the one before? A reboot restarts event ids and time, so time falls then. */
 static bool is_later(const struct perf_opening *o, nstime *before, struct error *err)
 {
 	const struct perf_source *then = perf_turn_then(o->part, o->file);
@@ -511,7 +511,7 @@ static bool is_later(const struct perf_opening *o, nstime *before, struct error 
 	return true;
 }
 
-/* What the trace before has read of a file that had ended. */
+/* Copies what was read of an ended turn when the growing trace was opened before. */
 static void take_turn(struct perf_opening *o, const struct perf_source *then)
 {
 	const struct perf_part *before = perf_part_then(o->part);
@@ -528,7 +528,7 @@ static void take_turn(struct perf_opening *o, const struct perf_source *then)
 	}
 }
 
-/* What the file says of itself: where its records stand, and the features behind them. */
+/* Reads a turn's head, the bounds of its records, and its features. */
 static bool read_turn(struct perf_opening *o, const struct perf_turn *turn, struct error *err)
 {
 	const struct file_head first = o->head;
@@ -552,7 +552,7 @@ static bool read_turn(struct perf_opening *o, const struct perf_turn *turn, stru
 	return good;
 }
 
-/* One more file of the recording. Its head is all zeros until perf ends it. */
+/* Opens one more file of the recording. Its head is all zeros while perf writes it. */
 static bool open_turn(struct perf_opening *o, const struct perf_turn *turn, nstime *first_time,
 		      struct error *err)
 {
@@ -576,7 +576,7 @@ static bool open_turn(struct perf_opening *o, const struct perf_turn *turn, nsti
 	return (!o->compressed || perf_spill(part, o->file, err)) && is_later(o, first_time, err);
 }
 
-/* The files behind the first one. */
+/* Opens the files behind the first one. */
 static bool open_turns(struct perf_opening *o, struct error *err)
 {
 	struct perf_part *part = o->part;
@@ -620,7 +620,7 @@ static bool open_one(struct perf_opening *o, const char *path, struct error *err
 	return true;
 }
 
-/* data.0, data.1, ... data.10: streams of records without a head. */
+/* Opens data.0, data.1, ... data.10 of a directory: files of records without a head. */
 static bool open_rest(struct perf_opening *o, const char *folder, struct error *err)
 {
 	struct folder_names names;
@@ -737,7 +737,7 @@ bool perf_open(struct trace *trace, const char *path, const char *settings, enum
 	struct perf_part *part = mem_new(sizeof *part);
 	struct perf_opening o = {.part = part, .path = path, .mode = mode};
 
-	(void)settings; /* content says everything */
+	(void)settings; /* perf has none */
 	part->trace = trace;
 	part->part = trace_add_part(trace, &perf_reader, path);
 	part->part->priv = part; /* from here on perf_close() frees it */

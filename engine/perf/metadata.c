@@ -1,9 +1,8 @@
-/* metadata.c - what the records in front of the first sample say: attributes of a pipe, ids, CPUs
- */
+/* metadata.c - reads the records in front of the first sample: attributes of a pipe, ids, CPUs */
 #include "engine/base/mem.h"
 #include "engine/perf/opening.h"
 
-/* {id, number of its buffer, cpu, tid}: which buffer, CPU and thread every event id is of. */
+/* ID_INDEX has {id, number of its buffer, cpu, tid} for each event id. */
 static void read_id_index(struct perf_part *part, const struct perf_record *rec)
 {
 	uint64_t n = rec->size >= 16 ? get64(rec->bytes + 8, part->swap) : 0;
@@ -40,7 +39,7 @@ static void read_event_update(struct perf_opening *o, const struct perf_record *
 		arena_strndup(part->trace->arena, name, strnlen(name, rec->size - 24))};
 }
 
-/* After order_ids(). The last name counts. */
+/* Call after order_ids(). If an event has several names, the last one counts. */
 void perf_rename_events(const struct perf_opening *o)
 {
 	const struct perf_part *part = o->part;

@@ -5,8 +5,8 @@
  *     AUX             the kernel: [offset, offset + size) of a buffer was filled; data was lost
  *     AUXTRACE        the recorder: here are `size` bytes of a buffer from `offset` on, padded
  *
- * An AUX record may stand before or behind the bytes that it is about. So they are all collected
- * first; then each AUXTRACE is cut at its padding, and parted where data was lost.
+ * An AUX record may stand before or behind the bytes that it describes. So a first pass collects
+ * all of them; then each AUXTRACE is cut at its padding, and split where data was lost.
  *
  *     AUX        |-------------------||----------------T|         T: truncated
  *     AUXTRACE   |=========================|
@@ -34,7 +34,7 @@ enum {
 	PT_MAX_NONTURBO_RATIO = 15
 };
 
-struct filled { /* what one AUX record says */
+struct filled { /* the region of a buffer that one AUX record describes */
 	int64_t buffer;
 	uint64_t begin, end;
 	bool truncated;
@@ -48,7 +48,7 @@ struct aux_walk {
 	void *arg;
 };
 
-/* One number for a CPU's and a thread's buffer. */
+/* Returns a number for the buffer of a CPU, or of a thread. */
 static int64_t buffer_of(int32_t cpu, int64_t tid)
 {
 	return cpu >= 0 ? cpu : -1 - (tid >= 0 ? tid : INT32_MAX);
@@ -137,7 +137,7 @@ static void take_filled(struct aux_walk *walk, const struct perf_record *record)
 				.truncated = get64(record->bytes + 24, swap) & AUX_TRUNCATED};
 	if (filled.end < begin)
 		return;
-	/* whose buffer it was is known when it is asked: of a CPU, or of the thread */
+	/* the record does not say whether the buffer is the CPU's or the thread's: add both */
 	for (int i = 0; i < 2; i++) {
 		filled.buffer = i ? buffer_of(-1, tid) : buffer_of(view.cpu, -1);
 		*mem_push(walk->filled, walk->count, walk->capacity) = filled;
@@ -151,7 +151,7 @@ static int by_end(const void *a, const void *b)
 	return three_way(x->buffer, y->buffer) ?: three_way(x->end, y->end);
 }
 
-/* The first of the buffer's that ends beyond `offset`. */
+/* Returns the index of the buffer's first region that ends behind `offset`. */
 static size_t first_beyond(const struct aux_walk *walk, int64_t buffer, uint64_t offset)
 {
 	const struct filled *filled = walk->filled;
@@ -181,8 +181,8 @@ static bool all_zero(struct source *source, uint64_t at, size_t count, struct er
 	return true;
 }
 
-/* Where the chunk's true bytes end: at a region's end, when only zeros that no region has follow.
- */
+/* Returns the chunk's length without padding: to the end of a region, if only zeros outside of all
+   regions follow. */
 static uint64_t true_length(const struct aux_walk *walk, int64_t buffer,
 			    const struct aux_chunk *chunk)
 {
@@ -201,7 +201,7 @@ static uint64_t true_length(const struct aux_walk *walk, int64_t buffer,
 	return last - chunk->offset;
 }
 
-/* Gives the chunk in as many parts as there are places in it where data was lost. */
+/* Calls `each` for the parts of the chunk, which is split where data was lost. */
 static bool give(struct aux_walk *walk, const struct aux_chunk *whole, struct error *err)
 {
 	int64_t buffer = buffer_of(whole->cpu, whole->tid);
@@ -244,13 +244,13 @@ static bool take_auxtrace(struct aux_walk *walk, const struct perf_record *recor
 	chunk.tid = (int32_t)get32(p + 36, swap);
 	chunk.cpu = (int32_t)get32(p + 40, swap);
 	if (chunk.len > UINT64_MAX - chunk.offset)
-		return walk->each(walk->arg, &chunk, err); /* which refuses it, and says where */
+		return walk->each(walk->arg, &chunk, err); /* fails, with the place in *err */
 	return give(walk, &chunk, err);
 }
 
 /*
- * Calls `take` for every record. Damage ends a source, not the walk: the first is what *err has
- * when all is done. That a file is cut off was told when it was opened.
+ * Calls `take` for every record. After damage it continues with the next source; at the end it
+ * fails with the first one in *err. Ignores that a file is cut off, which open reported.
  */
 static bool walk_records(struct aux_walk *walk,
 			 bool (*take)(struct aux_walk *walk, const struct perf_record *record,
@@ -269,7 +269,7 @@ static bool walk_records(struct aux_walk *walk,
 			ok = take(walk, &record, arg, to);
 			continue;
 		}
-		/* the iterator stands at the next source; this one has ended */
+		/* the iterator is at the next source already */
 		if (iter.source && walk->part->sources[iter.source - 1].cut_told)
 			continue;
 		whole = false;
@@ -311,7 +311,7 @@ bool perf_aux(const struct part *part, struct aux_kind *kind,
 	struct error same;
 
 	*kind = (struct aux_kind){0};
-	walk_records(&walk, look_around, kind, &same); /* damage: told by the pass that follows */
+	walk_records(&walk, look_around, kind, &same); /* the next pass reports damage */
 	if (walk.count)
 		qsort(walk.filled, walk.count, sizeof *walk.filled, by_end);
 	bool ok = walk_records(&walk, take_chunks, NULL, err);

@@ -1,17 +1,17 @@
 /*
  * perf_classes.c - attributes and record types → event classes
  *
- * A class per attribute for its samples, and one per other record type and kind of id trailer. Its
- * ops say in the record's order how every item is read: the items of a sample lie on both sides of
- * the raw record of a tracepoint, so that no single layout could. Trees and slots are made by
- * layout_compile() as everywhere; the ops then know the slots.
+ * Each attribute has a class for its samples; each other record type has one per kind of id
+ * trailer. A class's ops say how to read each item, in the record's order. One layout could not do
+ * it, as items of a sample stand on both sides of a tracepoint's raw record. layout_compile()
+ * assigns the slots, which are then copied to the ops.
  */
 #include "engine/base/mem.h"
 #include "engine/field_make.h"
 #include "engine/perf/perf_internal.h"
 
 enum { MEMBERS_MOST = 64, OPS_MOST = 64, CLASS_SIDE = 0x10000, CLASS_BUILD_ID = 0x100 };
-/* Other records have these, too, behind their own items; in this order, but for an identifier. */
+/* Items of the id trailer behind other records; in this order, the identifier last. */
 #define SAMPLE_SIDE (SAMPLE_TID | SAMPLE_TIME | SAMPLE_ID | SAMPLE_STREAM_ID | SAMPLE_CPU)
 
 struct tree {
@@ -19,7 +19,7 @@ struct tree {
 	uint32_t count;
 };
 
-struct perf_builder { /* of one class */
+struct perf_builder { /* builds one class */
 	struct perf_part *part;
 	struct tree context, payload;
 	struct perf_op ops[OPS_MOST];
@@ -81,7 +81,7 @@ static void add_int(struct perf_builder *m, struct tree *tree, const char *name,
 	add_member(tree, name, class);
 }
 
-/* A hidden length, then as many elements. */
+/* Adds a hidden length and a sequence of as many elements. */
 static void add_run(struct perf_builder *m, struct tree *tree, const char *name,
 		    struct field_class *element, struct field_class **length,
 		    struct field_class **run)
@@ -111,7 +111,7 @@ static struct perf_op *add_blob(struct perf_builder *m, struct tree *tree, const
 	return op;
 }
 
-/* read_format: one counter, or a group's. */
+/* Adds the values of one counter or of a group, by read_format. */
 static void add_read(struct perf_builder *m, struct tree *tree, uint64_t format)
 {
 	struct perf_op *op = add_op(m, ITEM_READ);
@@ -281,7 +281,7 @@ static void add_items(struct perf_builder *m, struct tree *tree, const char *let
 			add_item(m, tree, *letters, strsep(&names, " "), read_format);
 }
 
-/* What bits of sample_type add to records, in order; `instead`: --off-cpu has it in its raw bytes.
+/* Items of a sample by sample_type, in order; `instead`: --off-cpu has the item in the raw bytes.
  */
 static const struct sample_item {
 	uint64_t bit;
@@ -370,7 +370,7 @@ static void add_stack(struct perf_builder *m)
 	add_member(&m->context, "stack_user_used", op->node[2] = new_int(m, 64, false));
 }
 
-/* What an item of unknown layout leaves: the record's bytes from there on. */
+/* Adds the record's remaining bytes as a member, for an item of unknown layout. */
 static void add_rest(struct perf_builder *m)
 {
 	add_blob(m, &m->context, "unread", ITEM_REST);
@@ -396,7 +396,7 @@ static void add_counts(struct perf_builder *m, const struct perf_attr *attr)
 		add_rest(m);
 }
 
-/* From `read` on; items behind one of unknown layout are not there. */
+/* Adds the items from `read` on, up to one of unknown layout, which adds the remaining bytes. */
 static void add_long_items(struct perf_builder *m, const struct perf_attr *attr)
 {
 	const uint64_t type = attr->sample_type;
@@ -431,7 +431,7 @@ static void add_long_items(struct perf_builder *m, const struct perf_attr *attr)
 	add_counts(m, attr);
 }
 
-/* Everything that the sample_type of an attribute can ask for, in the order of the record. */
+/* Adds all items that the attribute's sample_type has, in the order of the record. */
 static void add_sample_items(struct perf_builder *m, const struct perf_attr *attr)
 {
 	const uint64_t type = attr->sample_type;
@@ -452,7 +452,7 @@ static void add_trailer(struct perf_builder *m, const struct perf_attr *attr)
 		add_items(m, &m->context, "q", "id", 0);
 }
 
-/* Of each type of record: what it has, as add_items() takes it. */
+/* The items of each record type, in the letters of add_items(). */
 static const struct record_body {
 	const char *name, *letters, *members;
 	bool build_id; /* MMAP2 with misc bit 14 */
@@ -588,8 +588,8 @@ static bool same_side_records(const struct perf_attr *a, const struct perf_attr 
 }
 
 /*
- * Records of kernels to come, in case that there are any. All are laid out as the first one: it is
- * made, the others are copies of it.
+ * Classes for unknown record types of newer kernels. All have one layout: the first class is built,
+ * the others are copies of it.
  */
 static bool add_unknown_classes(struct perf_part *part, struct perf_attr *attr, struct error *err)
 {

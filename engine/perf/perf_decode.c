@@ -1,13 +1,13 @@
 /*
- * perf_decode.c - one packet → heads → fields; the format in the table of readers
+ * perf_decode.c - one packet → heads → fields; perf's struct reader
  *
- * A packet is runs of records of one CPU; between them, and as gaps in them, lie records of others.
- * Heads come from the record's header and the places that its attribute has for time. Fields run
- * the ops of the class over the record; every length that a record claims is compared with its end.
+ * A packet has runs of records of one CPU; records of other CPUs lie between the runs, and as gaps
+ * in them. A head is read from the record's header and the attribute's place of the time. Fields
+ * are read by the ops of the class; every length in a record is checked against the record's end.
  *
- * Bytes are had in windows: runs that lie near to each other are asked for together. Of a source in
- * memory, a window shows all of it. A head's position counts from the packet's first byte, gaps
- * included; fields count in their window.
+ * Bytes are read in windows: one for several runs near each other, or the whole source if it is in
+ * memory. A head's position counts from the packet's first byte, gaps included; positions of fields
+ * count from the window's first byte.
  */
 #include "engine/base/mem.h"
 #include "engine/perf/record_view.h"
@@ -20,11 +20,11 @@ enum { NEAR = 64 << 10, WINDOW_MOST = 4 << 20, REGISTERS_SPARE = 64 };
 enum { PADDING = 8 /* records are filled up to this many bytes */ };
 
 struct data_window {
-	struct block block;  /* what was asked for... */
-	uint64_t off;        /* ...its place in the packet's source */
-	const uint8_t *data; /* what is seen: the block, or the source it is in; NULL: nothing... */
-	uint64_t from, size; /* ...its place */
-	uint64_t heads;      /* of the `size`, where a record's head may begin */
+	struct block block;  /* bytes that were read */
+	uint64_t off;        /* offset of `block` in the packet's source */
+	const uint8_t *data; /* the window: the block, or the whole source in memory; NULL: none */
+	uint64_t from, size; /* offset of `data` in the source, and its bytes */
+	uint64_t heads;      /* the first so many of `size` are where a record's head may begin */
 };
 
 struct decoder {
@@ -34,13 +34,13 @@ struct decoder {
 	struct packet_info info;
 	struct source *source;
 	bool open;
-	uint32_t run;     /* which extent; 0 is the record's own */
+	uint32_t run;     /* number of the extent; 0: that of the packet record */
 	uint64_t at, end; /* next record, and the run's end: offsets in the source */
 	uint32_t index;
 	struct data_window heads, fields;
 	struct slot *slots;
 	uint64_t *registers;
-	uint32_t unread; /* bytes of the last record that no item took */
+	uint32_t unread; /* bytes at the end of the last record that no item covers */
 };
 
 static struct decoder *decoder_new(const struct stream *stream)
@@ -162,13 +162,13 @@ static const struct perf_class *class_of(const struct perf_attr *attr, uint32_t 
 	return type == PERF_SAMPLE ? attr->sample : attr->side[type][misc >> 14 & 1];
 }
 
-/* The records of the run in hand. */
+/* Appends the heads of the current run's records to the batch. */
 static bool heads_of_run(struct decoder *d, struct batch *b, struct error *err)
 {
 	const struct perf_part *part = d->part;
 	const bool swap = part->swap;
 	const uint64_t first = d->info.rec.off;
-	/* of records without a time: the place where they stand, or from the start on */
+	/* the time of records without one: that of their packet, or from the start on */
 	const nstime place = d->info.rec.flags & PACKET_BEFORE_ALL ? NSTIME_MIN : d->info.rec.min;
 	const uint8_t *const data = d->heads.data;
 	const uint64_t end = d->end, from = d->heads.from;
@@ -241,13 +241,13 @@ static void decoder_seek(struct decoder *d, const struct mark *mark)
 	d->index = mark->index;
 }
 
-/* What the ops run over. */
+/* State of the ops over one record. */
 struct decode_run {
 	const struct perf_part *part;
-	const uint8_t *data;    /* what positions count from */
-	const uint8_t *p, *end; /* of the body; behind ITEM_TRAILER, of the trailer */
+	const uint8_t *data; /* positions of fields count from here */
+	const uint8_t *p, *end; /* next byte and end of the body or, at last, of the trailer */
 	const uint8_t *record_end;
-	const uint8_t *outer; /* the end of what the items of a raw record stand in */
+	const uint8_t *outer; /* `end` of the body, while `end` is that of the raw record */
 	struct slot *slots;
 	uint64_t *registers;
 	uint16_t misc;
@@ -273,7 +273,7 @@ static void set(const struct decode_run *run, const struct perf_op *op, unsigned
 		run->slots[op->slot[k]].u = value;
 }
 
-/* Elements from here on: their number in slot k, the elements in slot k + 1. */
+/* Reads a run of elements: their number goes to slot k, the elements to slot k + 1. */
 static bool take_run(struct decode_run *run, const struct perf_op *op, unsigned k, unsigned to,
 		     uint64_t count, uint64_t bytes_each)
 {
@@ -379,7 +379,7 @@ static bool take_chain(struct decode_run *run, const struct perf_op *op)
 	return true;
 }
 
-/* The items that follow stand in the raw record, up to raw_end(). */
+/* Limits the items that follow to the raw record, up to raw_end(). */
 static bool raw_begin(struct decode_run *run)
 {
 	uint32_t size;
@@ -417,7 +417,7 @@ static bool take_registers(struct decode_run *run, const struct perf_op *op)
 	uint64_t abi = take64(run);
 	set(run, op, 2, abi);
 	if (abi > PERF_ABI_64)
-		return false; /* what such registers look like is not known */
+		return false; /* an unknown layout of registers */
 	return take_run(run, op, 0, 1, abi ? op->count : 0, 8);
 }
 
@@ -437,7 +437,7 @@ static bool take_stack(struct decode_run *run, const struct perf_op *op)
 	return true;
 }
 
-/* union perf_sample_weight: the halves change places with the byte order. */
+/* union perf_sample_weight: its parts are in the other order in big-endian files. */
 static bool take_weights(struct decode_run *run, const struct perf_op *op)
 {
 	const bool swap = run->part->swap;
@@ -537,7 +537,7 @@ static bool run_op(struct decode_run *run, const struct perf_class *class, const
 	return false;
 }
 
-/* A record that the window of heads does not show. */
+/* Returns a window with a record that is outside of the window of heads. */
 static __attribute__((noinline)) const struct data_window *
 fields_window(struct decoder *d, uint64_t off, struct error *err)
 {
@@ -549,7 +549,7 @@ fields_window(struct decoder *d, uint64_t off, struct error *err)
 	uint64_t size = get16(head + 6, d->part->swap);
 	if (sees(&d->fields, off, size))
 		return &d->fields;
-	/* events in order of time hop back a little where their records do not stand so */
+	/* begin a little earlier: in order of time, events may lie somewhat before the last one */
 	uint64_t from = off - (off < NEAR / 4 ? off : NEAR / 4), least = off - from + size;
 	uint64_t want = off - from + (NEAR > size ? NEAR : size);
 	if (want > whole - from)
@@ -557,11 +557,11 @@ fields_window(struct decoder *d, uint64_t off, struct error *err)
 	return turn_window(d, &d->fields, from, want, err) ? &d->fields : NULL;
 }
 
-/* The window that holds a record of the packet, of at most RECORD_MOST bytes. */
+/* Returns the window with a record of the packet, of at most RECORD_MOST bytes. */
 static inline const struct data_window *window_of(struct decoder *d, uint64_t off,
 						  struct error *err)
 {
-	uint64_t at = off - d->heads.from; /* in front of the window: more than its size */
+	uint64_t at = off - d->heads.from; /* wraps if `off` is in front of the window */
 
 	if (at < d->heads.heads &&
 	    get16(d->heads.data + at + 6, d->part->swap) <= d->heads.size - at)
@@ -569,7 +569,7 @@ static inline const struct data_window *window_of(struct decoder *d, uint64_t of
 	return fields_window(d, off, err);
 }
 
-/* What follows the flat part of a record, or all of it. */
+/* Runs the ops behind the flat part of a record, or all ops. */
 static bool run_ops(struct decoder *d, const struct perf_class *perf, const uint8_t *p,
 		    uint32_t size, const uint8_t *data, bool flat)
 {
@@ -591,7 +591,7 @@ static bool run_ops(struct decoder *d, const struct perf_class *perf, const uint
 	return true;
 }
 
-/* The values of a record in `data`, to which positions count. */
+/* Decodes the fields of a record in `data`; positions count from `data`. */
 static bool decode_record(struct decoder *d, const struct perf_class *perf, const uint8_t *p,
 			  const uint8_t *data)
 {
@@ -609,7 +609,7 @@ static bool decode_record(struct decoder *d, const struct perf_class *perf, cons
 	return flat->nops == perf->nops || run_ops(d, perf, p, size, data, true);
 }
 
-/* A record that is longer than its attribute says: said once of each class. */
+/* Warns, once per class, of a record that is longer than its attribute says. */
 static __attribute__((noinline)) void tell_unread(const struct decoder *d,
 						  const struct perf_class *perf, uint64_t off)
 {
@@ -675,7 +675,7 @@ static char *put_pid(char *to, int32_t pid)
 	return to + 5;
 }
 
-/* "%5d/%d": of a process' first thread the same digits twice. */
+/* "%5d/%d"; for a process's first thread it writes the same digits twice. */
 static char *put_pid_tid(char *to, int32_t pid, int32_t tid)
 {
 	char *end = put_pid(to, pid);
@@ -690,13 +690,13 @@ static char *put_pid_tid(char *to, int32_t pid, int32_t tid)
 	return end + (end - 1 - to);
 }
 
-/* A switch as perf script has it; what it says of the thread is at the line's beginning. */
+/* The text of a context switch as perf script prints it, behind the thread. */
 static void switch_text(const uint8_t *record, bool swap, bool cpu_wide, struct buf *out)
 {
 	static const char words[3][32] = {
 		"IN           prev pid/tid: ", "OUT          next pid/tid: ",
 		"OUT preempt  next pid/tid: "};
-	static const uint8_t ends[] = {2, 3, 11}; /* of what others than CPU-wide ones say */
+	static const uint8_t ends[] = {2, 3, 11}; /* lengths of the texts that are not CPU-wide */
 	uint16_t misc = get16(record + 4, swap);
 	unsigned which = !(misc & MISC_SWITCH_OUT) ? 0 : misc & MISC_SWITCH_PREEMPT ? 2 : 1;
 	char *to = buf_room(out, sizeof words[0] + 2 * NUMBER_ROOM), *at = to + ends[which];
@@ -743,7 +743,7 @@ static enum event_words write_text(const struct fields *fields, struct buf *out)
 
 static bool whose_address(const struct fields *fields, enum whose *out)
 {
-	enum { MODES = 8, KERNEL = 1, USER = 2 }; /* others are a hypervisor's and guests' */
+	enum { MODES = 8, KERNEL = 1, USER = 2 }; /* other modes: hypervisor, guests */
 	const struct perf_class *perf = fields->class->priv;
 
 	if (!perf->keeps_record)

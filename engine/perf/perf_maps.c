@@ -1,13 +1,11 @@
 /*
- * perf_maps.c - what was mapped where, in order of time; rests of call chains, by their cookies
+ * perf_maps.c - changes of address spaces in order of time; deferred parts of call chains by cookie
  *
- * The walk notes time and place of each record that changes an address space: 16 bytes, in the
- * order of the walk. They are sorted when somebody asks for maps, and the records are read again.
- * Maps that carry no build id get that of their file from the build-id records, which recorders
- * write at the end.
+ * The walk stores time and place of each record that changes an address space: 16 bytes, in the
+ * order of the walk. The first query of maps sorts them and reads the records again. A map without
+ * build id gets that of its file from the build-id records, which recorders write at the end.
  *
- * A record is known by its place, which counts bytes from the begin of the part's first source on,
- * through all before its own, and by its size, in the lower 16 bits.
+ * A record is identified by its place (perf_place()) and, in the lower 16 bits, its size.
  */
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"
@@ -20,7 +18,7 @@ enum { RUN_CHANGES = 2048, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, HINT_AHEAD
 enum { DEFERRED_HEAD = RECORD_HEAD + 16 /* cookie, number of addresses */ };
 
 struct map_change {
-	uint64_t key; /* rises with time; 0: from the start */
+	uint64_t key; /* the time, as an unsigned number in the same order; 0: from the start */
 	uint64_t record;
 };
 
@@ -38,9 +36,9 @@ struct run_list {
 struct perf_changes {
 	struct perf_store *store;
 	struct run_list maps;
-	struct run_list deferred; /* rests of call chains; keys are their cookies */
-	struct map_change *sorted; /* those, by key, once somebody has asked */
-	uint64_t *build_ids;      /* such records */
+	struct run_list deferred;  /* deferred parts of call chains; keys are their cookies */
+	struct map_change *sorted; /* `deferred` sorted by key, made by the first lookup */
+	uint64_t *build_ids;       /* build-id records */
 	size_t nbuild_ids, build_ids_capacity;
 };
 
@@ -60,7 +58,7 @@ struct perf_changes_mark perf_changes_mark(const struct perf_changes *changes)
 					  changes->nbuild_ids};
 }
 
-/* The first `count` stay; runs behind them are kept, empty, to be filled again. */
+/* Cuts the list to `count` items; empty runs behind them stay, to be filled again. */
 static void cut_list(struct run_list *list, size_t count)
 {
 	size_t left = list->count = count;
@@ -182,13 +180,13 @@ void perf_changes_date(struct perf_changes *changes, size_t first, nstime from)
 	}
 }
 
-/* What stands in front of the first sample. */
+/* Adds the changes in front of the first sample. */
 static void note_front(const struct perf_part *part, struct perf_changes *out)
 {
 	struct perf_iter iter;
 	struct perf_record rec;
 	struct record_view view;
-	struct error ignored; /* the walk tells it */
+	struct error ignored; /* the walk reports it */
 	enum step step;
 
 	perf_iter_begin(&iter, part);
@@ -227,8 +225,8 @@ static void sort_digit(const struct map_change *from, struct map_change *to, siz
 }
 
 /*
- * Of few CPUs nearly all are in order: each goes back to its place. False: that is too far for too
- * many; those of equal times still stand as they did.
+ * Insertion sort, for recordings of few CPUs, where nearly all changes are in order. False: too
+ * many must move too far; changes of equal times are still in their order.
  */
 static bool sort_near(struct map_change *items, size_t count)
 {
@@ -246,7 +244,7 @@ static bool sort_near(struct map_change *items, size_t count)
 	return true;
 }
 
-/* Takes the array, and gives it or another one. */
+/* Sorts; returns the array, or frees it and returns another one. */
 static struct map_change *sort(struct map_change *items, size_t count)
 {
 	uint64_t least = UINT64_MAX, most = 0;
@@ -270,7 +268,8 @@ static struct map_change *sort(struct map_change *items, size_t count)
 	return items;
 }
 
-/* Those with a time or those without, in the order of time and walk; for mem_free(). */
+/* Returns the changes with a time, or those without, by time and then in the walk's order. The
+   caller frees the array. */
 static struct map_change *pick(const struct perf_changes *changes, bool timed, size_t *count)
 {
 	struct map_change *items = mem_new_array(changes->maps.count, sizeof *items);
@@ -286,7 +285,7 @@ static struct map_change *pick(const struct perf_changes *changes, bool timed, s
 /* Build ids by name --------------------------------------------------------------------------- */
 
 struct named_ids {
-	struct nameset numbers;           /* by name: place in `ids` */
+	struct nameset numbers;           /* name → index in `ids` */
 	const struct perf_build_id **ids; /* the first of each name */
 	size_t count;
 	struct perf_build_id *own; /* of a pipe's records */
@@ -299,7 +298,7 @@ static void add_named(struct named_ids *ids, const struct perf_build_id *items, 
 			ids->ids[ids->count++] = &items[i];
 }
 
-/* Telling ------------------------------------------------------------------------------------- */
+/* Reading ------------------------------------------------------------------------------------- */
 
 struct map_reader {
 	const struct perf_part *part;
@@ -333,7 +332,7 @@ static bool read_record(const struct map_reader *telling, uint64_t record, struc
 	return source_peek(source->source, off, telling->record, size, err);
 }
 
-/* In the order of time, records lie far from each other. */
+/* Prefetches a record: in order of time, records lie far from each other. */
 static void hint_record(const struct map_reader *telling, uint64_t record)
 {
 	uint64_t off;
@@ -369,7 +368,7 @@ static int64_t pid_at(const uint8_t *p, bool swap)
 	return (int32_t)get32(p, swap);
 }
 
-/* Text in the record, which reaches to its id trailer or end at most. */
+/* Returns the text at p[at], which ends at a zero, the id trailer or the record's end. */
 static const char *text_at(const uint8_t *p, uint32_t at)
 {
 	return (const char *)p + at;
@@ -475,7 +474,7 @@ bool perf_maps(const struct part *part, void (*each)(void *arg, const struct map
 	return tell_all(perf, perf_walk_changes(perf->walk), true, each, arg, err);
 }
 
-/* A recorder that was told to makes these records at the end (--tail-synthesize). */
+/* With --tail-synthesize perf writes these records at the end. */
 bool perf_first_maps(const struct part *part,
 		     void (*each)(void *arg, const struct map_event *event), void *arg,
 		     struct error *err)
@@ -492,7 +491,7 @@ bool perf_first_maps(const struct part *part,
 	return ok;
 }
 
-/* Rests of call chains ------------------------------------------------------------------------ */
+/* Deferred parts of call chains --------------------------------------------------------------- */
 
 void perf_changes_sort_deferred(struct perf_changes *changes)
 {
@@ -508,7 +507,7 @@ void perf_changes_sort_deferred(struct perf_changes *changes)
 	changes->sorted = sort(items, n);
 }
 
-/* Its thread, in the id trailer, and when it was written; false: they are not known. */
+/* Reads thread and time of a deferred part from its id trailer; false: it lacks them. */
 static bool deferred_by(const struct perf_part *part, const uint8_t *record, uint32_t size,
 			int64_t *tid, nstime *t)
 {
@@ -519,12 +518,13 @@ static bool deferred_by(const struct perf_part *part, const uint8_t *record, uin
 	uint32_t trailer = perf_trailer_bytes(view.attr);
 	if (!trailer || !(view.attr->sample_type & SAMPLE_TID) || trailer + DEFERRED_HEAD > size)
 		return false;
-	*tid = (int32_t)get32(record + size - trailer + 4, part->swap); /* TID stands first */
+	*tid = (int32_t)get32(record + size - trailer + 4,
+			      part->swap); /* TID is first in the trailer */
 	*t = view.time;
 	return true;
 }
 
-/* Of several with that cookie, the first one that the thread wrote from `t` on. */
+/* Finds the first deferred part with the cookie that the thread wrote at or after `t`. */
 static bool find_deferred(const struct perf_part *part, const struct perf_changes *changes,
 			  uint64_t cookie, nstime t, int64_t tid, uint8_t *record)
 {

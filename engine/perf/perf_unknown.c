@@ -1,12 +1,12 @@
 /*
- * perf_unknown.c - what a kernel or perf that is newer than this reader wrote
+ * perf_unknown.c - warnings of data that only a kernel or perf newer than this reader writes
  *
- *     bits of sample_type, branch_sample_type,   what they add to a sample is not known: the bytes
+ *     bits of sample_type, branch_sample_type,   add items of unknown size to a sample: the bytes
  *     read_format                                from there on are its member `unread`
  *     flags and bytes of an attribute            may change what records mean
  *     records of the kernel                      are events with their bytes
- *     records of perf's own, features            are passed over
- *     bytes that a sample has left over          are left out; perf_decode.c meets them
+ *     records of perf's own, features            are skipped
+ *     bytes behind a sample's last item          are left out; perf_decode.c warns of them
  *
  * Each kind is one warning of kind ERR_UNKNOWN, with its count and its first place.
  */
@@ -20,9 +20,9 @@
 /* One kind of bits of attributes. */
 struct kind {
 	const char *name, *means;
-	bool is_place; /* `bits` is where the first byte is */
-	uint64_t bits; /* of all attributes that have any */
-	size_t count;  /* of these */
+	bool is_place; /* `bits` is the offset of the first unknown byte */
+	uint64_t bits; /* unknown bits of all attributes */
+	size_t count;  /* attributes with unknown bits */
 	const struct perf_attr *first;
 };
 
@@ -95,7 +95,7 @@ void perf_tell_unknown(struct perf_part *part)
 	trace_damage(part->trace, "", &text);
 }
 
-/* Types of the kernel are kinds of their own, and what perf counts; all others are one. */
+/* Each type below PERF_TOOL_TYPES is a kind of its own; all types from there on are one. */
 static bool same_kind(const struct perf_unread *unread, uint32_t type)
 {
 	const uint32_t first = unread->type;

@@ -1,9 +1,8 @@
 /*
- * record_view.h - what a pass over records needs of each: attribute, time, CPU
+ * record_view.h - finds attribute, time and CPU of a record
  *
- * Inline: the walk asks for it of every record of the file. Everything looked at was made once,
- * while the trace opened: places per attribute, and ids, which the kernel hands out in sequence, in
- * a table.
+ * Inline, as the walk does it for every record of the file. It uses tables made at open: places per
+ * attribute, and attributes by id, as the kernel gives out ids in sequence.
  */
 #ifndef ENGINE_PERF_RECORD_VIEW_H
 #define ENGINE_PERF_RECORD_VIEW_H
@@ -14,9 +13,9 @@ enum { PERF_AHEAD = 1024 /* bytes, how far ahead of the walk memory is prefetche
 
 struct record_view {
 	const struct perf_attr *attr;
-	nstime time; /* when has_time */
+	nstime time; /* if has_time */
 	bool has_time;
-	int32_t cpu; /* -1: not told */
+	int32_t cpu; /* -1: unknown */
 };
 
 static inline const struct perf_id *perf_find_id(const struct perf_part *part, uint64_t id)
@@ -29,9 +28,9 @@ static inline const struct perf_id *perf_find_id(const struct perf_part *part, u
 }
 
 /*
- * With several attributes the id tells; all of them have it in one place, or the recorder could not
- * have read its own file. Synthesized records have id 0: they are laid out as the first
- * attribute's.
+ * Returns a record's attribute; NULL: unknown. If there are several, the record's id gives it,
+ * which has one place in all attributes, or perf could not read its own file. Records that perf
+ * synthesizes have id 0, and the layout of the first attribute.
  */
 static inline const struct perf_attr *perf_attr_of(const struct perf_part *part, const uint8_t *p,
 						   uint32_t type, uint32_t size)
@@ -54,7 +53,7 @@ static inline const struct perf_attr *perf_attr_of(const struct perf_part *part,
 	return found && found->attr != UINT32_MAX ? part->attrs[found->attr] : NULL;
 }
 
-/* Records that carry a time in their body, for files without id trailers. */
+/* Returns the offset of the time in the record's body, for files without id trailers; 0: none. */
 static inline uint32_t time_in_body(uint32_t type, uint32_t size)
 {
 	if ((type == PERF_FORK || type == PERF_EXIT) && size >= 32)
@@ -62,7 +61,7 @@ static inline uint32_t time_in_body(uint32_t type, uint32_t size)
 	return (type == PERF_THROTTLE || type == PERF_UNTHROTTLE) && size >= 16 ? 8 : 0;
 }
 
-/* The CPU that ID_INDEX has for the record's event. */
+/* Returns the CPU that ID_INDEX gives for the id at p[at]; -1: unknown. */
 static inline int32_t cpu_of_id(const struct perf_part *part, const uint8_t *p, uint32_t at,
 				uint32_t size)
 {
@@ -72,7 +71,7 @@ static inline int32_t cpu_of_id(const struct perf_part *part, const uint8_t *p, 
 	return id ? id->cpu : -1;
 }
 
-/* False: too short for its attribute, or of an unknown one. */
+/* Finds attribute, time and CPU of any record. False: too short, or no known attribute. */
 static inline bool record_view_any(const struct perf_part *part, const uint8_t *p, uint32_t type,
 				   uint32_t size, struct record_view *out)
 {
@@ -110,7 +109,7 @@ static inline bool record_view_any(const struct perf_part *part, const uint8_t *
 	return true;
 }
 
-/* record_view_any() of nearly all records. False: it is for that. */
+/* Fast path of record_view_any() for plain records (struct perf_plain); false: call that. */
 static inline bool record_view_fixed(const struct perf_part *part, const uint8_t *p, uint32_t type,
 				     uint32_t size, struct record_view *out)
 {

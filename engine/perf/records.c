@@ -1,8 +1,8 @@
 /*
  * records.c - one record: its size, event id, time and CPU; all records of a part in file order
  *
- * A record's header says type, misc and size. Which attribute it is of says where its time and CPU
- * are: from the front of a sample, from the end of any other record.
+ * A record's header has type, misc and size. Its attribute gives the places of time and CPU: from
+ * the front of a sample, from the end of any other record.
  */
 #include "engine/perf/record_view.h"
 
@@ -73,7 +73,7 @@ static bool by_id(const struct perf_part *part)
 	return part->nattrs > 1 || !at->cpu || !at->cpu_back;
 }
 
-/* The attribute's records, of its event on that CPU; -1: they say it. */
+/* Places of the attribute's plain records; `cpu` is that of the event, -1: records have it. */
 static struct perf_plain plain_of(const struct perf_part *part, const struct perf_attr *attr,
 				  int32_t cpu)
 {
@@ -126,7 +126,7 @@ const struct perf_id *perf_search_id(const struct perf_part *part, uint64_t id)
 	return low < part->nids && part->ids[low].id == id ? &part->ids[low] : NULL;
 }
 
-/* A chain of records that could be, as long as CHAIN or to the end. */
+/* Checks CHAIN records, or fewer if the chain ends exactly at the end. */
 bool perf_plausible(const struct perf_part *part, const uint8_t *p, uint64_t room, bool to_end)
 {
 	for (unsigned i = 0; i < CHAIN; i++) {

@@ -5,17 +5,17 @@
  *                             └──── one stream, flushed per record ────┘
  *     spill   SAMPLE SAMPLE SAMPLE SWITCH SAMPLE ...
  *
- * The payloads are one zstd stream that is never closed: only the first one decompresses alone, so
- * that a packet cannot be reached without all that lies before it. The copy is written while the
- * trace opens, unless one was kept (see copy_cache.c), and mapped: its pages can be evicted. What
- * is not to be kept goes to a temporary file without a name.
+ * The payloads are one zstd stream that is never closed, so a packet cannot be decompressed without
+ * all bytes before it. Unless copy_cache.c has a copy of an earlier run, open writes one and maps
+ * it, so that its pages can be evicted. A copy that is not to be stored is a temporary file without
+ * a name.
  *
- * perf 6.1 does not end its zstd stream where --switch-output begins a new file: the first record
- * of that goes on with what the file before it held, and perf itself reads the first file alone.
- * What stands in the files before is fed first.
+ * perf 6.1 does not end its zstd stream when --switch-output begins a new file: the new file's
+ * first record continues the stream of the file before, and perf itself can read only the first
+ * file. So the files before are fed to the decompressor first.
  *
- * A temporary file has the pages of a store, too, which is what grows with the trace: the extents
- * of packets.
+ * A struct perf_store also uses a temporary file: for extents of packets, which grow with the
+ * trace.
  */
 #include "engine/base/expansion.h"
 #include "engine/base/folder.h"
@@ -34,11 +34,11 @@
 enum { OUT_BYTES = 1 << 20, STORE_HEAP = 4 << 20, STORE_CHUNK = 4 << 20 };
 
 struct perf_store {
-	struct arena *arena; /* the first bytes, and all where no temporary file can be made */
-	int fd;              /* -1: none yet, -2: none to be had */
+	struct arena *arena; /* the first bytes, and all if a temporary file is impossible */
+	int fd;              /* -1: none yet, -2: impossible */
 	uint8_t **chunks;
 	size_t nchunks, capacity;
-	size_t left; /* in the last chunk, or, while there is none, in the arena */
+	size_t left; /* free bytes in the last chunk or, while there is none, for the arena */
 };
 
 struct spill {
@@ -48,10 +48,10 @@ struct spill {
 	ZSTD_DStream *stream;
 	uint8_t *out;
 	int fd;       /* -1: nothing was decompressed yet */
-	bool forgets; /* what comes out is of an earlier file */
-	uint64_t size;
-	uint64_t taken; /* compressed bytes that were fed */
-	uint64_t room;  /* bytes that the copy may take */
+	bool forgets; /* discard the output: it is of an earlier file */
+	uint64_t size;  /* bytes of the copy so far */
+	uint64_t taken; /* compressed bytes read so far */
+	uint64_t room;  /* greatest size of the copy */
 };
 
 static int open_temporary(struct error *err)
@@ -65,7 +65,7 @@ static int open_temporary(struct error *err)
 	return fd;
 }
 
-/* Half of what is free where the copy lies: the rest is others'. */
+/* Returns half of the free space where the copy lies, in bytes. */
 static uint64_t room_for(int fd)
 {
 	struct statvfs fs;
@@ -86,7 +86,7 @@ static bool open_copy(struct spill *spill, struct error *err)
 	return spill->fd >= 0;
 }
 
-/* May the copy have so many bytes more? */
+/* May the copy grow by so many bytes? */
 static bool may_grow(const struct spill *spill, size_t more, struct error *err)
 {
 	if (!expansion_fits(spill->taken, spill->size + more))
@@ -134,14 +134,14 @@ static bool decompress_bytes(struct spill *spill, const uint8_t *bytes, size_t s
 		spill->taken += in.pos - before;
 		if (!write_out(spill, out.pos, err))
 			return false;
-		more = out.pos == out.size; /* the decompressor may hold more than fitted */
+		more = out.pos == out.size; /* the decompressor may have more output */
 		if (in.pos == before && !out.pos)
 			break;
 	}
 	return true;
 }
 
-/* The bytes of a compressed record; NULL when it is none. */
+/* Returns the compressed bytes of a record; NULL: it is no compressed record. */
 static const uint8_t *payload(const uint8_t *p, uint32_t type, size_t have, bool swap, size_t *size)
 {
 	size_t at = type == PERF_COMPRESSED2 ? 16 : RECORD_HEAD;
@@ -155,8 +155,9 @@ static const uint8_t *payload(const uint8_t *p, uint32_t type, size_t have, bool
 }
 
 /*
- * Data of a record whose size wrapped. More than one record can have is several that perf wrote as
- * one: the first one full, then each with a head whose size is right.
+ * Decompresses a record whose size wrapped (perf_wrapped_bytes()). If it has more data than a
+ * record can have, perf wrote several as one: a full one, then each with a head whose size is
+ * right.
  */
 static bool decompress_wrapped(struct spill *spill, const struct perf_record *rec,
 			       struct error *err)
@@ -182,7 +183,7 @@ static bool decompress_wrapped(struct spill *spill, const struct perf_record *re
 	return ok;
 }
 
-/* The file ends inside a record: what is there of a compressed one still counts. */
+/* Decompresses the bytes of a compressed record inside which the file ends. */
 static bool feed_cut(struct spill *spill, uint64_t off, struct error *err)
 {
 	struct perf_source *from = &spill->part->sources[spill->from];
@@ -201,7 +202,7 @@ static bool feed_cut(struct spill *spill, uint64_t off, struct error *err)
 	return ok;
 }
 
-/* All compressed records of the file. False: *at is the offset of the one that is damaged. */
+/* Decompresses all records of the file. False: *at is the offset of a damaged one. */
 static bool decompress(struct spill *spill, uint64_t *at, struct error *err)
 {
 	struct perf_source *from = &spill->part->sources[spill->from];
@@ -233,7 +234,7 @@ static bool decompress(struct spill *spill, uint64_t *at, struct error *err)
 	return false;
 }
 
-/* Does the file go on with the zstd stream of the file before it? A frame begins with a magic. */
+/* Does the file continue the zstd stream of the one before? A new frame begins with a magic. */
 static bool goes_on(const struct perf_part *part, uint32_t i)
 {
 	static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd}; /* RFC 8878, 3.1.1 */
@@ -255,11 +256,11 @@ static bool goes_on(const struct perf_part *part, uint32_t i)
 	return !frame;
 }
 
-/* Feeds the files before it. */
+/* Feeds the files before spill->from to the decompressor, and discards the output. */
 static void feed_earlier(const struct spill *spill)
 {
 	struct perf_part *part = spill->part;
-	struct error ignored; /* the file that is damaged has told it */
+	struct error ignored; /* reported when that file was decompressed */
 	uint64_t at;
 
 	for (uint32_t i = 0; i < spill->from; i++) {
@@ -274,7 +275,7 @@ static void feed_earlier(const struct spill *spill)
 	}
 }
 
-/* A stream that has come to where the file's records begin; NULL: there is no memory. */
+/* Makes a zstd stream in the state at the file's first record; NULL: out of memory. */
 static bool begin_stream(struct spill *spill)
 {
 	struct perf_part *part = spill->part;
@@ -294,7 +295,7 @@ static bool begin_stream(struct spill *spill)
 	return spill->stream;
 }
 
-/* The file that comes next may go on with it. */
+/* Keeps the zstd stream, if all was read (`whole`), for the next turn, which may continue it. */
 static void end_stream(struct spill *spill, bool whole)
 {
 	struct perf_part *part = spill->part;
@@ -344,7 +345,7 @@ static void tell_damage(struct perf_part *part, uint32_t i, uint64_t at, struct 
 	trace_damage(part->trace, "", cause);
 }
 
-/* *full: the copy could not be written; without one that is kept there may be room elsewhere. */
+/* *full: writing failed; a temporary file instead of a stored copy may have room elsewhere. */
 static bool make_copy(struct perf_part *part, uint32_t i, struct copy_cache *copy, bool *full,
 		      struct error *err)
 {
@@ -375,7 +376,7 @@ static bool make_copy(struct perf_part *part, uint32_t i, struct copy_cache *cop
 	return ok;
 }
 
-/* ---- a kept copy of which bytes turn out to be wrong ---- */
+/* ---- a stored copy with damaged bytes ---- */
 
 struct cached_copy {
 	struct perf_part *part;
@@ -383,12 +384,12 @@ struct cached_copy {
 	const char *path;
 };
 
-/* The source's records once more, in a file without a name. */
+/* Decompresses the source again, to a temporary file, and returns it. */
 static int decompress_again(void *arg)
 {
 	const struct cached_copy *copy = arg;
 	struct spill spill = {.part = copy->part, .from = copy->from, .fd = -1};
-	struct error ignored; /* what is damaged was not kept */
+	struct error ignored; /* a source with damage has no stored copy */
 	uint64_t at;
 
 	notice(&copy->part->trace->notices, NOTICE_INFO,
@@ -419,11 +420,11 @@ static bool add_cached(struct perf_part *part, uint32_t i, const struct copy_cac
 	       error_set(err, ERR_IO, "%s: is damaged: remove it", copy->path);
 }
 
-/* ---- a file that grows: the next trace goes on ---- */
+/* ---- a growing file: the next step continues ---- */
 
 struct perf_spilled {
-	struct spill spill; /* so far */
-	uint64_t at;        /* in the file: the first record that was not looked at */
+	struct spill spill; /* state of the decompression so far */
+	uint64_t at;        /* offset in the file of the first record that was not read */
 	bool plain;         /* see perf_spilled_plain() */
 	uint64_t *marks;    /* see perf_spilled_mark() */
 	size_t nmarks, marks_capacity;
@@ -452,7 +453,7 @@ uint64_t perf_spilled_mark(const struct perf_part *part, size_t i)
 	return spilled && i < spilled->nmarks ? spilled->marks[i] : UINT64_MAX;
 }
 
-/* What the trace before has decompressed of the same file, taken from it; NULL: nothing. */
+/* Takes over the copy of the same file as opened before; NULL: there is none. */
 static struct perf_spilled *take_spilled(const struct perf_part *part)
 {
 	struct perf_part *then = (struct perf_part *)(uintptr_t)perf_part_then(part);
@@ -479,14 +480,14 @@ static struct perf_spilled *new_spilled(const struct perf_part *part)
 	return spilled;
 }
 
-/* Whole records that are new. False: one cannot be decompressed. */
+/* Decompresses the new complete records. False: one is damaged. */
 static bool decompress_new(struct perf_spilled *spilled)
 {
 	struct spill *spill = &spilled->spill;
 	const bool swap = spill->part->swap;
 	struct perf_iter iter;
 	struct perf_record rec;
-	struct error ignored; /* what is not whole may be so the next time */
+	struct error ignored; /* a cut record may be complete in the next step */
 	bool ok = true;
 
 	spilled->plain = false;
@@ -511,7 +512,7 @@ static bool decompress_new(struct perf_spilled *spilled)
 	return ok;
 }
 
-/* *done: the copy of all whole records is there, and the next trace goes on with it. */
+/* Continues the copy of a growing file. *done: it has all complete records. */
 static bool spill_on(struct perf_part *part, bool *done, struct error *err)
 {
 	struct perf_spilled *spilled = take_spilled(part);
@@ -583,11 +584,11 @@ void perf_store_free(struct perf_store *store)
 static bool add_chunk(struct perf_store *store)
 {
 	off_t at = (off_t)store->nchunks * STORE_CHUNK;
-	struct error ignored; /* memory is as good, as long as there is enough */
+	struct error ignored; /* on failure the arena is used */
 
 	if (store->fd == -1 && (store->fd = open_temporary(&ignored)) < 0)
 		store->fd = -2;
-	/* allocated, not only sized: a full disk is met here and not in the map */
+	/* allocate blocks, not only a size, so that a full disk fails here and not in the map */
 	if (store->fd < 0 || posix_fallocate(store->fd, at, STORE_CHUNK) != 0)
 		return false;
 	void *map = mmap(NULL, STORE_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED, store->fd, at);

@@ -1,5 +1,5 @@
 /*
- * target.c - whether a recording is of CPUs or of tasks, by what the file says of itself
+ * target.c - did perf record CPUs or tasks?
  *
  *     source                        CPUs (-a, -C, --cgroup)       tasks (a command, -p, -t, -u)
  *     ID_INDEX, thread of an id     -1                            the thread it was opened on
@@ -7,10 +7,10 @@
  *     attribute, enable_on_exec     not set                       set for a command
  *     command line                  -a, -C without the right one  -p, -t, -u, a command
  *
- * The first source that the file has decides. attr.inherit says nothing: perf sets it for CPUs as
- * well. tools/perf/util/{synthetic-events,evsel,target}.c. A file has several kinds of events where
- * a hardware trace of tasks comes with sideband of all CPUs: tracepoints count before others, as
- * rules read these.
+ * The first of these that the file has decides. attr.inherit does not help: perf sets it for CPUs,
+ * too. tools/perf/util/{synthetic-events,evsel,target}.c. A hardware trace of tasks may come with
+ * sideband events of all CPUs; then tracepoints decide before other events, since the rules of the
+ * state use them.
  */
 #include "engine/base/mem.h"
 #include "engine/perf/perf_internal.h"
@@ -22,7 +22,7 @@ static void perf_add_task(struct perf_part *part, int64_t tid)
 	*mem_push(part->tasks, part->ntasks, part->tasks_capacity) = tid;
 }
 
-/* {number of threads, {thread, 16 bytes of its name} ...}; -1 stands for all. */
+/* THREAD_MAP has {number of threads, {thread, 16 bytes of its name} ...}; thread -1: all. */
 void perf_read_thread_map(struct perf_part *part, const uint8_t *bytes, uint32_t size)
 {
 	enum { ENTRIES_AT = 16, ENTRY = 24 };
@@ -68,7 +68,7 @@ static enum recording by_attributes(const struct perf_part *part)
 	return RECORDING_UNKNOWN;
 }
 
-/* The next word of the line, which is moved behind it; "" at its end. */
+/* Moves *line to its next word and returns the word's length; 0: the line ends. */
 static size_t next_word(const char **line)
 {
 	*line += strspn(*line, " ");
@@ -98,7 +98,7 @@ static enum recording by_option(const char *word, size_t len)
 	return RECORDING_UNKNOWN;
 }
 
-/* `perf record ...` up to "--". Words that are values of options cannot be told from a command. */
+/* Reads `perf record ...` up to "--". It cannot tell values of options from a command. */
 static enum recording by_command_line(const struct perf_part *part)
 {
 	const char *line = "";

@@ -1,5 +1,5 @@
 /*
- * turns.c - which files of a folder are turns of one recording
+ * turns.c - finds the files of a folder that are turns of one recording
  *
  *     perf.data.2026112822044960   perf record --switch-output: each turn becomes a file of its
  *     perf.data.2026112822045067   own, named by the local time at which it ended, in 1/100 s
@@ -8,10 +8,10 @@
  * (tools/perf/builtin-record.c, record__switch_output(); util/time-utils.c,
  * fetch_current_timestamp(); util/data.c, perf_data__switch().)
  *
- * A recorder opens its events once, and the kernel gives each a number that it never gives again
- * until it is started anew: files with the same attributes and numbers are of one recording. The
- * head of a file, with its attributes, is written when perf begins and ends; of a turn that was not
- * ended it is missing, and those of the turns before it count.
+ * A recorder opens its events once, and the kernel gives each an id that it does not reuse before a
+ * reboot: files with the same attributes and ids are of one recording. perf writes a file's head,
+ * with the attributes, when it ends the turn; a turn that was not ended lacks it, and has the
+ * attributes of the turns before.
  */
 #include "engine/base/digits.h"
 #include "engine/base/folder.h"
@@ -24,7 +24,7 @@
 
 enum { STAMP = 16 /* digits */, TABLE_MOST = 64 << 20, ENTRY_MOST = 4096 };
 
-/* Bytes of the name in front of ".STAMP"; 0: it is not so named. */
+/* Returns the length of BASE in a name BASE.STAMP; 0: it has no stamp. */
 static size_t base_of(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -37,7 +37,7 @@ static size_t base_of(const char *name)
 
 enum look { LOOK_OTHER, LOOK_HEADLESS, LOOK_FILE };
 
-/* The first bytes of a file. Opening it has no effect: it is a regular one. */
+/* Reads the head of a file. Opens regular files only, as opening others may have effects. */
 static enum look look_at(const char *path, uint8_t head[FILE_HEAD])
 {
 	static const uint8_t zeros[FILE_HEAD];
@@ -49,7 +49,7 @@ static enum look look_at(const char *path, uint8_t head[FILE_HEAD])
 
 	if (!file_is_regular(path, &size, &ignored))
 		return LOOK_OTHER;
-	if (!size) /* nothing was written yet */
+	if (!size) /* perf has not written to it yet */
 		return LOOK_HEADLESS;
 	if (size < FILE_HEAD || !source_open(path, SOURCE_READ, &source, &ignored))
 		return LOOK_OTHER;
@@ -105,7 +105,7 @@ bool perf_has_others(const char *folder)
 	return has;
 }
 
-/* A digest of the bytes of a file; false: they are not there. */
+/* Adds bytes of a file to the digest; false: the file does not have them. */
 static bool digest_of(struct source *source, uint64_t off, uint64_t size, XXH3_state_t *state,
 		      struct error *err)
 {
@@ -124,7 +124,7 @@ static bool digest_of(struct source *source, uint64_t off, uint64_t size, XXH3_s
 	return true;
 }
 
-/* Attributes, without the places of their numbers, and the numbers. */
+/* Adds attributes to the digest, without the offsets of their ids, and the ids. */
 static bool add_attributes(struct source *source, const uint8_t *head, XXH3_state_t *state,
 			   struct error *err)
 {
@@ -166,12 +166,12 @@ static bool identity_of(const char *path, const uint8_t *head, XXH128_hash_t *ou
 
 struct turn_search {
 	struct perf_turns *out;
-	XXH128_hash_t identity; /* of the first */
-	const struct perf_part *before; /* NULL: nothing is known, */
-	uint32_t next;                  /* ... and which of its sources was looked at last */
+	XXH128_hash_t identity;         /* of the first file */
+	const struct perf_part *before; /* the part as opened before; NULL: none */
+	uint32_t next;                  /* where to begin the search in its sources */
 };
 
-/* Was it a file of the recording, with a head, when it was opened before? Then it is not read. */
+/* Was the file, unchanged, an ended turn when the trace was opened before? Then skip reading it. */
 static bool was_taken(struct turn_search *finding, const char *path)
 {
 	const struct perf_part *before = finding->before;
@@ -192,7 +192,7 @@ static bool was_taken(struct turn_search *finding, const char *path)
 	return false;
 }
 
-/* Takes a file of the recording; `named`: its name says that it is one. */
+/* Adds a file to the recording. `named`: it is named as a turn, so another form is an error. */
 static bool take_file(struct turn_search *finding, char *path, bool named, struct error *err)
 {
 	struct perf_turns *out = finding->out;

@@ -2,25 +2,25 @@
  * walk.c - the one walk over all records → packet records of every stream
  *
  * The recorder copies one ring buffer after the other, so that the records of one CPU come in runs
- * between those of others. Each record goes to a bin: of its CPU (twice: a ring that is overwritten
- * runs backwards), of a lane, or of the records that have no place. A bin gathers runs until it
- * holds 256 KB, or some were lost; then it is a packet of its stream, whatever rounds the runs came
- * in.
+ * between those of others. Each record goes to a bin: that of its CPU (there are two: rings that
+ * are overwritten run backwards), of a lane, or of records without CPU or time. A bin gathers runs
+ * until it has 256 KB, or a LOST record comes; then they become a packet of the bin's stream, also
+ * if the runs are of several rounds.
  *
- *     file    00001111 r 0000 11111 r 00        r: round marks, taken in as gaps
+ *     file    00001111 r 0000 11111 r 00        r: round marks, included as gaps
  *     cpu0    ^^^^       ^^^^         ^^  → packet of three extents
  *
- * Lanes stand in for CPUs where no record tells one: as many as there were ring buffers. When time
- * falls, the record goes to the lane with the greatest end that is not later, else to an empty one.
+ * Lanes replace CPUs if records do not say them: one per ring buffer. When time falls, the record
+ * goes to the lane with the greatest end that is not later than it, else to an empty lane.
  *
- * All streams share the walk. A thread that needs a packet that is not there yet goes on with it, a
- * window at a time; packets that were found are had without waiting for the thread that walks. A
- * scan that was stored counts its packets: a new process walks to that count and finds the same
- * ones.
+ * All streams share the walk. A thread that needs a packet that was not found yet continues the
+ * walk, a window at a time; packets found before are returned without waiting for the walking
+ * thread. A stored scan has its number of packets: a new process walks up to that number and finds
+ * the same ones.
  *
- * Where the trace grows, the walk stops before a record that is not whole. What the bins hold then
- * are packets that may still get records, and OPEN; the next time that the trace is opened, it
- * takes the walk over as it was before these were made, and goes on.
+ * In a growing trace, the walk stops in front of an incomplete record. The records in the bins then
+ * become packets that are OPEN, as they may still get records; when the trace is opened anew, it
+ * takes over the state of the walk before these packets were made, and continues.
  */
 #include "engine/base/mem.h"
 #include "engine/perf/walk_internal.h"
@@ -30,7 +30,7 @@
 #include <stdio.h>
 
 enum {
-	GAP = 8, /* a round mark; gaps that long are taken into an extent */
+	GAP = 8, /* bytes of a round mark; an extent may include such gaps */
 	WINDOW = 4 << 20,
 	LANES_MOST = 1024,
 	PACKET_BYTES = 256 << 10, /* of records, most */
@@ -63,7 +63,7 @@ static void note_unread(struct perf_walk *walk, uint32_t type, uint64_t off)
 	pthread_mutex_unlock(&walk->listing);
 }
 
-/* Packets that are made anew when the walk goes on give their memory back. */
+/* Allocates extents; those of packets that the next step makes anew are freed then. */
 static struct extent *extents_room(struct perf_walk *walk, size_t count)
 {
 	struct pause *pause = &walk->pause;
@@ -86,7 +86,7 @@ static struct packet_extents *push_packet(const struct perf_walk *walk, struct p
 	return &list->items[list->count++];
 }
 
-/* The bin's records become a packet of its stream. */
+/* Makes a packet of the bin's records, and adds it to the bin's stream. */
 static void flush(struct perf_walk *walk, struct bin *bin, bool open)
 {
 	struct packet *rec = &bin->rec;
@@ -131,7 +131,7 @@ static bool is_last_source(const struct perf_walk *walk)
 
 static void flush_all(struct perf_walk *walk)
 {
-	/* in front of its copy, a file that grows gets marks alone */
+	/* packets of a growing file in front of its copy are final: it only gets round marks */
 	bool open = walk->part->sources[walk->now.source].grows &&
 		    (!walk->part->spilled || is_last_source(walk));
 
@@ -178,7 +178,7 @@ static inline void add_record(struct perf_walk *walk, struct bin *bin, nstime ti
 	rec->events++;
 }
 
-/* The lane of a record that does not fit behind the end of the one in hand. */
+/* Chooses the lane of a record whose time is before the end of the current lane. */
 static struct bin *change_lane(struct perf_walk *walk, nstime time)
 {
 	size_t best = SIZE_MAX;
@@ -223,8 +223,9 @@ static struct bin *bin_of(struct perf_walk *walk, const struct record_view *view
 }
 
 /*
- * Files without id trailers tell no time of most records that are no samples: they hold from where
- * they stand. Each is a packet of its own, whose range tells the decoder the time.
+ * In files without id trailers, most records other than samples have no time: they get that of the
+ * last record with a time. Each is a packet of its own, whose time range gives the decoder the
+ * time.
  */
 static bool has_place(const struct perf_walk *walk, const struct record_view *view, uint32_t type)
 {
@@ -240,14 +241,14 @@ static inline void note_change(struct perf_walk *walk, const uint8_t *p, uint32_
 				  perf_place(walk->part, walk->now.source, off));
 }
 
-/* What a record with a time says of a thread counts for those without one in later turns. */
+/* Notes what a record with a time says of a thread, to compare later turns' records without one. */
 static inline void note_told(struct perf_walk *walk, const uint8_t *p, uint32_t type, uint32_t size)
 {
 	if (type == PERF_COMM || type == PERF_FORK || type == PERF_EXIT)
 		(void)perf_told_again(walk->told, p, size, walk->part->swap, true);
 }
 
-/* A record of the kernel that is not like most. */
+/* Handles any kernel record, off the fast path. */
 static __attribute__((noinline)) void take_any(struct perf_walk *walk, const uint8_t *p,
 					       uint32_t type, uint32_t size, uint64_t off)
 {
@@ -266,7 +267,7 @@ static __attribute__((noinline)) void take_any(struct perf_walk *walk, const uin
 	note_change(walk, p, type, size, &view, off);
 	bool placed = !view.has_time && has_place(walk, &view, type);
 	struct bin *bin = placed ? side_bin(walk, false) : bin_of(walk, &view, off);
-	/* the kernel writes LOST in front of the first record that found room again */
+	/* the kernel writes LOST in front of the first record after the loss */
 	bool lost = type == PERF_LOST && size >= 24;
 	if (lost || placed)
 		flush(walk, bin, false);
@@ -280,7 +281,7 @@ static __attribute__((noinline)) void take_any(struct perf_walk *walk, const uin
 }
 
 /*
- * A record of most kinds: it says when and where it was, and no loss. False: it is for take_any().
+ * Fast path: views a plain record with time and CPU other than LOST. False: call take_any().
  */
 static inline bool look_plain(const struct perf_walk *walk, const uint8_t *p, uint32_t type,
 			      uint32_t size, struct record_view *view)
@@ -295,9 +296,8 @@ static inline struct bin *plain_bin(const struct perf_walk *walk, const struct r
 }
 
 /*
- * Plain records behind the latest that go where it went, in order of time. Ring buffers are copied
- * a piece at a time, so that most do; only what changes is kept up to date. Returns their bytes, of
- * `room`.
+ * Adds the plain records that follow the latest one as long as they go to the same bin in order of
+ * time. Most do, as ring buffers are copied piecewise. Returns their bytes, at most `room`.
  */
 static uint64_t take_followers(struct perf_walk *walk, const uint8_t *p, uint64_t room,
 			       uint64_t off)
@@ -334,7 +334,7 @@ static uint64_t take_followers(struct perf_walk *walk, const uint8_t *p, uint64_
 	return at;
 }
 
-/* A record of the kernel, and those that follow it. Returns their bytes, of `room`. */
+/* Adds a kernel record and its followers. Returns their bytes, at most `room`. */
 static inline uint64_t take_record(struct perf_walk *walk, const uint8_t *p, uint32_t type,
 				   uint32_t size, uint64_t room, uint64_t off)
 {
@@ -352,8 +352,8 @@ static inline uint64_t take_record(struct perf_walk *walk, const uint8_t *p, uin
 }
 
 /*
- * A round has copied what every ring buffer held when its turn came. So what the next round brings
- * is not older than what this one had copied before it began, which is the round before it.
+ * A round copies the content that each ring buffer has at that moment. So records of the next round
+ * are not older than the latest record of the round before this one.
  */
 static void end_round(struct perf_walk *walk)
 {
@@ -367,8 +367,8 @@ static void end_round(struct perf_walk *walk)
 }
 
 /*
- * Records of one window. Returns how many bytes were walked: the rest is a record that reaches over
- * the end of the window, or damage.
+ * Walks the records of one window. Returns the bytes walked; the rest is a record that crosses the
+ * window's end, or damage. The result exceeds `size` if bytes behind a record do.
  */
 static uint64_t walk_window(struct perf_walk *walk, const uint8_t *data, uint64_t size)
 {
@@ -411,15 +411,15 @@ static uint64_t walk_window(struct perf_walk *walk, const uint8_t *data, uint64_
 		if (type == PERF_FINISHED_ROUND)
 			end_round(walk);
 		if (bytes <= GAP && !extra && walk->latest && walk->latest->next == off)
-			walk->latest->next += bytes; /* the bin in front takes the mark in */
-		at += bytes + extra;                 /* which may reach over the window */
+			walk->latest->next += bytes; /* include the mark as a gap */
+		at += bytes + extra;                 /* may be beyond the window */
 		if (at > size)
 			break;
 	}
 	return at;
 }
 
-/* The next place behind `from` where records go on, or the end. */
+/* Returns the next offset from `from` on where plausible records begin, or the source's end. */
 static uint64_t search(struct perf_walk *walk, uint64_t from)
 {
 	const struct perf_source *source = &walk->part->sources[walk->now.source];
@@ -433,7 +433,7 @@ static uint64_t search(struct perf_walk *walk, uint64_t from)
 		if (!source_get(source->source, from, size, &block, &ignored))
 			return source->end;
 		/*
-		 * a chain needs room: what is too near to the window's end is looked at in the next
+		 * a chain of records needs room: the last quarter is searched in the next window
 		 */
 		size_t stop = last ? size : size - size / 4;
 		for (size_t i = 0; i < stop; i++)
@@ -448,8 +448,8 @@ static uint64_t search(struct perf_walk *walk, uint64_t from)
 }
 
 /*
- * A file that may grow ends inside a record: the latest packet, which is OPEN, takes the piece, and
- * decoding it reports that. Once the rest has come, the packet is made again, and all is well.
+ * A file that may grow ends inside a record: adds the piece to the latest packet, which is OPEN, so
+ * that decoding reports it. When the rest is written, the next step makes the packet anew.
  */
 static bool take_cut(struct perf_walk *walk, uint64_t off, uint64_t room)
 {
@@ -463,7 +463,7 @@ static bool take_cut(struct perf_walk *walk, uint64_t off, uint64_t room)
 	return true;
 }
 
-/* At a record that cannot be: goes to the next good one, and notes what was passed over. */
+/* At an impossible record: moves to the next good one, and notes the damage. */
 static void pass_damage(struct perf_walk *walk, const uint8_t *p, uint64_t room)
 {
 	struct perf_source *from = &walk->part->sources[walk->now.source];
@@ -505,7 +505,7 @@ static void next_source(struct perf_walk *walk)
 	pthread_mutex_unlock(&walk->listing);
 }
 
-/* Is the record there, but for its end? `room` bytes are left in the file. */
+/* Does the file end inside the record at p? `room` bytes are left in the file. */
 static bool is_cut(const struct perf_walk *walk, const uint8_t *p, uint64_t room)
 {
 	const bool swap = walk->part->swap;
@@ -517,8 +517,8 @@ static bool is_cut(const struct perf_walk *walk, const uint8_t *p, uint64_t room
 }
 
 /*
- * Marks of rounds that stand in a file, of which this is the copy: those up to here. Bytes to the
- * next one.
+ * In a decompressed copy: ends the rounds whose marks, in the compressed file, stand up to the
+ * current offset. Returns the bytes to the next mark.
  */
 static uint64_t end_rounds(struct perf_walk *walk)
 {
@@ -531,7 +531,7 @@ static uint64_t end_rounds(struct perf_walk *walk)
 	return mark - walk->now.off;
 }
 
-/* One window further. */
+/* Walks one window further. */
 static void walk_on(struct perf_walk *walk)
 {
 	struct perf_source *from = &walk->part->sources[walk->now.source];
@@ -554,11 +554,11 @@ static void walk_on(struct perf_walk *walk)
 	uint64_t done = walk_window(walk, block.data, size);
 	walk->now.off += done;
 	if (done < size && size == round && round < room)
-		walk->mark += !done; /* a record lies across the mark, which then says nothing */
+		walk->mark += !done; /* skip a mark that lies inside a record */
 	else if (done < size && size == room && walk->part->trace->grows && from->grows &&
 		 is_cut(walk, block.data + done, size - done))
 		next_source(walk);
-	else if (done < size && (size == room || !done)) /* else it reaches over the window's end */
+	else if (done < size && (size == room || !done)) /* else a record is cut by the window */
 		pass_damage(walk, block.data + done, size - done);
 	source_put(&block);
 }
@@ -580,14 +580,14 @@ static bool found(struct perf_walk *walk, size_t list, uint64_t n, struct packet
 }
 
 /*
- * The damage of the whole walk is told once, by the last record of the part's first stream, and
- * each kind of records that are not read.
+ * Ends the scan of a stream. Before that, the part's first stream returns, as STEP_ERROR, a warning
+ * for each kind of unread records, and the damage of the whole walk.
  */
 static enum step end_of_stream(struct perf_walk *walk, size_t list, struct scan *scan,
 			       struct error *err)
 {
 	if (walk->part->trace->grows)
-		return STEP_END; /* told once all is there */
+		return STEP_END; /* reported when the trace is complete */
 	if (!list && scan->priv[1] < walk->unread.count && scan->priv[1] < UINT8_MAX) {
 		perf_unread_text(walk->part, &walk->unread.items[scan->priv[1]++], err);
 		return STEP_ERROR;
@@ -615,7 +615,7 @@ enum step perf_scan(const struct stream *stream, struct scan *scan, struct packe
 		if (ended)
 			return end_of_stream(walk, list, scan, err);
 		pthread_mutex_lock(&walk->walking);
-		/* somebody else may have found it while this thread waited */
+		/* another thread may have found it while this one waited for the lock */
 		if (!found(walk, list, scan->emitted, out, &ended) && !ended)
 			walk_on(walk);
 		pthread_mutex_unlock(&walk->walking);
@@ -653,7 +653,7 @@ static void bin_init(struct perf_walk *walk, size_t i, uint32_t list, int32_t cp
 		.rec = {.cpu = cpu}, .stream = list, .end = NSTIME_MIN, .next = UINT64_MAX};
 }
 
-/* `section` is what perf itself calls the files of CPUs when it converts them to CTF. */
+/* `section` is perf's own name for the files of CPUs when it converts to CTF. */
 static void add_part_stream(struct perf_part *part, const char *name, const char *section,
 			    int32_t cpu)
 {

@@ -1,13 +1,13 @@
 /*
- * walk_grow.c - a walk that goes on in the trace that is opened next
+ * walk_grow.c - continues the walk of a growing trace when it is opened anew
  *
- *     one file     the bins are kept as they were before the last of them became packets, which are
- *                  OPEN. If it is compressed, its copy goes on likewise (spill.c): what the file
- *                  itself has between the compressed records are marks
- *     in turns     all is kept as it was behind the last turn that has ended. Packets of the turn
- *                  behind it are OPEN, and it is walked anew
+ *     one file     struct pause has the bins before their last records became packets, which are
+ *                  OPEN. The copy of a compressed file continues likewise (spill.c): between its
+ *                  compressed records the file itself has only round marks
+ *     in turns     struct pause has the state behind the last turn that has ended. Packets of the
+ *                  turn behind it are OPEN, and the next step walks that turn anew
  *
- * The walk of the next trace takes over bins, packets that stay, and place.
+ * The next step's walk takes over bins, firm packets, and position.
  */
 #include "engine/base/mem.h"
 #include "engine/perf/walk_internal.h"
@@ -85,8 +85,8 @@ void perf_pause_begin(struct perf_walk *walk)
 }
 
 /*
- * Are marks of rounds walked in their place? What a compressed file has is held back as long as the
- * names of its tracepoints are not known.
+ * Does the walk meet round marks at their places? In a compressed file not while names of its
+ * tracepoints are missing, as events are held back then.
  */
 static bool tells_rounds(const struct perf_part *part)
 {
@@ -98,7 +98,7 @@ bool perf_watermark(const struct stream *stream, nstime *until)
 	const struct perf_part *part = perf_part_of(stream);
 
 	*until = NSTIME_MAX;
-	if (part->nturns) { /* one after the other; between two of them none is being written */
+	if (part->nturns) { /* of all turns only the last may be being written */
 		*until = part->unfinished ? part->walk->now.final : NSTIME_MAX;
 		return true;
 	}
@@ -108,7 +108,7 @@ bool perf_watermark(const struct stream *stream, nstime *until)
 	return true;
 }
 
-/* The same file, which is not shorter; `whole`: it has not changed, and no writer is known. */
+/* Is it the same file, not shortened? `whole`: and unchanged, and was it complete then? */
 static bool is_same_file(const struct perf_source *now, const struct perf_source *then, bool whole)
 {
 	struct source_stamp a, b;
@@ -121,7 +121,7 @@ static bool is_same_file(const struct perf_source *now, const struct perf_source
 			  now->spill == then->spill && now->turn == then->turn);
 }
 
-/* May the walk of `part` begin where that of `old` has paused? */
+/* Can the walk of `part` continue where that of `old` paused? */
 static bool goes_on(const struct perf_part *part, const struct perf_part *old)
 {
 	const struct pause *pause = old->walk ? &old->walk->pause : NULL;
@@ -173,7 +173,7 @@ void perf_walked(const struct perf_part *before, uint32_t *source, uint64_t *off
 	*off = before->walk->pause.now.off;
 }
 
-/* The bins as they were, and those of CPUs that were not known then. */
+/* Restores the bins of the pause; bins of CPUs that are new since then stay empty. */
 static void restore_bins(struct perf_walk *walk, struct perf_walk *old)
 {
 	size_t kept = 2 * (old->places < walk->places ? old->places : walk->places);
@@ -186,7 +186,7 @@ static void restore_bins(struct perf_walk *walk, struct perf_walk *old)
 		if (i == old->pause.latest)
 			walk->latest = &walk->bins[to];
 	}
-	mem_free(old->pause.bins); /* their extents are taken over */
+	mem_free(old->pause.bins); /* walk->bins own their extents now */
 	old->pause.bins = NULL;
 }
 
@@ -213,7 +213,7 @@ static void restore_place(struct perf_walk *walk, const struct pause *pause)
 	walk->ended = walk->now.source == part->nsources;
 }
 
-/* Goes on where the walk of the trace before has paused, which is over then. */
+/* Continues where the walk of `before` paused, and frees that walk. */
 static void go_on(struct perf_walk *walk, struct perf_part *before)
 {
 	struct perf_walk *old = before->walk;

@@ -1,20 +1,20 @@
 /*
- * walk_turns.c - the files of one recording that began a new one at each turn
+ * walk_turns.c - the walk over a recording in turns (perf record --switch-output)
  *
- *     turn 0     synthesized records · rounds          they hold from the start
- *     turn 1     synthesized records · rounds          what turn 0 told is passed over,
- *     turn 2     rounds · synthesized records          the rest holds from where its turn begins
+ *     turn 0     synthesized records · rounds          valid from the start
+ *     turn 1     synthesized records · rounds          those that repeat turn 0 are skipped,
+ *     turn 2     rounds · synthesized records          others are valid from their turn's begin
  *
  * perf reads /proc anew for each file, in front of its records, or behind them with --overwrite
- * (tools/perf/builtin-record.c, record__synthesize() and tail_synthesize). A turn begins with its
- * least time, and not before the turns in front of it have ended. Packets of a turn are given out
- * when all of it was walked: then its begin is known, and what each ring held.
+ * (tools/perf/builtin-record.c, record__synthesize() and tail_synthesize). A turn begins at its
+ * least time, but not before the turns in front of it have ended. Scans get the packets of a turn
+ * when all of it was walked: only then its begin is known, and the bytes of each ring.
  *
- * Of a trace that grows, the walk of the trace that is opened next goes on behind the last turn
- * that has ended: files with a head never change. The turn that is being written is walked anew.
+ * When a growing trace is opened anew, its walk continues behind the last turn that has ended:
+ * files with a head never change. The turn that is being written is walked anew.
  *
- * Rings that are overwritten hold the last records before the turn. What lies between two turns of
- * such a ring was lost, and nothing counts it, unless the ring was not full.
+ * A ring that is overwritten has the last records before its turn's end. Records between two turns
+ * of such a ring were lost, uncounted, unless the ring was not full.
  */
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
@@ -23,11 +23,11 @@
 enum { PAGE = 4096 /* the least ring of data has one page */, COMM_AT = 16 };
 
 struct said {
-	uint64_t key, value; /* the thread and kind of record, and what it said; 0: forgotten */
-	uint32_t turn;       /* in which it was said first */
+	uint64_t key, value; /* thread and kind of record; hash of its content, 0: forgotten */
+	uint32_t turn;       /* the first turn that said it */
 };
 
-struct unsaid { /* what an item was before it changed */
+struct unsaid { /* an item before it changed */
 	uint32_t at;
 	struct said was;
 };
@@ -36,10 +36,10 @@ struct perf_told {
 	struct said *items;
 	size_t count, capacity;
 	struct hash_index index;
-	uint32_t turn; /* that is walked */
-	bool marked;   /* perf_told_mark() was called: */
-	uint32_t mark; /* the turn then, */
-	struct unsaid *since; /* and what has changed */
+	uint32_t turn;        /* the current turn */
+	bool marked;          /* perf_told_mark() was called */
+	uint32_t mark;        /* `turn` at the mark */
+	struct unsaid *since; /* items before their changes since the mark */
 	size_t nsince, since_capacity;
 };
 
@@ -65,7 +65,7 @@ void perf_told_mark(struct perf_told *told)
 	told->nsince = 0;
 }
 
-/* An item that is new since then stays: one that is forgotten says as much as none. */
+/* Items that are new since the mark stay, with value 0, which is as good as no item. */
 void perf_told_go_back(struct perf_told *told)
 {
 	while (told->nsince) {
@@ -75,7 +75,7 @@ void perf_told_go_back(struct perf_told *told)
 	told->turn = told->mark;
 }
 
-/* True: the same was said last under this key, in an earlier turn. */
+/* Sets the value of a key. True: it had this value already, since an earlier turn. */
 static bool say(struct perf_told *told, uint64_t key, uint64_t value)
 {
 	uint64_t hash = hash_number(key);
@@ -102,7 +102,7 @@ static uint64_t thread_key(uint32_t type, uint32_t tid)
 }
 
 /*
- * Of threads the last word counts: a name that was given before, and another one since, is news.
+ * Only the last record of a thread counts: returning to an earlier name is news.
  * Bodies: COMM is pid, tid, name; FORK and EXIT are pid, ppid, tid, ptid, time (perf_event.h).
  */
 bool perf_told_again(struct perf_told *told, const uint8_t *p, uint32_t size, bool swap,
@@ -120,7 +120,7 @@ bool perf_told_again(struct perf_told *told, const uint8_t *p, uint32_t size, bo
 	if (thread && size >= 24) {
 		uint32_t tid = get32(p + 16, swap);
 		uint64_t value = type == PERF_FORK ? hash_bytes(p + 8, 16) | 1 : 0;
-		if (has_time) /* whatever was told of the number was told of another thread */
+		if (has_time) /* a new thread: its tid's name was another thread's */
 			(void)say(told, thread_key(PERF_COMM, tid), 0);
 		return say(told, thread_key(PERF_FORK, tid), value) && !has_time;
 	}
@@ -132,7 +132,7 @@ static bool is_timed(const struct packet_extents *stored)
 	return !(stored->rec.flags & PACKET_BEFORE_ALL);
 }
 
-/* Where the turn begins, and up to when all turns reach now; false: none has a time yet. */
+/* Finds the turn's begin, and moves now.reached to its end; false: no turn has a time yet. */
 static bool find_begin(struct perf_walk *walk, nstime *begin)
 {
 	nstime first = NSTIME_MAX, last = walk->now.reached;
@@ -175,8 +175,8 @@ static bool all_backward(const struct perf_part *part, bool *any)
 }
 
 /*
- * A ring has pages of a power of two. One that lacks more than the longest record to be full was
- * not overwritten, whatever its size is.
+ * Can a ring with so many bytes of records have been full? Its size is a power of two pages. If
+ * more than the longest record is free even in the smallest such ring, it was not overwritten.
  */
 static bool was_full(uint64_t bytes)
 {
@@ -188,8 +188,8 @@ static bool was_full(uint64_t bytes)
 }
 
 /*
- * A ring that was overwritten since the turn before: its oldest packet stands behind the hole.
- * `all`: the events of all rings are.
+ * Marks the oldest packet of the turn as behind uncounted losses, if the ring may have been
+ * overwritten. `all`: all events are in such rings, so the list's bytes are those of one ring.
  */
 static void mark_hole(struct packet_list *list, bool all)
 {
@@ -210,7 +210,7 @@ static void mark_hole(struct packet_list *list, bool all)
 		oldest->flags |= PACKET_LOST_UNKNOWN;
 }
 
-/* All packets of a turn that grows may change, since what has no time gets the turn's begin. */
+/* Sets all packets of a growing turn OPEN: its begin, the time of timeless records, may change. */
 static void open_list(struct packet_list *list)
 {
 	for (size_t n = list->told; n < list->count; n++)

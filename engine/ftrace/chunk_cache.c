@@ -1,23 +1,23 @@
 /*
- * chunk_cache.c - where a file's compressed chunks lie, on the disk for later runs
+ * chunk_cache.c - the places of a file's compressed chunks, stored on the disk for later runs
  *
- * Only the heads of chunks say how long each is, so that finding them costs a look at every chunk
- * of the file. What was found is written to the folder that the trace was opened with, under a
- * digest of the file's first and last bytes and its size, in this machine's byte order:
+ * Only the head of a chunk says how long it is, so finding all chunks costs reading every head. The
+ * result is stored in the cache folder that the trace was opened with, under a digest of the file's
+ * first and last bytes and its size, in this machine's byte order:
  *
  *     OFF  SIZE  MEANING
  *       0     8  "yorechn2"
  *       8    32  the trace's file: bytes, time of change, device, inode (struct file_state)
  *      40     4  tables
  *      44     4  0
- *      48        per table: where it lies in the file (8), chunks (8), then 16 bytes a chunk:
+ *      48        per table: its offset in the trace's file (8), chunks (8), then 16 bytes a chunk:
  *                offset of its compressed bytes (8), how many (4), how many plain ones (4)
  *     end     8  digest of all before (XXH3)
  *
- * A file of another size, place or time of change is searched again, and so is one that was changed
- * too lately to tell the next change from. A table must be one that the search could give: chunks
- * one behind the other, inside the file. Some heads are compared at once, and each again when its
- * chunk is read; one that differs costs the kept file.
+ * If the trace's file has another size, place or time of change, or changed so lately that a
+ * further change might not show, its chunks are searched again. A stored table must be plausible:
+ * chunks one behind the other, inside the file. Some heads are compared at open, and each when its
+ * chunk is read; if one differs, the stored file is deleted.
  */
 #include "engine/base/disk_cache.h"
 #include "engine/base/folder.h"
@@ -29,7 +29,7 @@
 #include <xxhash.h>
 
 enum { NAMED_BY = 4096, TABLES_MAX = 1 << 16, BYTES_MAX = 1 << 30 };
-enum { LEAST = 1024 /* chunks from which on they are kept */ };
+enum { LEAST = 1024 /* chunks: fewer are not stored */ };
 static const char magic[8] = "yorechn2";
 
 struct cache_head { /* stored as it is */
@@ -44,10 +44,10 @@ struct chunk_cache {
 	struct source *source;
 	struct disk_cache file;
 	struct file_state now; /* of the trace's file */
-	struct buf old;        /* the kept file, whole and of this file; empty: there is none */
-	struct buf made;       /* all tables, as it is to be kept */
+	struct buf old;        /* the stored file, verified; empty: there is none */
+	struct buf made;       /* all tables, to be stored */
 	uint32_t tables;
-	uint64_t searched; /* chunks that no kept table told of */
+	uint64_t searched; /* chunks that were in no stored table */
 };
 
 static bool make_name(struct chunk_cache *cache, const char *folder)
@@ -77,7 +77,7 @@ static bool read_whole(int fd, struct buf *out)
 	return out->len == size;
 }
 
-/* Is it whole, and of this very file? */
+/* Is the stored file complete, and made for the trace's file in its present state? */
 static bool is_of_file(const struct chunk_cache *cache)
 {
 	const char *data = cache->old.data;
@@ -174,7 +174,7 @@ void chunk_cache_add(struct ftrace_file *file, uint64_t at, const struct chunk *
 		cache->searched += count;
 }
 
-/* The next run searches again when this fails. */
+/* Stores the tables. If that fails, the next run searches again. */
 static void write_new(struct chunk_cache *cache)
 {
 	struct cache_head head = {.state = cache->now, .tables = cache->tables};

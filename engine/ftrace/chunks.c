@@ -1,11 +1,10 @@
 /*
  * chunks.c - compressed pages: u32 chunks, then each u32 compressed bytes, u32 plain bytes, data
  *
- * A packet is a run of chunks of 64 KB together, each an extent. The heads of chunks are hopped
- * over when the file is opened, unless an earlier run kept where they are (chunk_cache.c); what a
- * record has to tell of times and losses needs its chunks decompressed. That is done once a packet:
- * a search looks at the same ones again and again, and a reader asks for each several times. Losses
- * in front of any of its pages are added up.
+ * A packet is a run of chunks, 64 KB together, each an extent. Open reads the heads of all chunks,
+ * unless an earlier run stored their places (chunk_cache.c). Times and losses of a packet record
+ * need its chunks decompressed, which is done once per packet (struct survey), as searches read the
+ * same records again and again. Losses in front of all its pages are added up.
  */
 #include "engine/base/expansion.h"
 #include "engine/base/search.h"
@@ -15,18 +14,18 @@
 
 enum { CHUNK_PLAIN_MAX = 64 << 20, HEAD_MAX = 64, COUNT_BYTES = 4, CHUNK_HEAD = 8, LOOKED_AT = 16 };
 
-struct survey {                       /* of a packet's pages */
-	struct page_head begin;       /* of the first; used 0: it has no entries */
-	struct page_head first, last; /* of those with entries; used 0: none has any */
+struct survey {                       /* heads of a packet's pages */
+	struct page_head begin;       /* of the first page; used 0: it has no entries */
+	struct page_head first, last; /* of the first and last page with entries; used 0: none */
 	uint64_t lost;
 	bool unknown, falls;
-	bool has_begin, whole; /* what is known of the above: `begin`, all */
+	bool has_begin, whole; /* `begin` is set; all fields are set */
 };
 
 struct chunk_list {
 	struct chunk *items;
 	size_t count, capacity;
-	uint64_t bytes, plain; /* of all of them */
+	uint64_t bytes, plain; /* sums over all chunks */
 };
 
 static bool read_head(const struct ftrace_file *file, struct source *source, uint64_t at,
@@ -86,7 +85,7 @@ static bool add_chunk(struct ftrace_stream *own, struct source *source, uint64_t
 	return true;
 }
 
-/* What an earlier run found, as far as it can be: one behind the other, and some heads say so. */
+/* Adds the chunks of an earlier run, if they follow one another and some heads agree. */
 static bool add_kept(struct ftrace_stream *own, struct source *source, uint64_t at,
 		     uint64_t claimed, struct chunk_list *found)
 {
@@ -166,7 +165,7 @@ bool chunks_find(struct ftrace_stream *own, struct source *source, uint64_t at, 
 	bool kept = good && add_kept(own, source, from, claimed, &found);
 	while (good && found.count < claimed)
 		good = add_chunk(own, source, &from, &found, err);
-	own->cut = false; /* it was told */
+	own->cut = false; /* the error of chunks reports it */
 	if (good)
 		chunk_cache_add(own->file, at, found.items, found.count, !kept);
 	take_found(own, &found);
@@ -181,7 +180,7 @@ bool chunks_at(const struct ftrace_stream *own, uint64_t offset, uint32_t *out)
 	return low < own->nchunks && own->chunks[low].offset == offset;
 }
 
-/* A kept table that is wrong after all must not be used again. */
+/* Does the file have this chunk? If not, deletes the stored table that it may come from. */
 static bool chunk_is_there(const struct ftrace_stream *own, struct source *source,
 			   const struct chunk *chunk, struct error *err)
 {
@@ -250,7 +249,7 @@ static void survey_pages(const struct ftrace_stream *own, const uint8_t *data, s
 	}
 }
 
-/* What is known of packet i so far; chunks are decompressed without the lock. */
+/* Returns a copy of packet i's survey so far: chunks are decompressed without the lock. */
 static struct survey survey_known(const struct ftrace_stream *own, uint32_t i)
 {
 	pthread_mutex_lock(&own->file->lock);
@@ -267,7 +266,7 @@ static void survey_keep(const struct ftrace_stream *own, uint32_t i, const struc
 	pthread_mutex_unlock(&own->file->lock);
 }
 
-/* The head of a packet's first page; used 0 when it cannot be had. */
+/* Returns the head of a packet's first page; `used` is 0 if it is unreadable. */
 static struct page_head packet_begin(const struct stream *stream, uint32_t i)
 {
 	const struct ftrace_stream *own = ftrace_own(stream);
@@ -290,7 +289,7 @@ static struct page_head packet_begin(const struct stream *stream, uint32_t i)
 	return known.begin;
 }
 
-/* False: its chunks are damaged. */
+/* Surveys all pages of packet i. False: its chunks are damaged. */
 static bool survey_packet(const struct stream *stream, uint32_t i, struct survey *out)
 {
 	const struct ftrace_stream *own = ftrace_own(stream);

@@ -1,8 +1,8 @@
 /*
  * cmdlines.c - the saved command lines as a stream: one packet of text, each line "PID COMM"
  *
- * They are as of when the recording ended, hence before all and without a time. A comm may hold
- * blanks; a line without a number is passed over.
+ * The kernel saved them when the recording ended; the events have no time and hold from the start.
+ * A comm may contain blanks; lines without a number are skipped.
  */
 #include "engine/field_make.h"
 #include "engine/ftrace/ftrace_internal.h"
@@ -55,7 +55,7 @@ bool ftrace_add_cmdlines(struct ftrace_file *file, struct error *err)
 	return true;
 }
 
-/* The next line with a number in front, from *at on: where it begins, *at moves behind it. */
+/* Finds the next line from *at on that begins with a number, at *begin; moves *at behind it. */
 bool cmdlines_next(const uint8_t *data, size_t size, size_t *at, size_t *begin)
 {
 	while (*at < size) {

@@ -1,4 +1,4 @@
-/* decompress.c - zlib and zstd, each unit alone; nothing is believed of how much will come out */
+/* decompress.c - zlib and zstd, each chunk by itself; sizes in the data are not trusted */
 #include "engine/ftrace/ftrace_internal.h"
 
 #include <string.h>
@@ -36,8 +36,8 @@ static bool zlib_begin(const uint8_t *bytes, size_t count, uint8_t *out, size_t 
 }
 
 /*
- * A context costs as much as a chunk; each thread keeps one, unless a frame made it large. The
- * destructor ends it with its thread.
+ * Making a context costs as much time as decompressing a chunk, so each thread keeps one, unless a
+ * frame made it large. It is freed when its thread ends.
  */
 enum { CONTEXT_KEPT_MAX = 1 << 20 };
 static pthread_key_t context_key;
@@ -114,7 +114,7 @@ bool codec_begin(enum codec codec, const uint8_t *bytes, size_t count, uint8_t *
 	       error_set(err, ERR_FORMAT, "%zu bytes come out where %zu should", got, want);
 }
 
-/* Checks what the whole unit's checksum says, too. */
+/* Decompresses the whole data, and verifies the checksum. */
 static bool zlib_expand(const uint8_t *bytes, size_t count, uint8_t *out, size_t plain,
 			struct error *err)
 {

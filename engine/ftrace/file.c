@@ -1,6 +1,6 @@
 /*
- * file.c - what every version needs of a file: numbers and names at an offset, the environment,
- * clocks, the digest of the description
+ * file.c - for files of all versions: numbers and names at an offset, the environment, clocks, the
+ * digest of the description
  */
 #include "engine/ftrace/ftrace_internal.h"
 
@@ -78,14 +78,14 @@ char *ftrace_read_name(struct ftrace_file *file, uint64_t *at, struct error *err
 	return NULL;
 }
 
-/* ---- what is told of it ---- */
+/* ---- description ---- */
 
 void ftrace_digest(struct ftrace_file *file, const void *bytes, size_t count)
 {
 	XXH3_128bits_update(file->digest, bytes, count);
 }
 
-/* Several options may say things of one kind: the later ones get a number, "cpustat.2". */
+/* Several options may have one name; the later ones get a number, "cpustat.2". */
 static const char *free_name(const struct ftrace_file *file, const char *name)
 {
 	size_t len = strlen(name);
@@ -109,7 +109,7 @@ void ftrace_env(struct ftrace_file *file, const char *name, const char *text)
 		(struct env_entry){.name = own, .text = arena_strdup(file->trace->arena, text)};
 }
 
-/* What stamps of these clocks of the kernel are, where that is not ns (Documentation/trace). */
+/* Describes the unit of stamps of the kernel's clock `name` (Documentation/trace). */
 static const char *clock_description(const struct ftrace_file *file, const char *name)
 {
 	if (file->tsc_mult)
@@ -123,7 +123,7 @@ static const char *clock_description(const struct ftrace_file *file, const char 
 	return *name ? "ns" : "";
 }
 
-/* What the machine reads for that trace_clock; NULL: not said, or changed since. */
+/* Names the counter behind a trace_clock; NULL: unknown, or the file's options change its times. */
 static const char *clock_counter(const struct ftrace_file *file, const char *name)
 {
 	static const char *const known[][2] = {

@@ -4,8 +4,8 @@
  *     header_page header_event · ftrace formats · event formats · kallsyms · printk · cmdlines
  *     u32 CPUs · [options ... 0] · "flyrecord" · per CPU {u64 offset, u64 size} · [clock text]
  *
- * Nothing says how long the texts are together, so their lengths are hopped over first; then each
- * is read at once. A text whose content is bad costs that text; a length that is bad, the file.
+ * The total length of the texts is not in the file, so a first pass finds it by their lengths; then
+ * all are read. A text with bad content is left out; a bad length makes the file unreadable.
  */
 #include "engine/ftrace/ftrace_internal.h"
 
@@ -14,7 +14,7 @@
 
 enum { TAG_BYTES = 10, CLOCK_TEXT_MAX = 4096 };
 
-/* Where one is in the texts; the first failure stops all that follows. */
+/* The position in the pass over lengths; `failed` is sticky. */
 struct hop {
 	struct ftrace_file *file;
 	uint64_t at;
@@ -37,7 +37,7 @@ static uint64_t hop_number(struct hop *hop, unsigned bytes)
 	return value;
 }
 
-/* Over a length of `bytes` bytes and what it counts, which is left at *from. */
+/* Skips a length of `bytes` bytes and a text of that length; *from is the text's offset. */
 static uint64_t hop_text(struct hop *hop, unsigned bytes, uint64_t *from)
 {
 	uint64_t len = hop_number(hop, bytes);
@@ -169,7 +169,7 @@ static bool read_options(struct ftrace_file *file, uint64_t *at, struct error *e
 	}
 }
 
-/* [options] and the tag that says what the rest is. */
+/* Reads the options, if any, and the tag ("flyrecord") in front of the tables. */
 static bool read_tag(struct ftrace_file *file, uint64_t *at, struct error *err)
 {
 	char tag[TAG_BYTES + 1] = "";
@@ -195,7 +195,7 @@ static bool read_tag(struct ftrace_file *file, uint64_t *at, struct error *err)
 			 *at - TAG_BYTES, tag);
 }
 
-/* Option CPUCOUNT wins over the count in front of the options, as trace-cmd has it. */
+/* Reads a table of pages. CPUCOUNT overrides the count in front of the options, as in trace-cmd. */
 static bool read_table(struct ftrace_file *file, struct buffer *buffer, uint32_t cpus, uint64_t *at,
 		       struct error *err)
 {
@@ -216,7 +216,7 @@ static bool read_table(struct ftrace_file *file, struct buffer *buffer, uint32_t
 	return true;
 }
 
-/* Files with the option TRACECLOCK have the text of trace_clock behind their tables, too. */
+/* Finds the clock in the text of trace_clock behind the tables, in files with TRACECLOCK. */
 static void read_clock(struct ftrace_file *file, uint64_t at)
 {
 	char words[CLOCK_TEXT_MAX + 1];

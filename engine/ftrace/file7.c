@@ -7,8 +7,8 @@
  *               compressed: u32 compressed bytes · u32 plain bytes · data
  *     options   {u16 id, u32 size, data}, the last is id 0 with the next section's offset, 0: none
  *
- * The chain is walked first; then the sections that it named are read, formats before the rest. A
- * section that is damaged costs what it holds. Of a chain that breaks off, what came before counts.
+ * The chain is walked first; then the sections that it names are read, formats before the rest. A
+ * damaged section is left out. If the chain is cut, the options before the cut are used.
  */
 #include "engine/base/expansion.h"
 #include "engine/ftrace/ftrace_internal.h"
@@ -19,15 +19,15 @@
 enum { SECTION_HEAD = 16, COMPRESSED = 1, PLAIN_MAX = 256 << 20, CHAIN_MAX = 1024 };
 
 struct section {            /* release with section_release() */
-	struct block block; /* when it lies in the file as it is */
-	uint8_t *plain;     /* when it had to be decompressed; a zero follows it */
+	struct block block; /* of an uncompressed section: bytes of the file */
+	uint8_t *plain;     /* of a compressed section: its plain bytes and a zero */
 	const uint8_t *data;
 	size_t size;
-	uint64_t at, stored; /* where it is in the file, and its bytes there */
+	uint64_t at, stored; /* offset and bytes in the file */
 };
 
 struct option_sections {
-	uint64_t sections[OPTION_COUNT]; /* where each is, 0: not named */
+	uint64_t sections[OPTION_COUNT]; /* offset by option id; 0: the chain does not name it */
 };
 
 static void section_release(struct section *section)
@@ -120,7 +120,7 @@ static void take_option(struct ftrace_file *file, struct option_sections *chain,
 	mem_free(copy);
 }
 
-/* One section of options; *next is where the chain goes on. */
+/* Reads one section of options; *next is the offset of the next one. */
 static bool read_options(struct ftrace_file *file, struct option_sections *chain, uint64_t at,
 			 uint64_t *next, struct error *err)
 {
@@ -180,7 +180,7 @@ static bool read_chain(struct ftrace_file *file, struct option_sections *chain, 
 	return true;
 }
 
-/* The stream of command lines reads their section again: from the file, or from a copy. */
+/* Sets file->cmdlines, which their stream reads: the file, or a copy of a compressed section. */
 static void keep_cmdlines(struct ftrace_file *file, const struct section *section)
 {
 	enum { LENGTH = 8 };
@@ -239,7 +239,7 @@ static void read_sections(struct ftrace_file *file, const struct option_sections
 	}
 }
 
-/* What a buffer's own section says of its data: whether it comes in compressed chunks. */
+/* Reads from each buffer's section whether its data are compressed chunks. */
 static void look_at_buffers(struct ftrace_file *file)
 {
 	for (size_t i = 0; i < file->nbuffers; i++) {

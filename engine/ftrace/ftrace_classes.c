@@ -1,8 +1,8 @@
 /*
  * ftrace_classes.c - the kernel's formats → event classes, and the table by common_type
  *
- * A type without a format has its bytes shown: the class "#unknown", whose field `data` is the
- * record behind common_type. So has an event whose format says nothing that can be used.
+ * Types without a format are of class "#unknown", whose field `data` has the record's bytes behind
+ * common_type. So are types whose format has no usable field.
  */
 #include "engine/field_make.h"
 #include "engine/ftrace/ftrace_internal.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* common_type where every record has it, and all that follows. */
+/* Makes a class of two fields: common_type, and all bytes behind it. */
 static void shape_raw(const struct ftrace_file *file, struct event_class *class)
 {
 	struct arena *arena = file->trace->arena;
@@ -65,8 +65,8 @@ static bool add_class(struct ftrace_file *file, const struct tracing_format *for
 }
 
 /*
- * The machine, as `uname -m` says it: by the option UNAME, else by what the kernel calls the
- * entries of its system calls. "": not known.
+ * Returns the machine as `uname -m` prints it: by the option UNAME, else by the prefix of the
+ * kernel's symbols of system calls. "": unknown.
  */
 static const char *architecture(const struct ftrace_file *file)
 {

@@ -1,5 +1,5 @@
 /*
- * ftrace_decode.c - one packet → event heads → fields; the format in the table of readers
+ * ftrace_decode.c - one packet → event heads → fields; ftrace's struct reader
  *
  *     page   u64 stamp · long commit (bits 0-19 bytes of entries, 30 and 31 losses) · entries
  *     entry  u32 head: type_len 5 bits (the low ones; the high ones in big endian), delta 27 bits
@@ -8,9 +8,9 @@
  *            30     time += delta + (next word << 27)  31 time = the same, below the stamp's top
  * bits
  *
- * Deltas add up from the page's stamp on, over all entries. A packet is a run of whole pages, so
- * that nothing is carried into it. Positions count from the packet's first byte, decompressed if
- * it was compressed; of the saved command lines, from the text's.
+ * Deltas of all entries are added to the page's stamp. A packet is a run of whole pages, so its
+ * decoding needs no state of the packet before. Positions count from the packet's first byte,
+ * decompressed if need be; in the saved command lines from the text's first byte.
  */
 #include "engine/ftrace/ftrace_internal.h"
 #include "engine/layout_fast.h"
@@ -29,16 +29,16 @@ struct decoder {
 	const struct ftrace_file *file;
 	struct packet_info info;
 	struct block block;
-	uint8_t *plain; /* of compressed packets, kept from one to the next */
+	uint8_t *plain; /* buffer for decompressed packets, reused */
 	size_t plain_capacity;
 	const uint8_t *data;
 	size_t size;
-	size_t page, next_page; /* where the page in hand begins, and the one behind it */
-	size_t at, end;         /* of its entries: the next, and where the last one ends */
-	uint64_t stamp;         /* the page's */
+	size_t page, next_page; /* begin of the current page and of the next one */
+	size_t at, end;         /* the page's next entry, and the end of its entries */
+	uint64_t stamp;         /* of the page */
 	uint64_t time;          /* of the last entry */
 	uint32_t index;
-	bool open, cut; /* cut: the file ends before the pages do, and not told yet */
+	bool open, cut; /* cut: the file ends inside the pages, and that was not reported yet */
 	struct stamp_clock clock;
 	struct slot *slots;
 	uint64_t registers[REGISTERS];
@@ -122,7 +122,7 @@ bool ftrace_decoder_open(struct decoder *d, const struct packet_info *info, stru
 	return true;
 }
 
-/* Where a byte of the packet is, in words: in the file, or in what came out of its chunks. */
+/* Sets *err with the place of byte `at`: in the file, or in the packet's decompressed bytes. */
 static bool stopped(const struct decoder *d, size_t at, const char *what, struct error *err)
 {
 	const char *file = source_name(d->stream->sources[0]);
@@ -142,7 +142,7 @@ static const char NO_TYPE[] = "is too short for a type";
 static const char NO_TIME[] = "has a time that does not fit in nanoseconds";
 static const char FILE_ENDS[] = "is not there: the file ends inside the page";
 
-/* False with err->kind ERR_NONE: there is no more page. */
+/* Moves to the next page. False with err->kind ERR_NONE: there is none. */
 static bool next_page(struct decoder *d, struct error *err)
 {
 	const struct tracing_page *form = &d->file->page;
@@ -167,7 +167,7 @@ static bool next_page(struct decoder *d, struct error *err)
 	return true;
 }
 
-/* common_type of a record of `len` bytes, wherever it stands; false: it is too short. */
+/* Reads common_type at any place of a record of `len` bytes; false: the record is too short. */
 static bool odd_type(const struct ftrace_file *file, const uint8_t *record, size_t len,
 		     uint32_t *out)
 {
@@ -178,7 +178,7 @@ static bool odd_type(const struct ftrace_file *file, const uint8_t *record, size
 	return true;
 }
 
-/* Entries that are no events, and the length of long ones. */
+/* Handles entries that are no events, and finds the length of long events. */
 enum entry { ENTRY_IS_EVENT, ENTRY_PASSED, ENTRY_ENDS_PAGE, ENTRY_BAD };
 
 static enum entry odd_entry(struct decoder *d, uint32_t type, uint32_t delta, bool swap,
@@ -327,7 +327,7 @@ enum step ftrace_decoder_next(struct decoder *d, struct batch *b, struct error *
 		return STEP_ITEM;
 	if (!d->cut)
 		return STEP_END;
-	d->cut = false; /* said once */
+	d->cut = false; /* report it once */
 	error_set(err, ERR_FORMAT,
 		  "%s: the pages of %s are cut off: the file ends at offset %" PRIu64,
 		  source_name(source), d->stream->name, source_size(source));
@@ -355,7 +355,7 @@ static void decoder_seek(struct decoder *d, const struct mark *mark)
 	d->time = mark->clock;
 }
 
-/* The record of event i: its bytes, of which the first is that of common_type's struct. */
+/* Finds the bytes of event i's record, which begins with the common fields. */
 static bool record_of(const struct decoder *d, const struct batch *b, uint32_t i,
 		      const uint8_t **record, size_t *len)
 {
@@ -379,7 +379,7 @@ static bool record_of(const struct decoder *d, const struct batch *b, uint32_t i
 	return *len <= d->size - body;
 }
 
-/* All values. */
+/* Decodes all fields of a record to d->slots. */
 static bool decode_record(struct decoder *d, const struct event_class *class, const uint8_t *record,
 			  size_t len, struct error *err)
 {
@@ -434,7 +434,7 @@ static bool decoder_column(struct decoder *d, const struct batch *b, const uint1
 			   uint32_t n, const struct column_place *place, uint64_t *values)
 {
 	const uint8_t *record;
-	uint64_t bits; /* a record may be shorter than its class, or name places outside */
+	uint64_t bits; /* a record may be shorter than its class, or refer to places outside */
 	size_t len;
 
 	if (!n || d->own->content == CONTENT_CMDLINES ||

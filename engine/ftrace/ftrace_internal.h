@@ -1,19 +1,19 @@
 /*
  * ftrace_internal.h - what the files of the trace.dat reader share
  *
- *     open.c        a file → part, clocks, streams        raw.c  a folder of page files → the same
+ *     ftrace_open.c a file → part, clocks, streams        raw.c  a folder of page files → the same
  *     file.c        numbers and names at an offset, environment, clocks
  *     file6.c       version 6: one run of texts, then tables of pages
  *     file7.c       version 7: sections and chains of options
- *     options.c     one option → what it says              decompress.c  zlib and zstd
- *     classes.c     formats → event classes
+ *     options.c     one option → struct ftrace_file        decompress.c  zlib and zstd
+ *     ftrace_classes.c formats → event classes
  *     time.c        stamps of the ring buffer → ns
  *     pages.c       page heads; runs of pages → packet records
- *     chunks.c      the same for compressed chunks of pages
- *     chunk_cache.c where chunks are, on the disk for later runs
- *     decode.c      one packet → heads → fields
+ *     chunks.c      compressed chunks of pages → packet records
+ *     chunk_cache.c the places of chunks, stored on the disk for later runs
+ *     ftrace_decode.c one packet → heads → fields
  *     cmdlines.c    the saved command lines as a stream of events
- *     maps.c        kernel symbols and process maps → changes of address spaces
+ *     ftrace_maps.c kernel symbols and process maps → changes of address spaces
  */
 #ifndef ENGINE_FTRACE_FTRACE_INTERNAL_H
 #define ENGINE_FTRACE_FTRACE_INTERNAL_H
@@ -34,7 +34,7 @@ enum codec { CODEC_NONE, CODEC_ZLIB, CODEC_ZSTD, CODEC_UNKNOWN };
 struct shift_sample {
 	uint64_t time;
 	int64_t offset, scaling;
-	uint32_t fraction; /* bits of scaling that lie behind the point */
+	uint32_t fraction; /* bits of `scaling` behind the binary point */
 };
 
 struct shift_cpu {
@@ -52,16 +52,16 @@ struct cpu_pages { /* where one CPU's pages are */
 	uint64_t offset, size;
 };
 
-struct buffer { /* an instance of the kernel's ring buffer; "" is the top one */
+struct buffer { /* an instance of the kernel's ring buffer; the top one is named "" */
 	const char *name, *clock;
 	uint32_t page_bytes;
 	bool compressed;
-	uint64_t at; /* version 6: of its tables; version 7: of its section */
+	uint64_t at; /* offset of its tables (version 6), of its section (version 7) */
 	struct cpu_pages *cpus;
 	uint32_t ncpus;
 };
 
-/* A part's priv. Everything lives in the trace's arena but what file_release() frees. */
+/* A part's priv. All memory is the trace's arena's, except what file_release() frees. */
 struct ftrace_file {
 	struct trace *trace;
 	struct part *part;
@@ -70,31 +70,31 @@ struct ftrace_file {
 	struct tracing *tracing;
 	struct tracing_page page;
 	bool big_endian;
-	bool grows; /* pages are being written */
+	bool grows; /* the trace is still written */
 	unsigned long_bytes;
 	uint32_t page_bytes;
 	enum codec codec;
 	const char *codec_name;
 
-	/* by common_type; event_class->index. The last stands for every type without a format. */
+	/* event_class->index by common_type; [TYPES] is for all types without a format */
 	uint32_t *class_of;
 	uint32_t type_at, type_bytes, greatest_slots;
 
-	/* what options say */
+	/* by options */
 	int64_t date_ns, offset_ns;
 	bool has_date, has_cpus;
 	uint32_t cpus;
 	uint32_t tsc_mult, tsc_shift; /* mult 0: stamps are not converted */
-	const char *clock;            /* the active one of TRACECLOCK, NULL: not said */
-	bool clock_follows;           /* version 6: its text stands behind the tables */
+	const char *clock;            /* the active clock of TRACECLOCK; NULL: unknown */
+	bool clock_follows;           /* version 6: the clock's text is behind the tables */
 	struct time_shift shift;
 	const char **procmaps;
 	size_t nprocmaps, procmaps_capacity;
 	struct buffer *buffers;
 	size_t nbuffers, buffers_capacity;
 	uint64_t reserved;   /* bytes of the file; see ftrace_reserve() */
-	uint64_t compressed; /* bytes of sections that were expanded */
-	uint64_t expanded; /* bytes that came out of compressed sections */
+	uint64_t compressed; /* compressed bytes of all sections that were decompressed */
+	uint64_t expanded;   /* their decompressed bytes */
 	uint32_t streams;  /* rows of all tables of pages */
 	struct env_entry *env;
 	size_t nenv, env_capacity;
@@ -103,14 +103,14 @@ struct ftrace_file {
 	struct source *cmdlines;
 	uint64_t cmdlines_at, cmdlines_bytes;
 
-	struct chunk_cache *cache; /* NULL: nothing is kept */
+	struct chunk_cache *cache; /* NULL: no places of chunks are stored */
 	void *digest; /* XXH3 state of the description while opening */
 	pthread_mutex_t lock;
 };
 
 struct chunk {                 /* compressed pages */
 	uint64_t offset;       /* of the compressed bytes, in the source */
-	uint32_t bytes, plain; /* compressed and not */
+	uint32_t bytes, plain; /* compressed bytes, decompressed bytes */
 };
 
 enum content { CONTENT_PAGES, CONTENT_CHUNKS, CONTENT_CMDLINES };
@@ -121,22 +121,22 @@ struct ftrace_stream {
 	enum content content;
 	uint32_t class_index; /* of the saved command lines' events */
 	uint32_t page_bytes;
-	uint64_t offset, size; /* of what is there, in source 0; pages: the last may be cut off */
+	uint64_t offset, size; /* of the data in source 0; the last page may be cut off */
 	bool cut;              /* the file ends before the pages do */
 	struct chunk *chunks;
 	struct extent *extents; /* parallel to chunks */
 	uint32_t nchunks;
-	uint32_t *packets; /* first chunk of each packet, and one past the last */
+	uint32_t *packets; /* index of each packet's first chunk; [npackets] is nchunks */
 	uint32_t npackets;
-	struct survey *surveys; /* what decompressing each packet showed; guarded by file->lock */
+	struct survey *surveys; /* page heads of each packet so far; guarded by file->lock */
 };
 
-/* Bytes of pages in a packet, at least one page. */
+/* Returns the bytes of a packet's pages, at least one page. */
 static inline uint32_t ftrace_packet_bytes(const struct ftrace_stream *own)
 {
 	const uint32_t asked = own->file->trace->packet_bytes;
 
-	/* of pages that are being written, none changes once it is there */
+	/* growing trace: a written page never changes, so a packet of one page is final */
 	return own->file->grows ? own->page_bytes : asked ? asked : 65536;
 }
 
@@ -150,7 +150,7 @@ static inline const struct ftrace_stream *ftrace_own(const struct stream *stream
 	return stream->priv;
 }
 
-/* A number of `count` bytes in the file's byte order; those of 2, 4 and 8 are one load each. */
+/* Reads a number of `count` bytes in the file's byte order. */
 static inline uint64_t ftrace_load(const uint8_t *bytes, unsigned count, bool big_endian)
 {
 	return big_endian ? load_be(bytes, count) : load_le(bytes, count);
@@ -168,24 +168,24 @@ struct stamp_clock {
 
 struct page_head {
 	uint64_t stamp;
-	uint32_t used; /* bytes of entries, as it claims */
-	bool missed;   /* events were lost before this page... */
-	bool counted;  /* ...and how many stands behind the entries */
+	uint32_t used; /* bytes of entries, unverified */
+	bool missed;   /* events were lost before this page */
+	bool counted;  /* the number of lost events is behind the entries */
 };
 
 /* file.c */
-/* A text up to its zero at *at, which moves behind it. NULL and *err: cut short. */
+/* Reads a text that ends with a zero, and moves *at behind it. NULL and *err: cut short. */
 MUST_CHECK char *ftrace_read_name(struct ftrace_file *file, uint64_t *at, struct error *err);
 MUST_CHECK bool ftrace_read_number(struct ftrace_file *file, uint64_t *at, unsigned bytes,
 				   uint64_t *out, struct error *err);
-/* As source_peek(), with a text that does not name the file. */
+/* As source_peek(), but the error's text does not name the file. */
 MUST_CHECK bool ftrace_peek(const struct ftrace_file *file, uint64_t at, void *to, size_t bytes,
 			    struct error *err);
 bool ftrace_cut_short(const struct ftrace_file *file, const char *what, uint64_t at,
 		      struct error *err);
 /*
- * Options, tables and chunks stand anywhere, but each in bytes of its own. False: together they
- * would take more than the file has, so that some are reached again and again, maybe without end.
+ * Counts bytes of options, tables and chunks as read. False: together they are more than the file
+ * has, so offsets lead to some of them more than once, maybe in an endless loop.
  */
 MUST_CHECK bool ftrace_reserve(struct ftrace_file *file, uint64_t bytes, struct error *err);
 void ftrace_digest(struct ftrace_file *file, const void *bytes, size_t count);
@@ -196,14 +196,14 @@ int32_t ftrace_add_clock(struct ftrace_file *file, const char *name);
 MUST_CHECK bool ftrace_open(struct trace *trace, const char *path, const char *settings,
 			    enum source_mode mode, struct error *err);
 void ftrace_close(struct part *part);
-/* A stream of pages; the caller has opened the source and given it to the trace. */
+/* Adds a stream of pages. The caller has added `source` to the trace. */
 struct stream *ftrace_add_pages(struct ftrace_file *file, const struct buffer *buffer,
 				const struct cpu_pages *cpu, int32_t clock, struct source *source);
 struct ftrace_file *ftrace_file_new(struct trace *trace, const char *path);
-/* Once everything was added: environment and identity. */
+/* Sets the part's environment and identity. Call when all is added. */
 void ftrace_finish(struct ftrace_file *file);
 
-/* Is header_page of a form that can be read here? */
+/* Does header_page describe pages that this reader can read? */
 MUST_CHECK bool ftrace_page_known(const struct ftrace_file *file, struct error *err);
 
 /* raw.c */
@@ -211,11 +211,11 @@ bool ftrace_is_raw_folder(const char *path);
 MUST_CHECK bool ftrace_open_raw(struct trace *trace, const char *path, enum source_mode mode,
 				struct error *err);
 
-/* file6.c, file7.c: `at` is behind the common start. False: nothing can be read. */
+/* file6.c, file7.c: read the file from byte `at`, behind the common start. False: unusable. */
 MUST_CHECK bool ftrace_read_6(struct ftrace_file *file, uint64_t at, struct error *err);
 MUST_CHECK bool ftrace_read_7(struct ftrace_file *file, uint64_t at, struct error *err);
 
-/* options.c: *data is followed by a zero byte that `size` does not count */
+/* options.c: behind the `size` bytes at `data` there must be a zero byte */
 enum option {
 	OPTION_DONE,
 	OPTION_DATE,
@@ -242,22 +242,22 @@ enum option {
 	OPTION_BUFFER_TEXT,
 	OPTION_COUNT
 };
-/* False: the option makes no sense, *err says why; others may. */
+/* Reads one option into *file. False: it is damaged, *err says how; other options may be good. */
 MUST_CHECK bool ftrace_option(struct ftrace_file *file, unsigned id, const uint8_t *data,
 			      size_t size, struct error *err);
-/* The bracketed word of "local [global] ...", in the arena; NULL: none. */
+/* Returns the bracketed word of "local [global] ...", in the arena; NULL: there is none. */
 const char *ftrace_active_clock(struct ftrace_file *file, const char *text);
 struct buffer *ftrace_add_buffer(struct ftrace_file *file, const char *name);
-/* Room for the rows of its table; false: more than there can be. */
+/* Allocates buffer->cpus for `cpus` rows; false: too many. */
 MUST_CHECK bool ftrace_add_cpus(struct ftrace_file *file, struct buffer *buffer, uint32_t cpus,
 				struct error *err);
 
 /* decompress.c */
 enum codec codec_named(const char *name);
-/* Exactly `plain` bytes come out, or ERR_FORMAT. */
+/* Decompresses to exactly `plain` bytes at `out`; any other number is ERR_FORMAT. */
 MUST_CHECK bool codec_expand(enum codec codec, const uint8_t *bytes, size_t count, uint8_t *out,
 			     size_t plain, struct error *err);
-/* The first `want` bytes of what would come out. */
+/* Decompresses the first `want` bytes only. */
 MUST_CHECK bool codec_begin(enum codec codec, const uint8_t *bytes, size_t count, uint8_t *out,
 			    size_t want, struct error *err);
 
@@ -271,13 +271,13 @@ nstime stamp_to_ns_clamped(const struct stamp_clock *clock, uint64_t stamp);
 
 /* pages.c */
 void page_head_parse(const struct ftrace_file *file, const uint8_t *bytes, struct page_head *out);
-/* How many events were lost before a page of `bytes` bytes at data, by its head; 0: not known. */
+/* Returns how many events were lost before the page at data[0..bytes); 0: unknown. */
 uint64_t page_lost(const struct ftrace_file *file, const uint8_t *data, size_t bytes,
 		   const struct page_head *head);
 uint64_t pages_count(const struct ftrace_stream *own);
-/* As trace_watermark(): the last event of the last page, as pages of a CPU follow one another. */
+/* As trace_watermark(): the time of the last event, as pages of a CPU are in order of time. */
 bool ftrace_watermark(const struct stream *stream, nstime *until);
-/* Times of the events of a packet, by decoding. False: it has none. */
+/* Finds least and greatest time of a packet by decoding; *fell: time falls. False: no events. */
 bool packet_times(const struct stream *stream, const struct packet_info *info, nstime *first,
 		  nstime *last, bool *fell);
 MUST_CHECK enum step ftrace_scan(const struct stream *stream, struct scan *scan,
@@ -287,31 +287,31 @@ MUST_CHECK bool ftrace_packet_at(const struct stream *stream, uint64_t i, struct
 				 struct error *err);
 
 /* chunks.c */
-/* Finds the chunks from `at` on; false: not all of them, *err says why. */
+/* Finds the chunks of the table at byte `at`; false: only some, *err says why. */
 MUST_CHECK bool chunks_find(struct ftrace_stream *own, struct source *source, uint64_t at,
 			    struct error *err);
-/* All chunks of the packet that begins with chunk `first`, `nchunks` of them, one after another;
- *out is grown. */
+/* Decompresses `nchunks` chunks from `first` on, one behind the other, to *out, which grows as
+   needed; *size is their bytes. */
 MUST_CHECK bool chunks_expand(const struct stream *stream, uint32_t first, uint32_t nchunks,
 			      uint8_t **out, size_t *capacity, size_t *size, struct error *err);
-/* Which chunk begins at `offset`; false: none. */
+/* Finds the index of the chunk whose data begin at `offset`; false: there is none. */
 bool chunks_at(const struct ftrace_stream *own, uint64_t offset, uint32_t *out);
-/* Record i. `regular`: false where it does not fit a table in order; else `after` stands in for
-   times that are not there. */
+/* Makes packet record i. `after` is the time of a record without events. With `regular`, returns
+   false if the record cannot be in a table in order of time. */
 bool chunks_packet(const struct stream *stream, uint32_t i, bool regular, nstime after,
 		   struct packet_info *out);
 
-/* chunk_cache.c: all do nothing when nothing is kept, file->cache is NULL */
-struct chunk_cache *chunk_cache_new(struct ftrace_file *file); /* NULL: nothing can be */
+/* chunk_cache.c: the other functions do nothing if file->cache is NULL */
+struct chunk_cache *chunk_cache_new(struct ftrace_file *file); /* NULL: no cache is possible */
 void chunk_cache_free(struct chunk_cache *cache);
-/* The chunks whose count stands at `at`, as an earlier run found them; NULL: it did not. */
+/* Returns the chunks that an earlier run found for the table at byte `at`; NULL: none. */
 const struct chunk *chunk_cache_find(const struct ftrace_file *file, uint64_t at, uint64_t *count);
-/* `searched`: they were found by hopping over them. */
+/* Adds the chunks of a table. `searched`: this run read all their heads. */
 void chunk_cache_add(struct ftrace_file *file, uint64_t at, const struct chunk *chunks,
 		     uint64_t count, bool searched);
-/* When all were added: writes them, if that spares anything, and frees what the cache holds. */
+/* Stores the tables if they are complete (`whole`) and took a long search; frees the buffers. */
 void chunk_cache_end(struct ftrace_file *file, bool whole);
-void chunk_cache_forget(const struct ftrace_file *file); /* what was kept was wrong */
+void chunk_cache_forget(const struct ftrace_file *file); /* deletes the stored file: it is wrong */
 
 /* cmdlines.c */
 MUST_CHECK bool ftrace_add_cmdlines(struct ftrace_file *file, struct error *err);

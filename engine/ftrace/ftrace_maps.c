@@ -35,7 +35,7 @@ static void kernel_symbols(const struct ftrace_file *file, map_taker *each, void
 	}
 }
 
-/* "START END FILE" at *line, which moves to the next line; false: it is none. */
+/* Parses "START END FILE" at *line, and moves to the next line; false: another form. */
 static bool map_line(const char **line, char *name, size_t room, uint64_t *start, uint64_t *end)
 {
 	size_t len = strcspn(*line, "\n");

@@ -3,8 +3,8 @@
  *
  *     17 08 44 "tracing" · version NUL · u8 big endian? · u8 bytes of a long · u32 page bytes · ...
  *
- * Only descriptions are read here: of the data nothing but the heads of compressed chunks, over
- * which the file has no table, and these only where no earlier run kept one (chunk_cache.c).
+ * Open reads descriptions, and of the data only the heads of compressed chunks: the file has no
+ * table of them. It spares that, too, if an earlier run stored one (chunk_cache.c).
  */
 #include "engine/ftrace/ftrace_internal.h"
 
@@ -99,7 +99,7 @@ struct stream *ftrace_add_pages(struct ftrace_file *file, const struct buffer *b
 	return stream;
 }
 
-/* Compressed pages: where the chunks are, all of them? Uncompressed: is there anything at all? */
+/* Finds the chunks of compressed pages; of others only checks that the file has them. */
 static bool look_at_pages(struct ftrace_file *file, const struct buffer *buffer,
 			  const struct cpu_pages *cpu, struct stream *stream)
 {
@@ -122,8 +122,8 @@ static bool look_at_pages(struct ftrace_file *file, const struct buffer *buffer,
 }
 
 /*
- * Bytes of a buffer's pages. The file's number is right but for sub-buffers larger than a page in
- * files of writers that do not know of such: then header_page is.
+ * Sets the size of a buffer's pages. The file's number is wrong if sub-buffers are larger than a
+ * page and the writer did not know of such (version 6): then header_page has the size.
  */
 static void choose_page_size(const struct ftrace_file *file, struct buffer *buffer)
 {
@@ -141,7 +141,7 @@ static void choose_page_size(const struct ftrace_file *file, struct buffer *buff
 	buffer->page_bytes = told;
 }
 
-/* Clocks and streams of what file->buffers says, in order. */
+/* Adds clocks and streams for file->buffers, in order. */
 static void ftrace_add_buffers(struct ftrace_file *file)
 {
 	int32_t clock = -1;

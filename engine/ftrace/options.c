@@ -1,8 +1,8 @@
 /*
  * options.c - one option of either version: {u16 id, u32 size, data}
  *
- * What changes times or says where pages are goes into the file; what only tells about the
- * recording goes into the environment. Options of an id that is not known are passed over.
+ * Options on times and places of pages set fields of struct ftrace_file; those that only describe
+ * the recording go to the environment. Options of unknown ids are skipped.
  */
 #include "engine/ftrace/ftrace_internal.h"
 
@@ -19,7 +19,7 @@ static uint64_t option_number(const struct ftrace_file *file, struct cursor *in,
 	return cursor_number(in, bytes, file->big_endian);
 }
 
-/* "" when it is cut short, which `in` then says. */
+/* Reads a text up to its zero; if it is cut short, returns "" and sets in->failed. */
 static const char *text(struct cursor *in)
 {
 	const char *found = cursor_text(in);
@@ -27,7 +27,7 @@ static const char *text(struct cursor *in)
 	return found ? found : "";
 }
 
-/* DATE and OFFSET are numbers written as text, decimal or 0x...; `unit` in ns. */
+/* DATE and OFFSET are numbers in text, decimal or 0x..., in units of `unit` ns. */
 static bool read_offset(const char *from, int64_t unit, int64_t *sum, struct error *err)
 {
 	char *end;
@@ -41,7 +41,7 @@ static bool read_offset(const char *from, int64_t unit, int64_t *sum, struct err
 	return true;
 }
 
-/* Text of several lines as one: the file's lines are "key: value" and the like. */
+/* Joins the lines of a text ("key: value" and the like) to one line. */
 static char *one_line(struct ftrace_file *file, const uint8_t *data, size_t size)
 {
 	char *line = arena_strndup(file->trace->arena, (const char *)data,
@@ -103,7 +103,7 @@ bool ftrace_add_cpus(struct ftrace_file *file, struct buffer *buffer, uint32_t c
 	return true;
 }
 
-/* Version 6 says where another table is; version 7 has the table itself. */
+/* BUFFER has the offset of another table (version 6), or the table itself (version 7). */
 static bool read_buffer(struct ftrace_file *file, struct cursor *in, bool sections,
 			struct error *err)
 {
@@ -138,7 +138,7 @@ static int by_time(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-/* Samples in order of time; of several with one time, the first. */
+/* Sorts samples by time, and keeps one of each time. */
 static void order_samples(struct shift_cpu *cpu)
 {
 	uint32_t kept = 0;
@@ -169,7 +169,7 @@ static void read_samples(struct ftrace_file *file, struct cursor *in, struct shi
 		cpu->samples[i].scaling = (int64_t)option_number(file, in, 8);
 }
 
-/* Newer writers add, per CPU and sample, how many bits of the scaling are a fraction. */
+/* Newer writers add, per CPU and sample, the number of fraction bits of the scaling. */
 static bool read_fractions(struct ftrace_file *file, struct cursor *in, struct time_shift *shift)
 {
 	if (in->pos == in->size)

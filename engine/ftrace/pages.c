@@ -4,11 +4,11 @@
  *     page 0 ......... 15 | 16 ......... 31 | 32 ...        a packet is a run of 64 KB,
  *     | 16 ..... 20 | 21* ..... 31 |                        cut where events were lost (*)
  *
- * Record i of a file without such cuts is pages 16 i to 16 i + 15, so that the table needs no scan:
- * the stamp of its first page is its begin, that of the next record's first page a bound of its
- * end. In front of a loss, and at the end of the stream, the last page is decoded instead. Where
- * stamps fall or something was lost inside a run, the file is not that regular: ftrace_packet_at()
- * says so, and the table is made by a scan, which cuts there.
+ * Without such cuts, record i is pages 16 i to 16 i + 15, so that records need no scan: a record
+ * begins at the stamp of its first page, and ends at that of the next record's first page, or
+ * before. In front of a loss, and at the end of the stream, the last page is decoded instead. If
+ * stamps fall or events were lost inside a run, ftrace_packet_at() fails, and a scan makes the
+ * records and cuts there.
  */
 #include "engine/ftrace/ftrace_internal.h"
 
@@ -22,13 +22,13 @@ struct ftrace_scan_state { /* in scan.priv */
 };
 _Static_assert(sizeof(struct ftrace_scan_state) <= SCAN_PRIV_MAX, "it rides in the scan");
 
-/* Pages [first, end), as far as their heads tell. */
+/* Pages [first, end), by their heads. */
 struct page_run {
 	uint64_t first, end;
-	uint64_t last_page; /* the last that has entries */
+	uint64_t last_page; /* the last page with entries */
 	struct page_head head,
-		last;          /* of the first and last with entries; used 0: no page has any */
-	struct page_head next; /* of page `end`; used 0: none, or an empty one */
+		last;          /* heads of the first and last page with entries; used 0: none */
+	struct page_head next; /* head of page `end`; used 0: no such page, or an empty one */
 };
 
 void page_head_parse(const struct ftrace_file *file, const uint8_t *bytes, struct page_head *out)
@@ -102,7 +102,7 @@ static void head_at(const struct stream *stream, uint64_t page, struct page_head
 		page_head_read(stream, page_offset(own, page), out);
 }
 
-/* The run from page `first` to the next multiple of its length, or to a break before it. */
+/* Finds the run from page `first` to the next multiple of a run's length, a loss, or a fall. */
 static void run_look(const struct stream *stream, uint64_t first, struct page_run *out)
 {
 	const struct ftrace_stream *own = ftrace_own(stream);
@@ -141,7 +141,7 @@ bool packet_times(const struct stream *stream, const struct packet_info *info, n
 	*fell = false;
 	if (ftrace_decoder_open(decoder, info, &ignored)) {
 		batch->capacity = BATCH_MAX;
-		while (step == STEP_ITEM) { /* the last, of damage, may have events too */
+		while (step == STEP_ITEM) { /* a batch that ends with damage may have events, too */
 			step = ftrace_decoder_next(decoder, batch, &ignored);
 			for (uint32_t i = 0; i < batch->count; i++) {
 				nstime t = batch->time[i];
@@ -183,7 +183,7 @@ bool ftrace_watermark(const struct stream *stream, nstime *until)
 	return true;
 }
 
-/* The end of a run that no later stamp bounds: that of its last event. */
+/* Sets the end of a run to the time of its last event, if no later stamp bounds it. */
 static void end_by_events(const struct stream *stream, const struct page_run *run,
 			  struct packet_info *out)
 {
@@ -200,7 +200,7 @@ static void end_by_events(const struct stream *stream, const struct page_run *ru
 	out->rec.flags |= PACKET_EXACT_MAX;
 }
 
-/* Where neither stamps nor the last event give a sensible range. */
+/* Sets the range by decoding all events, if stamps and the last event give none. */
 static void range_by_events(const struct stream *stream, struct packet_info *out)
 {
 	bool fell;
@@ -252,7 +252,7 @@ static void run_record(const struct stream *stream, const struct page_run *run,
 		out->rec.max = stamp_to_ns_clamped(&clock, run->next.stamp);
 	else
 		end_by_events(stream, run, out);
-	if (own->cut && run->end == pages_count(own)) { /* to be decoded, if only to tell of it */
+	if (own->cut && run->end == pages_count(own)) { /* not empty, so that decoding reports it */
 		out->rec.flags &= ~(uint32_t)PACKET_EMPTY;
 		out->rec.flags |= PACKET_DAMAGED;
 	}
@@ -265,7 +265,7 @@ static void scan_pages(const struct stream *stream, uint64_t page, struct ftrace
 
 	run_look(stream, page, &run);
 	run_record(stream, &run, out);
-	if (!run.head.used) /* its stamp means nothing */
+	if (!run.head.used) /* an empty page's stamp is no time */
 		out->rec.min = out->rec.max = state->any ? state->last : out->rec.min;
 	else if (out->rec.max < out->rec.min)
 		range_by_events(stream, out);

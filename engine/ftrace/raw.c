@@ -6,8 +6,8 @@
  *     FOLDER/OUT.cpuN, FOLDER/OUT.INSTANCE.cpuN  what trace-cmd record leaves when it is killed
  *     FOLDER/instances/NAME/ the same FOLDER/{printk_formats,saved_cmdlines,trace_clock,kallsyms}
  *
- * Byte order is written nowhere: that in which the first page's head makes sense. Files of a
- * mounted tracefs are never opened, since reading those takes the events away.
+ * No file has the byte order: it is the one in which the first page's head is plausible. Files of a
+ * mounted tracefs are never opened, since reading them removes the events.
  */
 #include "engine/base/folder.h"
 #include "engine/ftrace/ftrace_internal.h"
@@ -20,7 +20,7 @@
 enum { TEXT_MAX = 256 << 20, PAGE_USUAL = 4096, INSTANCES_MAX = 4096 };
 #define TRACEFS_MAGIC 0x74726163 /* statfs(2), f_type */
 
-/* What a folder holds; nothing when it cannot be read. */
+/* Lists a folder; empty if it cannot be read. */
 static struct folder_names list(const char *path)
 {
 	struct folder_names names;
@@ -71,7 +71,7 @@ bool ftrace_is_raw_folder(const char *path)
 	return exists(path, "events/header_page") || has_formats(path);
 }
 
-/* The whole text of a file; NULL: there is none. mem_free() it. */
+/* Reads a whole file, for mem_free(); NULL: there is none. */
 static char *read_text(const char *folder, const char *name, size_t *len)
 {
 	char *path = folder_join(folder, name), *text = NULL;
@@ -132,8 +132,7 @@ static void add_formats(struct ftrace_file *file, const char *events, const char
 	mem_free(folder);
 }
 
-/* "commit" of header_page has the size of a long; see the kernel's ring_buffer_print_page_header.
- */
+/* Returns the size of a long: that of header_page's "commit" (ring_buffer_print_page_header()). */
 static unsigned long_bytes_of(const char *path)
 {
 	size_t len;
@@ -147,8 +146,8 @@ static unsigned long_bytes_of(const char *path)
 }
 
 /*
- * Does a page head make sense in this byte order? Usual stamps are below 2^62, pages below 1 MB. In
- * the wrong one the number of bytes often reads as 0, as it is of an empty page in both.
+ * Is a page head plausible in this byte order? Usual stamps are below 2^62, pages below 1 MB. In
+ * the wrong order the number of bytes often reads as 0; an empty page has 0 in both orders.
  */
 static bool sensible(const uint8_t *head, bool big_endian, unsigned longs, uint64_t size)
 {
@@ -194,7 +193,7 @@ static bool is_there(const char *path)
 	return lstat(path, &st) == 0;
 }
 
-/* The number of "cpuN" at `text`; *end: what follows it. False: it is something else. */
+/* Parses "cpuN" at `text`, and sets *end behind it. False: another text. */
 static bool cpu_number(const char *text, uint32_t *cpu, const char **end)
 {
 	char *behind;
@@ -207,7 +206,7 @@ static bool cpu_number(const char *text, uint32_t *cpu, const char **end)
 	return number <= INT32_MAX;
 }
 
-/* Has another file the pages of this CPU of this buffer? Then it is told. */
+/* Does another file have the pages of this CPU and buffer? Then reports damage. */
 static bool is_doubled(const struct raw *raw, const struct raw_cpu *cpu, const char *path)
 {
 	for (size_t i = 0; i < raw->count; i++) {
@@ -224,7 +223,7 @@ static bool is_doubled(const struct raw *raw, const struct raw_cpu *cpu, const c
 	return false;
 }
 
-/* A file of pages of found->cpu and its instance; a tracefs is passed over. */
+/* Adds a file of pages of found->cpu and found->instance, unless it is of a tracefs. */
 static void add_file(struct raw *raw, const char *path, struct raw_cpu *found,
 		     enum source_mode mode)
 {
@@ -241,10 +240,10 @@ static void add_file(struct raw *raw, const char *path, struct raw_cpu *found,
 	else if (size)
 		*mem_push(raw->items, raw->count, raw->capacity) = *found;
 	else if (raw->trace->grows)
-		raw->trace->awaited++; /* it is made before the CPU's first page is full */
+		raw->trace->awaited++; /* the CPU's first page is not full yet */
 }
 
-/* cpuN.raw, or cpuN with trace_pipe_raw inside. */
+/* Adds cpuN.raw, or cpuN/trace_pipe_raw. */
 static void add_named(struct raw *raw, const char *folder, const char *name, const char *instance,
 		      enum source_mode mode)
 {
@@ -263,7 +262,7 @@ static void add_named(struct raw *raw, const char *folder, const char *name, con
 	mem_free(path);
 }
 
-/* Bytes of OUT or OUT.INSTANCE in front of ".cpuN"; 0: the name is another one. */
+/* Returns the length of OUT or OUT.INSTANCE in front of ".cpuN"; 0: another name. */
 static size_t recorder_prefix(const char *name, uint32_t *cpu)
 {
 	const char *dot = strrchr(name, '.'), *end;
@@ -277,7 +276,7 @@ static bool part_ends(const char *name, size_t prefix, size_t at)
 	return at == prefix || (at < prefix && name[at] == '.');
 }
 
-/* Bytes of OUT, with which all files of a recorder begin; 0: they have nothing in common. */
+/* Returns the length of OUT, the common begin of a recorder's files; 0: they have none. */
 static size_t common_out(const struct folder_names *names)
 {
 	const char *first = NULL;
@@ -297,8 +296,7 @@ static size_t common_out(const struct folder_names *names)
 	return common;
 }
 
-/* What trace-cmd's recorders wrote, until they were killed, for the file that it would have made.
- */
+/* Adds files OUT.cpuN of trace-cmd's recorders that were killed before they made the trace.dat. */
 static void add_recorded(struct raw *raw, const char *folder, const struct folder_names *names,
 			 const char *instance, enum source_mode mode)
 {

@@ -1,10 +1,10 @@
 /*
- * time.c - stamps of the ring buffer → ns, as trace-cmd's timestamp_calc() orders it
+ * time.c - stamps of the ring buffer → ns, in the order of trace-cmd's timestamp_calc()
  *
  *     stamp ── guest to host (TIME_SHIFT) ── cycles to ns (TSC2NSEC) ── + DATE + OFFSET ── ns
  *
- * The sums at the end are the clock's origin, which --offset may have moved since. Products are
- * exact: where trace-cmd's wrap around at 64 bits, these do not.
+ * DATE + OFFSET is the clock's origin, which --offset may have moved. Products are exact:
+ * trace-cmd's may wrap at 64 bits, these do not.
  */
 #include "engine/ftrace/ftrace_internal.h"
 
@@ -29,13 +29,13 @@ void stamp_clock_of(const struct stream *stream, struct stamp_clock *out)
 	out->plain = !out->mult && !out->guest && timebase_is_plain(base, &out->plain_origin);
 }
 
-/* The sample that speaks for this time: the last one not later, and one that has a successor. */
+/* Returns the index of the last sample not later than `stamp` that has a successor; at least 0. */
 static uint32_t sample_for(const struct shift_cpu *cpu, uint64_t stamp)
 {
 	return search_first(i, 1, cpu->count - 1, cpu->samples[i].time <= stamp) - 1;
 }
 
-/* Far beyond all times; sums of a few such still fit. */
+/* Clamps to ±2^120, far beyond all times, so that sums of a few such do not overflow. */
 static __int128 bounded(__int128 value)
 {
 	const __int128 most = (__int128)1 << 120;

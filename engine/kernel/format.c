@@ -12,8 +12,8 @@
  *     (blank)
  *     print fmt: "prev_comm=%s ...", REC->prev_comm, ...
  *
- * The text comes from the file, so nothing of it is believed before it was looked at: names and
- * numbers are bounded, and a block that does not read so refuses the format.
+ * The text comes from the trace and is not trusted: names and numbers are bounded, and a block of
+ * another form makes the format unusable.
  */
 #include "engine/kernel/tracing_internal.h"
 
@@ -34,7 +34,7 @@ static void skip_blanks(struct format_scan *scan)
 		scan->at++;
 }
 
-/* `text` comes next, behind blanks: moves behind it. */
+/* Consumes `text` and blanks in front of it, if it comes next. */
 static bool accept(struct format_scan *scan, const char *text)
 {
 	size_t len = strlen(text);
@@ -79,7 +79,7 @@ static void trim(struct format_scan *part)
 	skip_blanks(part);
 }
 
-/* Takes the `[...]` that ends `part` off it; the number inside is 0 when there is none. */
+/* Cuts `[...]` off the end of `part`, and returns the number inside, or 0. False: no brackets. */
 static bool take_brackets(struct format_scan *part, uint32_t *number)
 {
 	const char *open = part->end;
@@ -128,7 +128,7 @@ static bool read_declaration(struct tracing *tracing, struct format_scan part,
 	return true;
 }
 
-/* Bytes of one element by its type's last word, as REC->name[i] counts; 0: not known. */
+/* Returns the size of an item of REC->name[i] by the last word of the type; 0: unknown. */
 static uint32_t dynamic_element(const char *type)
 {
 	static const struct {
@@ -194,7 +194,7 @@ static bool read_field(struct tracing *tracing, struct format_scan line, struct 
 	return true;
 }
 
-/* Lines up to a blank one; false when one of them is no field. */
+/* Parses field lines up to a blank line; false: one of them is no field. */
 static bool read_fields(struct tracing *tracing, struct format_scan *scan,
 			struct kernel_field *fields, uint32_t *count)
 {
@@ -202,7 +202,7 @@ static bool read_fields(struct tracing *tracing, struct format_scan *scan,
 		struct format_scan before = *scan, line = take_line(scan);
 		if (line.at == line.end)
 			return true;
-		if (accept(&line, "print")) { /* no blank line in front of it: the block is over */
+		if (accept(&line, "print")) { /* a missing blank line: the block ends here */
 			*scan = before;
 			return true;
 		}
@@ -274,7 +274,7 @@ const struct kernel_field *format_field(const struct tracing_text *text, const c
 	return NULL;
 }
 
-/* `field: TYPE NAME; offset: size:` of that name in header_page. */
+/* Finds the field of that name in header_page; false: there is none. */
 static bool page_field(struct tracing *tracing, struct format_scan scan, const char *name,
 		       uint32_t *at, uint32_t *bytes)
 {
@@ -296,7 +296,7 @@ bool tracing_header_page(struct tracing *tracing, const char *text, size_t len, 
 	struct format_scan scan = {text, text + len};
 	struct tracing_page page = tracing->page;
 
-	if (!len) /* kernels before header_page: what they had is what was set at first */
+	if (!len) /* kernels without header_page have pages as tracing->page is initialized */
 		return true;
 	if (!page_field(tracing, scan, "timestamp", &page.time_at, &page.time_bytes) ||
 	    !page_field(tracing, scan, "commit", &page.commit_at, &page.commit_bytes) ||
@@ -309,7 +309,7 @@ bool tracing_header_page(struct tracing *tracing, const char *text, size_t len, 
 	return true;
 }
 
-/* Says how an entry's word is split; all kernels split it alike, so there is nothing to keep. */
+/* header_event describes the bits of an entry's head, which all kernels split alike: ignored. */
 bool tracing_header_event(struct tracing *tracing, const char *text, size_t len, struct error *err)
 {
 	(void)tracing;
@@ -319,7 +319,7 @@ bool tracing_header_event(struct tracing *tracing, const char *text, size_t len,
 	return true;
 }
 
-/* "char comm[16]" for the type "char[16]"; 0 stands for a length that is no number. */
+/* Adds "char comm[16]" for the type "char[16]"; a length that was no number is 0. */
 static void add_declaration(const struct kernel_field *field, struct buf *out)
 {
 	const char *bracket = field->is_located ? NULL : strchr(field->type, '[');

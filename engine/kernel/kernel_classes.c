@@ -1,8 +1,8 @@
 /*
  * kernel_classes.c - a format's fields become two struct classes and one layout
  *
- * Offsets become gaps between fields in order of offset. A field that overlaps the one before it,
- * or whose size fits nothing, is left out of the classes (texts still see it).
+ * Fields are sorted by offset; bytes between them become gaps. A field that overlaps the one before
+ * it, or whose size does not fit its type, is left out of the classes (print formats can use it).
  */
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
@@ -49,7 +49,7 @@ static bool has_word(const char *type, const char *word)
 	return false;
 }
 
-/* Bytes of an array's element by its type, 0 when the name says nothing. */
+/* Returns the size of an array's element by its type's name; 0: unknown. */
 static uint32_t element_bytes(const struct tracing *tracing, const char *type)
 {
 	static const struct {
@@ -140,10 +140,10 @@ static int by_offset(const void *a, const void *b)
 	const struct kernel_field *x = *(const struct kernel_field *const *)a;
 	const struct kernel_field *y = *(const struct kernel_field *const *)b;
 
-	return three_way(x->offset, y->offset) ?: three_way(x, y); /* in one array: as said */
+	return three_way(x->offset, y->offset) ?: three_way(x, y); /* then in the array's order */
 }
 
-/* Members of `fields` from *end on, which is moved behind them. */
+/* Makes a struct of the fields from offset *end on, and moves *end behind the last one. */
 static struct field_class *structure(struct tracing *tracing, const struct kernel_field *fields,
 				     uint32_t count, uint32_t *end)
 {
@@ -169,7 +169,7 @@ static struct field_class *structure(struct tracing *tracing, const struct kerne
 	return class;
 }
 
-/* ftrace's own events say addresses as longs, and fewer callers than the record has. */
+/* Corrects ftrace's own events: addresses are declared as longs, and too few callers. */
 static void mend_ftrace(const struct tracing *tracing, struct tracing_format *format)
 {
 	static const char *const addresses[] = {"ip", "parent_ip", "func", "retaddr"};

@@ -1,4 +1,4 @@
-/* text.c - the text of a record: a program made when its class is first printed, then run */
+/* kernel_text.c - prints a record by its print format, which is compiled on first use */
 #include "engine/kernel/print.h"
 
 static struct print_program *program_of(const struct tracing *tracing, struct tracing_text *text,
@@ -9,7 +9,7 @@ static struct print_program *program_of(const struct tracing *tracing, struct tr
 
 	if (program)
 		return program;
-	/* the lock is no part of what the trace says: making a program changes no answer */
+	/* the lock is no part of the const data: compiling a format changes no result */
 	pthread_mutex_t *lock = tracing->lock;
 	pthread_mutex_lock(lock);
 	program = *slot;

@@ -3,8 +3,8 @@
  *
  *     ffffffff810a1230 T schedule [module]     0xffffffff82001234 : "text %d\n"     4297 bash
  *
- * Each becomes rows sorted by their number; of symbols at one address the first said counts. Lines
- * that do not read so are left out.
+ * Each becomes rows sorted by their number; of symbols at one address the first in the file wins.
+ * Lines of another form are left out.
  */
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The next line of [*at, end) without its newline; false after the last. */
+/* Returns the next line of [*at, end) without its newline; false: no more lines. */
 static bool next_line(const char **at, const char *end, const char **line, size_t *len)
 {
 	if (*at >= end)
@@ -25,7 +25,7 @@ static bool next_line(const char **at, const char *end, const char **line, size_
 	return true;
 }
 
-/* Hexadecimal, with or without 0x; moves *at behind it. False: no digit, or too many. */
+/* Parses hexadecimal digits, with or without 0x, and moves *at. False: no digit, or too many. */
 static bool read_hex(const char **at, const char *end, uint64_t *out)
 {
 	const char *p = *at;
@@ -95,7 +95,7 @@ bool tracing_kallsyms(struct tracing *tracing, const char *text, size_t len, str
 	return true;
 }
 
-/* One line becomes a row; its name is ended in place. */
+/* Makes a row of a line; writes a zero behind the name in the text. */
 static void symbol_line(struct kernel_symbols *table, char *line, size_t size)
 {
 	const char *p = line, *stop = line + size;
@@ -159,7 +159,7 @@ uint64_t symbol_address(const struct tracing *tracing, const char *name)
 	return 0;
 }
 
-/* The last row at or below, NULL when there is none. */
+/* Returns the last row at or below `address`; NULL: there is none. */
 static const struct symbol_row *row_below(const struct symbol_row *rows, size_t count,
 					  uint64_t address)
 {
@@ -197,7 +197,7 @@ bool tracing_symbol_at(const struct tracing *tracing, size_t i, uint64_t *start,
 	return true;
 }
 
-/* `0xADDRESS : "text\n"`: without the quotes and the newline's two characters at its end. */
+/* Lines `0xADDRESS : "text\n"`; cuts off the quotes and a final newline (two characters). */
 bool tracing_printk(struct tracing *tracing, const char *text, size_t len, struct error *err)
 {
 	const char *at = text, *end = text + len, *line;

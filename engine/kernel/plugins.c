@@ -1,17 +1,17 @@
 /*
- * plugins.c - events that trace-cmd prints by code of its own, libtraceevent's plugins
+ * plugins.c - texts of events that trace-cmd prints by libtraceevent's plugins
  *
  *     sched_switch          comm:pid [prio] STATE ==> comm:pid [prio], STATE as print fmt has it
  *     sched_wakeup, _new    comm:pid [prio] CPU:nnn
- *     function              symbol     (trace-cmd indents by what ran before on the CPU: we do not)
+ *     function              symbol     (without trace-cmd's indentation by the CPU's earlier calls)
  *     kernel_stack          <stack trace > and a line per caller
  *     raw_data              # id bytes
  *     kmem:kfree and alike  (symbol+offset) and then the print format
  *     hrtimer_start, hrtimer_expire_entry, tlb_flush, sys_enter_futex
  *
- * A format that lacks a field which its text needs is printed by its print format; so are
- * func_repeats, whose text says times that are none of the record's, and the events of kvm and
- * mac80211. Functions in print formats that plugins know are print_helpers.c's.
+ * If a format lacks a field that the plugin needs, its print format is used. So it is for
+ * func_repeats, whose plugin prints times that the record does not have, and for events of kvm and
+ * mac80211. print_helpers.c has the plugins' functions in print formats.
  */
 #include "engine/kernel/print.h"
 
@@ -22,7 +22,7 @@ enum { USED_MAX = 8 };
 static const struct {
 	const char *system, *name;
 	enum plugin plugin;
-	const char *needs[USED_MAX]; /* fields, in the order of `used`; "?" before what may lack */
+	const char *needs[USED_MAX]; /* fields, in the order of `used`; "?" in front: optional */
 } plugins[] = {
 	{"sched",
 	 "sched_switch",
@@ -123,7 +123,7 @@ static void add_task(const struct print_record *record, const struct kernel_fiel
 	add_number(out, print_field(record, comm_pid[1]));
 }
 
-/* Of a print format that does not tell it: the letters of Linux 4.14 and later. */
+/* Prints the state by the letters of Linux 4.14 and later, if print fmt does not have it. */
 static void add_state(const struct print_record *record, const struct kernel_field *field,
 		      struct buf *out)
 {
@@ -281,7 +281,7 @@ static void tlb_text(const struct print_record *record, const struct kernel_fiel
 	buf_add_char(out, ')');
 }
 
-/* How the arguments of each command are shown: x in hex, d decimal, - not at all. */
+/* How to print the arguments of each command: x in hex, d decimal, - not at all. */
 static const struct {
 	const char *name;
 	char val, utime, uaddr2, val3;
@@ -315,7 +315,7 @@ static void add_argument(struct buf *out, const char *name, char how, uint64_t v
 		print_decimal(out, false, value);
 }
 
-/* False: a command that the plugin does not know either. */
+/* False: the plugin does not know the command. */
 static bool futex_text(const struct print_record *record, const struct kernel_field *const *used,
 		       struct buf *out)
 {
@@ -329,7 +329,7 @@ static bool futex_text(const struct print_record *record, const struct kernel_fi
 	append(out, op & 0x100 ? "|FUTEX_CLOCK_REALTIME" : "");
 	add_argument(out, "uaddr", 'x', print_field(record, used[0]));
 	add_argument(out, "val", futex_commands[command].val, print_field(record, used[2]));
-	/* the kernel takes the same argument for a time or for a second value */
+	/* this argument is a time, or, in some commands, a second value */
 	add_argument(out, futex_commands[command].utime == 'd' ? "val2" : "utime",
 		     futex_commands[command].utime, print_field(record, used[3]));
 	add_argument(out, "uaddr2", futex_commands[command].uaddr2, print_field(record, used[4]));

@@ -1,5 +1,5 @@
 /*
- * print.h - a print format, compiled: pieces of text, each with the expression that it prints
+ * print.h - a compiled print format: pieces of text, each with the expression that it prints
  *
  *     "comm=%s cpu=%03d", REC->comm, REC->cpu & 0xff
  *        │ print_parse.c: expressions        print_compile.c: pieces
@@ -7,8 +7,8 @@
  *     LITERAL "comm=" · FIELD_TEXT comm · LITERAL " cpu=" · NUMBER %03d (AND (FIELD cpu) 255)
  *        │ print_run.c, on a record's bytes
  *
- * Values are unsigned 64-bit and fields are not sign-extended, since that is how the tools count;
- * a conversion cuts them to its own width. What a record is too short for reads as 0.
+ * Values are unsigned 64-bit and fields are not sign-extended, as in perf and trace-cmd; a
+ * conversion cuts them to its own width. Fields beyond the record's end are 0.
  */
 #ifndef ENGINE_KERNEL_PRINT_H
 #define ENGINE_KERNEL_PRINT_H
@@ -22,24 +22,24 @@ enum node_kind {
 	NODE_TEXT,
 	NODE_FIELD,
 	NODE_INDEX,   /* a[b] */
-	NODE_CAST,    /* a, of which `number` is kept */
+	NODE_CAST,    /* a & number */
 	NODE_INVERT,  /* ~a */
 	NODE_NOT,     /* !a */
 	NODE_BINARY,  /* a op b */
 	NODE_CHOICE,  /* a ? b : c */
-	NODE_FLAGS,   /* of a, `text` between */
-	NODE_SYMBOL,  /* of a; `text` where no label fits, NULL: the number */
-	NODE_HEX,     /* b bytes of a, `text` between */
-	NODE_NUMBERS, /* b items of a, c bytes each; b NULL: all there are */
-	NODE_SCSI,    /* the command in the bytes of a */
-	NODE_LE16,    /* the first two bytes of a, the lower one first */
-	NODE_STRING,  /* of a located field */
-	NODE_BITMASK, /* the same */
-	NODE_CPUMASK,
+	NODE_FLAGS,   /* names of a's bits, `text` between them */
+	NODE_SYMBOL,  /* name of a; `text` if it has none, and if that is NULL the number */
+	NODE_HEX,     /* b bytes of a in hex, `text` between them */
+	NODE_NUMBERS, /* b items of a, c bytes each; b NULL: all items */
+	NODE_SCSI,    /* the SCSI command in the bytes of a */
+	NODE_LE16,    /* the first two bytes of a, little endian */
+	NODE_STRING,  /* text of a located field */
+	NODE_BITMASK, /* bit mask of a located field */
+	NODE_CPUMASK, /* CPU mask of a located field */
 	NODE_LOCATED, /* the bytes of a located field */
-	NODE_LENGTH,  /* how many they are */
+	NODE_LENGTH,  /* the number of these bytes */
 	NODE_DEVICE,  /* a as major:minor, as jbd2's helper prints it */
-	NODE_UNKNOWN  /* an argument that cannot be evaluated: `text` stands for it */
+	NODE_UNKNOWN  /* an argument that cannot be evaluated; prints `text` */
 };
 
 enum binary {
@@ -75,13 +75,13 @@ struct print_node {
 	uint64_t number; /* NUMBER; CAST: mask */
 	const char *text;
 	const struct kernel_field
-		*field; /* FIELD, STRING..LENGTH; NULL: the event has no such one */
+		*field; /* FIELD, STRING..LENGTH; NULL: the event has no field of the name */
 	const struct print_node *a, *b, *c;
 	const struct label *labels;
-	uint64_t pointed; /* CAST to a pointer: mask of what it points to, else 0 */
+	uint64_t pointed; /* CAST to a pointer: mask of the type that it points to; else 0 */
 };
 
-struct print_spec { /* of one conversion */
+struct print_spec { /* flags, width and so on of one conversion */
 	bool left, zero, alternate, plus, space;
 	char conversion;      /* d u x X o c s p */
 	int8_t longs;         /* how many l, minus how many h */
@@ -90,8 +90,8 @@ struct print_spec { /* of one conversion */
 
 enum piece_kind {
 	PIECE_LITERAL,
-	PIECE_DECIMAL,    /* a field, plainly: %d %u and their longs */
-	PIECE_HEX,        /* a field, plainly: %x, %lx */
+	PIECE_DECIMAL,    /* a field without flags and width: %d %u %ld %lu ... */
+	PIECE_HEX,        /* a field without flags and width: %x %lx ... */
 	PIECE_FIELD_TEXT, /* %s of a field of characters */
 	PIECE_NUMBER,
 	PIECE_STRING,
@@ -103,29 +103,29 @@ struct print_piece {
 	struct print_spec spec;
 	const char *text; /* LITERAL, for copy_padded(); POINTER: the letters behind %p */
 	uint32_t len;
-	const struct print_node *arg, *width, *precision; /* NULL: not by an argument */
+	const struct print_node *arg, *width, *precision; /* NULL: no argument gives it */
 	/*
-	 * Plain pieces, in records of program->need bytes and more. DECIMAL, HEX, `texts`: eight
-	 * bytes from `at`, which end within these, shifted and masked; `sign` is the sign bit, 0
-	 * when unsigned. FIELD_TEXT: 16 characters from `at`.
+	 * A plain piece of a record with at least program->need bytes takes a fast path. DECIMAL,
+	 * HEX, STRING: load eight bytes at `at`, which end within `need`, shift and mask them;
+	 * `sign` is the sign bit, 0: unsigned. FIELD_TEXT: copy 16 characters from `at`.
 	 */
 	bool plain;
 	uint32_t at, shift;
 	uint64_t mask, sign;
-	const struct ready_texts *texts; /* STRING; NULL: it depends on more than one number */
+	const struct ready_texts *texts; /* of a plain STRING; else NULL */
 };
 
 /*
- * What a %s prints of a field's small numbers and single bits, made when the format is compiled:
- * the states and reasons that are told in words are such.
+ * Prepared texts of a %s that depends on one field: for its small numbers and single bits, made
+ * when the format is compiled. States and reasons are mostly such.
  */
 enum { READY_SMALL = 16, READY_BITS = 16, READY_TEXT = 16 };
 struct ready_texts {
-	uint8_t len[READY_SMALL + READY_BITS]; /* READY_TEXT + 1: longer ones are not kept */
+	uint8_t len[READY_SMALL + READY_BITS]; /* READY_TEXT + 1: too long, not prepared */
 	char text[READY_SMALL + READY_BITS][READY_TEXT];
 };
 
-/* Where a number's text is; READY_SMALL + READY_BITS: there is none. */
+/* Returns the index of a number's text; READY_SMALL + READY_BITS: there is none. */
 static inline size_t ready_place(uint64_t number)
 {
 	if (number < READY_SMALL)
@@ -139,14 +139,14 @@ struct print_program {
 	struct print_piece *pieces;
 	size_t capacity;
 	uint32_t count;
-	size_t room; /* of all literals, padded, and plain numbers */
-	size_t need; /* bytes of a record that all plain pieces lie in; SIZE_MAX: do not count on
-			it */
+	size_t room; /* bytes that all literals, padded, and plain pieces may take */
+	size_t need; /* least bytes of a record for the fast path of plain pieces; SIZE_MAX: it is
+			not possible */
 	const struct print_piece
-		*state;            /* sched_switch: how the thread left its CPU; NULL: not found */
-	bool failed;               /* the tools print all fields instead */
-	bool lines;                /* it may print newlines, not counting one at its end */
-	bool texts;                /* it prints texts of the record, which may have some */
+		*state; /* sched_switch: prints the previous thread's state; NULL: not found */
+	bool failed;    /* unusable: print all fields, as the tools do */
+	bool lines;     /* its own texts may have newlines other than one at the end */
+	bool texts;     /* it prints texts of the record, which may have newlines */
 };
 
 struct print_record {
@@ -155,7 +155,7 @@ struct print_record {
 	size_t size;
 };
 
-/* print_parse.c: the format's text, unescaped only of quotes, and its arguments; NULL: cannot be */
+/* print_parse.c: parses text->print. False: it cannot be parsed. `format` still has its escapes. */
 struct print_args {
 	const char *format;
 	const struct print_node **args;
@@ -167,8 +167,8 @@ bool print_parse(const struct tracing *tracing, const struct tracing_text *text,
 /* print_compile.c */
 struct print_program *print_compile(const struct tracing *tracing, const struct tracing_text *text,
 				    enum tracing_style style, struct arena *arena);
-/* Reads one conversion at *at (a '%'), moves behind it. False: not one; *at is then behind it too.
- */
+/* Parses the conversion at *at (a '%') and moves *at behind it. False: no valid conversion; *at is
+   moved, too. */
 bool print_conversion(const char **at, struct print_piece *out, bool *star_width,
 		      bool *star_precision);
 
@@ -177,17 +177,17 @@ void print_run(const struct print_program *program, const struct print_record *r
 	       struct buf *out);
 void print_piece(const struct print_piece *piece, const struct print_record *record,
 		 struct buf *out);
-/* The same; a plain piece is not formatted where its text is known beforehand. */
+/* The same, by the fast path if the piece is plain. */
 void print_prepared(const struct print_program *program, const struct print_piece *piece,
 		    const struct print_record *record, struct buf *out);
 uint64_t print_value(const struct print_record *record, const struct print_node *node);
 uint64_t print_field(const struct print_record *record, const struct kernel_field *field);
-/* Where a located field's bytes are; both within the record. */
+/* Finds the bytes of a located field: *at and *len are within the record. */
 void print_locate(const struct print_record *record, const struct kernel_field *field, size_t *at,
 		  size_t *len);
 uint64_t print_load(const struct print_record *record, size_t at, uint32_t bytes);
 
-/* Adds bytes and no zero behind them: tracing_text() ends what it made. */
+/* Adds bytes without a zero behind them: tracing_text() adds it. */
 static inline void print_add(struct buf *out, const char *bytes, size_t len)
 {
 	char *to = out->capacity - out->len > len ? out->data + out->len : buf_room(out, len);
@@ -213,12 +213,12 @@ void print_cpumask(struct buf *out, const struct print_spec *spec,
 /* print_scsi.c: the SCSI command in these bytes */
 void print_scsi(struct buf *out, const uint8_t *cdb, size_t len);
 
-/* print_raw.c: " name=value" of each own field */
+/* print_raw.c: " name=value" of each field that is not a common one */
 void print_raw(const struct print_record *record, const struct tracing_text *text, struct buf *out);
 /* print_bprint.c */
 void print_bprint(const struct print_record *record, const struct tracing_text *text,
 		  struct buf *out);
-/* plugins.c: false: print fmt goes on behind what was added. `program` is that of print fmt. */
+/* plugins.c: adds trace-cmd's text. False: the caller adds print fmt's text, too (`program`). */
 bool plugin_text(const struct print_record *record, const struct tracing_text *text,
 		 const struct print_program *program, struct buf *out);
 

@@ -1,7 +1,7 @@
 /*
- * print_bprint.c - trace_printk() in binary: the format is one of printk_formats, told by its
- * address; its arguments are packed behind each other, each at a multiple of 4 bytes, texts as they
- * are. So the conversions are read anew for each event.
+ * print_bprint.c - binary trace_printk(): the record has the address of a format in printk_formats,
+ * and its arguments one behind the other, each at a multiple of 4 bytes, texts as bytes. So the
+ * format is parsed for each event.
  */
 #include "engine/kernel/print.h"
 
@@ -21,7 +21,7 @@ static size_t text_length(const struct packed *packed)
 	return zero ? (size_t)(zero - from) : left;
 }
 
-/* False: nothing is left. */
+/* Reads a number of `bytes` bytes; false: no bytes are left. */
 static bool take_number(struct packed *packed, uint32_t bytes, struct print_node *out)
 {
 	size_t at = (packed->at + 3) & ~(size_t)3;
@@ -42,7 +42,7 @@ static void take_text(struct packed *packed, const struct print_spec *spec, stru
 	packed->at += len < packed->record->size - packed->at ? len + 1 : len;
 }
 
-/* Newer kernels print pointers' targets when they are recorded: a text then stands there. */
+/* Does the record have a text for this %p? Newer kernels print the target when they record. */
 static bool is_text_pointer(const struct packed *packed, const struct print_piece *piece)
 {
 	uint8_t first = packed->at < packed->record->size ? packed->record->data[packed->at] : 0;

@@ -1,4 +1,4 @@
-/* print_compile.c - the format string becomes pieces; the commonest conversions become their own */
+/* print_compile.c - compiles a print format to pieces, with special kinds for common conversions */
 #include "engine/base/mem.h"
 #include "engine/kernel/print.h"
 
@@ -8,7 +8,7 @@ struct print_compiler {
 	const struct print_args *args;
 	struct print_program *program;
 	struct arena *arena;
-	uint32_t used; /* arguments */
+	uint32_t used; /* arguments consumed so far */
 };
 
 static struct print_piece *add_piece(struct print_compiler *c, enum piece_kind kind)
@@ -31,7 +31,7 @@ static void add_literal(struct print_compiler *c, const char *text, size_t len)
 	piece->len = (uint32_t)strlen(piece->text);
 }
 
-/* Plain text up to the next conversion, escapes resolved. */
+/* Adds the text up to the next conversion as a literal, with escapes resolved. */
 static const char *literal(struct print_compiler *c, const char *at)
 {
 	struct buf text = {0};
@@ -118,7 +118,7 @@ static bool is_one_of(char c, const char *set)
 	return c && strchr(set, c);
 }
 
-/* How many letters behind %p belong to it. */
+/* Returns how many letters behind %p belong to it. */
 static size_t print_extension(const char *letters)
 {
 	const char *at = letters + 1;
@@ -201,7 +201,7 @@ static const struct print_node *next_arg(struct print_compiler *c)
 	return c->args->args[c->used++];
 }
 
-/* A mere width or precision that is not known is left out. */
+/* Returns the argument of a `*` (width or precision); NULL, left out, if it is unknown. */
 static const struct print_node *next_size(struct print_compiler *c)
 {
 	const struct print_node *node = next_arg(c);
@@ -214,7 +214,7 @@ static bool is_power(uint32_t bytes)
 	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
 }
 
-/* A number's mere digits, or the characters of a field: without a look at the specification. */
+/* Chooses a special kind for a field's digits or characters without flags, width or precision. */
 static void simplify(struct print_piece *piece)
 {
 	const struct print_spec *spec = &piece->spec;
@@ -242,7 +242,7 @@ static void conversion(struct print_compiler *c, const char **at)
 	if (!print_conversion(at, &piece, &star_width, &star_precision)) {
 		if (piece.spec.longs > 2 || piece.spec.longs < -2) {
 			c->program->failed = true;
-		} else if (*at > start + 1) { /* as the tools show what they do not know */
+		} else if (*at > start + 1) { /* print unknown conversions as the tools do */
 			const char unknown[] = {'>', (*at)[-1], '<'};
 			add_literal(c, unknown, sizeof unknown);
 		}
@@ -263,7 +263,7 @@ static void conversion(struct print_compiler *c, const char **at)
 	*add_piece(c, PIECE_LITERAL) = piece;
 }
 
-/* What the plain pieces need: see print_run(). */
+/* Sets program->room, and pads literals for copy_padded(): see print_run(). */
 static void make_room(struct print_program *program, struct arena *arena)
 {
 	program->room = COPY_PAD;
@@ -280,7 +280,7 @@ static void make_room(struct print_program *program, struct arena *arena)
 	}
 }
 
-/* The one field whose number decides what is printed; false: there are others, or other things. */
+/* Finds the one field whose number the expression depends on; false: it depends on more. */
 static bool find_number(const struct print_node *node, const struct kernel_field **field)
 {
 	switch ((enum node_kind)node->kind) {
@@ -309,7 +309,7 @@ static bool find_number(const struct print_node *node, const struct kernel_field
 	}
 }
 
-/* The field whose bytes a plain piece is made of; NULL: it is no plain one. */
+/* Returns the field that a plain piece prints; NULL: the piece is not plain. */
 static const struct kernel_field *plain_field(const struct print_piece *piece)
 {
 	const struct kernel_field *field = NULL;
@@ -355,7 +355,7 @@ static const struct ready_texts *make_texts(const struct tracing *tracing,
 	return texts;
 }
 
-/* How a plain number is loaded: as unsigned, then cut to what the conversion says. */
+/* Sets how to load a plain number: unsigned, then cut to the conversion's width. */
 static void make_load(const struct print_program *program, struct print_piece *piece,
 		      const struct kernel_field *field)
 {
@@ -401,7 +401,7 @@ static bool text_has_lines(const char *text)
 	return text && strchr(text, '\n');
 }
 
-/* What a %s may print that is none of the record's bytes. */
+/* Can a %s of this expression print a newline? Texts of the record are not counted. */
 static bool node_has_lines(const struct print_node *node)
 {
 	switch ((enum node_kind)node->kind) {
@@ -459,7 +459,7 @@ static void find_lines(struct print_program *program)
 	}
 }
 
-/* The bits of a field by name, whatever is done to it before, or beside them. */
+/* Does the expression print names of the field's bits (NODE_FLAGS), maybe in a choice? */
 static bool has_flags_of(const struct print_node *node, const struct kernel_field *field)
 {
 	const struct kernel_field *of = NULL;
@@ -474,7 +474,7 @@ static bool has_flags_of(const struct print_node *node, const struct kernel_fiel
 	}
 }
 
-/* Where print fmt tells the state in which a thread left its CPU. */
+/* Finds the piece of sched_switch's print fmt that prints prev_state by letters. */
 static void find_state(struct print_program *program, const struct tracing_text *text)
 {
 	const struct kernel_field *state = format_field(text, "prev_state");

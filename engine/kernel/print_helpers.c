@@ -1,5 +1,5 @@
 /*
- * print_helpers.c - the kernel's macros that its print formats leave: __print_flags(), __get_str()
+ * print_helpers.c - the helper macros that remain in print formats: __print_flags(), __get_str()
  * ...
  */
 #include "engine/base/mem.h"
@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-/* ---- values that labels have ---- */
+/* ---- values of labels ---- */
 
-/* Names that some kernels leave in their formats instead of numbers. */
+/* Values of names that some kernels write in formats in place of numbers. */
 static int64_t known_name(const char *name)
 {
 	static const struct {
@@ -32,7 +32,7 @@ static bool is_constant(const struct print_node *node)
 {
 	switch ((enum node_kind)node->kind) {
 	case NODE_NUMBER:
-	case NODE_TEXT: /* a name that the kernel left: counts as 0, as the tools have it */
+	case NODE_TEXT: /* an unknown name counts as 0, as in the tools */
 		return true;
 	case NODE_CAST:
 	case NODE_INVERT:
@@ -45,7 +45,7 @@ static bool is_constant(const struct print_node *node)
 	}
 }
 
-/* Negative ones are all -1, as the tools have it. */
+/* All negative values count as -1, as in the tools. */
 static int64_t label_value(struct print_parser *p, const struct print_node *node)
 {
 	struct print_record none = {0};
@@ -228,7 +228,7 @@ static const struct print_node *helper_sizeof(struct print_parser *p)
 	return parser_number(p, size);
 }
 
-/* In brackets, as the kernel's function gives it; "" of a number that it does not know. */
+/* Prints the name in brackets, as the kernel's function does; "" for an unknown number. */
 static const struct print_node *helper_hypercall(struct print_parser *p)
 {
 	static const struct label names[] = {
@@ -285,7 +285,7 @@ static const struct print_node *helper_hypercall(struct print_parser *p)
 	return node;
 }
 
-/* (p, bytes, length): the bytes tell how many they are */
+/* (p, bytes, length); the length is ignored, as the command's first byte gives it */
 static const struct print_node *helper_scsi(struct print_parser *p)
 {
 	struct print_node *node = parser_node(p, NODE_SCSI);
@@ -299,7 +299,7 @@ static const struct print_node *helper_scsi(struct print_parser *p)
 	return node;
 }
 
-/* A function that is not known, or only with other arguments: the argument it is in is lost. */
+/* An unknown function, or unknown arguments: the whole argument becomes NODE_UNKNOWN. */
 static const struct print_node *helper_unknown(struct print_parser *p, const char *name)
 {
 	p->unknown = name;

@@ -1,4 +1,4 @@
-/* print_lex.c - tokens of a print format's arguments, and the smallest things made of them */
+/* print_lex.c - tokens of a print format's arguments, and words, strings and fields made of them */
 #include "engine/kernel/print_parser.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* print_number.c - what printf does for one number or text, into a buffer, without printf */
+/* print_number.c - formats one number or text as printf would, into a buffer */
 #include "engine/kernel/print.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static const char pairs[] = "00010203040506070809101112131415161718192021222324"
 			    "50515253545556575859606162636465666768697071727374"
 			    "75767778798081828384858687888990919293949596979899";
 
-/* Digits end at `end`; returns where they begin. */
+/* Writes digits that end at `end`; returns their begin. */
 static char *decimal_digits(char *end, uint64_t value)
 {
 	while (value >= 100) {
@@ -55,7 +55,7 @@ void print_hex(struct buf *out, uint64_t value)
 	out->len += (size_t)(hex_put(to, value, 1) - to);
 }
 
-/* What a conversion keeps of a value: int, or as many longs or halves as it says. */
+/* Cuts a value to the conversion's type: int, or by its letters l and h. */
 static uint64_t cut(const struct print_spec *spec, uint64_t value)
 {
 	bool is_signed = spec->conversion == 'd';
@@ -101,7 +101,7 @@ void print_number(struct buf *out, const struct print_spec *spec, uint64_t value
 
 	if (spec->conversion == 'c') {
 		char character = (char)value;
-		print_text(out, spec, &character, character != 0); /* a text holds no zero */
+		print_text(out, spec, &character, character != 0); /* a zero adds nothing */
 		return;
 	}
 	value = cut(spec, value);

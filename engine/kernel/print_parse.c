@@ -5,9 +5,9 @@
  *     unary: [- + ~ !] unary | (type) unary | primary {[ expression ]}
  *     primary: number | name | strings | REC->field | helper(...) | ( expression )
  *
- * The kernel expands its macros before it writes the text, so casts and helpers are all there is.
- * The text comes from the trace: depth and number of nodes are bounded. An argument that does not
- * read so, or that calls a function which is not known, is NODE_UNKNOWN; the others are printed.
+ * The kernel expands its macros before it writes the text; only casts and helpers remain. The text
+ * comes from the trace, so depth and number of nodes are bounded. An argument of another form, or
+ * with an unknown function, is NODE_UNKNOWN; the others are printed.
  */
 #include "engine/kernel/print_parser.h"
 
@@ -50,8 +50,7 @@ static bool is_type_word(const struct print_parser *p)
 	return false;
 }
 
-/* A type in parentheses comes next: takes it, and what follows it. NULL: something else, untouched.
- */
+/* Parses a cast and its operand, behind the '('. NULL, and no token consumed: it is no cast. */
 static const struct print_node *cast(struct print_parser *p)
 {
 	struct print_parser saved = *p;
@@ -93,7 +92,7 @@ static const struct print_node *parenthesis(struct print_parser *p)
 	return node;
 }
 
-/* A name that is no field is a kernel symbol's, or 0; as text it is itself. */
+/* A name has the value of the kernel symbol, or 0; as text it is the name itself. */
 static const struct print_node *name_or_number(struct print_parser *p)
 {
 	const char *text = parser_word(p), *more;
@@ -105,7 +104,7 @@ static const struct print_node *name_or_number(struct print_parser *p)
 		return node;
 	}
 	node->kind = NODE_TEXT;
-	while (p->kind == TOKEN_WORD && !p->failed) { /* several words are one atom */
+	while (p->kind == TOKEN_WORD && !p->failed) { /* join adjacent words */
 		more = parser_word(p);
 		node->text = arena_printf(p->arena, "%s %s", node->text, more);
 		p->failed = p->failed || strlen(node->text) > 1000;
@@ -142,7 +141,7 @@ static const struct print_node *primary(struct print_parser *p)
 	return parser_number(p, 0);
 }
 
-/* REC->args[3] is as good as a field of its own. */
+/* Makes a field of its own of REC->args[3]. */
 static const struct print_node *item_field(struct print_parser *p, const struct kernel_field *array,
 					   uint64_t index)
 {
@@ -277,7 +276,7 @@ static bool binary_sign(const struct print_parser *p, enum binary *op, int *rank
 	return false;
 }
 
-/* Recursion is bounded by the number of ranks here, by unary() below it. */
+/* Precedence climbing. The number of ranks bounds the recursion here; unary() bounds its own. */
 static const struct print_node *binary(struct print_parser *p, int least)
 {
 	const struct print_node *node = unary(p);
@@ -312,7 +311,7 @@ const struct print_node *parser_expression(struct print_parser *p)
 	return node;
 }
 
-/* ftrace's own events once had no arguments: their fields are, in order. */
+/* Old kernels wrote no arguments for ftrace's own events: uses their fields, in order. */
 static void fields_as_args(struct print_parser *p, const struct print_node **args, uint32_t *count)
 {
 	for (uint32_t i = p->text->ncommon; i < p->text->nfields && *count < ARGS_MAX; i++) {
@@ -330,7 +329,7 @@ static const struct print_node *unknown_node(struct print_parser *p, const char 
 	return node;
 }
 
-/* One argument, up to its comma. What was counted against the bounds stays counted. */
+/* Parses one argument, up to its comma. On failure the counts for limits are not reset. */
 static const struct print_node *argument(struct print_parser *p)
 {
 	const struct print_parser saved = *p;

@@ -1,5 +1,4 @@
-/* print_parser.h - shared by what reads a print format: tokens (print_lex.c), helpers, expressions
- */
+/* print_parser.h - the parser of print formats: tokens (print_lex.c), helpers, expressions */
 #ifndef ENGINE_KERNEL_PRINT_PARSER_H
 #define ENGINE_KERNEL_PRINT_PARSER_H
 
@@ -18,10 +17,10 @@ struct print_parser {
 	size_t len;
 	enum token kind;
 	unsigned depth, nodes;
-	unsigned tall;       /* nodes that stack up without depth: a + b + c, a[b][c] */
-	unsigned lookups;    /* in the table of symbols */
-	bool plugins;        /* helpers that trace-cmd's plugins know */
-	const char *unknown; /* a helper of the argument that is not known; NULL: there is none */
+	unsigned tall;       /* nodes in chains that `depth` does not count: a + b + c, a[b][c] */
+	unsigned lookups;    /* of kernel symbols so far, for a limit */
+	bool plugins;        /* accept helpers of trace-cmd's plugins */
+	const char *unknown; /* an unknown helper in the current argument; NULL: none */
 	bool failed;
 };
 
@@ -32,15 +31,14 @@ bool parser_accept(struct print_parser *p, const char *text);
 void parser_expect(struct print_parser *p, const char *text);
 struct print_node *parser_node(struct print_parser *p, enum node_kind kind);
 const struct print_node *parser_number(struct print_parser *p, uint64_t value);
-/* Passes over tokens up to that sign, those in brackets included, or to the text's end. */
+/* Skips to that sign outside of brackets, or to the text's end. */
 void parser_skip(struct print_parser *p, const char *sign);
-const char *parser_strings(struct print_parser *p); /* in a row they are one */
+const char *parser_strings(struct print_parser *p); /* joins adjacent strings */
 const char *parser_word(struct print_parser *p);
-const char *
-parser_type(struct print_parser *p); /* up to a closing parenthesis; "": something else */
+const char *parser_type(struct print_parser *p); /* up to a closing parenthesis; "": no type */
 const struct print_node *parser_field(struct print_parser *p); /* behind REC */
 
-/* print_helpers.c: from behind the opening parenthesis */
+/* print_helpers.c: parses a helper's call from behind the opening parenthesis */
 const struct print_node *parser_helper(struct print_parser *p, const char *name);
 /* print_parse.c */
 const struct print_node *parser_expression(struct print_parser *p);

@@ -1,5 +1,5 @@
 /*
- * print_pointer.c - the letters that the kernel puts behind %p: symbols and addresses of all kinds
+ * print_pointer.c - the kernel's extensions of %p: symbols and addresses of all kinds
  *
  *     s f: symbol    S F: symbol+offset    M m: hardware address    I4 I6 IS: internet address
  *     U: UUID    h: bytes    b bl: bits set    nothing: the pointer
@@ -15,7 +15,7 @@ static const struct print_node *bare(const struct print_node *node)
 	return node;
 }
 
-/* The bytes of a field of `size`, NULL (and what the tools say instead) when it is none such. */
+/* Returns the bytes of a field of `size` bytes; else NULL, and adds the tools' text for that. */
 static const uint8_t *field_of(const struct print_record *record, const struct print_node *node,
 			       uint32_t size, const char *otherwise, struct buf *out)
 {
@@ -91,7 +91,7 @@ static void ip6_plain(struct buf *out, const uint8_t *bytes, bool colons)
 	}
 }
 
-/* The longest run of at least two zero words among the first `count`; its start, -1: none. */
+/* Returns the start of the longest run of two or more zero words among `count`; -1: none. */
 static int zero_run(const uint16_t *words, int count, int *length)
 {
 	int start = -1;
@@ -141,7 +141,7 @@ static void ip6_short(struct buf *out, const uint8_t *bytes)
 	}
 }
 
-/* A sockaddr of 16 bytes or more: family of the machine's order, then as the network has it. */
+/* A sockaddr of 16 bytes or more: the family in the machine's byte order, the rest in network's. */
 static void socket_address(const struct print_record *record, const struct print_piece *piece,
 			   struct buf *out)
 {
@@ -238,7 +238,7 @@ static void bytes_in_hex(const struct print_record *record, const struct print_p
 	}
 }
 
-/* Byte `i` of a mask, counted from its lowest: longs of the machine's order. */
+/* Returns byte `i` of a mask, from the lowest: it has longs in the machine's byte order. */
 static uint8_t mask_byte(const struct print_record *record, size_t at, size_t len, size_t i)
 {
 	return record->data[at + (record->tracing->big_endian ? len - 1 - i : i)];
@@ -282,7 +282,7 @@ void print_cpumask(struct buf *out, const struct print_spec *spec,
 	buf_release(&text);
 }
 
-/* %*pb, %*pbl: as many bits as the width says, of a field or a located array. */
+/* %*pb, %*pbl: the width is the number of bits, of a field or a located array. */
 static void bits(const struct print_record *record, const struct print_piece *piece,
 		 const struct print_spec *spec, struct buf *out)
 {

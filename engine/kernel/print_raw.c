@@ -1,4 +1,4 @@
-/* print_raw.c - " name=value" for each field: what is shown of events whose print format fails */
+/* print_raw.c - " name=value" for each field, for events with an unusable print format */
 #include "engine/kernel/print.h"
 
 #include "engine/base/quote.h"

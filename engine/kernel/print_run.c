@@ -1,8 +1,8 @@
 /*
  * print_run.c - runs a compiled print format on a record's bytes
  *
- * Expressions are small trees whose depth was bounded when they were read. Every read of the record
- * is compared with its size; what lies outside reads as 0, or as an empty text.
+ * Expressions are small trees; the parser bounded their depth. Each read of the record is checked
+ * against its size; values outside of it are 0, or an empty text.
  */
 #include "engine/kernel/print.h"
 
@@ -44,7 +44,7 @@ void print_locate(const struct print_record *record, const struct kernel_field *
 	uint64_t word = print_field(record, field);
 
 	*at = word & 0xffff;
-	if (field->size == 2) /* before there were dynamic arrays: a place without length */
+	if (field->size == 2) /* old kernels: an offset without a length */
 		*len = record->size > *at ? record->size - *at : 0;
 	else
 		*len = word >> 16 & 0xffff;
@@ -54,7 +54,7 @@ void print_locate(const struct print_record *record, const struct kernel_field *
 		*at = *len = 0;
 }
 
-/* Where the bytes of a field or located array are, casts aside. */
+/* Finds the bytes of a field or located array, through casts. */
 static bool find_bytes(const struct print_record *record, const struct print_node *node, size_t *at,
 		       size_t *len, uint32_t *element)
 {
@@ -199,7 +199,7 @@ static void print_bytes(struct buf *out, const struct print_spec *spec,
 	print_text(out, spec, text, zero ? (size_t)(zero - text) : len);
 }
 
-/* A pointer to a string that printk_formats knows, else where it points. */
+/* Prints the string of a pointer, by printk_formats, or else the address. */
 static void pointed_text(struct buf *out, const struct print_record *record,
 			 const struct kernel_field *field)
 {
@@ -286,7 +286,7 @@ static void hex_text(struct buf *out, const struct print_record *record,
 
 	if (!find_bytes(record, node->a, &at, &len, &element))
 		return;
-	/* a length that is said apart may be more than the field: up to the record's end */
+	/* the length argument may exceed the field: print up to the record's end */
 	if (count > record->size - at)
 		count = record->size - at;
 	for (size_t i = 0; i < count; i++) {
@@ -296,7 +296,7 @@ static void hex_text(struct buf *out, const struct print_record *record,
 	}
 }
 
-/* As the kernel prints them: {0x1,0xffff}. Items of no such size are bytes, the first one told. */
+/* Prints {0x1,0xffff} as the kernel does. A wrong item size is noted; items are then bytes. */
 static void numbers_text(struct buf *out, const struct print_record *record,
 			 const struct print_node *node)
 {
@@ -333,7 +333,7 @@ static void scsi_text(struct buf *out, const struct print_record *record,
 		print_scsi(out, record->data + at, len);
 }
 
-/* What %s prints of an expression: nothing of what is only a number. */
+/* Prints an expression for %s; a mere number prints nothing. */
 static void string(struct buf *out, const struct print_spec *spec,
 		   const struct print_record *record, const struct print_node *node)
 {
@@ -473,7 +473,7 @@ static inline uint64_t load_plain(const struct print_piece *piece, const uint8_t
 	return (value ^ piece->sign) - piece->sign;
 }
 
-/* A plain piece's text; all of its bytes are in the record. NULL: it is not known beforehand. */
+/* Writes a plain piece; the record has all its bytes. NULL: there is no prepared text. */
 static inline char *put_plain(char *to, const struct print_piece *piece,
 			      const struct print_record *record)
 {
@@ -507,7 +507,7 @@ void print_prepared(const struct print_program *program, const struct print_piec
 		print_piece(piece, record, out);
 }
 
-/* The room of all plain pieces is had at once, and again behind each of the others. */
+/* Reserves program->room bytes at once, and again behind each piece that is not plain. */
 void print_run(const struct print_program *program, const struct print_record *record,
 	       struct buf *out)
 {
@@ -515,7 +515,7 @@ void print_run(const struct print_program *program, const struct print_record *r
 	char *to, *next;
 
 	if (!program->count)
-		return; /* a print format of no text: there are no pieces to point to */
+		return; /* an empty print format */
 	to = buf_room(out, program->room);
 	const struct print_piece *end = program->pieces + program->count;
 	for (const struct print_piece *piece = program->pieces; piece < end; piece++) {

@@ -1,8 +1,7 @@
 /*
- * print_scsi.c - a SCSI command block in words, as scsi_trace_parse_cdb() of the kernel has it
+ * print_scsi.c - prints a SCSI command block as the kernel's scsi_trace_parse_cdb() does
  *
- * The first byte says the command; numbers are big-endian. A command that is none of these, or
- * whose bytes are not all there, is "-".
+ * The first byte is the command; numbers are big-endian. An unknown or incomplete command is "-".
  */
 #include "engine/base/cursor.h"
 #include "engine/kernel/print.h"
@@ -15,7 +14,7 @@ enum {
 	SERVICE_ACTION_IN_16 = 0x9e
 };
 
-/* Commands that read or write blocks: where their numbers are. */
+/* Places of numbers in commands that read or write blocks. */
 struct blocks {
 	uint8_t command[4]; /* 0: there are fewer */
 	uint8_t len;        /* bytes of the command */

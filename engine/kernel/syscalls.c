@@ -1,4 +1,4 @@
-/* syscalls.c - numbers of system calls become labels, by the architecture of the recording */
+/* syscalls.c - labels for numbers of system calls, by the architecture of the recording */
 #include "engine/kernel/tracing_internal.h"
 
 #include <seccomp.h>
@@ -32,7 +32,7 @@ static uint32_t architecture(const char *machine)
 
 static const struct enum_label *labels(struct arena *arena, uint32_t arch, uint32_t *count)
 {
-	/* each number is searched for in the whole list of calls: none is asked for in vain */
+	/* a lookup searches the whole list of calls, so skip numbers that cannot exist */
 	bool mips = arch == SCMP_ARCH_MIPS || arch == SCMP_ARCH_MIPS64;
 	int first = mips ? MIPS_FIRST : 0, end = mips ? MIPS_MAX : CALLS_MAX;
 	struct enum_label *out = arena_array(arena, (size_t)(end - first), sizeof *out);

@@ -7,9 +7,8 @@
  *     u32 systems      { name 0  u32 count  { u64 size  text }}
  *     u32 size  kallsyms      u32 size  printk formats      u64 size  saved command lines (0.6)
  *
- * Numbers are in the byte order of the traced machine. Every size is compared with what remains
- * before its text is looked at. A format that cannot be read is left out: its records are raw
- * bytes.
+ * Numbers are in the byte order of the traced machine. Every size is checked against the remaining
+ * bytes. A format that cannot be read is left out: its records are shown as raw bytes.
  */
 #include "engine/base/mem.h"
 #include "engine/kernel/tracing_internal.h"
@@ -77,7 +76,7 @@ bool tracing_add_format(struct tracing *tracing, const char *system, const char 
 	if (!format_parse(tracing, system, text, len, format, err))
 		return error_while(err, "reading a format of %s", system);
 	if (tracing_find(tracing, format->id))
-		return true; /* the same again: other instances, other parts */
+		return true; /* the same format again, as of other instances or parts */
 	if (!format_classes(tracing, format, err))
 		return error_while(err, "reading the format of %s:%s", system, format->name);
 	plugin_choose(format);
@@ -139,7 +138,7 @@ bool tracing_read_headers(struct tracing *tracing, struct cursor *in, struct err
 	return true;
 }
 
-/* `count` formats; damaged texts are left out, a cut ends it. */
+/* Reads `count` formats; leaves out damaged texts, and stops where the data end. */
 static bool read_formats(struct tracing *tracing, struct cursor *in, const char *system,
 			 uint32_t count, struct error *err)
 {
@@ -226,7 +225,7 @@ struct tracing *tracing_read(struct arena *arena, struct cursor *in, struct erro
 		tracing_free(tracing);
 		return NULL;
 	}
-	/* a cut from here on leaves what was read before it */
+	/* if the data end from here on, what was read before is used */
 	if (tracing_read_ftrace_formats(tracing, in, &late) &&
 	    tracing_read_event_formats(tracing, in, &late) &&
 	    tracing_read_kallsyms(tracing, in, &late) && tracing_read_printk(tracing, in, &late) &&

@@ -1,9 +1,10 @@
 /*
- * tracing.h - what Linux says of its own tracepoints: formats, symbols, names
+ * tracing.h - Linux's description of its tracepoints: formats, symbols, names
  *
- * perf.data (feature 1, record 66) and trace.dat carry the same block of texts. It is read once;
- * each format becomes two struct classes, the common fields and the event's own, that follow each
- * other in the record and are compiled to one layout; its `print fmt` is compiled when first used.
+ * perf.data (feature 1, record 66) and trace.dat have the same block of texts. It is read once.
+ * Each format becomes two struct classes, of the common fields and of the event's own, which follow
+ * each other in the record and are compiled to one layout. Its `print fmt` is compiled on first
+ * use.
  */
 #ifndef ENGINE_KERNEL_TRACING_H
 #define ENGINE_KERNEL_TRACING_H
@@ -23,21 +24,21 @@ struct tracing_page { /* header_page: where the parts of a ring-buffer page are,
 struct tracing_format {
 	uint32_t id;
 	const char *system, *name;            /* "sched", "sched_switch" */
-	struct field_class *common, *payload; /* structs; NULL payload: nothing usable, raw bytes */
-	const struct layout
-		*layout;       /* of both, from the first byte of the record; base 0 and ncommon */
+	struct field_class *common, *payload; /* structs; payload NULL: unusable, show raw bytes */
+	const struct layout *layout;          /* of both, from the first byte of the record */
 	uint32_t slot_base[2]; /* of common and payload */
 	uint32_t nslots;
 	uint32_t pid_at, pid_bytes; /* common_pid, bytes from the record's first; 0 bytes: none */
 	struct tracing_text *text;  /* private; compiled on first use */
 };
 
-/* Everything lives in `arena` or until tracing_free(). Sizes of the traced machine. */
+/* `arena` must outlive it. Byte order and sizes are those of the traced machine. */
 struct tracing *tracing_new(struct arena *arena, bool big_endian, unsigned long_bytes,
 			    uint32_t page_bytes);
 void tracing_free(struct tracing *tracing);
 
-/* Parts of the block; texts are copied. False: unusable, *err says why; the rest may go on. */
+/* Parse one text of the block, which is copied. False: it is unusable, *err says why; others may be
+   good. */
 MUST_CHECK bool tracing_header_page(struct tracing *tracing, const char *text, size_t len,
 				    struct error *err);
 MUST_CHECK bool tracing_header_event(struct tracing *tracing, const char *text, size_t len,
@@ -51,8 +52,8 @@ MUST_CHECK bool tracing_printk(struct tracing *tracing, const char *text, size_t
 MUST_CHECK bool tracing_cmdlines(struct tracing *tracing, const char *text, size_t len,
 				 struct error *err);
 
-/* Sections 1 to 5 below in this order, as version 6 files and perf.data have them; each alone too,
-   as version 7 files have them. `in` is read to the end of the section. */
+/* Read one section each, in this order in version 6 files and perf.data; version 7 files have them
+   apart. `in` moves to the end of the section. */
 MUST_CHECK bool tracing_read_headers(struct tracing *tracing, struct cursor *in, struct error *err);
 MUST_CHECK bool tracing_read_ftrace_formats(struct tracing *tracing, struct cursor *in,
 					    struct error *err);
@@ -66,14 +67,14 @@ MUST_CHECK bool tracing_read_cmdlines(struct tracing *tracing, struct cursor *in
 
 /*
  * The whole block from its first byte 17 08 44 ("tracing", version, endian, long size, page size),
- * as perf.data has it: cmdlines only from version 0.6 on. NULL and *err on damage before formats.
+ * as perf.data has it; cmdlines only from version 0.6 on. NULL and *err: damage before the formats.
  */
 MUST_CHECK struct tracing *tracing_read(struct arena *arena, struct cursor *in, struct error *err);
 
 /*
- * Gives the `id` of raw_syscalls:sys_enter and sys_exit the names of the system calls of `arch` (as
- * `uname -m` says it) as labels. Nothing happens when the machine or the events are not known.
- * After the formats, before anybody reads their classes.
+ * Gives the field `id` of raw_syscalls:sys_enter and sys_exit labels, the names of system calls of
+ * `arch` (as `uname -m` prints it). Does nothing if machine or events are unknown. Call after the
+ * formats are read and before their classes are used.
  */
 void tracing_syscalls(struct tracing *tracing, const char *arch);
 
@@ -87,17 +88,18 @@ const struct tracing_format *tracing_find(const struct tracing *tracing, uint32_
 void tracing_type_field(const struct tracing *tracing, uint32_t *at, uint32_t *bytes);
 
 /*
- * Asked for kernel functions before the block's own symbols are, by all that print them:
- * thread-safe, the text lives as long as the tracing does. NULL from it: not known.
+ * A resolver returns the name of the kernel function at `address` and its start, or NULL: unknown.
+ * tracing_symbol() calls it before it searches the block's own symbols. It must be thread-safe, and
+ * the name must live as long as the tracing.
  */
 typedef const char *tracing_resolver(void *arg, uint64_t address, uint64_t *start);
 void tracing_set_resolver(struct tracing *tracing, tracing_resolver *resolver, void *arg);
 /*
- * The kernel function that holds `address`: nearest symbol at or below, behind the last one none
- * (where that function ends is not known). NULL: none.
+ * Returns the kernel function at `address`: the nearest symbol at or below. NULL: none, as behind
+ * the last symbol, whose function's end is unknown.
  */
 const char *tracing_symbol(const struct tracing *tracing, uint64_t address, uint64_t *start);
-/* Symbols in order of address. False after the last. */
+/* Symbol i in order of address. False after the last. */
 bool tracing_symbol_at(const struct tracing *tracing, size_t i, uint64_t *start, const char **name);
 /* Texts of trace_printk() by address, as printk_formats has them. False after the last. */
 bool tracing_printk_at(const struct tracing *tracing, size_t i, uint64_t *address,
@@ -105,7 +107,7 @@ bool tracing_printk_at(const struct tracing *tracing, size_t i, uint64_t *addres
 /* Saved names: pid → comm, in order of pid. False after the last. */
 bool tracing_cmdline_at(const struct tracing *tracing, size_t i, int32_t *pid, const char **comm);
 
-/* Adds the format as tracefs' file `format` has it, with `id` for its ID. */
+/* Adds the text of tracefs's file `format`, with `id` as its ID, to *out. */
 void tracing_format_text(const struct tracing_format *format, uint32_t id, struct buf *out);
 
 enum tracing_style {
@@ -114,9 +116,9 @@ enum tracing_style {
 };
 
 /*
- * Adds the text of a record (its first byte is the common_type). Thread-safe; never fails: what
- * the kernel's format cannot say becomes "field=value" as the tools do. One newline at its end is
- * left out; others (kernel_stack) are in it. False: there are surely none.
+ * Adds the text of a record, whose first byte is that of common_type, to *out. Thread-safe; never
+ * fails: if the print format is unusable, prints "field=value" as the tools do. Leaves out one
+ * newline at the end. False: the text surely has no others (kernel_stack has).
  */
 bool tracing_text(const struct tracing *tracing, const struct tracing_format *format,
 		  enum tracing_style style, const uint8_t *record, size_t size, struct buf *out);

@@ -1,5 +1,4 @@
-/* tracing_internal.h - what the files of the kernel's tracing data share: fields, tables, programs
- */
+/* tracing_internal.h - shared by the files of this room: fields, tables, compiled print formats */
 #ifndef ENGINE_KERNEL_TRACING_INTERNAL_H
 #define ENGINE_KERNEL_TRACING_INTERNAL_H
 
@@ -7,20 +6,20 @@
 
 #include <pthread.h>
 
-/* One `field:` line, as said; classes are made from it, texts read by it. Sizes in bytes. */
+/* One `field:` line; classes are made from it, and print formats read by it. Sizes in bytes. */
 struct kernel_field {
 	const char *type, *name; /* type with its brackets: "__data_loc char[]" */
 	uint32_t offset, size;
-	uint32_t array_length;  /* in brackets, 0: none or not a number */
-	uint32_t element_bytes; /* what one item of REC->name[i] takes, 0: not known */
+	uint32_t array_length;  /* the number in brackets; 0: none, or no number */
+	uint32_t element_bytes; /* size of one item of REC->name[i]; 0: unknown */
 	bool is_array, is_pointer, is_signed, is_long;
-	bool is_text;     /* array of char, u8 or s8: text when raw output finds it printable */
+	bool is_text;     /* array of char, u8 or s8: raw output shows it as text if printable */
 	bool is_located;  /* __data_loc or __rel_loc */
 	bool is_relative; /* __rel_loc */
-	bool is_item;     /* one of an array, made by a print format */
+	bool is_item;     /* an item of an array, REC->name[3] in a print format */
 };
 
-enum plugin { /* events that trace-cmd prints by code of its own */
+enum plugin { /* events for which trace-cmd has a plugin */
 	      PLUGIN_NONE,
 	      PLUGIN_SWITCH,
 	      PLUGIN_WAKEUP,
@@ -40,22 +39,22 @@ struct print_program;
 struct tracing_text {
 	struct kernel_field *fields; /* common ones first, each part as in the format */
 	uint32_t nfields, ncommon;
-	const char *print; /* behind "print fmt:", "" when there is none */
+	const char *print; /* the text behind "print fmt:"; "": none */
 	bool is_ftrace, is_bprint;
 	enum plugin plugin;
-	const struct kernel_field *used[8]; /* by the plugin, in its own order; NULL: missing */
-	struct print_program *programs[2];  /* by style; made by the first that needs it */
+	const struct kernel_field *used[8]; /* fields that the plugin prints; NULL: missing */
+	struct print_program *programs[2];  /* by tracing_style; compiled on first use */
 };
 
 struct symbol_row {
 	uint64_t address;
 	const char *name;
-	uint32_t order; /* among all rows said */
+	uint32_t order; /* in the file */
 };
 
 /*
- * Symbols are hundreds of thousands of lines that most questions need none of: kept as text until
- * the first is asked for.
+ * Symbols are hundreds of thousands of lines that most queries do not need: they stay text until
+ * the first lookup.
  */
 struct symbol_text {
 	struct symbol_text *next;
@@ -64,8 +63,8 @@ struct symbol_text {
 };
 
 struct kernel_symbols {
-	pthread_mutex_t lock;      /* of reading `texts` */
-	struct symbol_text *texts; /* first said first; their names are in use by rows */
+	pthread_mutex_t lock;      /* guards parsing of `texts` */
+	struct symbol_text *texts; /* in order of the file; names of rows point into them */
 	bool ready;                /* atomic: all of `texts` is in `rows` */
 	struct symbol_row *rows;   /* by address */
 	size_t nrows, capacity;

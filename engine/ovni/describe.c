@@ -1,9 +1,8 @@
 /*
- * describe.c - what the streams of a trace say together
+ * describe.c - merges the metadata of a trace's streams
  *
- * Attributes of a process are given by at least one of its streams, CPUs of a loom by some of the
- * loom's. Streams that say the same attribute must agree: where they do not, the first one counts
- * and a warning tells of the other.
+ * At least one stream of a process has its attributes, and some streams of a loom have its CPUs. If
+ * streams disagree on an attribute, the first one counts, and a warning names the other.
  */
 #include "engine/ovni/ovni_internal.h"
 
@@ -31,7 +30,7 @@ static void merge_number(struct trace *trace, const struct ovni_metadata *from, 
 		       from->path, what, from->pid, said, *number, to->path);
 }
 
-/* A stream may leave its loom to the others of its process. */
+/* Finds the loom of a stream that does not name it, by other streams of its process. */
 static void find_loom(struct ovni_metadata *streams, size_t count, struct ovni_metadata *one)
 {
 	for (size_t i = 0; i < count && !one->loom; i++)
@@ -64,7 +63,7 @@ void ovni_merge(struct trace *trace, struct ovni_metadata *streams, size_t count
 		sorted[i] = &streams[i];
 	}
 	qsort(sorted, count, sizeof *sorted, by_process);
-	for (size_t i = 0; i < count; i++) { /* what the process is goes to its first stream... */
+	for (size_t i = 0; i < count; i++) { /* collect attributes in each process's first stream */
 		if (!first || !same_process(first, sorted[i])) {
 			first = sorted[i];
 			continue;
@@ -73,7 +72,7 @@ void ovni_merge(struct trace *trace, struct ovni_metadata *streams, size_t count
 		merge_number(trace, sorted[i], sorted[i]->rank, first, &first->rank, "rank");
 		merge_number(trace, sorted[i], sorted[i]->nranks, first, &first->nranks, "nranks");
 	}
-	for (size_t i = 0; i < count; i++) { /* ...and from there to all */
+	for (size_t i = 0; i < count; i++) { /* and copy them to all its streams */
 		if (!i || !same_process(first, sorted[i]))
 			first = sorted[i];
 		sorted[i]->app = first->app;
@@ -133,7 +132,8 @@ static const struct ovni_model *model_named(const char *name)
 	return NULL;
 }
 
-/* Can 2.7.0 read "2.3.0"? The major version is the same, the minor not above. */
+/* Can a reader of `known` (2.7.0) read `wanted` (2.3.0)? The major version must be the same, the
+   minor not greater. */
 static bool version_known(const char *wanted, const char *known)
 {
 	char *rest, *known_rest;
@@ -216,7 +216,7 @@ static void add_loom_cpus(struct env_list *list, const struct ovni_loom *loom)
 	buf_release(&text);
 }
 
-/* Settings are said once; a stream that says another text than the first one is told of. */
+/* Adds a setting once; warns if a stream has another text than the first. */
 static void add_setting(struct env_list *list, const struct ovni_metadata *one,
 			const struct ovni_named *setting)
 {

@@ -1,8 +1,8 @@
 /*
  * find.c - the streams of a trace: every folder with stream.json and stream.obs
  *
- * libovni writes ovni/loom.NAME/proc.PID/thread.TID/, but names carry no meaning: any folder at or
- * below the given one is looked at.
+ * libovni writes ovni/loom.NAME/proc.PID/thread.TID/, but names have no meaning: all folders at or
+ * below the given one are searched.
  */
 #include "engine/base/folder.h"
 #include "engine/ovni/ovni_internal.h"
@@ -33,10 +33,10 @@ struct ovni_search {
 	const char *root;
 	void (*each)(void *arg, const char *folder, const char *name);
 	void *arg;
-	size_t left; /* folders that a probe still looks into */
+	size_t left; /* how many more folders to list: a probe has a limit */
 };
 
-/* The folder's name below the root; the root's own last part when it is the root. */
+/* Returns the folder's path relative to the root; for the root itself its last part. */
 static const char *name_below(const struct ovni_search *search, const char *folder)
 {
 	size_t len = strlen(search->root);
@@ -50,7 +50,7 @@ static const char *name_below(const struct ovni_search *search, const char *fold
 	return slash && slash[1] ? slash + 1 : folder;
 }
 
-/* Of a stream one of its two files is there, and the other one is not, or no regular file. */
+/* Reports damage: one of a stream's two files is missing, or no regular file. */
 static void tell_half(struct trace *trace, const char *folder, bool has_obs)
 {
 	char *path = folder_join(folder, has_obs ? "stream.obs" : "stream.json");
@@ -71,7 +71,7 @@ static void tell_half(struct trace *trace, const char *folder, bool has_obs)
 	mem_free(path);
 }
 
-/* Gives each stream; without `each` it ends at the first one. True: there was one. */
+/* Calls `each` for each stream; if that is NULL, stops at the first. True: there is a stream. */
 static bool search_in(struct ovni_search *search, const char *folder, unsigned depth)
 {
 	struct folder_names names;

@@ -1,10 +1,11 @@
 /*
  * ovni_classes.c - models → event classes, and the table by MCV
  *
- * A class is named by its MCV and has the arguments of its model's table as payload. Events that
- * name a CPU by the loom's index have the CPU's physical number as `phyid` in their context; where
- * the loom has no such CPU (or the stream that lists them is not there) they are of a second class
- * of that name, without it. All that no table knows, or whose payload is too short for it, is
+ * A class is named by its MCV, and its payload has the arguments of the model's table. Events that
+ * name a CPU by its index in the loom have the CPU's physical number as `phyid` in their context.
+ * If the loom has no such CPU, or the stream that lists CPUs is missing, they are of a second class
+ * of the same name, without `phyid`. Events of unknown MCVs, or with too short a payload, are of
+ * class
  * "#unknown": the MCV and the payload's bytes.
  */
 #include "engine/ovni/ovni_internal.h"
@@ -14,7 +15,7 @@
 static const uint8_t least_bytes[] = {[OVNI_I32] = 4, [OVNI_U32] = 4, [OVNI_I64] = 8,
 				      [OVNI_U64] = 8, [OVNI_STR] = 1, [OVNI_I64S] = 8};
 
-/* `least`: bytes that it takes at least. */
+/* Makes the field class of an argument; `least` is its least size in bytes. */
 static struct field_class *argument_class(struct arena *arena, enum ovni_type type, bool big_endian,
 					  uint32_t *least)
 {
@@ -34,7 +35,7 @@ static struct field_class *argument_class(struct arena *arena, enum ovni_type ty
 	return class;
 }
 
-/* The CPU's physical number stands nowhere in the event: its slot comes behind the others. */
+/* Adds `phyid` to the context. Its value is not in the event; its slot is behind all others. */
 static void add_phyid(struct arena *arena, struct event_class *class)
 {
 	struct field_class *context = field_make_struct(arena, 1);
@@ -44,7 +45,7 @@ static void add_phyid(struct arena *arena, struct event_class *class)
 	class->slot_base[SCOPE_EVENT_CONTEXT] = class->nslots++;
 }
 
-/* Where the argument of that name is, behind others of constant size. */
+/* Finds the argument of that name and its offset; arguments in front of it have constant size. */
 static void find_argument(const struct ovni_event *event, const char *name, size_t len,
 			  struct ovni_piece *piece)
 {
@@ -58,7 +59,7 @@ static void find_argument(const struct ovni_event *event, const char *name, size
 	}
 }
 
-/* "creates task %{taskid} with ..." → letters and arguments. */
+/* Splits "creates task %{taskid} with ..." into pieces of letters and arguments. */
 static void make_pieces(struct arena *arena, const struct ovni_event *event, struct ovni_class *own)
 {
 	struct ovni_piece *pieces = arena_array(arena, ARGUMENTS_MAX + 1, sizeof *pieces);
@@ -168,7 +169,7 @@ static bool add_unknown(struct ovni_builder *adding, struct error *err)
 	return true;
 }
 
-/* Does a stream need the model? One that names none may have events of any. */
+/* May streams of the part use the model? Those that name none may use any; O is in every stream. */
 static bool is_needed(const struct ovni_model *model, const struct part *part,
 		      const struct ovni_metadata *streams, size_t count)
 {

@@ -1,10 +1,11 @@
 /*
- * ovni_clocks.c - clock-offsets.txt: how far each host's clock is from the others'
+ * ovni_clocks.c - clock-offsets.txt: the offset of each host's clock
  *
  *     rank       hostname             offset_median        offset_mean          offset_std
  *     0          node0                0                    0.000000             0.000000
  *
- * The first line is a heading. What is added to a host's clocks is the median, cut to an integer.
+ * The first line is a heading. The offset that is added to a host's clock is the median, cut to an
+ * integer.
  */
 #include "engine/base/folder.h"
 #include "engine/base/quote.h"
@@ -65,7 +66,7 @@ static void read_table(struct trace *trace, struct buf *text, struct ovni_offset
 	}
 }
 
-/* Takes the folder's table, if it has one and none was taken; a further one is told. */
+/* Reads the folder's table, if there is one; warns if a table was read before. */
 static void look_in(struct trace *trace, const char *folder, struct ovni_offsets *out)
 {
 	char *path = folder_join(folder, "clock-offsets.txt");
@@ -91,7 +92,7 @@ static bool is_above(const char *folder, size_t len, const struct ovni_metadata 
 	return strncmp(stream->path, folder, len) == 0 && stream->path[len] == '/';
 }
 
-/* Folders of streams and those above them, up to but without the one that was opened, once each. */
+/* Looks once in each folder of a stream and above it, up to but without the opened folder. */
 static void look_below(struct trace *trace, const char *folder, const struct ovni_metadata *streams,
 		       size_t count, struct ovni_offsets *out)
 {

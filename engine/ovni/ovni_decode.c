@@ -1,8 +1,8 @@
 /*
- * ovni_decode.c - one packet → event heads → fields; the format in the table of readers
+ * ovni_decode.c - one packet → event heads → fields; ovni's struct reader
  *
- * A packet is a run of whole events, so that nothing is carried into it. Positions count from its
- * first byte.
+ * A packet is a run of whole events, so its decoding needs no state of the packet before. Positions
+ * count from its first byte.
  */
 #include "engine/ovni/ovni_internal.h"
 
@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What a decoder has beside. */
+/* The decoder's private part. */
 struct clocked {
 	const struct ovni_stream *stream;
 	struct timebase base;
@@ -25,7 +25,7 @@ static const struct ovni_stream *own_of(const struct decoder *d)
 	return ((const struct clocked *)d->own)->stream;
 }
 
-/* Does the loom have a CPU of that index? -1 is its virtual one. */
+/* Finds the physical number of the loom's CPU `index`; -1: the virtual CPU. False: no such CPU. */
 static bool find_cpu(const struct ovni_loom *loom, int32_t index, int64_t *phyid)
 {
 	size_t low = search_first(i, 0, loom->ncpus, loom->cpus[i].index < index);
@@ -41,7 +41,7 @@ static int32_t cpu_index(const struct decoder *d, const uint8_t *payload)
 	return (int32_t)ovni_load32(payload, own_of(d)->big_endian);
 }
 
-/* The class, and where what its layout describes begins. */
+/* Returns the index of an event's class; *head is where its layout begins, in bits. */
 static inline uint32_t class_of(const struct decoder *d, const uint8_t *event,
 				const struct ovni_frame *frame, uint16_t *head)
 {
@@ -61,7 +61,7 @@ static inline uint32_t class_of(const struct decoder *d, const uint8_t *event,
 			return shape->class_index;
 		}
 	}
-	*head = 8; /* the MCV is a field */
+	*head = 8; /* the MCV is a field of "#unknown" */
 	return classes->unknown;
 }
 
@@ -117,7 +117,7 @@ static struct decoder *decoder_new(const struct stream *stream)
 	return d;
 }
 
-/* Event i of the batch, framed anew. */
+/* Parses the head of event i of the batch again. */
 static bool frame_of(const struct decoder *d, const struct batch *b, uint32_t i,
 		     struct ovni_frame *frame)
 {
@@ -172,14 +172,14 @@ static int probe(const struct probe *probe)
 {
 	if (probe->is_folder)
 		return ovni_has_stream(probe->path) ? 92 : 0;
-	/* the version is a small number: a text may begin with the same word */
+	/* the version is small, so that its upper bytes tell a trace from a text "ovni..." */
 	return probe->nhead >= OBS_HEAD && !memcmp(probe->head, "ovni", 4) && !probe->head[6] &&
 			       !probe->head[7]
 		       ? 95
 		       : 0;
 }
 
-/* What is recorded together lies in one folder: of looms, in which processes are, and threads. */
+/* One recording is a folder of loom.*, proc.* or thread.* folders; others are collections. */
 static bool is_collection(const char *path)
 {
 	static const char *const parts[] = {"loom.", "proc.", "thread.", "stream.obs"};

@@ -2,15 +2,15 @@
  * ovni_internal.h - what the files of the ovni reader share
  *
  *     find.c      a folder → the folders below it that are streams
- *     metadata.c  stream.json → whose stream it is: loom, process, thread, CPUs, models
- *     clocks.c    clock-offsets.txt → the offset of a host's clock
- *     describe.c  what the trace says of itself, merged from its streams → env, conflicts
- *     classes.c   models → event classes, and the table by MCV
- *     models.c    made from models/: events of each model, their arguments and descriptions
- *     open.c      all of it → parts (one per host), clocks, streams
- *     scan.c      stream.obs → packet records
- *     decode.c    one packet → heads → fields
- *     text.c      ovnidump's text of an event, from its bytes
+ *     ovni_metadata.c stream.json → the stream's loom, process, thread, CPUs, models
+ *     ovni_clocks.c  clock-offsets.txt → the offset of a host's clock
+ *     describe.c  metadata of all streams → environment, warnings of conflicts
+ *     ovni_classes.c models → event classes, and the table by MCV
+ *     models.c    generated from models/: events of each model, their arguments and descriptions
+ *     ovni_open.c all of it → parts (one per host), clocks, streams
+ *     ovni_scan.c stream.obs → packet records
+ *     ovni_decode.c  one packet → heads → fields
+ *     ovni_text.c ovnidump's text of an event, from its bytes
  *
  * An event is 12 bytes and a payload (trace specification, "stream.obs"):
  *
@@ -32,7 +32,7 @@
 enum {
 	OBS_HEAD = 8,    /* "ovni", u32 version 1 */
 	EVENT_HEAD = 12, /* in front of the payload */
-	JUMBO_HEAD = 16, /* the same with the size of a jumbo event */
+	JUMBO_HEAD = 16, /* in front of a jumbo event's payload: with its size */
 	ARGUMENTS_MAX = 3
 };
 #define OVNI_TIME_MAX (UINT64_C(1) << 62) /* a clock beyond that is damage */
@@ -65,27 +65,27 @@ struct ovni_model {
 extern const struct ovni_model ovni_models[];
 extern const size_t ovni_nmodels;
 
-/* ---- what stream.json says ---- */
+/* ---- stream.json ---- */
 
 struct ovni_cpu {
 	int64_t index, phyid;
 };
 
-struct ovni_named { /* a model and its version, a setting and its text */
+struct ovni_named { /* a model and its version, or a setting and its text */
 	const char *name, *text;
 };
 
 struct ovni_metadata {
-	const char *path, *name; /* the stream's folder; the same below the trace's */
+	const char *path, *name; /* the stream's folder; the same relative to the trace's */
 	bool finished;
-	int64_t tid, pid;          /* -1: a part of another kind than a thread */
-	int64_t app, rank, nranks; /* -1: not said */
-	const char *loom, *host;   /* the host is the loom's name up to its first dot */
+	int64_t tid, pid;          /* -1: the stream is not a thread's */
+	int64_t app, rank, nranks; /* -1: unknown */
+	const char *loom, *host;   /* host: the loom's name up to its first dot */
 	struct ovni_cpu *cpus;
 	size_t ncpus, cpus_capacity;
 	struct ovni_named *models;
 	size_t nmodels, models_capacity;
-	struct ovni_named *settings; /* all else that it says: "ovni.lib.version" */
+	struct ovni_named *settings; /* all other values, such as "ovni.lib.version" */
 	size_t nsettings, settings_capacity;
 	uint64_t digest;
 };
@@ -94,32 +94,33 @@ struct ovni_metadata {
 
 struct ovni_loom {
 	const char *name;
-	struct ovni_cpu *cpus; /* of all its streams, by index, each once */
+	struct ovni_cpu *cpus; /* CPUs that its streams list, sorted by index, each once */
 	size_t ncpus;
 };
 
-/* The class of an event with a known MCV, and the least bytes of its payload. */
+/* How to classify events of a known MCV. */
 struct ovni_shape {
 	uint32_t class_index;
-	uint32_t elsewhere; /* the class where its CPU is none of the loom's; else class_index */
-	uint32_t least;     /* bytes of payload, without the size of a jumbo event */
+	uint32_t elsewhere; /* class if the event names a CPU that the loom does not have */
+	uint32_t least;     /* least bytes of payload, without the size of a jumbo event */
 	bool is_jumbo, has_cpu;
 };
 
 enum { MCV_CHARS = 128 };
 
-/* Of one host and byte order. A table by category and value has 1 + the shape's number. */
+/* The classes of one host and byte order, by MCV: models[model][category * MCV_CHARS + value] is 1
+   + the index in `shapes`, 0: unknown. */
 struct ovni_classes {
-	const uint16_t *models[MCV_CHARS]; /* NULL: no events of that model are known */
+	const uint16_t *models[MCV_CHARS]; /* NULL: an unknown model */
 	const struct ovni_shape *shapes;
 	uint32_t unknown; /* class of all other events */
 	uint32_t most_slots;
 };
 
-struct ovni_piece { /* of an event's text: letters, then maybe an argument */
+struct ovni_piece {       /* a piece of an event's text: letters, then maybe an argument */
 	const char *text; /* for copy_padded() */
 	uint32_t len;
-	uint32_t at; /* where the argument begins in the payload */
+	uint32_t at; /* offset of the argument in the payload */
 	bool has_argument, is_hex;
 	enum ovni_type type;
 };
@@ -128,9 +129,9 @@ struct ovni_piece { /* of an event's text: letters, then maybe an argument */
 struct ovni_class {
 	const struct ovni_piece *pieces;
 	uint32_t npieces;
-	uint32_t room; /* of their text, without strings */
+	uint32_t room; /* most bytes of the text, without string arguments */
 	bool big_endian;
-	bool tells_cpu; /* its context has the CPU's physical number */
+	bool tells_cpu; /* the context has the CPU's physical number, `phyid` */
 	bool is_unknown;
 };
 
@@ -151,7 +152,7 @@ static inline const struct ovni_stream *ovni_own(const struct stream *stream)
 /* ---- one event's frame ---- */
 
 struct ovni_frame {
-	uint64_t bytes; /* all of the event */
+	uint64_t bytes; /* of the whole event */
 	uint64_t clock;
 	bool is_jumbo;
 };
@@ -175,7 +176,8 @@ static inline bool ovni_printable(uint8_t c)
 	return c >= ' ' && c < 0x7f;
 }
 
-/* `room` bytes are there. CUT: the event is longer; *out then says by how much, if it is known. */
+/* Parses an event's head; `room` bytes are readable. CUT: the event is longer; out->bytes is its
+   size as far as it is known. */
 static inline enum ovni_framed ovni_frame(const uint8_t *at, uint64_t room, bool big_endian,
 					  struct ovni_frame *out)
 {
@@ -202,19 +204,20 @@ static inline bool ovni_is(const uint8_t *at, const char mcv[4])
 
 /* ---- the files ---- */
 
-/* find.c: is there a stream at or below the folder? `path` may be a file stream.obs, too. */
+/* find.c: is there a stream at or below the folder? `path` may also be a file stream.obs. */
 bool ovni_has_stream(const char *path);
-/* Folders of streams, in natural order; a stream.obs alone is damage of the trace, and told. */
+/* Calls `each` for folders of streams, in natural order. Reports a stream with one of its two files
+   as damage. */
 void ovni_find(struct trace *trace, const char *path,
 	       void (*each)(void *arg, const char *folder, const char *name), void *arg);
 
-/* metadata.c: texts live in the arena. False: nothing of the stream can be used. */
+/* ovni_metadata.c: texts live in the arena. False: the stream is unusable. */
 MUST_CHECK bool ovni_read_metadata(struct arena *arena, const char *folder, const char *name,
 				   struct ovni_metadata *out, struct error *err);
-/* All of a file of at most 16 MB, behind what *out holds; on failure nothing of it. */
+/* Appends a whole file of at most 16 MB to *out; on failure appends nothing. */
 MUST_CHECK bool ovni_read_text(const char *path, struct buf *out, struct error *err);
 
-/* clocks.c */
+/* ovni_clocks.c */
 struct ovni_offset {
 	const char *host;
 	int64_t ns;
@@ -226,39 +229,40 @@ struct ovni_offsets {
 	uint64_t digest;
 };
 /*
- * Looks in the folder, then in the three above it, as a loom or thread may have been named, then in
- * those below it that hold the streams.
+ * Searches the table in the folder, in the three above it (the user may have named the folder of a
+ * loom or thread), and then in those below it down to the streams.
  */
 void ovni_read_offsets(struct trace *trace, const char *folder, const struct ovni_metadata *streams,
 		       size_t count, struct ovni_offsets *out);
 bool ovni_offset_of(const struct ovni_offsets *offsets, const char *host, int64_t *ns);
 
-/* describe.c: a warning for each attribute that two streams give differently. */
+/* describe.c: fills attributes of each process from its streams; warns of conflicts. */
 void ovni_merge(struct trace *trace, struct ovni_metadata *streams, size_t count);
-/* CPUs of a loom from all its streams; conflicts are told. */
+/* Collects the CPUs of a loom from all its streams; warns of conflicts. */
 const struct ovni_loom *ovni_make_loom(struct trace *trace, const struct ovni_metadata *streams,
 				       size_t count, const char *name);
 void ovni_describe(struct trace *trace, struct part *part, const struct ovni_metadata *streams,
 		   const struct ovni_loom *const *looms, size_t count);
 void ovni_warn_models(struct trace *trace, const struct ovni_metadata *streams, size_t count);
 
-/* classes.c: `streams` are those of the host, whose models are wanted; without any, all are. */
+/* ovni_classes.c: adds classes of model O and of the models that streams of the part's host name;
+   a stream that names none may use all. */
 MUST_CHECK const struct ovni_classes *ovni_add_classes(struct trace *trace, struct part *part,
 						       const struct ovni_metadata *streams,
 						       size_t count, bool big_endian,
 						       struct error *err);
 
-/* open.c */
+/* ovni_open.c */
 MUST_CHECK bool ovni_open(struct trace *trace, const char *path, const char *settings,
 			  enum source_mode mode, struct error *err);
 
-/* scan.c */
+/* ovni_scan.c */
 MUST_CHECK enum step ovni_scan(const struct stream *stream, struct scan *scan,
 			       struct packet_info *out, struct error *err);
-/* As trace_watermark(): a thread that has ended writes no more. */
+/* As trace_watermark(): NSTIME_MAX if the thread has ended; false: unknown. */
 bool ovni_watermark(const struct stream *stream, nstime *until);
 
-/* text.c */
+/* ovni_text.c */
 enum event_words ovni_text(const struct fields *fields, struct buf *out);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * ovni_metadata.c - stream.json → whose stream it is
+ * ovni_metadata.c - stream.json → struct ovni_metadata
  *
- * Keys are those of the trace specification, "stream.json". Numbers are compared as integers; a
- * number with a fraction, or a value of another type than is asked for, counts as not said.
+ * Keys are those of the trace specification, "stream.json". A number with a fraction, or a value of
+ * a wrong type, is ignored as if it were absent.
  */
 #include "engine/base/folder.h"
 #include "engine/ovni/ovni_internal.h"
@@ -14,7 +14,7 @@
 
 enum { TEXT_MAX = 16 << 20, JSON_DEPTH = 32, SETTINGS_MAX = 4096, SETTING_DEPTH = 6 };
 
-/* "ovni.loom" → the value; NULL: there is none. */
+/* Returns the value at a path such as "ovni.loom"; NULL: there is none. */
 static struct json_object *get(struct json_object *root, const char *dotted)
 {
 	char key[64];
@@ -104,7 +104,7 @@ static void read_cpus(struct json_object *root, struct ovni_metadata *out)
 	}
 }
 
-/* Everything that has no member of its own above, as "a.b.c" and text. */
+/* Adds all values that have no member in struct ovni_metadata as settings, "a.b.c" and text. */
 static void read_settings(struct arena *arena, struct json_object *object, const char *above,
 			  unsigned depth, struct ovni_metadata *out)
 {
@@ -183,7 +183,7 @@ static bool parse(const char *text, size_t len, struct json_object **out, struct
 		return error_set(err, ERR_IO, "out of memory");
 	*out = json_tokener_parse_ex(tokener, text, (int)len);
 	cause = json_tokener_get_error(tokener);
-	if (cause == json_tokener_continue) /* the zero behind the text ends a number */
+	if (cause == json_tokener_continue) /* parse the zero behind the text: it ends a number */
 		error_set(err, ERR_FORMAT, "the JSON text ends too early");
 	else if (cause != json_tokener_success)
 		error_set(err, ERR_FORMAT, "no JSON at offset %zu: %s",

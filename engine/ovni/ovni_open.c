@@ -1,8 +1,8 @@
 /*
  * ovni_open.c - a folder → parts, clocks, streams
  *
- * A part is a host, since its threads, processes and CPUs are numbered alone and its clock is one.
- * A stream of which nothing can be used is damage of the trace, and told; the others are read.
+ * A part is a host, as each host has its own numbers of threads, processes and CPUs, and one clock.
+ * An unusable stream is reported as damage of the trace; the others are read.
  */
 #include "engine/base/folder.h"
 #include "engine/ovni/ovni_internal.h"
@@ -19,14 +19,14 @@ struct ovni_opening {
 	struct ovni_metadata *streams;
 	size_t count, capacity;
 	size_t tried;
-	struct error first; /* why a stream could not be used; told once another one is there */
+	struct error first; /* of the first unusable stream; reported when a usable one is found */
 	struct ovni_offsets offsets;
 	const struct ovni_loom **looms; /* per stream, in order */
 };
 
 static void refuse(struct ovni_opening *opening, const struct error *cause)
 {
-	opening->trace->awaited++; /* of one that grows, more may come */
+	opening->trace->awaited++; /* in a growing trace its files may not be complete yet */
 	if (opening->first.kind == ERR_NONE)
 		opening->first = *cause;
 	else
@@ -50,7 +50,7 @@ static void found(void *arg, const char *folder, const char *name)
 	*mem_push(opening->streams, opening->count, opening->capacity) = one;
 }
 
-/* The stream's events; false: they cannot be read at all. */
+/* Opens stream.obs and finds its byte order; false: it is unreadable. */
 static bool open_obs(struct ovni_opening *opening, const struct ovni_metadata *one,
 		     struct source **source, bool *big_endian, struct error *err)
 {
@@ -92,7 +92,7 @@ static struct part *part_of(struct ovni_opening *opening, const struct ovni_meta
 	struct part *part = trace_add_part(trace, &ovni_reader, path);
 	part->host = one->host;
 	part->version = "3";
-	/* of all streams, whose texts it is made of */
+	/* the identity is a digest of all streams' metadata and of the clock offsets */
 	XXH64_hash_t digest = opening->offsets.digest;
 	for (size_t i = 0; i < opening->count; i++)
 		digest = XXH3_64bits_withSeed(&opening->streams[i].digest, 8, digest);
@@ -101,7 +101,7 @@ static struct part *part_of(struct ovni_opening *opening, const struct ovni_meta
 	return part;
 }
 
-/* What a part has beside: its clock, and classes per byte order. */
+/* A part with its clock, and its classes per byte order. */
 struct host {
 	struct part *part;
 	int32_t clock;
@@ -236,7 +236,7 @@ static bool add_streams(struct ovni_opening *opening, const char *path, struct h
 	return true;
 }
 
-/* Clocks of several hosts say nothing of one another unless a table does. */
+/* Warns of clocks of several hosts that no table relates. */
 static void warn_clocks(const struct ovni_opening *opening, const struct host *hosts, size_t count)
 {
 	const struct notices *notices = &opening->trace->notices;
@@ -266,7 +266,7 @@ static void warn_clocks(const struct ovni_opening *opening, const struct host *h
 	}
 }
 
-/* Two threads of one number on a host would be one in its state. */
+/* Warns of two threads with one number on a host: the state cannot tell them apart. */
 static void warn_twins(const struct ovni_opening *opening)
 {
 	for (size_t i = 0; i < opening->count; i++) {
@@ -296,7 +296,7 @@ static void release_opening(struct ovni_opening *opening)
 	mem_free(opening->looms);
 }
 
-/* A file is named: its folder is the stream's. */
+/* Returns the stream's folder if the path is a file in it. */
 static char *folder_of(const char *path)
 {
 	struct stat st;

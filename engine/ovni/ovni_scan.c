@@ -1,20 +1,20 @@
 /*
  * ovni_scan.c - a stream's packets → packet records
  *
- * Events follow one another from byte 8 on, and nothing but walking over them tells where one
- * begins. A packet is about 64 KB of them, with its exact least and greatest time. The walk ends
- * where the file is damaged: behind it no event's begin is known.
+ * Events follow one another from byte 8 on; only reading all events in front of one gives its
+ * place. A packet is about 64 KB of events, with its exact least and greatest time. The scan ends
+ * at damage, as the next event's place is unknown then.
  *
- * Clocks do not fall, except inside of a region OU[ ... OU], where events of the kernel are older
- * than what is in front of them (trace specification, "sorting"). A clock that falls elsewhere is
- * damage: what follows cannot be put in order.
+ * Clocks do not fall, except inside a region OU[ ... OU], where events of the kernel are older than
+ * the events in front of them (trace specification, "sorting"). A clock that falls elsewhere is
+ * damage, and ends the scan.
  */
 #include "engine/ovni/ovni_internal.h"
 
 #include <inttypes.h>
 
 enum { WINDOW = 256 << 10 };
-enum { PACKET_BYTES = 64 << 10 /* after which a packet ends */ };
+enum { PACKET_BYTES = 64 << 10 /* a packet ends behind the event that reaches it */ };
 
 struct ovni_scan_state { /* in scan->priv */
 	uint64_t clock; /* of the last event outside of regions */
@@ -22,12 +22,12 @@ struct ovni_scan_state { /* in scan->priv */
 };
 _Static_assert(sizeof(struct ovni_scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
 
-/* A packet while its events are walked over. */
+/* The events of the current packet so far. */
 struct walked_frames {
 	uint64_t bytes, least, greatest, last;
 	uint32_t events;
 	bool fell;
-	bool waits; /* the file ends here, and may grow */
+	bool waits; /* a growing file ends inside the next event */
 };
 
 static bool says(const struct stream *stream, uint64_t at, const char *what, struct error *err)
@@ -72,7 +72,8 @@ static bool waits_for_more(const struct stream *stream)
 	return ovni_own(stream)->trace->grows && !ovni_own(stream)->finished;
 }
 
-/* Events of the block, which begins at offset `off`, to the packet's end. False: damage. */
+/* Walks events of the block, which is at offset `off`, to the packet's end. Sets *wanted to the
+   bytes of an event that the block cuts. False: damage. */
 static bool walk(const struct stream *stream, const struct block *block, uint64_t off,
 		 struct ovni_scan_state *state, struct walked_frames *walked, uint64_t *wanted,
 		 struct error *err)
@@ -139,7 +140,7 @@ static void make_record(const struct stream *stream, uint64_t off,
 	out->rec.len = walked->bytes < UINT32_MAX ? (uint32_t)walked->bytes : UINT32_MAX;
 }
 
-/* One packet from `off` on; a jumbo event may be longer than the window. */
+/* Walks one packet from `off` on; enlarges the window for a long jumbo event. */
 static bool walk_packet(const struct stream *stream, uint64_t off, struct ovni_scan_state *state,
 			struct walked_frames *walked, struct error *err)
 {
@@ -155,7 +156,7 @@ static bool walk_packet(const struct stream *stream, uint64_t off, struct ovni_s
 			return false;
 		good = walk(stream, &block, off, state, walked, &wanted, err);
 		source_put(&block);
-		if (wanted && wanted <= size) /* its head is cut by the window: never the first */
+		if (wanted && wanted <= size) /* the window cuts the event; others are before it */
 			break;
 	}
 	return good;
@@ -185,7 +186,7 @@ enum step ovni_scan(const struct stream *stream, struct scan *scan, struct packe
 	}
 	if (!walked.events)
 		return STEP_END;
-	/* damage behind good events is met again, and told, by the next call */
+	/* the next call reports damage behind good events */
 	make_record(stream, off, &walked, out);
 	scan->next = off + walked.bytes;
 	if (waits_for_more(stream) &&

@@ -1,12 +1,12 @@
 /*
  * ovni_text.c - the text that ovnidump prints for an event
  *
- * It is made from the payload's bytes: an event of a known class is as long as its arguments are
- * at least, and those that stand in a text are of constant size, or the last one.
+ * It is made from the payload's bytes without bounds checks: an event of a known class has at least
+ * the bytes of its arguments, and arguments in a text have constant size, or are the last one.
  */
 #include "engine/ovni/ovni_internal.h"
 
-/* An integer's text at `to`, where NUMBER_ROOM bytes are. */
+/* Writes an integer to `to`, which has NUMBER_ROOM bytes; returns the end. */
 static inline char *put_integer(const struct ovni_piece *piece, const uint8_t *at, bool big_endian,
 				char *to)
 {

@@ -1,15 +1,15 @@
 /*
- * ctf.c - the CTF form of a trace file (`tsave -ctf`): the same frames in other bytes
+ * ctf.c - the CTF form of a trace file (`tsave -ctf`): the same frames in another encoding
  *
- * A folder of two files, which GDB always writes alike (GDB, gdb/ctf.c): `metadata`, a text,
- * of which the byte order and the size of a register block matter, and `datastream`:
+ * A folder of two files, whose form is fixed in GDB (gdb/ctf.c): `metadata`, a text, of which the
+ * byte order and the size of a register block matter, and `datastream`:
  *
  *     packet   u32 c1fc1fc1 · u32 content bits · u32 packet bits · u16 number of the tracepoint
  *              events: u32 kind · fields; aligned to their size, counted from the packet's start
  *     first    number 0: the event `frame`, then status, trace state variables, tracepoints
  *     others   a frame each: the event `frame`, then its blocks
  *
- * Four bytes lie behind each content. A register block is declared as text and is none. The form
+ * Four bytes lie behind each content. A register block is declared as text, but is not. This form
  * has no description of registers and no notes.
  */
 #include "engine/gdb/gdb_internal.h"
@@ -125,7 +125,7 @@ static bool take_variable(struct gdb_file *file, struct cursor *in)
 	return true;
 }
 
-/* A number, and as many texts, which `commands` gets; NULL: they are not wanted. */
+/* Reads a number and as many texts, and adds them to `commands`; NULL: skips them. */
 static bool take_texts(struct gdb_file *file, struct cursor *in, struct gdb_tracepoint *commands)
 {
 	uint32_t count = (uint32_t)target_number(file, in, 4);
@@ -147,7 +147,7 @@ static const char *keep_text(struct gdb_file *file, const char *text)
 	return text && *text ? arena_strdup(file->trace->arena, text) : NULL;
 }
 
-/* `type` is a number of GDB's own, of each version another. */
+/* Reads a tracepoint. Skips `type`, whose numbers differ between versions of GDB. */
 static bool take_tracepoint(struct gdb_file *file, struct cursor *in)
 {
 	uint64_t address = target_number(file, in, 8);
@@ -175,7 +175,7 @@ static bool take_tracepoint(struct gdb_file *file, struct cursor *in)
 	return take_texts(file, in, first ? tp : NULL) && !in->failed;
 }
 
-/* The packet's events; each begins where the one before it ends. */
+/* Reads the events of a packet of definitions. */
 static bool take_definitions(struct gdb_file *file, const uint8_t *packet, size_t size,
 			     struct error *err)
 {
@@ -186,7 +186,7 @@ static bool take_definitions(struct gdb_file *file, const uint8_t *packet, size_
 	while (good && in.pos + 4 <= size) {
 		size_t at = in.pos;
 		switch (target_number(file, &in, 4)) {
-		case EVENT_FRAME: /* GDB begins all packets with it */
+		case EVENT_FRAME: /* every packet begins with it */
 			break;
 		case EVENT_STATUS:
 			take_status(file, &in);
@@ -209,7 +209,8 @@ static bool take_definitions(struct gdb_file *file, const uint8_t *packet, size_
 	return true;
 }
 
-/* Packets of definitions are in front; *size: of all of them. Damage is told of and ends them. */
+/* Reads the packets of definitions at the file's begin; *size is their bytes. Reports damage, and
+   stops there. */
 static bool read_definitions(struct gdb_file *file, uint64_t *size, struct error *err)
 {
 	uint64_t all = source_size(file->source), bytes, content;
@@ -240,7 +241,7 @@ bool gdb_ctf_is_metadata(const char *text)
 	return strstr(text, "traceframe_usage") && strstr(text, "name = \"frame\"");
 }
 
-/* The number behind `after` behind `from`; false: it is not there. */
+/* Finds `from` in the text, `after` behind it, and parses the number behind that. */
 static bool number_in(const char *text, const char *from, const char *after, uint32_t *out)
 {
 	const char *at = strstr(text, from);

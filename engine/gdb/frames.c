@@ -67,7 +67,7 @@ bool gdb_frame_bytes(const struct gdb_file *file, const uint8_t *head, uint64_t 
 	return true;
 }
 
-/* Number, size and blocks; of CTF these are the packet. */
+/* Reads a frame's number, size and blocks; in CTF the packet is the frame. */
 static enum frame_step read_head(const struct gdb_file *file, const uint8_t *data, size_t size,
 				 struct gdb_frame *out)
 {

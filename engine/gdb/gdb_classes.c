@@ -1,15 +1,14 @@
 /*
  * gdb_classes.c - the event classes of tracepoints
  *
- * A frame has what was collected, which differs from frame to frame. So each tracepoint has two
- * classes of one name: frames with a register block, whose context are the registers, and frames
- * without. The name is the location as the user gave it, "tracepoint_N" where the file does not
- * tell it.
+ * Each frame has only the data that were collected in it. So each tracepoint has two classes of one
+ * name: for frames with a register block, whose context has the registers, and for frames without.
+ * The name is the location as the user gave it, or "tracepoint_N" if the file lacks it.
  *
- *     context   the registers by name; `registers`, a blob, where nothing names them
+ *     context   the registers by name; `registers`, a blob, if their names are unknown
  *     payload   tracepoint, pc, memory [{address, bytes}], variables [{variable, value}], texts
  *
- * The layout is that of a copy that decode.c makes of a frame, blocks of one kind together:
+ * The layout describes a copy of a frame that gdb_decode.c makes, with blocks of one kind together:
  *
  *     register block · u32 tracepoint · u64 pc · u32 n · n × {u64 address, u32 length, bytes}
  *     · u32 n · n × {s32 variable, s64 value} · u32 n · n × text with a zero
@@ -54,7 +53,7 @@ static struct field_class *registers_class(const struct gdb_file *file)
 	return context;
 }
 
-/* A hidden count, and as many elements. */
+/* Adds a hidden count and a sequence of as many elements. */
 static void add_sequence(struct arena *arena, struct field_class *structure, const char *count,
 			 const char *name, struct field_class *element)
 {
@@ -98,7 +97,7 @@ static struct field_class *variable_class(const struct gdb_file *file)
 	return pair;
 }
 
-/* Hidden members are in every copy of a frame, so that there is one form of it. */
+/* An unknown `pc` is hidden, not left out, so that all copies of frames have one form. */
 static struct field_class *payload_class(const struct gdb_file *file, bool has_pc)
 {
 	struct arena *arena = file->trace->arena;

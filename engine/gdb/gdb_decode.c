@@ -1,9 +1,9 @@
 /*
- * gdb_decode.c - frames → events; the format in the table of readers
+ * gdb_decode.c - frames → events; GDB's struct reader
  *
- * Frames have no time: their number is what stands for it, from 0 on. The file has no packets
- * either: a packet is a run of frames of about 256 KB. A frame with a block that cannot be read is
- * a packet of its own, so that decoding tells of it once and goes on behind it.
+ * Frames have no time: the time of a frame is its number, from 0 on. The file has no packets: a
+ * packet is a run of frames of about 256 KB. A frame with an unreadable block is a packet of its
+ * own, so that decoding reports it once and continues behind it.
  */
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
@@ -19,13 +19,13 @@ enum { PACKET_BYTES = 256 << 10, PEEKED = 1 << 20 };
 
 struct gdb_scan_state {  /* in scan->priv */
 	uint64_t frames; /* so far */
-	uint64_t ended;  /* size of the source when nothing more could be found in it */
+	uint64_t ended;  /* size of the source when the scan came to its end */
 };
 _Static_assert(sizeof(struct gdb_scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
 
 /* ---- scan ---- */
 
-/* Bytes from `at` on that hold at least one frame whole, where the file does. */
+/* Gets bytes from `at` on with at least one whole frame, if the file has it. */
 static bool get_frames(const struct gdb_file *file, uint64_t at, struct block *block,
 		       struct error *err)
 {
@@ -44,7 +44,7 @@ static bool get_frames(const struct gdb_file *file, uint64_t at, struct block *b
 	return source_get(file->source, at, want, block, err);
 }
 
-/* Why there is no frame at `at`, which is not behind the last one. */
+/* Sets *err to why there is no frame at `at`, and no mark of the last frame before it. */
 static enum step say_cut(const struct gdb_file *file, uint64_t at, uint64_t frame, bool lost,
 			 struct error *err)
 {
@@ -68,7 +68,7 @@ static enum step say_cut(const struct gdb_file *file, uint64_t at, uint64_t fram
 	return STEP_ERROR;
 }
 
-/* Frames of the block that make a packet; the step is that of the frame behind them. */
+/* Counts the frames of the block that make a packet; returns the step of the frame behind them. */
 static enum frame_step gather(const struct gdb_file *file, const struct block *block,
 			      uint32_t *frames, size_t *bytes)
 {
@@ -87,7 +87,7 @@ static enum frame_step gather(const struct gdb_file *file, const struct block *b
 	}
 }
 
-/* Nothing more can be found while the file has this size. */
+/* Ends the scan until the file has another size. */
 static void end_scan(struct scan *scan, struct gdb_scan_state *state, uint64_t size)
 {
 	state->ended = size;
@@ -143,9 +143,9 @@ static enum step scan_next(const struct stream *stream, struct scan *scan, struc
 
 /* ---- decoding ---- */
 
-/* What a decoder has beside. */
+/* The decoder's private part. */
 struct frames {
-	struct buf copy; /* of the frame whose values are asked for */
+	struct buf copy; /* copy of the frame whose fields were decoded last */
 	uint64_t *references;
 };
 
@@ -241,7 +241,7 @@ static void put_blocks(const struct gdb_file *file, const struct gdb_frame *fram
 	}
 }
 
-/* The frame in the form of classes.c. */
+/* Copies a frame in the form of gdb_classes.c. */
 static void copy_frame(const struct gdb_file *file, const struct gdb_frame *frame, struct buf *out)
 {
 	const struct gdb_tracepoint *tracepoint =
@@ -370,7 +370,7 @@ static void text_static(const struct field *texts, struct buf *out)
 	buf_release(&scratch);
 }
 
-/* What was collected, in short: a register block alone has thousands of bytes. */
+/* Prints a summary of the collected data: a register block alone has thousands of bytes. */
 static enum event_words write_text(const struct fields *fields, struct buf *out)
 {
 	const struct field_class *registers = fields->class->scope[SCOPE_STREAM_EVENT_CONTEXT];

@@ -1,13 +1,13 @@
 /*
- * gdb_internal.h - a trace file of GDB, opened
+ * gdb_internal.h - what the files of the reader of GDB's trace files share
  *
- *     open.c        magic, text lines up to an empty one, settings; the stream of frames
+ *     gdb_open.c    magic, text lines up to an empty one, settings; the stream of frames
  *     lines.c       the text lines: status, variables, tracepoints
  *     registers.c   the target description, or an architecture's order → names, sizes, offsets
- *     classes.c     two event classes for each tracepoint: with a register block, and without
+ *     gdb_classes.c two event classes for each tracepoint: with a register block, and without
  *     frames.c      the bytes of a frame → its blocks
  *     ctf.c         the CTF form: its definitions, frames and blocks
- *     decode.c      scan and decoder: a frame is an event; text
+ *     gdb_decode.c  scan and decoder: a frame is an event; text
  */
 #ifndef ENGINE_GDB_GDB_INTERNAL_H
 #define ENGINE_GDB_GDB_INTERNAL_H
@@ -20,7 +20,7 @@ enum { TRACEPOINT_MAX = INT16_MAX, REGISTERS_MAX = 4096 };
 struct gdb_register {
 	const char *name;
 	uint32_t bits;   /* a multiple of 8 */
-	uint32_t number; /* GDB's; the order in the block */
+	uint32_t number; /* GDB's number; registers in the block are in its order */
 	uint32_t offset; /* in the block */
 	bool is_float, is_code, is_address;
 };
@@ -31,9 +31,9 @@ struct gdb_tracepoint {
 	uint32_t nlocations; /* T lines */
 	bool enabled, fast, is_static;
 	uint64_t step, pass, hits;
-	const char *at, *condition; /* source text; NULL: not told */
+	const char *at, *condition; /* source text; NULL: the file does not have it */
 	struct buf commands;        /* source text, "; " between them */
-	uint32_t class_of[2];       /* without a register block, with one */
+	uint32_t class_of[2];       /* [1]: for frames with a register block, [0]: without */
 };
 
 struct gdb_variable {
@@ -50,27 +50,27 @@ struct gdb_file { /* part->priv */
 	bool is_ctf; /* a folder by `tsave -ctf` */
 	bool big_endian;
 	uint64_t frames_at;      /* offset of the first frame */
-	uint32_t register_bytes; /* of a block */
+	uint32_t register_bytes; /* size of a register block */
 
-	const char *architecture; /* as the target description says it; "" unknown */
+	const char *architecture; /* by the target description; "": unknown */
 	struct buf description;   /* the XML text */
 	struct gdb_register *registers;
 	uint32_t nregisters;
 	size_t registers_capacity;
-	const struct gdb_register *pc; /* NULL: not known which it is */
+	const struct gdb_register *pc; /* the program counter; NULL: unknown */
 
 	struct gdb_tracepoint **tracepoints; /* in order of the file */
 	uint32_t ntracepoints;
 	size_t tracepoints_capacity;
 	struct gdb_tracepoint *by_number[TRACEPOINT_MAX + 1];
-	uint32_t unknown_class[2]; /* of frames of tracepoints without a line */
+	uint32_t unknown_class[2]; /* for frames of tracepoints that no text line defines */
 	struct gdb_variable *variables;
 	uint32_t nvariables;
 	size_t variables_capacity;
 
 	struct env_entry *env;
 	size_t nenv, env_capacity;
-	/* of the layouts of classes; the latter: values that lengths refer to */
+	/* greatest numbers over all classes' layouts; references: values that lengths refer to */
 	uint32_t greatest_slots, greatest_references;
 };
 
@@ -78,7 +78,7 @@ const struct gdb_file *gdb_file_of(const struct stream *stream);
 
 /* ---- lines.c ---- */
 
-/* One text line without its end; false: *err says what is wrong with it. */
+/* Parses one text line, without its newline; false: *err says what is wrong with it. */
 MUST_CHECK bool gdb_line(struct gdb_file *file, const char *line, size_t len, struct error *err);
 void gdb_env_text(struct gdb_file *file, const char *name, const char *text);
 void gdb_env_number(struct gdb_file *file, const char *name, int64_t number);
@@ -95,19 +95,20 @@ void gdb_add_variable(struct gdb_file *file, const struct gdb_variable *variable
 /* Reads the target description. False: there is none. */
 bool gdb_read_description(struct gdb_file *file);
 /*
- * Names and places of registers from the description that was read, else from `architecture` if
- * given, else from the order in which the program counters of frames are where tracepoints are.
+ * Sets names and places of registers: by the description that was read; else by `architecture` if
+ * not NULL; else by the first known order in which frames have their tracepoint's address as
+ * program counter.
  */
 void gdb_find_registers(struct gdb_file *file, const char *architecture);
 bool gdb_knows_architecture(const char *name);
-/* Does the target description name an architecture whose byte order is known to be big? */
+/* Does the target description name an architecture that is known to be big-endian? */
 bool gdb_is_big(const struct gdb_file *file);
 
 /* ---- classes.c ---- */
 
 MUST_CHECK bool gdb_add_classes(struct gdb_file *file, struct error *err);
 uint32_t gdb_class_of(const struct gdb_file *file, int16_t tracepoint, bool registers);
-/* Where the frame was: by the register block (NULL: there is none), else by the tracepoint. */
+/* Finds a frame's program counter: by its register block, or if that is NULL by its tracepoint. */
 bool gdb_pc(const struct gdb_file *file, const struct gdb_tracepoint *tracepoint,
 	    const uint8_t *registers, uint64_t *pc);
 
@@ -117,9 +118,9 @@ enum { FRAME_HEAD = 6 };
 
 enum frame_step {
 	FRAME_GOOD,
-	FRAME_ODD,  /* a block cannot be read: those before it are good */
-	FRAME_LAST, /* the mark behind the last frame */
-	FRAME_CUT,  /* there are too few bytes */
+	FRAME_ODD,  /* a block cannot be read; those before it are good */
+	FRAME_LAST, /* no frame, but the mark behind the last one */
+	FRAME_CUT,  /* the bytes end inside the frame */
 	FRAME_LOST  /* CTF: no packet begins there */
 };
 
@@ -128,14 +129,14 @@ struct gdb_frame {
 	size_t size; /* head included */
 	const uint8_t *blocks;
 	size_t nblocks;
-	const uint8_t *registers; /* register block, NULL: none was collected */
+	const uint8_t *registers; /* register block; NULL: none was collected */
 	uint32_t nmemory, nvariables, ntexts;
-	size_t bad; /* ODD: offset of the block from the frame's head */
-	const char *why;
+	size_t bad;      /* FRAME_ODD: offset of the bad block from the frame's first byte */
+	const char *why; /* FRAME_ODD: what is wrong with it */
 };
 
 struct gdb_block {
-	char kind;           /* 'R' 'M' 'V' 'S'; 'F' of CTF has nothing */
+	char kind;           /* 'R' 'M' 'V' 'S'; 'F', only in CTF, has no data */
 	const uint8_t *data; /* registers; bytes of memory; text */
 	size_t size;
 	uint64_t address;
@@ -143,15 +144,15 @@ struct gdb_block {
 	int64_t value;
 };
 
-/* The frame at data[0..size). */
+/* Parses the frame at data[0..size). */
 enum frame_step gdb_frame(const struct gdb_file *file, const uint8_t *data, size_t size,
 			  struct gdb_frame *out);
-/* The block at blocks[*at], and *at behind it; false: the end, or a block that cannot be read. */
+/* Parses the block at blocks[*at], and moves *at; false: the end, or an unreadable block. */
 bool gdb_block(const struct gdb_file *file, const uint8_t *blocks, size_t size, size_t *at,
 	       struct gdb_block *out);
 
-size_t gdb_head_bytes(const struct gdb_file *file); /* that tell how large a frame is */
-/* How large it is, by its head; false: no frame begins so. */
+size_t gdb_head_bytes(const struct gdb_file *file); /* size of a frame's head */
+/* Returns a frame's size by its head; false: it is no head of a frame. */
 bool gdb_frame_bytes(const struct gdb_file *file, const uint8_t *head, uint64_t *out);
 
 /* ---- ctf.c ---- */
@@ -160,13 +161,13 @@ enum { CTF_HEAD = 14 };
 #define CTF_MAGIC UINT32_C(0xc1fc1fc1)
 
 bool gdb_ctf_is_metadata(const char *text);
-/* Definitions of file->source, and what the metadata says of them; `big` -1: it says the order. */
+/* Reads metadata and definitions; `big` is the byte order, -1: that of the metadata. */
 MUST_CHECK bool gdb_ctf_open(struct gdb_file *file, const char *metadata, int big,
 			     struct error *err);
-/* Bytes of a packet, and of it those with blocks, by its head; false: no packet begins so. */
+/* Returns a packet's bytes, and those of its content, by its head; false: no packet's head. */
 bool gdb_ctf_sizes(const struct gdb_file *file, const uint8_t *head, uint64_t *packet,
 		   uint64_t *content);
-/* As gdb_block(); the offset counts from the packet. */
+/* As gdb_block(); *at counts from the packet's first byte. */
 bool gdb_ctf_block(const struct gdb_file *file, const uint8_t *packet, size_t size, size_t *at,
 		   struct gdb_block *out);
 

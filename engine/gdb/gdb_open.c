@@ -3,8 +3,8 @@
  *
  *     7f "TRACE0" 0a · text lines · an empty line · frames · the number 0
  *
- * The file does not tell its byte order. It is that in which the first frames follow one another;
- * where there are none, that of the architecture.
+ * The file does not have its byte order. It is the one in which the sizes of the first frames lead
+ * from each to the next; if both or none do, that of the architecture.
  */
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
@@ -40,8 +40,8 @@ void gdb_close(struct part *part)
 /* ---- settings ---- */
 
 struct settings {
-	const char *architecture; /* NULL: not said */
-	int big;                  /* -1: not said */
+	const char *architecture; /* NULL: not given */
+	int big;                  /* -1: not given */
 };
 
 static bool take_settings(struct arena *arena, const char *text, struct settings *out,
@@ -71,7 +71,7 @@ static bool take_settings(struct arena *arena, const char *text, struct settings
 
 /* ---- header ---- */
 
-/* The bytes up to behind the empty line; *out is given back by the caller. */
+/* Gets the bytes up to the empty line, included; the caller puts *out back. */
 static bool get_header(struct source *source, struct block *out, size_t *end, struct error *err)
 {
 	uint64_t size = source_size(source);
@@ -94,7 +94,7 @@ static bool get_header(struct source *source, struct block *out, size_t *end, st
 	}
 }
 
-/* A line that cannot be read is told of and left out. */
+/* Parses all lines. Reports and skips those that cannot be read. */
 static void read_lines(struct gdb_file *file, const char *text, size_t end)
 {
 	struct error err;
@@ -118,7 +118,7 @@ static void set_identity(struct gdb_file *file, const void *bytes, size_t size)
 	file->part->identity[1] = digest.high64;
 }
 
-/* How many of the first frames follow one another, read in this order. */
+/* Returns how many of the first frames follow one another in this byte order. */
 static unsigned frames_follow(struct gdb_file *file, bool big)
 {
 	uint64_t size = source_size(file->source), at = file->frames_at;
@@ -198,7 +198,7 @@ static bool open_file(struct gdb_file *file, struct trace *trace, const char *pa
 	return true;
 }
 
-/* A folder by `tsave -ctf`. */
+/* Opens a folder that `tsave -ctf` wrote. */
 static bool open_folder(struct gdb_file *file, struct trace *trace, const char *path,
 			const struct settings *asked, enum source_mode mode, struct error *err)
 {

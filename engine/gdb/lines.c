@@ -17,7 +17,7 @@
 
 enum { TEXT_SHOWN = 4096 };
 
-/* What remains of a line. */
+/* The rest of a line. */
 struct line_rest {
 	const char *at, *end;
 };
@@ -30,7 +30,7 @@ static bool take_char(struct line_rest *rest, char c)
 	return true;
 }
 
-/* At least one digit, at most 64 bits; `-` in front where negative numbers are legal. */
+/* Parses at least one hex digit, at most 64 bits, with `-` in front for negative numbers. */
 static bool take_hex(struct line_rest *rest, uint64_t *out)
 {
 	const char *begin = rest->at;
@@ -54,7 +54,7 @@ static bool take_signed(struct line_rest *rest, int64_t *out)
 	return true;
 }
 
-/* Up to `end` or the end of the line. */
+/* Consumes and returns the text up to `end` or the end of the line. */
 static struct line_rest take_until(struct line_rest *rest, char end)
 {
 	struct line_rest part = *rest;
@@ -65,7 +65,7 @@ static struct line_rest take_until(struct line_rest *rest, char end)
 	return part;
 }
 
-/* Bytes written in hex, as text; NULL: they are not. */
+/* Decodes bytes written in hex to a text in the arena; NULL: they are not hex. */
 static char *unhex(struct arena *arena, struct line_rest rest)
 {
 	size_t len = (size_t)(rest.end - rest.at) / 2;
@@ -110,14 +110,14 @@ void gdb_env_number(struct gdb_file *file, const char *name, int64_t number)
 
 /* ---- status ---- */
 
-/* REASON:TEXT:NUMBER or REASON:NUMBER; the texts are notes of a user, or an error's. */
+/* Parses REASON:TEXT:NUMBER or REASON:NUMBER; TEXT is a user's note or an error. */
 static bool take_reason(struct gdb_file *file, struct line_rest word)
 {
 	struct line_rest reason = take_until(&word, ':'), first = take_until(&word, ':'),
 			 number = first;
 	bool has_text = is_word(reason, "tstop") || is_word(reason, "terror");
 	struct arena *arena = file->trace->arena;
-	uint64_t tracepoint = 0; /* none is told */
+	uint64_t tracepoint = 0; /* 0: none */
 
 	gdb_env_text(file, "stop_reason",
 		     arena_strndup(arena, reason.at, (size_t)(reason.end - reason.at)));
@@ -166,7 +166,7 @@ static bool take_status_key(struct gdb_file *file, struct line_rest word)
 			gdb_env_text(file, keys[i].name, text);
 		return text != NULL;
 	}
-	return true; /* of a later GDB */
+	return true; /* a key of a newer GDB */
 }
 
 static bool take_status(struct gdb_file *file, struct line_rest rest)
@@ -226,7 +226,7 @@ struct gdb_tracepoint *gdb_tracepoint_of(struct gdb_file *file, uint64_t number,
 	return file->by_number[number] = tracepoint;
 }
 
-/* E or D, steps, passes, then :F fast, :S static, :X condition in bytecode. */
+/* Parses E or D, steps, passes, then :F fast, :S static, :X condition in bytecode. */
 static bool take_location(struct gdb_tracepoint *tracepoint, struct line_rest rest)
 {
 	tracepoint->nlocations++;
@@ -253,7 +253,7 @@ void gdb_add_command(struct gdb_tracepoint *tracepoint, const char *text)
 	buf_add_text(&tracepoint->commands, text);
 }
 
-/* Source text in pieces: KIND:START:LENGTH:TEXT. Pieces of one text come one behind the other. */
+/* Parses KIND:START:LENGTH:TEXT, a piece of a source text; pieces of one text are in order. */
 static bool take_source(struct gdb_file *file, struct gdb_tracepoint *tracepoint,
 			struct line_rest rest)
 {
@@ -305,7 +305,7 @@ static bool take_tracepoint(struct gdb_file *file, struct line_rest rest)
 		tracepoint->hits += hits;
 		return true;
 	}
-	default: /* actions, in bytecode and masks: their source text is shown */
+	default: /* actions in bytecode and masks: skipped, as there is their source text */
 		return true;
 	}
 }
@@ -373,7 +373,7 @@ bool gdb_line(struct gdb_file *file, const char *line, size_t len, struct error 
 	} else if (is_word(word, "tdesc")) {
 		buf_add(&file->description, rest.at, (size_t)(rest.end - rest.at));
 		buf_add_char(&file->description, '\n');
-	} /* else: of a later GDB */
+	} /* else: a line of a newer GDB */
 	return good || error_set(err, ERR_FORMAT, "the line \"%.*s\" cannot be read",
 				 (int)(len < 60 ? len : 60), line);
 }

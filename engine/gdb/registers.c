@@ -1,9 +1,9 @@
 /*
- * registers.c - what stands where in a register block
+ * registers.c - names and places of registers in a register block
  *
- * The block has no table of its own: registers follow one another in the order of their numbers,
- * each as large as the target description says. The description is XML in tdesc lines; files of GDB
- * before 8 have none, and say nothing of the architecture either: then a setting names one.
+ * The block has no table: registers follow one another in the order of their numbers, with the
+ * sizes of the target description. The description is XML in tdesc lines; files of GDB before 8
+ * have none, and do not name the architecture: then a setting may name it.
  */
 #include "engine/base/mem.h"
 #include "engine/gdb/gdb_internal.h"
@@ -14,12 +14,12 @@
 
 /* ---- the target description ---- */
 
-/* A tag of the description: from behind its `<` to its `>`. */
+/* A tag of the description: the text between `<` and `>`. */
 struct tag {
 	const char *at, *end;
 };
 
-/* The next tag from *at on, comments left out; false: there is none. */
+/* Finds the next tag from *at on that is no comment; false: there is none. */
 static bool next_tag(const char **at, struct tag *out)
 {
 	const char *begin, *end;
@@ -46,7 +46,7 @@ static bool is_tag(const struct tag *tag, const char *name)
 	       strchr(" \t\n/", tag->at[len]);
 }
 
-/* The value of an attribute of a tag, in the arena; NULL: it has none. */
+/* Returns the value of a tag's attribute, in the arena; NULL: the tag lacks it. */
 static char *attribute(struct arena *arena, const struct tag *tag, const char *name)
 {
 	size_t len = strlen(name);
@@ -71,7 +71,7 @@ static struct gdb_register *add_register(struct gdb_file *file, const char *name
 	return reg;
 }
 
-/* `number`: what the register has that does not say one. */
+/* `number`: the number of a register without the attribute regnum. */
 static bool read_register(struct gdb_file *file, const struct tag *tag, uint32_t *number)
 {
 	struct arena *arena = file->trace->arena;
@@ -117,7 +117,7 @@ bool gdb_read_description(struct gdb_file *file)
 
 /* ---- orders of architectures ---- */
 
-struct register_run { /* registers of one size, by names with blanks between them */
+struct register_run { /* registers of one size: names with blanks between them */
 	const char *names;
 	uint32_t bits;
 };
@@ -192,7 +192,7 @@ static int by_number(const void *a, const void *b)
 
 enum { FRAMES_TRIED = 64 };
 
-/* Where the program counter is in a block of this order; false: the block is too small. */
+/* Finds the program counter in a block of this order; false: the block is too small. */
 static bool counter_of(const struct gdb_file *file, const struct register_run *run,
 		       uint32_t *offset, uint32_t *bytes)
 {
@@ -209,8 +209,8 @@ static bool counter_of(const struct gdb_file *file, const struct register_run *r
 }
 
 /*
- * A frame of a tracepoint with one place and without steps was taken at that place. +1: the
- * counter says so; -1: it says another; 0: the frame tells nothing.
+ * A frame of a tracepoint with one location and without steps was collected at that location. +1:
+ * the program counter at `offset` agrees; -1: it differs; 0: the frame is of another kind.
  */
 static int agrees(const struct gdb_file *file, const struct gdb_frame *frame, uint32_t offset,
 		  uint32_t bytes)
@@ -223,7 +223,7 @@ static int agrees(const struct gdb_file *file, const struct gdb_frame *frame, ui
 	return load_le(frame->registers + offset, bytes) == tp->address ? 1 : -1;
 }
 
-/* Do the first frames say that registers are in this order? */
+/* Do the program counters of the first frames agree with this order of registers? */
 static bool fits(const struct gdb_file *file, const struct register_run *run)
 {
 	uint64_t at = file->frames_at, size = source_size(file->source), bytes;
@@ -261,7 +261,8 @@ static const char *find_order(struct gdb_file *file)
 
 /* ---- all ---- */
 
-/* Registers behind the block's end are not in it; a block without a name for all is told of. */
+/* Sets the registers' offsets, and drops those behind the block's end. Warns, if `told`, when their
+   sizes do not add up to the block's. */
 static void place(struct gdb_file *file, bool told)
 {
 	uint64_t offset = 0;
@@ -307,7 +308,7 @@ void gdb_find_registers(struct gdb_file *file, const char *architecture)
 		if (!order)
 			return;
 	}
-	place(file, !found); /* of an order that was found the wider registers are not known */
+	place(file, !found); /* no warning for a guessed order, which lacks the wider registers */
 	for (size_t k = 0; !file->pc && k < sizeof names / sizeof *names; k++)
 		for (uint32_t i = 0; i < file->nregisters && !file->pc; i++)
 			if (!strcmp(file->registers[i].name, names[k]) &&

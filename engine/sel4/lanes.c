@@ -1,9 +1,8 @@
 /*
- * lanes.c - which entries of a packet are open at the same time
+ * lanes.c - assigns lanes to the entries of a packet, so that entries of a lane do not overlap
  *
- * Neither system calls nor switches tell their core, and entries of several cores overlap. Each
- * gets the lowest number that no entry has which is open when it begins, so that what is told of a
- * number is one entry after the other:
+ * System calls and switches do not have their core, and entries of several cores overlap. Each
+ * entry gets the lowest lane that is free when it begins:
  *
  *     lane 0  |--- VMFault ---|        |-- Switch --|
  *     lane 1        |- Switch -|   |---- Syscall ----|
@@ -16,9 +15,9 @@
 
 #include <stdlib.h>
 
-struct edge {           /* an entry's begin or end; those of one time in the order of the log */
+struct edge {           /* begin or end of an entry; edges of one time are in the log's order */
 	uint64_t time;  /* ticks */
-	uint32_t order; /* 2 * record, and 1 more of the end */
+	uint32_t order; /* 2 * index of the record, + 1 for its end */
 };
 
 static int by_time(const void *a, const void *b)
@@ -39,7 +38,7 @@ static void add_edges(struct sel4_lanes *lanes, struct edges *edges, size_t at,
 	uint32_t order = (uint32_t)edges->count;
 	uint64_t end;
 
-	/* times past 64 bits do not fit in nanoseconds, either: the record is damage */
+	/* times beyond 64 bits do not fit in nstime: such a record is damage anyway */
 	if (__builtin_add_overflow(record->start, (uint64_t)record->duration, &end))
 		end = UINT64_MAX;
 	*mem_push(edges->items, edges->count, edges->capacity) =
@@ -48,7 +47,7 @@ static void add_edges(struct sel4_lanes *lanes, struct edges *edges, size_t at,
 	*mem_push(lanes->items, lanes->count, lanes->capacity) = (struct sel4_lane){.at = at};
 }
 
-/* The lowest number that is free, from *least on, below which none is. */
+/* Takes the lowest free lane. Lanes below *least are not free. */
 static uint32_t take_lowest(bool *taken, uint32_t *least)
 {
 	uint32_t lane = *least;

@@ -1,8 +1,8 @@
 /*
  * log.c - opening a log of kernel entries: settings, event classes, the stream
  *
- * Nothing in the file says how long a tick is, of which architecture the kernel is, or how large a
- * record: `--input sel4,KEY=VALUE,...` does.
+ * The file does not have the length of a tick, the architecture, or the size of a record; settings
+ * give them: `--input sel4,KEY=VALUE,...`.
  *
  *     frequency=HZ     ticks a second (default: a tick is a nanosecond)
  *     mult=M,div=D     the same, exactly: ns = ticks * M / D
@@ -130,7 +130,7 @@ static struct field_class *entry_fields(struct arena *arena, enum entry_kind kin
 	return fields;
 }
 
-/* Which kind of entry ends. */
+/* Makes the field of `kernel_exit` that is the kind of the entry. */
 static struct field_class *kind_class(const struct sel4_log *log)
 {
 	struct arena *arena = log->trace->arena;
@@ -227,7 +227,7 @@ static bool is_text(struct source *source, struct error *err, bool *out)
 	return true;
 }
 
-/* A buffer that was copied whole ends in zeros; in front of others they are no record. */
+/* Sets log->end, where the zeros begin in which a buffer that was not full ends. */
 static bool find_end(struct sel4_log *log, struct source *source, struct error *err)
 {
 	uint8_t bytes[4096];

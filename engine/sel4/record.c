@@ -83,7 +83,7 @@ static unsigned digit_of(uint8_t c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10u : 99;
 }
 
-/* At least one digit, and no value above 64 bits. */
+/* Parses a number of at least one digit and at most 64 bits. */
 static bool pass_number(struct cursor *line, unsigned base, uint64_t *out)
 {
 	size_t begin = line->pos;
@@ -160,8 +160,8 @@ bool sel4_looks_text(const uint8_t *data, size_t size)
 }
 
 /*
- * There is no magic number: each record's path is a kind, its padding is zero, and starts rise but
- * for those of cores that wait for one another.
+ * There is no magic number. In each record the path must be a kind and the padding zero; starts
+ * must rise, or fall by less than 2^32, as cores wait for one another.
  */
 bool sel4_looks_binary(const uint8_t *data, size_t size)
 {

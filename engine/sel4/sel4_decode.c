@@ -1,12 +1,12 @@
 /*
- * sel4_decode.c - packets of a log → events; the format in the table of readers
+ * sel4_decode.c - packets of a log → events; seL4's struct reader
  *
- * The log has no packets of its own: a packet is a run of records of about 64 KB that ends where
- * every entry so far has been left before the next one begins, so that packets do not overlap in
- * time. A record makes two events: the entry at its start, and `kernel_exit` at its end. The kernel
- * writes records in order of exit, so that times may fall inside of a packet.
+ * The log has no packets: a packet is a run of records of about 64 KB that ends where all entries
+ * so far have ended before the next one begins, so that packets do not overlap in time. A record
+ * makes two events: the entry at its start, and `kernel_exit` at its end. The kernel writes records
+ * in order of exit, so times may fall inside a packet.
  *
- * Records that cannot be read are a packet of their own, whose decoding tells of the damage.
+ * Unreadable records are a packet of their own, whose decoding reports the damage.
  */
 #include "engine/block_decoder.h"
 #include "engine/sel4/sel4_internal.h"
@@ -22,7 +22,7 @@ struct sel4_scan_state { /* in scan->priv */
 };
 _Static_assert(sizeof(struct sel4_scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
 
-/* One record, which begins at `offset` of the file, and where it is in time. */
+/* Parses the record at `offset` of the file, and finds its times. */
 static enum record_step timed_record(const struct sel4_log *log, const struct sel4_clock *clock,
 				     uint64_t offset, const uint8_t *data, size_t size, bool last,
 				     struct sel4_record *record, nstime times[2], size_t *bytes,
@@ -44,7 +44,7 @@ static enum record_step timed_record(const struct sel4_log *log, const struct se
 
 /* ---- scan ---- */
 
-struct scanned { /* the records of a packet */
+struct scanned { /* the current packet's records so far */
 	size_t bytes;
 	uint32_t events;
 	nstime min, max;
@@ -64,7 +64,7 @@ static void add_times(struct scanned *run, const nstime times[2])
 	}
 }
 
-/* Good and empty records up to a bad one, the block's end, or a place to cut. */
+/* Scans good and empty records up to a bad one, the block's end, or the packet's end. */
 static void scan_good(const struct stream *stream, uint64_t offset, const struct block *block,
 		      bool last, struct scanned *run)
 {
@@ -89,7 +89,7 @@ static void scan_good(const struct stream *stream, uint64_t offset, const struct
 	}
 }
 
-/* Bytes of the records that cannot be read, up to one that can. */
+/* Returns the bytes of bad records, up to one that is not. */
 static size_t scan_bad(const struct stream *stream, uint64_t offset, const struct block *block,
 		       bool last)
 {
@@ -167,13 +167,13 @@ static enum step scan_next(const struct stream *stream, struct scan *scan, struc
 
 /* ---- decoding ---- */
 
-/* What a decoder has beside. */
+/* The decoder's private part. */
 struct sel4_records {
 	const struct sel4_log *log;
 	struct sel4_clock clock;
 	bool last;               /* the file ends with the packet */
-	bool inside;             /* the exit of the record at `at` comes next */
-	struct sel4_lanes lanes; /* of the packet, once the fields of an event were asked for */
+	bool inside;             /* the next event is the exit of the record at `at` */
+	struct sel4_lanes lanes; /* of the packet; found when fields are decoded first */
 	bool has_lanes;
 };
 
@@ -197,7 +197,7 @@ static bool decoder_open(struct decoder *d, const struct packet_info *info, stru
 	return true;
 }
 
-/* Where the exit's place is in a record, bytes. */
+/* Returns the offset of the exit event in a record, in bytes. */
 static size_t exit_at(const struct sel4_log *log)
 {
 	return log->text ? EXIT_AT_TEXT : EXIT_AT_BINARY;
@@ -284,9 +284,9 @@ static uint64_t bits_of(uint64_t word, unsigned from, unsigned count)
 }
 
 /*
- * The values, in the order in which log.c declares them. Bits of the detail word: core 3, word 26;
- * of a system call: number 4, type of the capability 5, fast path 1, tag 19. What lies above may be
- * left over from an earlier entry.
+ * Sets the slots, in the order in which log.c declares the fields. Bits of the detail word: core 3,
+ * word 26; of a system call: number 4, type of the capability 5, fast path 1, tag 19. Higher bits
+ * may be left over from an earlier entry.
  */
 static void put_entry(const struct sel4_record *record, uint32_t lane, struct slot *slots)
 {
@@ -317,11 +317,11 @@ static void put_exit(const struct sel4_record *record, uint32_t lane, struct slo
 		slots[3].u = bits_of(record->detail, 0, 3);
 }
 
-/* The record of an event. */
+/* The record to which an event belongs. */
 struct found_record {
 	struct sel4_record record;
 	size_t at, bytes; /* in the block */
-	bool is_exit;     /* the event is its exit */
+	bool is_exit;     /* the event is the record's exit */
 };
 
 static bool find_record(const struct decoder *d, const struct batch *b, uint32_t i,
@@ -368,7 +368,7 @@ static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i,
 	return true;
 }
 
-/* The record's bytes count with its entry up to where the exit's place is. */
+/* The entry event has the record's bytes in front of the exit's place, the exit event the rest. */
 static uint64_t event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 {
 	const struct sel4_log *log = sel4_log_of(d->stream);
@@ -381,7 +381,7 @@ static uint64_t event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 
 /* ---- the format ---- */
 
-/* Binary logs have no magic number: whatever else knows the file knows it better. */
+/* Binary logs have no magic number, so any other reader that recognizes the file is preferred. */
 static int probe(const struct probe *probe)
 {
 	enum { RECORDS_SURE = 4 };

@@ -1,9 +1,10 @@
 /*
- * sel4_internal.h - a log of kernel entries, opened
+ * sel4_internal.h - what the files of the reader of seL4's logs of kernel entries share
  *
- *     log.c      settings, event classes, the one stream
- *     record.c   bytes or lines → records
- *     decode.c   packets → records → two events each: the entry, and the exit
+ *     log.c         settings, event classes, the one stream
+ *     record.c      bytes or lines → records
+ *     lanes.c       records of a packet → lanes without overlaps
+ *     sel4_decode.c packets → records → two events each: the entry, and the exit
  */
 #ifndef ENGINE_SEL4_SEL4_INTERNAL_H
 #define ENGINE_SEL4_SEL4_INTERNAL_H
@@ -24,11 +25,11 @@ enum entry_kind {
 	ENTRY_UNIMPLEMENTED_DEVICE,
 	ENTRY_VCPU_FAULT,
 	ENTRY_SWITCH,
-	ENTRY_WRONG, /* any other value; the driver's text does not tell which */
+	ENTRY_WRONG, /* any other value; the driver's text has no number for it */
 	ENTRY_KINDS
 };
 
-/* Whose detail word has a core: neither system calls nor switches have room for one. */
+/* Does the detail word have a core? Those of system calls and switches have no room for one. */
 static inline bool entry_has_core(enum entry_kind kind)
 {
 	return kind < ENTRY_SYSCALL || kind == ENTRY_UNIMPLEMENTED_DEVICE ||
@@ -38,8 +39,8 @@ static inline bool entry_has_core(enum entry_kind kind)
 enum {
 	RECORD_BYTES = 24,     /* of a 64-bit kernel, or a 32-bit one that aligns 64-bit numbers */
 	RECORD_BYTES_32 = 20,  /* of other 32-bit kernels */
-	LINE_MAX_BYTES = 4096, /* a line of the text that is longer is damage */
-	EXIT_AT_BINARY = 8,    /* an exit's place: that of the duration, which tells of it */
+	LINE_MAX_BYTES = 4096, /* a longer line of text is damage */
+	EXIT_AT_BINARY = 8,    /* place of the exit event in a record: that of the duration */
 	EXIT_AT_TEXT = 1
 };
 
@@ -55,47 +56,48 @@ struct sel4_log { /* part->priv */
 	bool text;
 	bool x86;
 	uint32_t record_bytes;
-	uint64_t end;       /* binary: behind this byte all were zero when it was opened */
+	uint64_t end;       /* binary: at open, all bytes from this offset on were zero */
 	uint64_t mult, div; /* ns = ticks * mult / div; both at least 1 */
 	uint32_t class_of[ENTRY_KINDS];
-	uint32_t exit_class[2]; /* without a core, with one */
+	uint32_t exit_class[2]; /* [1]: of exits with a core, [0]: without */
 	uint32_t greatest_slots;
 };
 
-/* The name of a kind, as the driver's text has it. */
+/* Returns the name of a kind in the driver's text. */
 const char *entry_name(const struct sel4_log *log, enum entry_kind kind);
 
 enum record_step {
 	RECORD_GOOD,
-	RECORD_EMPTY, /* all zeros: a buffer was copied whole */
+	RECORD_EMPTY, /* all zeros: the unused end of a buffer */
 	RECORD_BAD,   /* *why says what is wrong with it */
-	RECORD_MORE   /* it goes on behind the bytes that are there */
+	RECORD_MORE   /* `size` bytes are too few */
 };
 
 /*
- * The record at data[0..size). *bytes: what it takes, also if it is bad. `last`: nothing follows
- * these bytes in the file.
+ * Parses the record at data[0..size). *bytes is its size, also of a bad record. `last`: the file
+ * ends with these bytes.
  */
 enum record_step sel4_record(const struct sel4_log *log, const uint8_t *data, size_t size,
 			     bool last, struct sel4_record *out, size_t *bytes, const char **why);
 
 struct sel4_lane {
-	size_t at; /* of a record in its packet, bytes */
+	size_t at; /* offset of a record in its packet */
 	uint32_t lane;
 };
 
-/* lanes.c: by the records' places. Zero-filled it is empty; sel4_lanes_find() may be repeated. */
+/* lanes.c: the lanes of a packet's records, in order of `at`. Begins as {0}. */
 struct sel4_lanes {
 	struct sel4_lane *items;
 	size_t count, capacity;
 };
-/* Of the packet data[0..size), up to a record that cannot be read. `last`: the file ends with it. */
+/* Finds the lanes of the packet data[0..size), up to a bad record; replaces those of a packet
+   before. `last`: the file ends with the packet. */
 void sel4_lanes_find(struct sel4_lanes *lanes, const struct sel4_log *log, const uint8_t *data,
 		     size_t size, bool last);
 uint32_t sel4_lane_at(const struct sel4_lanes *lanes, size_t at);
 void sel4_lanes_release(struct sel4_lanes *lanes);
 
-/* True: the bytes at the start of a file look like a log, in binary or in text. */
+/* Do the first bytes of a file look like a log, in binary or in text? */
 bool sel4_looks_binary(const uint8_t *data, size_t size);
 bool sel4_looks_text(const uint8_t *data, size_t size);
 
@@ -105,7 +107,7 @@ struct sel4_clock {
 	__int128 origin;
 };
 void sel4_clock_of(const struct stream *stream, struct sel4_clock *out);
-/* The times of a record's entry and exit; false: they do not fit. */
+/* Returns the times of a record's entry and exit; false: they do not fit in nstime. */
 bool sel4_times(const struct sel4_clock *clock, const struct sel4_record *record, nstime out[2]);
 
 const struct sel4_log *sel4_log_of(const struct stream *stream);

@@ -17,7 +17,7 @@ enum {
 	ALL_SCOPES = OWN_SCOPES | 1u << SCOPE_PACKET_CONTEXT
 };
 
-/* Of the kernel's tracepoints: what LTTng calls the same. */
+/* Field names of the kernel's tracepoints, and LTTng's names for the same fields. */
 static const struct {
 	const char *kernel, *lttng;
 } aliases[] = {{"prev_pid", "prev_tid"},   {"next_pid", "next_tid"},     {"pid", "tid"},
@@ -82,7 +82,7 @@ static void set_place(const struct event_class *class, const struct field_path *
 		run_field_init(&out->column, class, path);
 }
 
-/* The field of one class; its type is that of all classes of the probe. */
+/* Binds a field in one class. Its type must be the same in all classes that the probe matches. */
 static bool bind_field(struct bound *bound, const struct event_class *class, struct field_use *use,
 		       struct bound_field *out, struct error *err)
 {
@@ -91,7 +91,7 @@ static bool bind_field(struct bound *bound, const struct event_class *class, str
 
 	if (!find_path(class, use, &path)) {
 		*out = (struct bound_field){0};
-		/* on the way there may be an array or variant */
+		/* a longer path may pass an array or variant: event by event then */
 		if (use->is_asked)
 			return true;
 		if (use->nnames == 1 || !field_path_find(class, ALL_SCOPES, use->names, 1, &path))
@@ -120,7 +120,7 @@ static bool bind_field(struct bound *bound, const struct event_class *class, str
 	return true;
 }
 
-/* The program's fields that stand in the probe follow one another. */
+/* Binds the fields of probe `number`, which are adjacent in program->fields. */
 static bool bind_fields(struct bound *bound, const struct event_class *class, uint32_t number,
 			struct bound_probe *probe, struct error *err)
 {
@@ -155,7 +155,7 @@ static uint32_t reading_of(struct bound *bound, const char *text)
 	return (uint32_t)bound->nreadings - 1;
 }
 
-/* What the event does not say of its thread is what the state says of it. */
+/* `own`: the event's field with the tid, pid or comm. Without one, the state is read for it. */
 static void bind_thread(struct bound *bound, const struct event_class *class,
 			const struct event_thread *thread, const struct field_path *own,
 			const char *what, bool is_used, struct bound_thread *out)
@@ -221,7 +221,7 @@ static bool add_probe(struct bound *bound, const struct event_class *class, uint
 	return bind_fields(bound, class, number, probe, err);
 }
 
-/* sys_enter_openat, where all calls are events sys_enter: the class; else NULL. */
+/* For sys_enter_openat in a trace with one class sys_enter for all calls: that class. Else NULL. */
 static const struct event_class *all_calls(const struct trace *trace, const char *text)
 {
 	static const char *const calls[] = {"sys_enter", "sys_exit"};
@@ -238,7 +238,10 @@ static const struct event_class *all_calls(const struct trace *trace, const char
 	return NULL;
 }
 
-/* Scripts of bpftrace list the probes of several kernels: one of them is enough. */
+/*
+ * Notes or reports that a spec matches no event. It is no error beside specs that match: scripts of
+ * bpftrace list the probes of several kernels.
+ */
 static bool nothing_matches(const struct bound *bound, const struct spec *spec, bool others_do,
 			    struct error *err)
 {
@@ -289,7 +292,7 @@ static bool bind_probe(struct bound *bound, uint32_t number, struct error *err)
 	return good;
 }
 
-/* Where stacks are read, some event must have one. */
+/* A program that reads stacks needs an event class with call chains. False: *err. */
 static bool has_chains(const struct bound *bound, struct error *err)
 {
 	const struct oneliner *program = bound->program;
@@ -310,7 +313,7 @@ static bool has_chains(const struct bound *bound, struct error *err)
 					"records them");
 }
 
-/* ---- what is the same for all events of a class in a run ---- */
+/* ---- uniform classes ---- */
 
 static bool is_uniform_key(const struct ast *node)
 {
@@ -359,7 +362,7 @@ bool oneliner_bind(struct oneliner *program, const struct trace *trace, struct b
 	for (uint32_t i = 0; i < program->nprobes; i++)
 		if (program->probes[i].specs[0].kind == PROBE_EVENTS && !bind_probe(out, i, err))
 			return false;
-	for (size_t i = 0; i < program->nfields; i++) /* of a glob without an event */
+	for (size_t i = 0; i < program->nfields; i++) /* fields of globs that match no event */
 		if (program->fields[i].type == TYPE_NONE)
 			program->fields[i].type = TYPE_ANY;
 	if (!oneliner_check(program, err) || !has_chains(out, err))
@@ -370,7 +373,7 @@ bool oneliner_bind(struct oneliner *program, const struct trace *trace, struct b
 		struct error why;
 		if (where_parse(out->readings[i].text, &out->readings[i].where, &why))
 			continue;
-		why.text[strcspn(why.text, "\n")] = 0; /* its lines show a part of the text */
+		why.text[strcspn(why.text, "\n")] = 0; /* without the lines of an excerpt */
 		return oneliner_error(program, i < program->nstates ? program->states[i].at : 0,
 				      err, "%s: %s", out->readings[i].text, why.text);
 	}

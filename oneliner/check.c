@@ -1,8 +1,8 @@
 /*
- * check.c - does the program make sense, and does the order of events matter to it?
+ * check.c - checks types, and whether the program depends on the order of events
  *
- * It is checked twice: by its text alone, then again when its fields are known. Maps get their
- * kinds first, from all places that give them values.
+ * A program is checked once after parsing, and again when bound to a trace: then the types of
+ * fields are known. First, statements that assign to maps tell the kind of each map.
  */
 #include "oneliner/format.h"
 #include "oneliner/tree.h"
@@ -18,7 +18,7 @@
 struct checker {
 	struct oneliner *program;
 	struct error *err;
-	bool in_events; /* of a probe of events, not BEGIN, END, interval */
+	bool in_events; /* in a probe on events, not in BEGIN, END or interval */
 	bool failed;
 };
 
@@ -68,7 +68,7 @@ static struct map_use *map_of(struct checker *checker, const struct ast *node)
 	return &checker->program->maps[node->index];
 }
 
-/* Keys as they stand in the text; the first use decides. */
+/* Checks number and types of a map's keys against its first use in the text. */
 static void check_keys(struct checker *checker, const struct ast *node, struct ast **keys,
 		       uint32_t nkeys)
 {
@@ -103,7 +103,7 @@ static bool is_plain_argument(enum function function)
 	       function == FUNCTION_LEN || function == FUNCTION_HAS_KEY;
 }
 
-/* A map's value: an aggregation's is a number where it is one. */
+/* Checks a read of a map, and sets its type. Of aggregations, only those of one number have any. */
 static void check_map_read(struct checker *checker, struct ast *node)
 {
 	struct map_use *map = map_of(checker, node);
@@ -121,7 +121,7 @@ static void check_map_read(struct checker *checker, struct ast *node)
 	}
 	node->type = map->is_plain ? map->value : function_info(map->aggregate)->type;
 	if (map->is_plain && node->type == TYPE_NONE)
-		node->type = TYPE_ANY; /* until the second round */
+		node->type = TYPE_ANY; /* the second round knows it */
 	if (!map->is_plain && node->type == TYPE_NONE)
 		fail(checker, node, "%s is of %s(): it can be printed and has no value of its own",
 		     map->name, function_info(map->aggregate)->name);
@@ -149,7 +149,7 @@ static void assigned(struct checker *checker, const struct ast *node, bool plain
 	map->of.kind = plain ? AGGREGATE_VALUE : kinds[aggregate];
 }
 
-/* First of all: which maps are there, and of what? */
+/* First pass: finds what gives maps values, here ++ and --. */
 static void find_stepped(struct checker *checker, const struct ast *ast)
 {
 	if (!ast)
@@ -194,7 +194,7 @@ static void check_hist(struct checker *checker, struct ast *node, struct map_use
 	if (of->step && of->bits != bits)
 		fail(checker, node, "%s has another hist() elsewhere", map->name);
 	of->bits = (unsigned)bits;
-	of->step = 1; /* it is known */
+	of->step = 1; /* marks `bits` as set */
 }
 
 enum { LHIST_BUCKETS_MAX = 1000 };
@@ -309,7 +309,7 @@ static void check_of_map(struct checker *checker, struct ast *node)
 		check_keys(checker, map, node->args + 1, node->nargs - 1);
 }
 
-/* Of args[1], for captures() and =~. */
+/* Checks the pattern args[1] of captures() or =~. */
 static void check_pattern(struct checker *checker, const struct ast *node)
 {
 	char why[REGEX_WHY];
@@ -436,7 +436,7 @@ static bool steps(const struct ast *ast)
 
 static void check_in(struct checker *checker, struct ast *node)
 {
-	if (steps(node->args[0])) /* it is compared with each */
+	if (steps(node->args[0])) /* compile.c evaluates it once per value */
 		fail(checker, node->args[0],
 		     "in: ++ and -- stand before it in a statement of their own");
 	check_as(checker, node->args[0], TYPE_ANY, "in");
@@ -656,7 +656,7 @@ static void check_probe(struct checker *checker, struct clause *probe)
 	check_block(checker, probe->block);
 }
 
-/* Maps that only ever had a text or number of the state have values of any type. */
+/* The types of variables and maps are found anew in each call. */
 bool oneliner_check(struct oneliner *program, struct error *err)
 {
 	struct checker checker = {.program = program, .err = err};
@@ -671,7 +671,7 @@ bool oneliner_check(struct oneliner *program, struct error *err)
 		find_stepped(&checker, program->probes[i].predicate);
 		find_maps(&checker, program->probes[i].block);
 	}
-	/* twice: a map may be read before the place that says of what type it is */
+	/* two rounds: a map may be read above the statement that gives it its type */
 	for (unsigned round = 0; round < 2; round++)
 		for (size_t i = 0; i < program->nprobes && !checker.failed; i++)
 			check_probe(&checker, &program->probes[i]);

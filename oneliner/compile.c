@@ -1,10 +1,11 @@
 /*
- * compile.c - expressions of one-liners as those of all conditions, with C's numbers and truth
+ * compile.c - compiles to expressions of state/program, which have truth values where C has 1 and 0
  *
  *     a < b && !c     truth_number(truth(truth_number(a < b)) && truth(truth_number(!truth(c))))
  *                     of which truth(truth_number(x)) is x, where x is true or false
  *
- * What only a program has (fields, maps, variables, the event's thread) is EXPR_HOST: eval.c.
+ * Nodes that only one-liners have (fields, maps, variables, builtins) become EXPR_HOST; eval.c
+ * evaluates them.
  */
 #include "oneliner/tree.h"
 #include "state/program/internal.h"
@@ -18,7 +19,7 @@ static bool is_truth(const struct expr *expr)
 	       expr->kind == EXPR_MATCH;
 }
 
-/* 1 or 0, of what is true or false. */
+/* Converts a truth value to 1 or 0. */
 static const struct expr *truth_number(struct compile *compile, const struct expr *truth)
 {
 	struct expr *expr = expr_of(compile, EXPR_CONVERT, truth, NULL);
@@ -45,7 +46,7 @@ static const struct expr *logic(struct compile *compile, enum expr_kind kind, co
 		compile, compile_fold(compile, expr_of(compile, kind, truth(compile, a), right)));
 }
 
-/* What may fail says whose it is. */
+/* A copy of an expression that may fail, with the node that its error shows. */
 static const struct expr *with_place(struct compile *compile, const struct expr *expr,
 				     const struct ast *ast)
 {
@@ -84,7 +85,7 @@ static const struct expr *compile_binary(struct compile *compile, const struct a
 					: truth_number(compile, compile_fold(compile, expr));
 }
 
-/* Values that are no constants are compared one by one. */
+/* Compiles `in`. A list with values that are no constants becomes a chain of == and ||. */
 static const struct expr *compile_list(struct compile *compile, const struct ast *ast)
 {
 	const struct expr *value, *all = NULL;

@@ -1,7 +1,7 @@
 /*
- * eval.c - what expressions of one-liners have beyond those of conditions: maps, variables, casts
+ * eval.c - evaluates what only one-liners have in expressions: maps, variables, casts, calls
  *
- * An unknown value makes unknown what is made of it.
+ * An expression with an unknown operand is unknown.
  */
 #include "oneliner/format.h"
 #include "oneliner/runtime.h"
@@ -11,7 +11,7 @@
 
 static const struct value unknown;
 
-/* A pattern of the node takes too long on the text of an event. */
+/* Fails: the node's pattern takes too many steps on the text of an event. */
 static void runtime_fail(struct runtime *rt, const struct ast *node)
 {
 	if (!rt->failed) {
@@ -19,7 +19,7 @@ static void runtime_fail(struct runtime *rt, const struct ast *node)
 			       "%s: the pattern takes more than %d steps on the text of an event: "
 			       "write a simpler one",
 			       node->kind == AST_CALL ? "captures()" : "=~", REGEX_STEPS);
-		rt->error.kind = ERR_RANGE; /* such messages have one line */
+		rt->error.kind = ERR_RANGE; /* ERR_RANGE has one line: drop the excerpt */
 		rt->error.lines = false;
 		rt->error.text[strcspn(rt->error.text, "\n")] = 0;
 	}
@@ -121,8 +121,7 @@ static struct value of_map(struct runtime *rt, const struct expr *expr)
 	return value_s64(groups_find(&map->groups, keys) != NULL);
 }
 
-/* Functions of texts that conditions do not have: parts are borrowed, never copied ----------------
- */
+/* ---- functions of texts that conditions do not have: they borrow parts, and copy none ---- */
 
 static struct value part(const struct value *text, int64_t from, int64_t len)
 {
@@ -150,7 +149,7 @@ static struct value strftime_call(struct runtime *rt, const struct value *format
 			  (uint32_t)rt->line.len);
 }
 
-/* As the C library says it in English. */
+/* The C library's text for an errno, in English. */
 static struct value strerror_call(struct runtime *rt, int64_t number)
 {
 	const char *text = number >= 0 && number <= INT32_MAX ? strerrordesc_np((int)number) : NULL;
@@ -167,7 +166,7 @@ static struct value text_call(struct runtime *rt, const struct expr *expr)
 
 	for (uint32_t i = 0; i < expr->nargs && i < 3; i++)
 		args[i] = eval(rt, expr->args[i]);
-	/* of the types that check.c asks for, unless they are of a type known only now */
+	/* check.c has checked the types, but for values of TYPE_ANY */
 	for (uint32_t i = 0; i < expr->nargs; i++)
 		if (args[i].kind !=
 		    (function_takes(function, i) == TYPE_TEXT ? VALUE_STRING : VALUE_INT))
@@ -221,7 +220,7 @@ static struct value call(struct runtime *rt, const struct expr *expr)
 	}
 }
 
-/* Of what is made of other values. */
+/* Evaluates nodes that have operands. */
 static struct value made_value(struct runtime *rt, const struct expr *expr)
 {
 	switch (expr->n) {
@@ -264,7 +263,7 @@ struct value runtime_host(void *arg, const struct expr *expr)
 	if (value.kind != VALUE_UNKNOWN)
 		rt->env.lacking = before;
 	else if (!rt->env.lacking)
-		rt->env.lacking = expr->of; /* what it is made of is known */
+		rt->env.lacking = expr->of; /* its operands are known */
 	return value;
 }
 

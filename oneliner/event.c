@@ -1,4 +1,4 @@
-/* event.c - the values of the event that a program looks at */
+/* event.c - reads the current event: fields, builtins, stacks and the state at its time */
 #include "oneliner/runtime.h"
 
 #include "state/model/value.h"
@@ -7,7 +7,7 @@
 
 static bool decode_fields(struct runtime *rt)
 {
-	struct error ignored; /* damage: told by the cursor; the event has no values */
+	struct error ignored; /* the cursor reports damage; the event has no values */
 
 	if (rt->decoded == DECODED_NOT)
 		rt->decoded = rt->run->reader->decoder_fields(rt->run->decoder, rt->run->batch,
@@ -22,7 +22,7 @@ static struct value keep_text(struct runtime *rt, const void *text, size_t len)
 	return value_text(arena_strndup(rt->texts, text, len), (uint32_t)len);
 }
 
-/* As a number or a text; anything else is not known. */
+/* Numbers and texts as they are; a value of any other kind becomes unknown. */
 static struct value value_known(const struct value *value)
 {
 	if (value->kind == VALUE_BOOL)
@@ -97,7 +97,7 @@ struct value event_label(struct runtime *rt, uint32_t number_of)
 	return label ? value_text(label, strlen(label)) : (struct value){0};
 }
 
-/* Texts live as long as the event. */
+/* Copies a text into rt->texts, where it lives as long as the event. */
 struct value event_reading(struct runtime *rt, uint32_t number_of)
 {
 	struct value value;
@@ -115,7 +115,7 @@ static struct value value_of_thread(struct runtime *rt, const struct bound_threa
 					      : (struct value){0};
 }
 
-/* Found once for each event, which may name it several times. */
+/* The event's thread; found once per event, and stored for further uses. */
 static struct value tid_of(struct runtime *rt)
 {
 	const struct stream *stream = rt->run->stream;

@@ -6,7 +6,7 @@
 
 enum { WIDTH_MAX = 1000, TIME_TEXT = 512 };
 
-/* Up to three digits. */
+/* Reads up to three digits. */
 static bool read_number(const char **at, const char *end, int16_t *out)
 {
 	uint64_t number = decimal_take(at, end);
@@ -34,7 +34,7 @@ static const char *read_flags(const char *at, const char *end, struct format_pie
 	return at;
 }
 
-/* Behind the '%'. */
+/* Parses a conversion; *text is behind its '%'. */
 static bool read_conversion(const char **text, const char *end, struct format_piece *piece)
 {
 	const char *at = read_flags(*text, end, piece);
@@ -202,7 +202,7 @@ bool format_time(const char *format, nstime t, bool utc, struct buf *out)
 		return false;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	n = strftime(text, sizeof text, whole, &tm); /* the C library reads no memory by it */
+	n = strftime(text, sizeof text, whole, &tm); /* no conversion of strftime() reads memory */
 #pragma GCC diagnostic pop
 	buf_add(out, text, n);
 	return n > 0;

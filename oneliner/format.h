@@ -1,4 +1,4 @@
-/* format.h - formats of printf() and strftime() */
+/* format.h - parses formats of printf(), and writes values and times by formats */
 #ifndef ONELINER_FORMAT_H
 #define ONELINER_FORMAT_H
 
@@ -18,12 +18,12 @@ struct print_format {
 	uint32_t npieces, nvalues;
 };
 
-/* The text of node, a constant. False: *err shows it. */
+/* Parses the text of `node`, a constant, into program->arena. False: *err shows the node. */
 MUST_CHECK bool format_read(const struct oneliner *program, const struct ast *node,
 			    struct print_format **out, struct error *err);
 /* An unknown value is written as `?`. */
 void format_write(const struct print_format *format, const struct value *values, struct buf *out);
-/* As text: a number in decimal. */
+/* Writes a number in decimal, a text as it is. */
 void value_write(const struct value *value, struct buf *out);
 /*
  * As the C library's strftime(), of a time since the epoch, in UTC where `utc`; %f is the

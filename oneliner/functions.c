@@ -1,4 +1,4 @@
-/* functions.c - what names mean, and why some of bpftrace's are not here */
+/* functions.c - tables of functions and builtins, and of bpftrace's names that are refused */
 #include "oneliner/tree.h"
 
 #include "engine/base/nearest.h"
@@ -53,7 +53,7 @@ static const char *const builtins[] = {
 
 enum { NBUILTINS = sizeof builtins / sizeof *builtins };
 
-/* What a recording cannot answer, names with blanks between them, and why; ended by NULL. */
+/* Names (parted by blanks) that a recording cannot answer, and the reason; NULL ends a table. */
 struct refusal {
 	const char *names, *why;
 };

@@ -21,7 +21,7 @@ void map_init(struct map *map, const struct map_use *use, uint64_t *all)
 
 /* ---- entries ---- */
 
-/* Its value takes the place of the old one; a text is the entry's from now on. */
+/* Replaces the entry's value, and frees the old text. The entry owns the new text. */
 static void entry_replace(struct map *map, struct group *entry, struct value value)
 {
 	struct value *old = &entry->totals[0].value;
@@ -69,7 +69,7 @@ static bool too_many(const struct map *map, struct error *err)
 			 map->use->name);
 }
 
-/* Asked when something shall be added. False: *err. */
+/* May the map grow? False: the maps together are over the limit, *err. */
 static bool has_room(const struct map *map, struct error *err)
 {
 	if (!groups_are_large(&map->groups))

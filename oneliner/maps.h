@@ -1,8 +1,7 @@
 /*
- * maps.h - @name[key, key]: values and sums by keys, with limits
+ * maps.h - maps @name[key, key] of a program: values or aggregations by keys, of limited size
  *
- * A map of a program without keys has one entry. A map belongs to one thread; map_join() adds what
- * others have.
+ * A map without keys has one entry. Only one thread uses a map; map_join() merges those of several.
  */
 #ifndef ONELINER_MAPS_H
 #define ONELINER_MAPS_H
@@ -17,21 +16,21 @@ struct map {
 	struct groups groups; /* its entries, each with one accumulator */
 };
 
-/* `all`: the bytes of all maps of a program, which the limit is of; NULL: this is the only one. */
+/* `all`: counts the bytes of all maps of a program, for MAP_BYTES_MAX; NULL: of this map alone. */
 void map_init(struct map *map, const struct map_use *use, uint64_t *all);
 void map_clear(struct map *map);
 void maps_free(struct map *maps, size_t count); /* a heap array; NULL is fine */
-/* Made where there is none. NULL: the map is full, *err. */
+/* Finds or adds the entry with these keys. NULL: the map is full, *err. */
 MUST_CHECK struct group *map_at(struct map *map, const struct value *keys, struct error *err);
 void map_delete(struct map *map, const struct value *keys);
 void map_zero(struct map *map);
-/* As if the events of `from` had come to `map`: aggregations and sums alone. */
+/* Merges `from` into `map`, as if `map` had seen its events, too. Aggregations and sums only. */
 MUST_CHECK bool map_join(struct map *map, const struct map *from, struct error *err);
 
-/* A plain value; its text is copied. False: the map is full. */
+/* Sets the value of an entry of a plain map; copies a text. False: the map is full, *err. */
 MUST_CHECK bool entry_set(struct map *map, struct group *entry, const struct value *value,
 			  struct error *err);
-/* The value, of aggregations that are one number; VALUE_UNKNOWN: there is none yet. */
+/* The plain value, or the aggregation's if it is one number. VALUE_UNKNOWN: there is none yet. */
 struct value entry_value(const struct map *map, const struct group *entry);
 
 /* All entries, by rising value, then key; the caller frees the list. */

@@ -1,10 +1,10 @@
 /*
- * oneliner.h - bpftrace's one-liners, asked of a recording
+ * oneliner.h - runs bpftrace's one-liners over a recorded trace
  *
  *     sched_switch /prev_state & 2/ { @[prev_comm] = count(); }
  *
- * Where all that events do is to be counted and summed by keys, they are swept in no order, on all
- * threads; else they are read in order of time. docs/do.md is the language.
+ * A program that only counts and sums by keys runs in a sweep: on all threads, in no order. Any
+ * other program reads the events in order of time. docs/do.md describes the language.
  */
 #ifndef ONELINER_ONELINER_H
 #define ONELINER_ONELINER_H
@@ -18,29 +18,29 @@ struct state;
 struct program;
 struct symbols;
 
-/* A program whose names are looked up in a trace. */
+/* A parsed program and, once bound, its names as looked up in a trace. */
 struct oneliner_question {
 	struct oneliner text;
 	struct bound bound;
-	struct state *state;     /* NULL: nothing reads it */
-	struct program *program; /* of the rules of this state; likewise */
+	struct state *state;     /* NULL: the program does not read the state */
+	struct program *program; /* the rules of `state`, compiled; NULL likewise */
 };
 
 /* The trace is borrowed. The caller ends *out with oneliner_close(), also after false. */
 MUST_CHECK bool oneliner_open(const char *text, size_t len, const struct trace *trace,
 			      struct oneliner_question *out, struct error *err);
 /*
- * The same program, for the trace as it is open now: what the question had of the trace before ends
- * by oneliner_unbind_trace(), which is before that is closed. False: *err; it may be tried again.
+ * Binds the program to a trace that was opened anew. Before the old trace is closed, the caller
+ * must call oneliner_unbind_trace(). False: *err; the caller may try again.
  */
 MUST_CHECK bool oneliner_bind_again(struct oneliner_question *question, const struct trace *trace,
 				    struct error *err);
 void oneliner_unbind_trace(struct oneliner_question *question);
-/* Reads the program alone; then oneliner_bind_again(). */
+/* Parses the program, without a trace; oneliner_bind_again() binds it. */
 MUST_CHECK bool oneliner_open_text(const char *text, size_t len, struct oneliner_question *out,
 				   struct error *err);
 void oneliner_close(struct oneliner_question *question); /* zeroed bytes are fine */
-/* Then oneliner_run() needs a state, which is borrowed. */
+/* Does the bound program read the state? Then oneliner_set_state() (borrows it) before any run. */
 bool oneliner_reads_state(const struct oneliner_question *question);
 MUST_CHECK bool oneliner_set_state(struct oneliner_question *question, struct state *state,
 				   struct error *err);
@@ -49,74 +49,76 @@ struct oneliner_work {
 	const struct oneliner_question *question;
 	struct index *index;
 	/*
-	 * The range and the filters; `classes` may be NULL. Losses, order and values are set by
-	 * oneliner_run().
+	 * The range and the filters; `classes` may be NULL. oneliner_run() sets the members on
+	 * losses, classes of probes and values.
 	 */
 	struct events_options events;
-	/* One for each thread of a sweep, else one; NULL: all events pass. */
+	/* Makes a filter for a thread of a sweep, or for the cursor. NULL: all events pass. */
 	struct where_pass *(*pass_new)(void *arg);
-	/* Asked in order, of each event; NULL: nothing reads the state. */
+	/* Called for each event, in order of time; NULL: no filter reads the state. */
 	bool (*passes)(void *arg, struct events *events, bool *pass, struct error *err);
-	void *filter; /* of both */
+	void *filter; /* argument of both functions */
 	struct symbols *symbols;
-	nstime start, end; /* `elapsed` and interval count from the start; END is at the end */
+	nstime start, end; /* `elapsed` and interval count from start; END runs at `end` */
 	bool (*progress)(void *arg, uint64_t done, uint64_t all); /* of a sweep */
 	void *progress_arg;
 	struct outlet *outlet;
-	struct partial_work *partial; /* NULL: the whole range is swept, or read in order */
-	bool keeps; /* maps are not printed at the end, but are in the result */
+	struct partial_work *partial; /* a chunk to sweep, or bodies to join; or NULL */
+	bool keeps;                   /* maps go into the result, and are not printed at the end */
 };
 
 /*
- * Is all that events do counted and summed, so that it can be done in parts? False: ERR_QUERY, why
- * not.
+ * Does the program only count and sum, so that chunks can be evaluated apart and joined? False:
+ * ERR_QUERY with the reason.
  */
 MUST_CHECK bool oneliner_is_sum(const struct oneliner_work *work, struct error *err);
 
 struct oneliner_result {
+	/* places where events were lost; statements and predicates left out for an unknown value */
 	uint64_t losses, unknown;
-	char lack[64]; /* of the text, the leftmost that was not known; "": nothing */
-	struct map
-		*maps; /* of work->keeps: text.nmaps of them, by name; they borrow the question */
+	char lack[64];    /* the leftmost unknown expression, as in the text; "": none */
+	struct map *maps; /* with work->keeps: text.nmaps maps, by name, borrowing the question */
 	size_t nmaps;
 };
 
-/* The times of `elapsed` and END: of the range, and where it is unbounded those of the events. */
+/* Sets out->start and out->end: the range's bounds, or the first or last event if unbounded. */
 MUST_CHECK bool oneliner_times(struct index *index, nstime begin, nstime end,
 			       struct oneliner_work *out, struct error *err);
 /*
- * BEGIN, the events (or what the bodies of work->partial have of them), END, and all maps that have
- * something. False: *err, and the maps were not
- * printed. The caller ends *out with oneliner_result_release(), also after false.
+ * Runs BEGIN, the events' probes (or joins the bodies of work->partial) and END, then prints all
+ * maps. False: *err, and no map was printed at the end. The caller ends *out with
+ * oneliner_result_release(), also after false.
  */
 MUST_CHECK bool oneliner_run(const struct oneliner_work *work, struct oneliner_result *out,
 			     struct error *err);
 /*
- * The same in parts, for a trace that grows: range after range, END and the maps at last. Work and
- * trace may be others each time, of the same question, which is bound to the trace as it is open
- * then (oneliner_bind_again()). Between two calls nothing of the trace is needed.
+ * The same for a trace that grows, range after range; END and the maps come last. Each call may
+ * pass another `work` and another opening of the trace, to which the question is then bound
+ * (oneliner_bind_again()). Between two calls the trace may be closed.
  */
 struct oneliner_run;
 struct oneliner_run *oneliner_run_new(const struct oneliner_question *question);
-/* BEGIN, the first time, and the events. *open: exit() was not called, and what is printed is read.
+/*
+ * Runs BEGIN in the first call, then the events of work->events. *open false: the program called
+ * exit(), or nobody reads the output any more. False: *err.
  */
 MUST_CHECK bool oneliner_run_more(struct oneliner_run *run, const struct oneliner_work *work,
 				  bool *open, struct error *err);
-/* END, and all maps that have something. *out is zeroed before the first call. */
+/* Runs END and prints all maps. The caller zeroes *out before the first call. False: *err. */
 MUST_CHECK bool oneliner_run_end(struct oneliner_run *run, const struct oneliner_work *work,
 				 struct oneliner_result *out, struct error *err);
-/* What was lost and not known so far, into *out. */
+/* Sets `losses`, `unknown` and `lack` of *out to what the run has met so far. */
 void oneliner_run_tell(struct oneliner_run *run, const struct oneliner_work *work,
 		       struct oneliner_result *out);
 /*
- * Sweeps work->partial's chunk alone, without BEGIN and END, and adds the maps to its body.
- * *out: what was lost and not known.
+ * Sweeps only the chunk of work->partial, without BEGIN and END, and appends the maps to its body.
+ * *out gets `losses`, `unknown` and `lack`.
  */
 MUST_CHECK bool oneliner_run_chunk(const struct oneliner_work *work, struct oneliner_result *out,
 				   struct error *err);
 void oneliner_run_free(struct oneliner_run *run); /* before oneliner_close(); NULL is fine */
 void oneliner_result_release(struct oneliner_result *result);
-/* Adds a note for the user about values that were not known; false: there is none. */
+/* Appends a note for the user about unknown values; false: no value was unknown. */
 bool oneliner_result_note(const struct oneliner_result *result, struct buf *out);
 
 #endif

@@ -72,7 +72,7 @@ static void put_number(struct buf *out, __int128 number)
 	buf_add(out, text, (size_t)(end - text));
 }
 
-/* 512, 1K, 4M: hist() where it is a power's multiple, lhist() where its steps are of KiB. */
+/* A bucket's bound as 512, 1K or 4M: multiples of 1024; of lhist() if its step is one, too. */
 static void put_label(struct buf *out, const struct map_use *use, __int128 number)
 {
 	bool is_power = use->of.kind == AGGREGATE_LOG2;
@@ -146,7 +146,7 @@ static void json_bucket(struct buf *out, const struct bucket *bucket)
 	buf_printf(out, "\"count\": %llu}", (unsigned long long)bucket->count);
 }
 
-/* From the first bucket that has something to the last. */
+/* Writes the buckets from the first to the last that is not empty. */
 static void put_buckets(struct buf *out, bool json, const struct map *map,
 			const struct group *entry, uint64_t by)
 {

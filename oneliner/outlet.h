@@ -1,5 +1,5 @@
 /*
- * outlet.h - answers as bpftrace prints them, in text or JSON
+ * outlet.h - writes values and maps as bpftrace prints them, in text or JSON
  *
  *     @[bash]: 12                        {"type": "map", "data": {"@": {"bash": 12}}}
  *     [1K, 2K)   3 |@@@@      |          {"type": "hist", "data": {"@us": [{"min": 1024, ...
@@ -11,7 +11,7 @@
 
 struct outlet {
 	bool json, utc;
-	/* Gets whole answers; false: nobody reads them any more. */
+	/* Gets the text of whole answers; returns false once nobody reads them. */
 	bool (*write)(void *arg, const char *bytes, size_t len);
 	void *arg;
 	bool closed;
@@ -19,10 +19,10 @@ struct outlet {
 };
 
 void outlet_release(struct outlet *outlet);
-/* Of printf() and time(): `type` is what JSON calls it. */
+/* Writes the text of printf() or time(); `type` is its "type" in JSON. */
 void outlet_text(struct outlet *outlet, const char *type, const struct buf *text);
 void outlet_value(struct outlet *outlet, const struct value *value);
-/* The `top` greatest entries, 0: all; values divided by `by`, 0: as they are. */
+/* Writes the `top` greatest entries (0: all), with values divided by `by` (0: as they are). */
 void outlet_map(struct outlet *outlet, const struct map *map, size_t top, uint64_t by);
 void outlet_entry(struct outlet *outlet, const struct map *map, const struct group *entry);
 

@@ -1,4 +1,4 @@
-/* parse.c - from words to probes with statements */
+/* parse.c - parses a program into probes and statements */
 #include "oneliner/parse.h"
 
 #include "engine/base/digits.h"
@@ -81,7 +81,7 @@ static const struct {
 		   {"/=", OP_DIV},     {"%=", OP_MOD},  {"&=", OP_BIT_AND}, {"|=", OP_BIT_OR},
 		   {"^=", OP_BIT_XOR}, {"<<=", OP_SHL}, {">>=", OP_SHR}};
 
-/* An assignment, or a call for what it does. */
+/* Parses an assignment, or an expression as a statement: a call, ++ or --. */
 static struct action *parse_simple(struct parser *parser)
 {
 	bool declares = lex_is_word(parser, "let");
@@ -148,7 +148,7 @@ static struct action *parse_statement(struct parser *parser)
 	return line;
 }
 
-/* Up to the bracket that ends it, behind which the next word is not read. */
+/* Parses a block up to its "}", and does not read the word behind that. */
 static struct action *parse_open_block(struct parser *parser)
 {
 	struct action *first = NULL, **last = &first;
@@ -175,7 +175,7 @@ static struct action *parse_block(struct parser *parser)
 
 /* ---- probes ---- */
 
-/* uprobe:/bin/sh:main has slashes; in all others one begins the predicate. */
+/* Does the spec have a file's path, as uprobe:/bin/sh:main? Else a slash begins the predicate. */
 static bool has_path(const char *text, size_t len)
 {
 	static const char *const kinds[] = {"uprobe:", "uretprobe:", "usdt:", "u:", "ur:", "U:"};
@@ -192,7 +192,7 @@ static bool ends_spec(char c, bool path)
 	       (c == '/' && !path);
 }
 
-/* s:1, 1s */
+/* Parses an interval's period: s:1 or 1s. */
 static void parse_interval(struct parser *parser, struct spec *spec, const char *text)
 {
 	static const struct {
@@ -292,7 +292,7 @@ static void parse_probe(struct parser *parser)
 	probe->block = parse_open_block(parser);
 }
 
-/* The first line of a file that is a program, and headers of the kernel, which nothing needs. */
+/* Skips a first line "#!..." and includes of kernel headers, which are not needed. */
 static void skip_head(struct parser *parser)
 {
 	static const char include[] = "#include";

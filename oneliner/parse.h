@@ -1,4 +1,4 @@
-/* parse.h - one-liners as a dialect of expressions; what the two files of the parser share */
+/* parse.h - the parser of one-liners, a dialect of state/expr: parse.c and parse_expr.c share it */
 #ifndef ONELINER_PARSE_H
 #define ONELINER_PARSE_H
 
@@ -11,8 +11,8 @@ struct program_parser {
 	struct parser in;
 	struct oneliner *program;
 	struct error *err;
-	bool in_predicate; /* a `/` before `{` ends it */
-	unsigned unrolled; /* how often the statement runs; 0: once */
+	bool in_predicate; /* a `/` before `{` then ends the expression */
+	unsigned unrolled; /* how often unroll() around the statement repeats it; 0: none */
 };
 
 static inline struct program_parser *own(struct parser *parser)

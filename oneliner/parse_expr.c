@@ -1,4 +1,4 @@
-/* parse_expr.c - what one-liners have in expressions: C's order of binding, names, maps, casts */
+/* parse_expr.c - the dialect of one-liners: C's operator precedence, names, maps, casts */
 #include "oneliner/parse.h"
 
 #include "engine/base/digits.h"
@@ -74,16 +74,16 @@ struct program_parser program_parser_of(struct oneliner *program, struct error *
 				       .err = err};
 }
 
-/* After an error that is in own(parser)->err. */
+/* Ends the parse after an error that is in own(parser)->err already. */
 static void stop(struct parser *parser)
 {
 	parser->failed = true;
 	parser->token.kind = TOKEN_END;
 }
 
-/* ---- words of its own ---- */
+/* ---- words that only this dialect has ---- */
 
-/* Behind "[": to the bracket that closes it; false: none does. */
+/* Skips from "[" to behind the "]" that closes it; false: it is not closed. */
 static bool skip_key(struct parser *parser)
 {
 	unsigned depth = 0;
@@ -104,7 +104,7 @@ static bool skip_key(struct parser *parser)
 	return false;
 }
 
-/* name[key]/name/name[key]: without blanks around its slashes. */
+/* Reads a path name[key]/name/name[key], without blanks around slashes, as one word. */
 static void take_path(struct parser *parser)
 {
 	size_t at = parser->pos;
@@ -125,7 +125,7 @@ static void take_path(struct parser *parser)
 	parser->token.value = value_text(parser->text + at, parser->pos - at);
 }
 
-/* name[, or a scope of conditions, field/x, payload/x ..., with a name right behind its slash */
+/* Does a path begin here: name[, or field/x, payload/x, context/x, packet/x? */
 static bool begins_path(const struct parser *parser)
 {
 	static const char *const scopes[] = {"field/", "payload/", "context/", "packet/"};
@@ -155,7 +155,7 @@ static bool ends_predicate(struct parser *parser)
 	return ends;
 }
 
-/* =~ has its pattern in quotes behind it; else it is an assignment of ~ and an operand. */
+/* Is `=~` here an assignment of ~x? Before a quote it is the operator that matches a pattern. */
 static bool is_assignment(const struct parser *parser)
 {
 	return parser_char(parser, parser->pos) == '=' &&
@@ -235,7 +235,7 @@ static bool take_member(struct parser *parser, const char **out)
 	return false;
 }
 
-/* name.0: an element, whose number the dot does not make a part of a number. */
+/* Reads the element 0 of name.0, digits alone: in name.0.1 the lexer would find a number 0.1. */
 static bool take_element(struct parser *parser, const char **out)
 {
 	size_t from = parser->pos;
@@ -277,7 +277,7 @@ static struct ast *state_node(struct parser *parser, uint32_t at, const char *te
 
 /* ---- calls ---- */
 
-/* state("cpu[cpu]/thread"): any expression of the rules. */
+/* Parses state("cpu[cpu]/thread"), whose text may be any expression of the rule language. */
 static struct ast *parse_state(struct parser *parser, uint32_t at)
 {
 	lex_next(parser);
@@ -310,7 +310,7 @@ static struct ast *parse_call(struct parser *parser, uint32_t at, const char *na
 	return node;
 }
 
-/* What scripts of bpftrace have of the kernel's headers; false: no such name. */
+/* Constants of kernel headers that bpftrace's scripts use; false: no such name. */
 static bool find_constant(const char *name, int64_t *out)
 {
 	static const struct {
@@ -420,7 +420,7 @@ static struct ast *parse_variable(struct parser *parser)
 
 /* ---- operands ---- */
 
-/* (uint32)x: the bits that are left, and their sign. */
+/* The width and signedness of the type of a cast, such as (uint32)x. */
 static bool cast_of(const char *name, uint8_t *bits, bool *is_signed)
 {
 	static const struct {
@@ -504,7 +504,7 @@ static struct ast *parse_primary(struct parser *parser)
 	return constant_node(parser, at, value_s64(0));
 }
 
-/* The sign of ++ or -- was `op`. */
+/* `op`: OP_ADD for ++, OP_SUB for --. */
 static struct ast *increment(struct parser *parser, enum op op, uint32_t at, struct ast *of,
 			     bool prefix)
 {

@@ -1,5 +1,5 @@
 /*
- * probes.c - bpftrace's names of probes, and the events that recordings have of them
+ * probes.c - matches bpftrace's names of probes with the event names of recordings
  *
  *     tracepoint:sched:sched_switch        sched:sched_switch (perf, ftrace), sched_switch (LTTng)
  *     tracepoint:syscalls:sys_enter_read   syscalls:sys_enter_read, syscall_entry_read (LTTng)
@@ -50,7 +50,7 @@ static bool glob(const char *pattern, size_t npattern, const char *text)
 	return glob_match(pattern, npattern, text, strlen(text), NULL);
 }
 
-/* PREFIX, the pattern, SUFFIX. */
+/* Is the text PREFIX, a match of the pattern, and SUFFIX? */
 static bool glob_between(const char *prefix, const char *pattern, const char *suffix,
 			 const char *text)
 {
@@ -61,7 +61,7 @@ static bool glob_between(const char *prefix, const char *pattern, const char *su
 	       glob_match(pattern, strlen(pattern), text + nprefix, len - nprefix - nsuffix, NULL);
 }
 
-/* LTTng's names have no subsystem: it must stand in front of the event's own. */
+/* LTTng's names have no subsystem: the event's name must begin with it, as in sched_switch. */
 static bool is_in_subsystem(const char *subsystem, size_t len, const char *event)
 {
 	for (const char *end = event; (end = strchr(end, '_')); end++)
@@ -98,7 +98,7 @@ static bool is_tracepoint(const char *name, const char *event)
 	       (strchr(name, ':') && !strchr(event, ':') && is_lttng_tracepoint(name, event));
 }
 
-/* The function, without the module or program in front of it. */
+/* The name behind its last colon: a function without its module or program. */
 static const char *function_of(const char *name)
 {
 	const char *colon = strrchr(name, ':');
@@ -124,7 +124,7 @@ static bool is_uprobe(const char *name, bool returns, const char *event)
 	       (!returns && glob_between("uprobes:", function, "", event));
 }
 
-/* software:faults:100, hardware:cycles; perf's names of events have a modifier behind a colon. */
+/* Is it the counter software:faults:100, hardware:cycles ...? perf's names may end in :MODIFIER. */
 static bool is_counter(const char *name, const char *event)
 {
 	static const char *const aliases[][2] = {{"faults", "page-faults"},

@@ -1,4 +1,4 @@
-/* program.c - a text becomes a program, and errors that show their place in it */
+/* program.c - reads, binds and closes programs; writes errors that show their place in the text */
 #include "oneliner/oneliner.h"
 
 #include "engine/base/mem.h"
@@ -32,7 +32,7 @@ bool oneliner_missing(const struct oneliner *program, uint32_t at, struct error 
 	return false;
 }
 
-/* Columns count characters; a part of a long line is shown. */
+/* Columns count UTF-8 characters. Of a long line, the error shows a part. */
 bool oneliner_error_args(const struct oneliner *program, uint32_t at, struct error *err,
 			 const char *fmt, va_list args)
 {
@@ -94,7 +94,7 @@ void oneliner_release(struct oneliner *program)
 	*program = (struct oneliner){0};
 }
 
-/* ---- questions: from the text to what a run needs, for all who ask ---- */
+/* ---- questions: a program, its bindings and its state ---- */
 
 bool oneliner_open_text(const char *text, size_t len, struct oneliner_question *out,
 			struct error *err)
@@ -139,7 +139,7 @@ bool oneliner_reads_state(const struct oneliner_question *question)
 	return question->bound.nreadings != 0;
 }
 
-/* What reads the state gets it as --where does. */
+/* Compiles the expressions on the state as conditions of --where. */
 bool oneliner_set_state(struct oneliner_question *question, struct state *state, struct error *err)
 {
 	const struct trace *trace = question->bound.trace;

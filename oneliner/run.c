@@ -1,4 +1,4 @@
-/* run.c - a program over the events of a range: in a sweep, or in order of time */
+/* run.c - runs a program over the events of a range: in a sweep, or in order of time */
 #include "oneliner/oneliner.h"
 #include "oneliner/runtime.h"
 
@@ -12,29 +12,29 @@
 
 enum { LACK_ROOM = sizeof((struct oneliner_result *)NULL)->lack };
 
-struct ticker { /* a probe of interval */
+struct ticker { /* a probe on interval */
 	const struct clause *probe;
 	nstime period, next;
 };
 
-/* What goes on from one range to the next. */
+/* What lasts from one range to the next. */
 struct oneliner_run {
-	struct runtime *rt; /* whose maps are printed */
+	struct runtime *rt; /* has the maps that are printed */
 	struct ticker *tickers;
 	size_t ntickers;
-	nstime next; /* of all tickers */
+	nstime next; /* when the first of the tickers is due */
 	uint64_t losses;
-	bool begun;    /* BEGIN was run */
-	bool has_lack; /* some chunk had no value for what stands in the program: */
+	bool begun;    /* BEGIN has run */
+	bool has_lack; /* some joined chunk met an unknown value; the leftmost: */
 	uint64_t lack_at;
 	char lack[LACK_ROOM];
 };
 
-struct work { /* over one range */
+struct work { /* one call, over one range */
 	const struct oneliner_work *of;
 	struct oneliner_run *run;
-	struct runtime *rt; /* the run's */
-	uint64_t *classes;  /* that are read */
+	struct runtime *rt; /* run->rt */
+	uint64_t *classes;  /* a bit per class that is read */
 	bool join_failed;
 	struct error error;
 };
@@ -56,7 +56,7 @@ struct oneliner_worker {
 	struct runtime *rt;
 	struct where_pass *pass;
 	uint64_t losses;
-	uint16_t *counts; /* by class, of the run; all 0 between runs */
+	uint16_t *counts; /* events by class in the current run; all 0 between runs */
 };
 
 static void *begin_worker(void *arg)
@@ -73,7 +73,7 @@ static void *begin_worker(void *arg)
 	return worker;
 }
 
-/* Events of uniform classes are counted, and then taken at once. */
+/* Runs the probes; of each uniform class once, with the count of its events in the run. */
 static void take_counted(struct oneliner_worker *worker, const struct run *run,
 			 const uint16_t *entries, uint32_t n)
 {
@@ -228,7 +228,7 @@ static void begin_ticks(struct work *work)
 
 enum { LOOK_EVERY = 4096 };
 
-/* Runs all intervals that end at `t` or before it. */
+/* Runs the probes on interval that are due at `t` or before. */
 static bool tick(struct work *work, nstime t)
 {
 	const struct events_options *events = &work->of->events;
@@ -256,7 +256,7 @@ static bool tick(struct work *work, nstime t)
 	return open;
 }
 
-/* Intervals end until the last event of the trace, or the end of the range. */
+/* Runs probes on interval up to the trace's last event or the range's end, whichever is first. */
 static bool tick_to_end(struct work *work, struct error *err)
 {
 	nstime first, last, end = work->of->events.end;
@@ -294,7 +294,7 @@ static bool read_runs(struct work *work, struct events *events, struct error *er
 	return !open || step == STEP_END;
 }
 
-/* One by one, since the filter asks the state of each. */
+/* Reads events one by one, since the filter reads the state at each. */
 static bool read_filtered(struct work *work, struct events *events, struct error *err)
 {
 	enum step step = STEP_END;
@@ -344,9 +344,9 @@ static bool run_ordered(struct work *work, struct events_options *options, struc
 	return good;
 }
 
-/* ---- what a chunk of a sweep counted, as bytes of a partial file ---- */
+/* ---- the body of a partial file: maps and counts of a chunk ---- */
 
-/* The maps of a chunk, and what was lost and not known, to work->of->partial. */
+/* Appends a chunk's losses, unknown values and maps to the body of work->of->partial. */
 static void run_add_body(const struct work *work, const struct oneliner_result *result)
 {
 	const struct ast *lack = work->rt->lack;
@@ -362,7 +362,7 @@ static void run_add_body(const struct work *work, const struct oneliner_result *
 		partial_add_groups(body, &work->rt->maps[i].groups);
 }
 
-/* The leftmost of all chunks is told. */
+/* Reads what a chunk met as unknown; the run stores the leftmost of all chunks. */
 static void take_lack(struct oneliner_run *run, struct cursor *body)
 {
 	bool has = cursor_u64le(body) != 0;
@@ -395,7 +395,7 @@ static enum partial_taken join_body(struct work *work, struct cursor *body)
 	return taken;
 }
 
-/* The same of all chunks into the run. False: *err, and the partial work says which is refused. */
+/* Joins the bodies of all chunks. False: *err, and the partial work tells which is refused. */
 static bool run_join_bodies(struct work *work, struct error *err)
 {
 	struct partial_work *partial = work->of->partial;
@@ -421,7 +421,7 @@ static bool run_plain(struct work *work, enum probe_kind kind, nstime t)
 	return open;
 }
 
-/* Those of the filters that some probe is of. */
+/* The classes that pass the filters and that some probe matches, as a new bit set. */
 static uint64_t *classes_of(const struct oneliner_work *of)
 {
 	const struct bound *bound = &of->question->bound;
@@ -441,7 +441,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->use->name, y->use->name);
 }
 
-/* All maps are at their end: they are printed, or go into the result. */
+/* Prints the final maps by name, or moves them into the result. */
 static void give_maps(struct work *work, struct oneliner_result *out)
 {
 	size_t count = program_of(work)->nmaps;
@@ -479,7 +479,7 @@ static bool read_events(struct work *work, struct error *err)
 	return in_order ? run_ordered(work, &events, err) : run_sweep(work, &events, err);
 }
 
-/* Of a name with its brackets, or an operator. */
+/* Length of the name with its brackets, or of the operator, at the start of the text. */
 static size_t name_len(const char *text, size_t most)
 {
 	size_t len = 0, depth = 0;
@@ -496,7 +496,7 @@ static size_t name_len(const char *text, size_t most)
 	return len ? len : most != 0;
 }
 
-/* What stands in the program for a value that was not known. */
+/* Writes the program's text of the leftmost unknown expression. */
 static void name_lack(const struct work *work, char *out, size_t room)
 {
 	const struct oneliner *program = program_of(work);
@@ -531,7 +531,7 @@ void oneliner_run_free(struct oneliner_run *run)
 	mem_free(run);
 }
 
-/* The trace may be open anew, with all that is made of it. */
+/* Points the runtime at this call's question, outlet and symbols: the trace may be open anew. */
 static struct work work_of(struct oneliner_run *run, const struct oneliner_work *of)
 {
 	struct runtime *rt = run->rt;

@@ -30,7 +30,7 @@ enum builtin {
 	BUILTIN_PROBE,
 	BUILTIN_KSTACK,
 	BUILTIN_USTACK,
-	/* as conditions have them */
+	/* words of --where conditions */
 	BUILTIN_TS,
 	BUILTIN_NAME,
 	BUILTIN_STREAM
@@ -82,8 +82,8 @@ struct field_use { /* args.a.b, a */
 	const char *const *names;
 	size_t nnames;
 	uint32_t at, probe;
-	bool is_asked;  /* by has(): an event may lack it */
-	enum type type; /* TYPE_ANY until it was looked up in a trace */
+	bool is_asked;  /* an argument of has(): an event may lack it */
+	enum type type; /* TYPE_ANY until bound to a trace */
 };
 
 struct state_use { /* cpu[cpu]/thread: in the language of rules */
@@ -93,14 +93,14 @@ struct state_use { /* cpu[cpu]/thread: in the language of rules */
 
 struct map_use {
 	const char *name;        /* with its @ */
-	uint32_t at;             /* where it stands first */
-	bool is_keyed, is_plain; /* known; plain: no aggregation */
-	bool is_known;           /* somewhere it gets a value */
+	uint32_t at;             /* of its first use in the text */
+	bool is_keyed, is_plain; /* nkeys and keys are set; values, no aggregations */
+	bool is_known;           /* some statement gives it a value */
 	enum function aggregate; /* unless plain */
 	uint32_t nkeys;
 	enum type keys[PROBE_KEYS_MAX];
 	enum type value;
-	struct aggregate of; /* what its values are kept as */
+	struct aggregate of; /* kind and buckets of its accumulators */
 };
 
 struct oneliner {
@@ -118,12 +118,12 @@ struct oneliner {
 	const char **variables;
 	enum type *variable_types;
 	size_t nvariables, variables_capacity;
-	struct rules *rules;   /* without lines: */
-	struct program *exprs; /* what the trees are compiled in */
+	struct rules *rules;   /* an empty rule set, for `exprs` */
+	struct program *exprs; /* holds the compiled expressions */
 	bool uses_builtin[BUILTIN_STREAM + 1];
 	bool uses_stacks, uses_intervals;
-	bool reads_chains; /* kstack or ustack, */
-	uint32_t chain_at; /* first there */
+	bool reads_chains; /* has kstack or ustack */
+	uint32_t chain_at; /* place of the first of them */
 	bool in_order; /* some statement depends on the order of events, check.c */
 };
 
@@ -135,7 +135,7 @@ void oneliner_release(struct oneliner *program);
 /* Fills *err: the message, the line and a mark below the place. Returns false. */
 bool oneliner_error(const struct oneliner *program, uint32_t at, struct error *err, const char *fmt,
 		    ...) __attribute__((format(printf, 4, 5)));
-/* The same of a name that is right in a program, and that the trace does not have: ERR_RANGE. */
+/* The same with ERR_RANGE: the program is correct, but the trace does not have the name. */
 bool oneliner_missing(const struct oneliner *program, uint32_t at, struct error *err,
 		      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 bool oneliner_error_args(const struct oneliner *program, uint32_t at, struct error *err,
@@ -153,23 +153,24 @@ void oneliner_compile_release(struct oneliner *program);
 /* functions.c */
 struct function_info {
 	const char *name;
-	uint8_t least, most; /* arguments */
+	uint8_t least, most; /* number of arguments */
 	enum { USE_AGGREGATE, USE_STATEMENT, USE_VALUE } use;
 	enum type type; /* of its value */
 	bool in_order;  /* see struct oneliner */
 };
 const struct function_info *function_info(enum function function);
-enum type function_takes(enum function function, uint32_t argument); /* values, not maps */
-/* A call of an aggregation; min() and max() of several values are values. */
+/* The type of an argument that is a value, no map. */
+enum type function_takes(enum function function, uint32_t argument);
+/* Is it the call of an aggregation? min() and max() of several arguments are plain values. */
 bool ast_aggregates(const struct ast *ast);
-bool has_word(const char *words, const char *word); /* words with a blank between two */
-/* False: there is none; *err says so, or why a recording cannot answer it. */
+bool has_word(const char *words, const char *word); /* is it one of `words`, parted by blanks? */
+/* False: no such function, or a recording cannot answer it; *err says which. */
 MUST_CHECK bool function_find(const struct oneliner *program, const char *name, uint32_t at,
 			      enum function *out, struct error *err);
-/* The same of names without brackets; false with err->kind ERR_NONE: it is a field's. */
+/* The same for names without brackets; false with err->kind ERR_NONE: a field's name. */
 MUST_CHECK bool builtin_find(const struct oneliner *program, const char *name, uint32_t at,
 			     enum builtin *out, struct error *err);
-/* False: what it needs is there while a system runs alone. */
+/* False, *err: probes of this provider need a running system. */
 MUST_CHECK bool provider_check(const struct oneliner *program, const char *name, uint32_t at,
 			       struct error *err);
 

@@ -1,9 +1,9 @@
 /*
  * asked.c - see asked.h
  *
- * Why no event came is found by leaving out one filter after the other: the one without which an
- * event comes is to blame. Such a look ends after LOOK_MOST events, asks no question of the state,
- * and says nothing of damage that it meets: that is no part of the answer.
+ * To find why no event came, each filter is left out in turn: if an event then passes, that filter
+ * is the reason. Each search ends after LOOK_MOST events, does not read the state, and does not
+ * report damage, which is no part of the answer.
  */
 #include "repl/asked.h"
 
@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { LOOK_MOST = 1 << 20, NOTES_EACH = 3 /* of paths that have a note of their own */ };
+enum { LOOK_MOST = 1 << 20, NOTES_EACH = 3 /* paths with a note each; others are counted */ };
 
 /* ---- paths ---- */
 
@@ -56,8 +56,8 @@ bool asked_paths(struct session *session, struct wanteds *wanteds, struct error 
 /* ---- the range ---- */
 
 struct range_asked {
-	nstime begin, end; /* asked for */
-	bool limited;      /* by --begin, --end or the prompt */
+	nstime begin, end; /* of the command */
+	bool limited;      /* by --begin, --end or the prompt's range */
 };
 
 static bool get_range(struct session *session, struct range_asked *out)
@@ -70,7 +70,7 @@ static bool get_range(struct session *session, struct range_asked *out)
 	return true;
 }
 
-/* The range lies before or after all events, or there is none: that is said, and true. */
+/* Notes that the range lies before or after all events, or that there are none; else false. */
 static bool is_outside(struct session *session, const struct range_asked *range)
 {
 	struct error err = {0};
@@ -106,7 +106,7 @@ static bool is_outside(struct session *session, const struct range_asked *range)
 
 struct decode_limit {
 	struct session *session;
-	uint64_t until; /* events decoded at which it ends */
+	uint64_t until; /* the search ends once the trace has decoded so many events */
 };
 
 static bool look_on(void *arg, nstime at, nstime first, nstime last)
@@ -120,7 +120,7 @@ static bool look_on(void *arg, nstime at, nstime first, nstime last)
 	       atomic_load(&look->session->trace->events_decoded) < look->until;
 }
 
-/* Is the first event (backward: the last) of [begin, end) that passes soon found? */
+/* Searches [begin, end) for the first (backward: last) event that passes. False: none near. */
 static bool find_first_time(struct session *session, const struct options *options, nstime begin,
 			    nstime end, bool backward, nstime *t)
 {
@@ -154,7 +154,7 @@ static bool find_first_time(struct session *session, const struct options *optio
 /* A filter of the command line: its option, its words. */
 struct asked_filter {
 	const char *option;
-	struct words *words; /* of the copy of the options */
+	struct words *words; /* in the copy of the options */
 };
 
 static void filter_words(const struct asked_filter *filter, struct buf *out)
@@ -166,7 +166,7 @@ static void filter_words(const struct asked_filter *filter, struct buf *out)
 
 enum { FILTERS = 7 };
 
-/* Those that the command has; returns how many. */
+/* Fills `out` with the filters that the command has; returns their number. */
 static size_t filters_of(struct options *options, struct asked_filter out[FILTERS])
 {
 	struct asked_filter all[FILTERS] = {
@@ -182,7 +182,7 @@ static size_t filters_of(struct options *options, struct asked_filter out[FILTER
 	return n;
 }
 
-/* The one filter without which an event comes; `all` is what is left of the words otherwise. */
+/* Searches for a filter without which an event passes, and notes it. False: there is none. */
 static bool blame_filter(struct session *session, struct options *options,
 			 struct asked_filter *filters, size_t count,
 			 const struct range_asked *range)
@@ -209,7 +209,7 @@ static bool blame_filter(struct session *session, struct options *options,
 	return false;
 }
 
-/* The events nearest to the range that pass all else. */
+/* Notes the events nearest to the range that pass the filters. False: there are none. */
 static bool blame_range(struct session *session, struct options *options,
 			const struct range_asked *range)
 {
@@ -261,7 +261,7 @@ static void blame_all(struct session *session, const struct asked_filter *filter
 	buf_release(&words);
 }
 
-/* Some filter matches nothing in the trace: that was noted when it was looked up. */
+/* Does some filter match nothing in the trace? That was noted at its look-up. */
 static bool was_noted(struct session *session, const struct options *options)
 {
 	const struct trace *trace = session->trace;
@@ -291,7 +291,7 @@ void asked_no_events(struct session *session, const struct options *options)
 	uint64_t damaged = atomic_load(&trace->damaged);
 	const struct options *outer = session->options;
 
-	session->options = &copy; /* whose range is left out */
+	session->options = &copy; /* blame_range() removes the range there */
 	trace->notices = (struct notices){0};
 	if (!is_outside(session, &range) && !was_noted(session, options) &&
 	    !(count > 1 && blame_filter(session, &copy, filters, count, &range)) &&
@@ -305,7 +305,7 @@ void asked_no_events(struct session *session, const struct options *options)
 
 /* ---- intervals ---- */
 
-/* Options that leave out rows of other threads and CPUs; false: there are none. */
+/* Notes that no interval passes the command's filters; false: it has none. */
 static bool blame_threads(struct session *session)
 {
 	struct options copy = *session->options;

@@ -66,7 +66,7 @@ const struct cmd *cmd_find(const char *name, struct error *err)
 	return hits == 1 ? found : NULL;
 }
 
-/* The format that an analysis is told among its words; NULL: none. */
+/* The value of --format among the words of an analysis; NULL: not given. */
 static const char *format_of(const struct words *words)
 {
 	static const char option[] = "--format";
@@ -84,8 +84,8 @@ static const char *format_of(const struct words *words)
 }
 
 /*
- * Nothing is, that somebody sees. What a script prints is its own business, but the tables of the
- * analyses that come with yore are answers like others.
+ * Does output go out byte by byte? Not if somebody sees it. JSON, CSV and the output of users'
+ * scripts do; tables and bars of yore's own analyses do not.
  */
 static bool is_exact(const struct options *options, const struct sink *sink)
 {

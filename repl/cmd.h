@@ -13,7 +13,7 @@
 #include "repl/session.h"
 #include "repl/sink.h"
 
-/* The kind of a command's own words; for completion. */
+/* What the words of a command (beside TRACE and options) stand for; used by completion. */
 enum cmd_word {
 	WORD_NONE = 0,
 	WORD_TIME = 1 << 0,
@@ -31,8 +31,8 @@ struct cmd {
 	const char *summary;      /* one line, no full stop */
 	const char *help;         /* more text, and examples: lines that begin with "  $ yore " */
 	unsigned options;         /* groups of enum option_group that it takes */
-	const struct option *own; /* options that it alone has, up to one without a name; or NULL */
-	size_t own_bytes;         /* of what they fill, options->own, which is zero at first */
+	const struct option *own; /* its own options; the last has no name; NULL: it has none */
+	size_t own_bytes;         /* size of the struct that they fill, options->own; zeroed */
 	unsigned words;           /* enum cmd_word */
 	int min_words, max_words; /* own words, without TRACE; -1: any number */
 	bool no_trace;            /* it takes no TRACE */
@@ -57,20 +57,20 @@ MUST_CHECK const struct cmd *cmd_find(const char *name, struct error *err);
 MUST_CHECK bool cmd_run_words(struct session *session, int nwords, char **words, struct sink *sink,
 			      struct error *err);
 
-/* Lines of a file as they come. Zero it but for these two; buf_release() its text. */
+/* Reads lines as a file delivers them. Set fd and name, zero the rest; buf_release() its text. */
 struct input_lines {
 	int fd;
 	const char *name;
 	struct buf text;
-	size_t at; /* behind the lines that were taken */
-	bool end;  /* nothing more comes */
+	size_t at; /* in `text`: end of the lines that lines_next() gave */
+	bool end;  /* the file has ended */
 };
-/* Reads what has come. False: *err. */
+/* Reads once, and waits for bytes if there are none. False: *err. */
 MUST_CHECK bool lines_read(struct input_lines *lines, struct error *err);
-/* The next line that is whole, at the end also one without an end of line; NULL: there is none. */
+/* The next whole line (the last may lack its newline), valid until lines_read(); NULL: none yet. */
 char *lines_next(struct input_lines *lines);
 
-/* The options that opened the trace hold for all commands of a prompt. */
+/* Copies the options of the command line that hold for all commands of a prompt. */
 void cmd_inherit(struct options *options, const struct options *outer);
 
 #endif

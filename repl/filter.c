@@ -1,8 +1,9 @@
 /*
- * filter.c - which events were asked for
+ * filter.c - compiles the filters of the command line for a cursor
  *
- * --tid, --pid, --comm and --where are one condition (state/filter/where.h). What of it needs no state is
- * selected inside the cursor, before streams are merged; the rest as events come, in order of time.
+ * --tid, --pid, --comm and --where become one condition (state/filter/where.h). The cursor
+ * evaluates its part without state before it merges streams. The part that reads the state is
+ * evaluated for the events that come out, in order of time.
  */
 #include "repl/filter.h"
 
@@ -21,13 +22,13 @@ struct filter {
 	struct arena *arena;
 	nstime begin, end;
 	uint64_t *classes, *streams;
-	size_t *scopes; /* of words of --name; in each its event begins at its scope's end */
-	bool scoped; /* some word has a scope */
+	size_t *scopes; /* per word of --name: length of its scope, behind which the event is */
+	bool scoped;    /* some word has a scope */
 	int32_t *cpus;
 	size_t ncpus;
 	bool selects;
-	const char *option;         /* that has the expression */
-	struct condition condition; /* without a text: no expression, no thread */
+	const char *option;         /* that the expression is from, for messages */
+	struct condition condition; /* empty: neither an expression nor a thread was given */
 };
 
 bool filter_has_stream(const struct trace *trace, const struct words *words,
@@ -55,9 +56,9 @@ bool filter_parse_range(const char *option, const char *word, struct where_range
 			 option, word);
 }
 
-enum { NOTES_EACH = 3 /* of a list of words that have a note of their own */ };
+enum { NOTES_EACH = 3 /* words of a list with a note each; others are counted */ };
 
-/* Says the note, if there is one, of the first words; others are counted. */
+/* Counts the note on a word, if there is one, and prints it if it is one of the first. */
 static void say_looked(struct session *session, const char *option, const struct buf *note,
 		       size_t *notes)
 {
@@ -144,7 +145,7 @@ bool filter_is_name(const char *word)
 	return !char_is_digit(*word);
 }
 
-/* Those that are names, as globs that match just these. */
+/* The words that are names, escaped as globs that match only these names. */
 static const char **name_globs(struct filter *filter, const struct words *words, size_t *count)
 {
 	const char **globs = arena_array(filter->arena, words->count + 1, sizeof *globs);
@@ -187,7 +188,7 @@ static uint64_t *bits_new(struct filter *filter, size_t count)
 	return arena_array(filter->arena, count / 64 + 1, sizeof(uint64_t));
 }
 
-/* Has some word of --name the stream in its scope? */
+/* Is the stream in the scope of some word of --name? */
 static bool is_named(const struct filter *filter, const struct words *names,
 		     const struct stream *stream)
 {
@@ -197,7 +198,7 @@ static bool is_named(const struct filter *filter, const struct words *names,
 	return !names->count;
 }
 
-/* May --where hold for events of the stream? Its packets may say other CPUs than it does. */
+/* May --where hold for events of the stream? Packets may have other CPUs than the stream. */
 static bool may_hold(const struct filter *filter, const struct stream *stream)
 {
 	struct stream of_any_cpu = *stream;
@@ -226,7 +227,7 @@ static void set_streams(struct filter *filter, const struct words *globs, const 
 	}
 }
 
-/* Classes by name, and those that some expression surely refuses. */
+/* Sets the classes that match by name, without those for which the condition is surely false. */
 static void set_classes(struct filter *filter, const struct words *globs)
 {
 	if (!globs->count && !filter->condition.where)
@@ -252,8 +253,8 @@ static bool parse_wheres(struct filter *filter, const struct words *words, struc
 }
 
 /*
- * Words of --name with scopes. One scope is a choice of streams and classes. Of several, an event
- * of one word may lie in a stream of another: then each word is a condition of its own.
+ * Handles words of --name that have scopes. One word is a choice of streams and classes. Of several
+ * words, the class of one may occur in the stream of another, so each becomes a condition.
  */
 static bool add_names(struct filter *filter, const struct words *words, struct error *err)
 {
@@ -288,7 +289,7 @@ static bool add_names(struct filter *filter, const struct words *words, struct e
 	return ok;
 }
 
-/* Are some streams of one thread each? */
+/* Does some stream belong to one thread? */
 static bool streams_tell(const struct trace *trace)
 {
 	for (size_t i = 0; i < trace->nstreams; i++)
@@ -307,7 +308,7 @@ static bool add_condition(struct filter *filter, const char *option, struct buf 
 	return ok;
 }
 
-/* The threads that a word of --tid names over the range, as ranges of one. */
+/* Adds the threads that have this name (a word of --tid) in the range, as ranges of one number. */
 static bool add_named(struct filter *filter, const char *name, struct where_range **ranges,
 		      size_t *count, size_t *capacity, struct error *err)
 {
@@ -336,7 +337,7 @@ static bool add_named(struct filter *filter, const char *name, struct where_rang
 	return ok;
 }
 
-/* Numbers, and names: threads that have one over the range, and events that say it themselves. */
+/* Adds --tid: numbers, and names, which also match events that have the name in a field. */
 static bool add_tids(struct filter *filter, const struct words *words, struct error *err)
 {
 	struct where_range *ranges = NULL, range;
@@ -428,7 +429,7 @@ bool filter_picks(const struct options *options)
 	       options->pids.count || options->comms.count;
 }
 
-/* `option`: what the expression stands behind. */
+/* `option`: the option of the expression, for messages. */
 static bool open_as(struct session *session, const char *option, const struct options *options,
 		    bool backward, struct filter **out, struct error *err)
 {

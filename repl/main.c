@@ -41,7 +41,7 @@ static int failed(struct error *err)
 	return err->kind == ERR_QUERY ? MISUSED : COULD_NOT;
 }
 
-/* What the answer lacks, now that it is there. */
+/* Reports what the answer lacks, and returns the exit status. */
 static int answered(struct session *session, const struct options *options)
 {
 	struct trace *trace = session->trace;
@@ -80,8 +80,7 @@ static int run(const struct options *options, struct session *session)
 	return status;
 }
 
-/* What needs no session: the version, help, a script for Slurm; how to use it, if nothing was
- * asked. */
+/* Prints what needs no session: version, help, a Slurm script, or usage if no command was given. */
 static int print_only(const struct options *options, int n, char **words)
 {
 	bool help = options->version || options->help, misused = !help && !options->cmd;
@@ -111,9 +110,9 @@ static int print_only(const struct options *options, int n, char **words)
 }
 
 /*
- * A file that is opened gets the lowest number that is free. Where the caller has closed 0, 1 or 2
- * that would be the index, and the answer would go into it. Standard output is opened for reading,
- * so that writing the answer fails (EBADF) instead of going nowhere.
+ * Opens descriptors 0, 1 and 2 if the caller has closed them: else the index could get such a
+ * number, and the answer would be written into it. Standard output is opened for reading only, so
+ * that writing the answer fails (EBADF) instead of going nowhere.
  */
 static void open_standard(void)
 {
@@ -121,13 +120,13 @@ static void open_standard(void)
 
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[fd]) != fd)
-			_exit(COULD_NOT); /* nowhere to say it */
+			_exit(COULD_NOT); /* no place for a message */
 }
 
 /*
- * `yore WORD TRACE` where WORD is no command: an analysis, also where a file is called like one, or a
- * command that the start-up file adds, which `run` finds. A file alone is a trace. NULL: the words
- * mean what they say. The caller frees it.
+ * For `yore WORD TRACE` where WORD is no command but an analysis (also if a file has that name) or
+ * a command of the start-up file: returns the words of `yore run WORD TRACE`, which the caller
+ * frees. A file alone is a trace. NULL: parse the words as they are.
  */
 static char **as_script(int argc, char **argv)
 {
@@ -184,7 +183,7 @@ int main(int argc, char **argv)
 		if (options.stats)
 			stats_print(&session);
 		session_release(&session);
-		temporary_remove_all(); /* where files behind URLs and in archives were found */
+		temporary_remove_all(); /* folders made for URLs and archives */
 	}
 	options_release(&options);
 	mem_free(script);

@@ -1,9 +1,9 @@
 /*
  * options.c - the table of options, and one pass over the words
  *
- * The table says where a value goes, so that parsing, help and completion cannot disagree. Words
- * that follow a list option directly are remembered as possibly its further values; whether they
- * are is known at the end, when the command has what words it takes.
+ * The table says where a value is stored, so that parsing, help and completion cannot disagree.
+ * Words right behind a list option may be further values of it, or words of the command. That is
+ * decided at the end: the command gets the words that it needs, and the list the others.
  */
 #include "repl/options.h"
 
@@ -118,18 +118,18 @@ const struct option_info *option_info(const struct cmd *cmd, size_t i)
 struct parse {
 	struct options *out;
 	bool in_prompt;
-	char *copy; /* where list values are cut at commas */
-	/* per word of out->words: the list that it may belong to, NULL none */
+	char *copy; /* free part of out->memory, where list values are cut at commas */
+	/* per word of out->words: the list of which it may be a value; NULL: none */
 	struct words **owner;
 	size_t nowner, owner_capacity;
-	struct words *last_list; /* the list option that the word before belongs to */
-	struct words *files;     /* of the option before, which takes all words; NULL: none does */
-	bool raw;                /* all that follows are words */
-	int raw_from;            /* the first of them; 0: there is none */
-	bool analysis;           /* that is run: its options are words, but for those of all commands */
-	size_t trace_at;         /* the word that names the trace; 0: none does yet */
-	bool no_trace;           /* an option says that the command takes none */
-	bool asks_itself;        /* the analysis is asked what it says, or opens its traces */
+	struct words *last_list; /* list of the option before; the next words may be values of it */
+	struct words *files;     /* values of a TAKE_FILES option, to which words go; or NULL */
+	bool raw;                /* all that follow are words, no options */
+	int raw_from;            /* index of the first of them in argv; 0: there is none */
+	bool analysis;           /* `run` of an analysis, whose own options are words */
+	size_t trace_at;         /* place in out->words of the trace; 0: not found yet */
+	bool no_trace;           /* an option makes the command take no TRACE */
+	bool asks_itself;        /* the analysis prints its metadata, or opens traces itself */
 };
 
 void words_add(struct words *words, const char *word)
@@ -137,7 +137,7 @@ void words_add(struct words *words, const char *word)
 	*mem_push(words->items, words->count, words->capacity) = word;
 }
 
-/* Cuts `value` at commas outside of brackets, in memory of out->memory. */
+/* Copies `value` into out->memory, cut at commas outside of brackets, and adds the parts. */
 static void list_add(struct parse *parse, struct words *list, const char *value)
 {
 	size_t len = strlen(value);
@@ -180,7 +180,7 @@ static bool option_number(const char *name, const char *value, uint64_t most, ui
 	return true;
 }
 
-/* Bytes, or with K, M, G or T behind it so many times 1024 of them. */
+/* Parses a size in bytes; K, M, G or T behind it stand for powers of 1024. */
 static bool size_of(const char *name, const char *value, uint64_t *out, struct error *err)
 {
 	static const char units[] = "KMGT";
@@ -226,7 +226,7 @@ bool option_span(const char *value, nstime *out)
 	return good;
 }
 
-/* `: did you mean "b"?` of the words of "a|b|c", or nothing. */
+/* Appends `: did you mean "b"?` if a word of "a|b|c" is like `value`. */
 static void add_like(const char *words, const char *value, struct buf *out)
 {
 	char copy[NEAREST_LENGTH_MAX], hint[NEAREST_WORDS_MAX], *rest = copy, *word;
@@ -240,7 +240,7 @@ static void add_like(const char *words, const char *value, struct buf *out)
 		buf_printf(out, ": %s", hint);
 }
 
-/* The place of `value` among the words of "a|b|c". */
+/* Sets *out to the index of `value` among the words of "a|b|c". */
 static bool choice(const struct option_info *info, const char *value, unsigned *out,
 		   struct error *err)
 {
@@ -261,7 +261,7 @@ static bool choice(const struct option_info *info, const char *value, unsigned *
 	return false;
 }
 
-/* More threads than processors only wait for one another; tests of small machines lift that. */
+/* Limits --jobs to the processors: more threads would wait for each other. Tests lift the limit. */
 static unsigned jobs_at_most(unsigned asked)
 {
 	const char *lifted = getenv("YORE_JOBS_MOST");
@@ -271,7 +271,7 @@ static unsigned jobs_at_most(unsigned asked)
 	return asked < most ? asked : most;
 }
 
-/* Words between commas; the values that the option names are topics in the order of their bits. */
+/* Parses words parted by commas to bits: word i of info->value is bit i. */
 static bool take_topics(const struct option_info *info, const char *value, unsigned *out,
 			struct error *err)
 {
@@ -377,7 +377,7 @@ static bool bad_option(const struct parse *parse, const char *word, struct error
 		parse->in_prompt ? "help" : "yore help", cmd ? " " : "", cmd ? cmd->name : "");
 }
 
-/* words[*i] is an option; *i ends at its last word. */
+/* Parses the option words[*i], and advances *i to its value if that is the next word. */
 static bool take_option(struct parse *parse, int n, char **words, int *i, struct error *err)
 {
 	const char *word = words[*i], *value = NULL;
@@ -419,7 +419,7 @@ static void add_word(struct parse *parse, const char *word)
 	words_add(&parse->out->words, word);
 }
 
-/* It may be another one than before, `explain`. */
+/* Sets the command, also again: behind `explain`, which was one first. */
 static void set_command(struct options *out, const struct cmd *cmd)
 {
 	mem_free(out->own);
@@ -427,7 +427,7 @@ static void set_command(struct options *out, const struct cmd *cmd)
 	out->own = cmd && cmd->own ? mem_new(cmd->own_bytes) : NULL;
 }
 
-/* The first word, or the one after `explain`: a command, or a trace for the prompt. */
+/* Parses the first word, or that behind `explain`: a command, or a trace for the prompt. */
 static bool take_command(struct parse *parse, const char *word, struct error *err)
 {
 	struct options *out = parse->out;
@@ -445,7 +445,7 @@ static bool take_command(struct parse *parse, const char *word, struct error *er
 	}
 	if (strcmp(cmd->name, "explain") == 0 && !out->explain_only) {
 		out->explain_only = true;
-		set_command(out, cmd); /* until the next word says which */
+		set_command(out, cmd); /* until the next word, the command to explain */
 		return true;
 	}
 	set_command(out, cmd);
@@ -460,7 +460,7 @@ static bool command_known(const struct parse *parse)
 	       (out->cmd && !(out->explain_only && strcmp(out->cmd->name, "explain") == 0));
 }
 
-/* Script arguments are the script's, whatever they look like, and those of a command its own. */
+/* Behind `run SCRIPT TRACE` (in the prompt `run SCRIPT`) and two words of `live`: no options. */
 static void raw_after_script(struct parse *parse)
 {
 	const struct cmd *cmd = parse->out->cmd;
@@ -473,7 +473,7 @@ static void raw_after_script(struct parse *parse)
 		parse->raw = true;
 }
 
-/* An option among the words of an analysis names its traces, in place of TRACE. */
+/* Is it an option by which the analysis names traces itself, in place of TRACE? */
 static bool names_runs(const struct parse *parse, const char *word)
 {
 	size_t len = strcspn(word, "=");
@@ -486,7 +486,7 @@ static bool names_runs(const struct parse *parse, const char *word)
 	return script_analysis_takes(parse->out->words.items[0], name);
 }
 
-/* An option that is none of the table: the analysis says which it takes. */
+/* Is it an option of the analysis that takes a value, as the analysis' own help says? */
 static bool takes_value(const struct parse *parse, const char *word)
 {
 	return !strncmp(word, "--", 2) &&
@@ -511,7 +511,7 @@ bool options_take_lists(struct options *out, size_t *n, char **words, struct err
 	return true;
 }
 
-/* An option of the trace, of rules and of any command is yore's, all else the analysis'. */
+/* Parses an option behind an analysis: yore's own (--with, --rules ...), or one for the script. */
 static bool take_of_analysis(struct parse *parse, int n, char **words, int *i, struct error *err)
 {
 	const char *word = words[*i];
@@ -531,7 +531,10 @@ static bool take_of_analysis(struct parse *parse, int n, char **words, int *i, s
 	return true;
 }
 
-/* `latency top TRACE` is `latency TRACE top`; a trace may be called as a word of the analysis. */
+/*
+ * Is the last word the trace? `latency top TRACE` is `latency TRACE top`: a word that the analysis
+ * takes is the trace only if no other word can be.
+ */
 static bool names_trace(const struct parse *parse)
 {
 	const struct words *words = &parse->out->words;
@@ -541,7 +544,7 @@ static bool names_trace(const struct parse *parse)
 		!script_analysis_takes(words->items[0], words->items[words->count - 1]));
 }
 
-/* The word that follows `run`: an analysis? */
+/* Behind `run`: is the first word an analysis, and is a later word its trace? */
 static void begin_script(struct parse *parse, int i)
 {
 	const struct cmd *cmd = parse->out->cmd;
@@ -607,7 +610,7 @@ static void word_remove(struct parse *parse, size_t i)
 	memmove(parse->owner + i, parse->owner + i + 1, (parse->nowner - i) * sizeof *parse->owner);
 }
 
-/* Words too many go to the list options that they follow. */
+/* Moves words into the lists of options that they follow, until only `keep` words are left. */
 static void give_to_lists(struct parse *parse, size_t keep)
 {
 	struct words *words = &parse->out->words;
@@ -700,7 +703,7 @@ static bool check_groups(const struct parse *parse, int n, char **words, struct 
 			continue;
 		const struct option *option = option_find(cmd, words[i], strcspn(words[i], "="));
 		if (!option)
-			break; /* a script's own */
+			break; /* the script's arguments */
 		if (option->info.group && !(option->info.group & groups))
 			return bad_option(parse, option->info.name, err);
 		if (option->info.value && !strchr(words[i], '='))

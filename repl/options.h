@@ -1,6 +1,6 @@
 /*
- * options.h - the one option parser: a table of options that commands share, by groups, and one of
- * each command's own
+ * options.h - parses the command line: options shared by commands (in groups), and a table of
+ * further options per command
  *
  * Options stand anywhere. A word that begins with '-' and a digit is a time, not an option; "--"
  * ends options. Values follow as the next word or after '='. Lists (--name, --cpu ...) are given
@@ -19,12 +19,12 @@
 
 struct cmd;
 
-/* A span as 30s or 500ms, without a sign. */
+/* Parses a span such as 30s or 500ms, without a sign, to ns. */
 bool option_span(const char *value, nstime *out);
 
 /*
- * Options that several commands share, by group: a command says which groups it takes. What one
- * command alone has is in its own table, struct cmd.
+ * Groups of options that several commands share; struct cmd says which it takes. Options of only
+ * one command are in struct cmd, too.
  */
 enum option_group {
 	OPT_COMMON = 1 << 0, /* any command: --help --stats --color --strict ... */
@@ -44,11 +44,11 @@ enum option_group {
 	OPT_WHY = 1 << 12,      /* --why --names */
 	OPT_SQL = 1 << 13,      /* --format line */
 	OPT_DO = 1 << 14,       /* --probes --file */
-	OPT_THREADS = 1 << 15,  /* --cpu --tid --pid --comm: of rows of the state */
-	OPT_LISTS = 1 << 16,    /* --all --budget: of lists over a range */
+	OPT_THREADS = 1 << 15,  /* --cpu --tid --pid --comm for rows of the state */
+	OPT_LISTS = 1 << 16,    /* --all --budget, for lists of attributes over a range */
 	OPT_ATTACH = 1 << 17,   /* --retry */
 	OPT_FOLLOW = 1 << 18,   /* --follow --patience */
-	OPT_ANALYSIS = 1 << 19, /* --sort: of analyses alone, which read it themselves */
+	OPT_ANALYSIS = 1 << 19, /* --sort; analyses read it themselves */
 	OPT_TRIGGERS = 1 << 20, /* --until --on --do --do-shell */
 	OPT_PARTIALS = 1 << 21, /* --chunk --partial --merge */
 	OPT_SLURM = 1 << 22     /* --slurm */
@@ -75,7 +75,7 @@ struct options {
 	const char *input, *index_dir, *key_file;
 	bool no_index;
 	unsigned jobs;
-	uint64_t memory_most; /* bytes; 0: what the machine has left */
+	uint64_t memory_most; /* bytes a question may use; 0: what the machine has left */
 
 	const char *begin, *end; /* as written; NULL none */
 	struct words names, cpus, tids, pids, comms, streams, wheres;
@@ -85,30 +85,30 @@ struct options {
 	bool time_set, utc;
 	bool has_limit;
 	uint64_t limit;
-	uint64_t budget; /* packets of each stream around a range; 0: as many as is usual */
+	uint64_t budget; /* packets of each stream to read around a range; 0: the default */
 	bool reverse, count, all;
 	bool follow;
-	const char *patience; /* --follow: as written; NULL: as is usual */
+	const char *patience; /* of --follow, as written; NULL: the default */
 	const char *around;
 	uint64_t context; /* events before and after --around */
 	bool has_context;
 	bool before, why, find_names;
 	bool list, sandbox;
 	bool symbols, no_symbols, lines;
-	const char *program; /* of a trace that does not tell what was mapped; NULL: none */
+	const char *program; /* the traced program, if the trace lacks its mappings; or NULL */
 	const char *sort;
 	uint64_t retry;   /* attach: seconds */
 	bool has_retry;
-	/* events, state and when: --until, --on, --do, --do-shell; NULL: not given */
+	/* --until, --on, --do, --do-shell of events, state and when; NULL: not given */
 	const char *until, *on, *do_command, *do_shell;
 	const char *chunk, *partial; /* a sweep in parts; NULL: not given */
 	struct words merge;          /* files of --merge */
 	bool merges;
-	uint64_t slurm;   /* tasks of Slurm that are to answer; 0: not given */
+	uint64_t slurm;   /* number of Slurm tasks; 0: not given */
 	bool probes;      /* do --probes */
 	const char *file; /* do --file */
-	char *memory;          /* what commas were cut out of; options_release() */
-	void *own;             /* as struct cmd says; NULL: the command has no options of its own */
+	char *memory;     /* owns the values of lists; options_release() frees it */
+	void *own;        /* struct of the command's own options; NULL: it has none */
 };
 
 /*
@@ -117,12 +117,12 @@ struct options {
  */
 MUST_CHECK bool options_parse(int n, char **words, bool in_prompt, struct options *out,
 			      struct error *err);
-/* The same of the words behind the name of a command of the prompt that is in no table. */
+/* The same for the words behind the name of a prompt's command that is not in commands[]. */
 MUST_CHECK bool options_parse_of(const struct cmd *cmd, int n, char **words, struct options *out,
 				 struct error *err);
 /*
- * Takes --all and --budget, which an analysis has on the command line, too, out of words[0 .. *n);
- * the others are left, in their order, *n of them.
+ * Parses and removes --all and --budget, which yore handles for analyses, from words[0 .. *n). The
+ * *n other words stay, in their order.
  */
 MUST_CHECK bool options_take_lists(struct options *out, size_t *n, char **words, struct error *err);
 void options_release(struct options *options);
@@ -134,35 +134,35 @@ struct option_info {
 	const char *name;  /* "--begin" */
 	const char *value; /* "TIME"; NULL: takes none */
 	const char *help;
-	unsigned group; /* bits of enum option_group; 0: of a command's own table */
+	unsigned group; /* bits of enum option_group; 0: in a command's own table */
 };
 
-enum option_kind { /* what its value becomes */
+enum option_kind { /* how the value is parsed */
 		   TAKE_FLAG,
 		   TAKE_TEXT,
-		   TAKE_LIST,  /* commas part it */
-		   TAKE_WORDS, /* whole values, repeatable */
-		   TAKE_FILES, /* likewise, and all words up to the next option */
+		   TAKE_LIST,  /* several values, parted by commas */
+		   TAKE_WORDS, /* one value, commas included; repeatable */
+		   TAKE_FILES, /* likewise; the words up to the next option are values, too */
 		   TAKE_NUMBER,
 		   TAKE_JOBS,
 		   TAKE_SIZE,
-		   TAKE_CHOICE, /* the place of its word among those of info.value, from 0 */
+		   TAKE_CHOICE, /* the index, from 0, of the word in info.value */
 		   TAKE_TOPICS
 };
 
 struct option {
 	struct option_info info;
 	enum option_kind kind;
-	size_t at;     /* in struct options, or of a command's own in what it has */
-	size_t has;    /* likewise a bool that is set, too; 0: none */
-	uint64_t most; /* of TAKE_NUMBER */
-	bool no_trace; /* with it the command takes no TRACE */
+	size_t at;     /* offset of the value in struct options, or in options->own */
+	size_t has;    /* offset of a bool that is set with it; 0: none */
+	uint64_t most; /* greatest value of TAKE_NUMBER */
+	bool no_trace; /* with this option the command takes no TRACE */
 };
 
-/* For help and completion: option i that the command has (NULL: no command), NULL at the end. */
+/* The i-th option of the command (NULL: of no command), for help and completion; NULL: the end. */
 const struct option_info *option_info(const struct cmd *cmd, size_t i);
 
-/* The size that YORE_INDEX_KEEP has, for --prune without --keep. */
+/* Parses the size in YORE_INDEX_KEEP, which --prune without --keep uses. */
 MUST_CHECK bool options_keep(uint64_t *out, struct error *err);
 
 #endif

@@ -1,16 +1,16 @@
 /*
- * overlap.c - have the traces that --with merges a clock and any time in common?
+ * overlap.c - do the traces that --with merges have a common clock and overlap in time?
  *
- * Traces are merged by their clocks. Where one counts from the Unix epoch and another since boot,
- * their events would stand side by side as if years lay between them: the user must say how far.
+ * Traces are merged by their clocks. If one clock counts from the Unix epoch and another since
+ * boot, their events would lie years apart: the user must give the offset.
  */
 #include "repl/session.h"
 
 #include "engine/clocks.h"
 
 struct time_span {
-	nstime first, last; /* first > last: no packet says a time */
-	bool one;           /* its clock is the first trace's, by UUID */
+	nstime first, last; /* first > last: no packet has a time */
+	bool one;           /* its clock has the UUID of the first trace's clock */
 };
 
 static bool add_stream_span(struct session *session, const struct stream *stream,
@@ -34,7 +34,7 @@ static bool add_stream_span(struct session *session, const struct stream *stream
 	return true;
 }
 
-/* Of the trace itself, 0, or that of a --with. */
+/* Finds the range of path 0, TRACE, or of a further path, that of a --with. */
 static bool find_span(struct session *session, size_t path, struct time_span *out)
 {
 	const struct trace *trace = session->trace;
@@ -66,7 +66,7 @@ static void add_range(const struct time_span *span, struct buf *out)
 	buf_add_text(out, " s");
 }
 
-/* What shifts the trace so that it begins when the first one does. */
+/* Appends the --offset with which the other trace begins when the first one does. */
 static void add_offset(const char *path, const struct time_span *first,
 		       const struct time_span *other, struct buf *out)
 {

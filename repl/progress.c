@@ -17,7 +17,7 @@ enum { WIDTH = 40, WAIT_MS = 1000, STEP_MS = 100, LINE_MS = 1000 };
 
 struct progress {
 	bool terminal, drawn;
-	int64_t begun, shown; /* ms; begun 0: no work yet */
+	int64_t begun, shown; /* ms: start of the work, last drawing; begun 0: no work yet */
 };
 
 struct progress *progress_new(bool force)

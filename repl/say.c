@@ -1,8 +1,8 @@
 /*
- * say.c - telling the user what went on
+ * say.c - prints notes, warnings and errors on standard error
  *
- * What libraries report (damage, warnings) arrives by notices, perhaps from several threads, and
- * leaves as one line each. The same line is said once.
+ * Other rooms report damage and warnings by notices, perhaps from several threads. Each becomes one
+ * line, and equal lines are printed once.
  */
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
@@ -18,7 +18,7 @@
 
 static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Lines said so far, by a hash: damage that two passes meet is said once. */
+/* Hashes of the lines printed so far: damage that two passes meet is printed once. */
 enum { SAID_MAX = 4096 };
 static uint64_t said[SAID_MAX];
 
@@ -45,18 +45,18 @@ void say_forget(void)
 	pthread_mutex_unlock(&said_lock);
 }
 
-static _Thread_local struct buf *kept;  /* where lines go instead, see say_into() */
-static _Thread_local char *after_error; /* lines that follow the next one */
+static _Thread_local struct buf *kept;  /* gets lines instead of standard error, see say_into() */
+static _Thread_local char *after_error; /* lines to print behind the next error */
 
 static void write_said(const struct buf *lines)
 {
 	pthread_mutex_lock(&said_lock);
 	ssize_t n = write(STDERR_FILENO, lines->data, lines->len);
-	(void)n; /* nowhere left to say it */
+	(void)n; /* no place for a message */
 	pthread_mutex_unlock(&said_lock);
 }
 
-/* As the sink cleans what goes to standard output. */
+/* Makes control characters from `from` on visible, as the sink does for standard output. */
 static void clean_line(struct buf *line, size_t from)
 {
 	struct buf clean = {0};
@@ -79,7 +79,7 @@ void say_text(const char *text)
 	buf_release(&clean);
 }
 
-/* Names in files may hold anything, a line's end too; `lines`: an excerpt follows below. */
+/* Prints one line: newlines, as in names, become blanks. `lines`: an excerpt may follow. */
 static void write_line(const char *kind, const char *text, bool lines)
 {
 	struct buf line = {0};
@@ -164,7 +164,7 @@ void session_note(struct session *session, const char *fmt, ...)
 	write_line("note", text, false);
 }
 
-/* The text, but that what is opened in the place of TRACE has TRACE's name. */
+/* A copy of the text, with TRACE's name in place of the copy's (session->opened). */
 static char *shown(const struct session *session, const char *text)
 {
 	const char *name = strcmp(session->path, "-") ? session->path : "standard input";
@@ -189,7 +189,7 @@ void session_shown(const struct session *session, struct error *err)
 	mem_free(text);
 }
 
-/* Each opening of a trace that is followed warns of what it meets first: once is enough. */
+/* Each step of following opens the trace and warns anew, with other numbers: print that once. */
 static bool warned_before(const char *text)
 {
 	struct buf words = {0};
@@ -213,10 +213,10 @@ static void say_notice(void *arg, enum notice_kind kind, const char *text)
 	pthread_mutex_lock(&said_lock);
 	bool again = (kind != NOTICE_DEBUG && said_before(text, strlen(text))) ||
 		     (session->follows && kind == NOTICE_WARNING && warned_before(text));
-	session->damaged += kind == NOTICE_DAMAGE && !again; /* two passes meet the same */
+	session->damaged += kind == NOTICE_DAMAGE && !again; /* two passes meet it twice */
 	progress_clear(session->progress);
 	pthread_mutex_unlock(&said_lock);
-	/* what a thread does now is told now, and is no damage of what it reads */
+	/* debug lines are printed at once: they are about the thread, not what it reads */
 	struct buf *to = kind == NOTICE_DEBUG ? say_into(NULL) : kept;
 	if (!again && !(kind == NOTICE_INFO && session->options->quiet))
 		write_line(kinds[kind], text, false);

@@ -1,5 +1,4 @@
-/* scripting.c - what joins a session and a Lua state: the trace, times, output, the start-up file
- */
+/* scripting.c - connects a session and a Lua state: trace, times, output, start-up file */
 
 #include "repl/scripting.h"
 
@@ -17,7 +16,7 @@ struct scripting {
 	struct script *script;
 	void (*drain)(void *arg);
 	void *drain_arg;
-	struct signals_told before; /* of the script that is open around this one */
+	struct signals_told before; /* handler of the script that runs around this one */
 	bool told;
 };
 
@@ -117,8 +116,7 @@ static void set_lists(void *session, struct state *state)
 	session_set_lists(session, state);
 }
 
-/* An analysis of each trace of a catalog, yore.ask_traces(): each is asked by a worker
- * -------------- */
+/* yore.ask_traces(): workers run an analysis on each trace of a catalog ------------------------ */
 
 struct trace_asking {
 	const struct script_asking *what;
@@ -191,7 +189,7 @@ static void take_paths(struct folder_names *paths, struct script_answers *out)
 			(struct script_answer){.path = mem_strdup(paths->items[i])};
 }
 
-/* As struct script_options has it: `session` is that of the script, which has no trace open. */
+/* The callback of struct script_options. `session`: the script's, which has no trace open. */
 static bool ask_traces(void *session, const struct script_asking *what, struct script_answers *out,
 		       struct error *err)
 {
@@ -278,7 +276,7 @@ bool scripting_update(struct scripting *scripting, struct error *err)
 	return true;
 }
 
-/* After output that came before it; frees the text. */
+/* Ends a call: shows the script's output, keeps the traceback for say_error(), frees the text. */
 static void end_call(struct scripting *scripting, struct buf *traceback)
 {
 	scripting->sink->whole = scripting->sink->len; /* a line without its end is a line, too */

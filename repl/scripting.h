@@ -1,5 +1,5 @@
 /*
- * scripting.h - Lua for a session: scripts see its trace, its times, its range, and print to a sink
+ * scripting.h - runs Lua scripts with a session's trace, range and moment; they print to a sink
  *
  * `yore run`, the prompt and commands that the start-up file adds all go through here.
  */
@@ -21,30 +21,29 @@ MUST_CHECK bool scripting_open(struct session *session, struct sink *sink, struc
 void scripting_close(struct scripting *scripting); /* NULL is fine */
 struct script *scripting_script(const struct scripting *scripting);
 
-/* Called before a traceback is written: output that is held back is shown first. */
+/* `drain` is called before a traceback is printed, and must show output that is held back. */
 void scripting_set_drain(struct scripting *scripting, void (*drain)(void *arg), void *arg);
 
-/* After another trace was opened: the global `trace` is that one. Before: script_drop_trace(). */
+/* Sets the global `trace` to a newly opened trace; call script_drop_trace() before opening it. */
 MUST_CHECK bool scripting_take_trace(struct scripting *scripting, struct error *err);
 
-/* Tells scripts the session's present range and moment. */
+/* Passes the session's present range and moment to scripts. */
 MUST_CHECK bool scripting_update(struct scripting *scripting, struct error *err);
 
 /* The path in $VARIABLE/yore, or where that is not set in ~/FOLDER/yore; "": there is no home. */
 void user_file(const char *variable, const char *folder, const char *name, struct buf *out);
 /*
- * Runs the user's start-up file: $XDG_CONFIG_HOME/yore/init.lua, or ~/.config/yore/init.lua. What
- * is wrong with it is said, and is no reason not to go on.
+ * Runs the user's start-up file: $XDG_CONFIG_HOME/yore/init.lua, or ~/.config/yore/init.lua. Prints
+ * its errors, and goes on.
  */
 void scripting_startup(struct scripting *scripting);
 
-/* True when the user has a start-up file: a word that is no command may then be one of its. */
+/* Has the user a start-up file? It may define commands that yore does not know. */
 bool scripting_has_startup(void);
 
 /*
- * Runs a script file, an analysis, or a command that the start-up file adds; `yore run`. When a
- * script fails its traceback is written to standard error at once, and *err is the line to end it
- * with.
+ * `yore run`: runs a script file, an analysis, or a command of the start-up file. If a script
+ * fails, *err has the message, and say_error() prints the traceback below it.
  */
 MUST_CHECK bool scripting_run(struct scripting *scripting, const char *name,
 			      const char *const *args, size_t nargs, int *status,

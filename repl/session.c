@@ -41,7 +41,7 @@ bool session_progress_time(void *arg, nstime at, nstime first, nstime last)
 static void copy_words(struct session *session, const char *const *words, size_t count);
 static void free_sets(struct session *session);
 
-/* What will be read is no output, also before it is. */
+/* Registers all files that will be read, so that none of them can be opened as output. */
 static void add_inputs(const struct options *options, const char *path)
 {
 	const char *files[] = {path, options->key_file, options->file};
@@ -65,7 +65,7 @@ void session_init(struct session *session, const struct options *options, const 
 	add_inputs(options, path);
 }
 
-/* All that was made of the trace that is open. */
+/* Closes what was derived from the open trace. */
 static void close_made(struct session *session)
 {
 	sql_shell_free(session->sql);
@@ -118,7 +118,7 @@ bool session_follow(struct session *session, bool grows, struct error *err)
 bool session_take_up(struct session *session, struct error *err)
 {
 	if (session->trace && !session->trace->grows)
-		close_trace(session); /* it does not know which of its records may change */
+		close_trace(session); /* opened as complete: nothing of it can be reused */
 	session->follows = true;
 	bool good = session_follow(session, true, err);
 	session->follows = session->grows = false;
@@ -203,7 +203,7 @@ static bool same_folder(const char *path, size_t len, const struct stat *folder)
 	return same;
 }
 
-/* Whatever lies in the folder of a trace is part of it: an index must not. */
+/* False, *err: --index-dir is a folder of the trace, whose files would be read as streams. */
 static bool index_is_apart(const struct trace *trace, const char *const *paths, size_t npaths,
 			   const char *folder, struct error *err)
 {
@@ -334,12 +334,12 @@ struct index *session_index(struct session *session, struct error *err)
 
 /* Rules --------------------------------------------------------------------------------------- */
 
-/* Rules that were read once, and what is open of them. */
+/* Rules, and the states opened with them. */
 struct rule_set {
 	struct rule_set *next;
 	uint64_t identity[2];
 	struct rules *rules;
-	struct state *state, *names; /* NULL: not asked yet */
+	struct state *state, *names; /* NULL: not opened yet */
 };
 
 static void free_sets(struct session *session)
@@ -354,7 +354,7 @@ static void free_sets(struct session *session)
 	}
 }
 
-/* Errors of rules on standard error, each with its place. */
+/* Prints errors of rules, each with its place. */
 static void say_rule_errors(const struct rules *rules)
 {
 	struct buf text = {0};
@@ -364,7 +364,7 @@ static void say_rule_errors(const struct rules *rules)
 	buf_release(&text);
 }
 
-/* Without words, those that come with yore for such a trace. */
+/* Adds rule sets and files by name; without words, all of yore's sets that fit the trace. */
 static bool add_rules(struct session *session, struct rules *rules, const struct words *words,
 		      struct error *err)
 {
@@ -406,7 +406,7 @@ struct rules *session_new_rules(struct session *session, struct error *err)
 	return read_rules(session, &session->base_words, err);
 }
 
-/* Rules of the same text share what is open: files are read anew whenever they are named. */
+/* Reads the rules anew, and returns the set with the same text if there is one, else a new set. */
 static struct rule_set *find_set(struct session *session, const struct words *words,
 				 struct error *err)
 {
@@ -429,7 +429,7 @@ static struct rule_set *find_set(struct session *session, const struct words *wo
 	return session->sets = set;
 }
 
-/* The set of the question that is asked now; NULL: *err. */
+/* Selects the rule set of the command that runs; NULL: *err. */
 static struct rule_set *use_set(struct session *session, struct error *err)
 {
 	const struct options *options = session->options;
@@ -486,7 +486,7 @@ const struct rules *session_rules(struct session *session, struct error *err)
 	return use_set(session, err) ? session->rules : NULL;
 }
 
-/* The prompt may have no name. */
+/* In the prompt, options->cmd may be NULL. */
 void session_set_lists(const struct session *session, struct state *state)
 {
 	const struct options *options = session->options;
@@ -508,7 +508,7 @@ static bool names_progress(void *arg, nstime at, nstime first, nstime last)
 		trace_bytes_read(session->trace) < session->names_bytes);
 }
 
-/* Of the set of the question that is asked now: for answers, or for names beside them. */
+/* Opens a state with the rules of the running command, for answers or for names beside them. */
 static struct state *open_state(struct session *session, bool names, struct error *err)
 {
 	struct index *index = session_index(session, err);
@@ -549,7 +549,7 @@ struct state *session_names(struct session *session, uint64_t events, struct err
 	return open_state(session, true, err);
 }
 
-/* FILE, or FILE@ADDRESS: where byte 0 of a position-independent program was loaded. */
+/* --program FILE[@ADDRESS]; byte 0 of a position-independent program was loaded at ADDRESS. */
 static void add_program(struct session *session)
 {
 	const char *program = session->options->program;
@@ -643,7 +643,7 @@ bool session_output(struct session *session, const char *path, bool append, int 
 {
 	struct error ignored;
 
-	/* what is read is known from here on; a trace that cannot be opened is told elsewhere */
+	/* opens the trace, whose files then are inputs; its errors are reported elsewhere */
 	(void)(session->path && session_trace(session, &ignored));
 	if (!inputs_spare(path, err))
 		return false;
@@ -689,7 +689,7 @@ void session_add_time(struct session *session, nstime t, struct buf *out)
 		time_add_buf(&times, t, out);
 }
 
-/* The first event's time alone: of far fewer packets than session_bounds() reads. */
+/* Finds only the first event's time, for which it reads far fewer packets than session_bounds(). */
 static bool only_first(struct session *session, nstime *first, struct error *err)
 {
 	struct index *index = session_index(session, err);
@@ -727,8 +727,8 @@ void session_set_mark(struct session *session, const char *name, nstime t)
 }
 
 /*
- * A time beside a mark or beside the current moment: `here+1ms`, `.-20us`. *from is that of the
- * mark or the moment; returns what stands behind it, which may be empty. NULL: the word is neither.
+ * For `here+1ms` or `.-20us`: sets *from to the time of the mark or current moment, and returns the
+ * text behind its name, which may be empty. NULL: the word begins with neither.
  */
 static const char *behind_mark(const struct session *session, const char *word, nstime *from)
 {

@@ -1,14 +1,13 @@
 /*
- * signals.c - Ctrl-C raises a flag; a fault in a mapped file becomes damage of that file
+ * signals.c - Ctrl-C sets a flag; a fault in a mapped file becomes damage of that file
  *
- * A second Ctrl-C while the first one waits to be seen ends the program at once, for code that
- * never looks (a Lua pattern). What comes within MANY_MS of the first is the same one told twice:
- * timeout(1) signals the process and its group. SIGTERM and SIGHUP end it at once: an index is
- * whole at any instant, and temporary files are removed. SIGPIPE and SIGXFSZ are ignored: writes
- * then say EPIPE, which is no error, and EFBIG as they say ENOSPC.
+ * A second Ctrl-C while the flag is set ends the program at once, for code that never tests it (a
+ * Lua pattern). A signal within MANY_MS of the first is a duplicate: timeout(1) signals the process
+ * and its group. SIGTERM and SIGHUP end the program at once, after temporary files are removed; the
+ * index is valid at any instant. SIGPIPE and SIGXFSZ are ignored: write() then fails with EPIPE,
+ * which is no error, or EFBIG, which is one as ENOSPC is.
  *
- * A question that takes more memory than it may raises the same flag. An allocation that fails all
- * the same ends the program.
+ * A question that exceeds its memory sets the same flag. A failed allocation ends the program.
  */
 #include "engine/base/budget.h"
 #include "engine/base/large.h"
@@ -29,19 +28,19 @@
 
 enum { MANY_MS = 50 };
 
-/* Anonymous memory beyond which large blocks go to files, at most: of each question that runs. */
+/* Upper limit of anonymous memory per question; beyond it, large blocks go to files. */
 #define IN_MEMORY ((size_t)96 << 20)
 
 static volatile sig_atomic_t interrupted;
-static atomic_bool by_memory; /* it was no signal */
+static atomic_bool by_memory; /* memory, no signal, is why `interrupted` is set */
 static pthread_t main_thread;
-static _Atomic int64_t first_ms; /* of the Ctrl-C that waits */
+static _Atomic int64_t first_ms; /* when the Ctrl-C came that set `interrupted` */
 static void (*volatile told)(void *arg);
 static void *volatile told_arg;
 static struct termios terminal;
 static atomic_bool has_terminal;
 
-/* A line editor may have changed it, and asked it to mark what is pasted. */
+/* Undoes what a line editor set: terminal modes, and bracketed paste. */
 static void restore_terminal(void)
 {
 	static const char plain_paste[] = "\033[?2004l\r";
@@ -69,7 +68,7 @@ static void on_interrupt(int signal_number)
 	}
 }
 
-/* As the signal does alone, so that the parent sees which it was. */
+/* Cleans up, then lets the signal's default action end the process, so that the parent sees it. */
 static void on_end(int signal_number)
 {
 	struct sigaction alone = {.sa_handler = SIG_DFL};
@@ -84,7 +83,7 @@ static void on_end(int signal_number)
 	pthread_sigmask(SIG_UNBLOCK, &own, NULL);
 }
 
-/* In whatever thread: of several the first tells. */
+/* Ends the program, in the thread that failed to allocate; the first of several reports. */
 static void on_no_memory(size_t bytes)
 {
 	static atomic_flag telling = ATOMIC_FLAG_INIT;
@@ -110,7 +109,7 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
 	raise(signal_number);
 }
 
-/* nohup(1) has some ignored, which is to stay. */
+/* Installs on_end(), unless the signal is ignored, as by nohup(1). */
 static void install_end(int signal_number)
 {
 	struct sigaction end = {.sa_handler = on_end}, before;
@@ -181,7 +180,7 @@ const volatile sig_atomic_t *signals_flag(void)
 	return &interrupted;
 }
 
-/* Threads that yore starts take no signals, so the handler never runs beside this. */
+/* Threads that yore starts block all signals, so the handler runs in the main thread only. */
 struct signals_told signals_tell(struct signals_told now)
 {
 	struct signals_told before = {told, told_arg};
@@ -205,7 +204,7 @@ bool signals_go_on(void *unused)
 
 static void tell_wake(void *arg, void (*wake)(void *wake_arg), void *wake_arg)
 {
-	static struct signals_told before; /* waits are not inside each other */
+	static struct signals_told before; /* waits do not nest */
 
 	(void)arg;
 	if (wake)

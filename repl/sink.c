@@ -78,8 +78,8 @@ static bool is_memory(const struct sink *sink)
 }
 
 /*
- * How a style stands in rows: behind letters that this process has drawn by lot, so that no text of
- * a trace is taken for one.
+ * In rows, a style stands behind random letters of this process, so that no text of a trace can
+ * pass for one.
  */
 enum { STYLE_LETTERS = 15 };
 
@@ -96,7 +96,7 @@ static void draw_mark(void)
 		style_mark[i + 1] = (char)('A' + block[i] % 16);
 }
 
-/* Length of the style at `at`, whose codes are put to *out; 0: there is none. */
+/* Appends the style at `at` to *out as an escape sequence; returns its length in rows, or 0. */
 static size_t put_style(struct buf *out, const char *at, size_t left)
 {
 	const size_t n = sizeof style_mark;
@@ -109,7 +109,7 @@ static size_t put_style(struct buf *out, const char *at, size_t left)
 	return (size_t)(end + 1 - at);
 }
 
-/* The bytes, without what would steer a terminal; nearly always themselves. */
+/* The bytes with control characters made visible, in sink->clean; `bytes` if there are none. */
 static const char *cleaned(struct sink *sink, const char *bytes, size_t *count)
 {
 	size_t at = sink->exact ? *count : printable_length(bytes, *count);
@@ -143,7 +143,7 @@ static void deliver(struct sink *sink, const char *bytes, size_t count, bool pri
 bool sink_flush(struct sink *sink)
 {
 	if (is_memory(sink))
-		return true; /* its maker takes the bytes */
+		return true; /* the owner reads the bytes */
 	deliver(sink, sink->data, sink->whole, false);
 	if (sink->len > sink->whole)
 		memmove(sink->data, sink->data + sink->whole, sink->len - sink->whole);

@@ -1,17 +1,17 @@
 /*
- * slurm.c - a command line as a script that has the nodes of a Slurm cluster do it
+ * slurm.c - writes a script that runs a command line on the nodes of a Slurm cluster
  *
  *     sums       array: --chunk I/N --partial FILE ──> one job: --merge FILE...
  *     timelines  array: --exchange DIR ──────────────> the same here, which imports
  *
- * The script waits for its jobs and prints the answer, as the command itself would. Where jobs run
- * is told by the environment of sbatch: SBATCH_PARTITION, SBATCH_TIMELIMIT and so on.
+ * The script waits for its jobs and prints the answer that the command itself would print. The
+ * environment of sbatch says where jobs run: SBATCH_PARTITION, SBATCH_TIMELIMIT and so on.
  */
 #include "repl/commands/cmds.h"
 
 #include <string.h>
 
-/* For sh, as one word. */
+/* Quotes a word for sh. */
 static void put_quoted(struct sink *sink, const char *word)
 {
 	sink_char(sink, '\'');
@@ -56,7 +56,7 @@ static bool check(const struct options *options, bool index, struct error *err)
 	return true;
 }
 
-/* The array, up to the words of its command; logs and parts are in $work. */
+/* Writes the job array up to the words of its command; logs and parts are in $work. */
 static void put_array(const struct options *options, struct sink *sink, const char *more)
 {
 	const unsigned jobs = options->jobs ? options->jobs : 1;
@@ -80,7 +80,7 @@ static void put_jobs(const struct options *options, struct sink *sink)
 		sink_text(sink, " --jobs 1");
 }
 
-/* A part that met damage ends with status 3, and its sums count. */
+/* The merging job runs after any end of the parts: one that met damage exits with 3, and counts. */
 static void put_sums(const struct options *options, int n, char **words, struct sink *sink)
 {
 	put_array(options, sink, "");
@@ -129,7 +129,7 @@ bool slurm_script(const struct options *options, int n, char **words, struct sin
 
 	if (!check(options, index, err))
 		return false;
-	sink->exact = true; /* its words are the caller's own */
+	sink->exact = true; /* the words are the user's, not a trace's */
 	(index ? put_timelines : put_sums)(options, n, words, sink);
 	sink_row(sink);
 	sink_flush(sink);

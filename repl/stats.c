@@ -1,9 +1,9 @@
 /*
  * stats.c - what a run cost, for --stats: a sampling thread, and one line of JSON
  *
- * Peak anonymous memory is not kept by the kernel (VmHWM counts mapped files too), so a thread
- * samples RssAnon of /proc/self/status every 5 ms while --stats is on, and once at the end. A peak
- * shorter than that may be missed.
+ * The kernel has no peak of anonymous memory (VmHWM counts mapped files, too), so a thread samples
+ * RssAnon of /proc/self/status every 5 ms with --stats, and once at the end. It may miss a shorter
+ * peak.
  */
 #include "repl/commands/cmds.h"
 
@@ -65,7 +65,7 @@ void stats_begin(bool want)
 		pthread_detach(thread);
 }
 
-/* The planner's word in the words of the command line: a checkpoint is where a replay begins. */
+/* Name of the evaluation for --stats, where "checkpoint" is a "replay", too. */
 static const char *evaluation(struct session *session)
 {
 	const char *word =
@@ -90,7 +90,7 @@ static void print_failures(struct session *session)
 	buf_release(&text);
 }
 
-/* What was fetched, where something was. */
+/* Writes members on fetched bytes and requests, if the trace is remote. */
 static void remote_words(char *out, size_t size)
 {
 	struct remote_counts counts;

@@ -13,7 +13,7 @@ static inline void time_add(struct times *times, nstime t, struct sink *out)
 	out->len += (size_t)(time_put(times, t, to) - to);
 }
 
-/* The same, into a text. */
+/* The same, appended to a buf. */
 static inline void time_add_buf(struct times *times, nstime t, struct buf *out)
 {
 	char *end = time_put(times, t, buf_room(out, TIME_TEXT_MAX));
@@ -22,7 +22,7 @@ static inline void time_add_buf(struct times *times, nstime t, struct buf *out)
 	out->len = (size_t)(end - out->data);
 }
 
-/* A time, or - where there is none: NSTIME_MIN. */
+/* A time, or "-" for NSTIME_MIN. */
 static inline void time_add_any(struct times *times, nstime t, struct sink *out)
 {
 	if (t == NSTIME_MIN)
@@ -31,7 +31,7 @@ static inline void time_add_any(struct times *times, nstime t, struct sink *out)
 		time_add(times, t, out);
 }
 
-/* A span between two of these times: where they are ordinals, a number. */
+/* A span between two such times; a plain number if times are ordinals of events. */
 static inline void time_span_add(const struct times *times, __int128 span, struct sink *out)
 {
 	char *to = sink_room(out, TIME_TEXT_MAX);

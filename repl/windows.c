@@ -4,8 +4,8 @@
  *     windows    | 0 put | 1 made | 2 being made | 3 being made | 4 ...
  *                        ^ oldest                               ^ next
  *
- * The caller puts the oldest window once it is made, and makes windows itself meanwhile. What is
- * made and not put yet is bounded, so a fast thread waits for the oldest window.
+ * The caller's thread puts the oldest window once it is made, and makes windows itself meanwhile.
+ * Results that wait to be put are bounded, so a fast thread waits for the oldest window.
  */
 #include "repl/windows.h"
 
@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 
 enum {
-	AHEAD_EACH = 2, /* windows per thread that are being made, or wait */
+	AHEAD_EACH = 2, /* windows per thread that are being made or wait to be put */
 	WINDOWS_LEAST = 8
 };
 
@@ -33,14 +33,14 @@ bool windows_find(struct session *session, const struct events_options *range, u
 
 struct thread_pool *windows_pool(unsigned threads)
 {
-	/* beside the windows, what becomes of them */
+	/* twice the windows: put() may add work of its own for each */
 	return thread_pool_new(threads - 1, 2 * AHEAD_EACH * threads);
 }
 
 struct window {
 	struct windows *of;
-	bool is_made;    /* under the lock; all else is whose turn it is */
-	bool is_certain; /* no loss, no damage, all events where packets say */
+	bool is_made;    /* under the lock; the rest belongs to the maker, then to the caller */
+	bool is_certain; /* no loss, no damage, all events within their packets' ranges */
 	uint64_t events;
 	nstime last;
 	struct buf said;
@@ -57,13 +57,13 @@ struct windows {
 	const struct windows_setup *setup;
 	struct index *index;
 	struct trace *trace;
-	uint64_t disorder; /* of the trace, before */
+	uint64_t disorder; /* trace_disorder() at the start */
 	struct window *items;
 	size_t count, next, oldest;
 	_Atomic bool stop;
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t made;
-	size_t waiting; /* bytes that were made and not put */
+	size_t waiting; /* bytes of results that wait to be put */
 	struct window_maker **idle;
 	size_t nidle, capacity;
 };
@@ -102,7 +102,7 @@ static bool is_in_packet(const struct run *run)
 	       !(rec->flags & PACKET_CONTRADICTED);
 }
 
-/* False: a loss, damage or the end of all. */
+/* False: a loss, damage, events outside of their packet's range, or everything shall end. */
 static bool take_run(struct windows *windows, const struct window_maker *maker,
 		     struct window *window, const struct run *run)
 {
@@ -119,7 +119,7 @@ static bool go_through(struct windows *windows, const struct window_maker *maker
 {
 	struct events_options options;
 	struct events *events;
-	struct error ignored; /* the plain way meets it at its place */
+	struct error ignored; /* the plain way meets the error in its place */
 	enum step step;
 	struct run run;
 
@@ -172,7 +172,7 @@ static void make_window(void *arg)
 
 /* ---- putting windows in order ---- */
 
-/* As many as may be begun now. */
+/* Gives the pool as many windows as may be begun now. */
 static void give_windows(struct windows *windows)
 {
 	struct thread_pool *pool = windows->setup->pool;
@@ -188,7 +188,7 @@ static void give_windows(struct windows *windows)
 	}
 }
 
-/* Until the window is made: does other work. */
+/* Waits for a window, and meanwhile helps with the pool's work. */
 static void await(struct windows *windows, const struct window *window)
 {
 	pthread_mutex_lock(&windows->lock);
@@ -244,7 +244,7 @@ static bool put_windows(struct windows *windows, struct windows_done *out, struc
 	return true;
 }
 
-/* Says what the plain way would say, too, and says no second time. */
+/* Prints messages of windows not put, too: the plain way has the same, and each is printed once. */
 static void windows_release(struct windows *windows)
 {
 	windows->stop = true;

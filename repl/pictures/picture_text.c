@@ -1,11 +1,11 @@
 /*
  * picture_text.c - a picture as lines of text
  *
- *     colours   a value is a background; mixed cells are shaded in its colour
- *     without   ▌ begins a value, ▂ goes on with it, ▒ is mixed
+ *     colours   each value has a background colour; mixed cells are shaded in it
+ *     without   ▌ begins a value, ▂ continues it, ▒ is mixed
  *
- * A value's text stands where it begins, as far as there is room. What is unknown is ░, none is
- * blank; where that is not told apart both are blank.
+ * The text of a value is written where it begins, if there is room. Unknown cells are ░, cells
+ * without a value blank; a picture that does not tell them apart has blanks for both.
  */
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
@@ -18,7 +18,7 @@
 
 enum { LABEL_LEAST = 3, LABEL_MIXED = 6, AXIS_AGAIN = 30, GREY = 238, RED = 160 };
 
-/* Of the 256 colours, light ones that black text can be read on. */
+/* Light colours of the 256, on which black text is readable. */
 static const uint8_t palette[] = {117, 150, 216, 180, 146, 152, 223, 139, 110, 179, 114,
 				  174, 183, 109, 187, 222, 80,  217, 144, 153, 120, 209};
 
@@ -36,7 +36,7 @@ size_t picture_text_width(const char *text, size_t len, size_t most, size_t *byt
 	return width;
 }
 
-/* At most `room` characters, the last is an ellipsis where it is cut; how many were put. */
+/* Writes at most `room` characters, with an ellipsis if cut; returns how many. */
 static size_t put_text(struct sink *out, const char *text, size_t len, size_t room)
 {
 	size_t bytes, width = picture_text_width(text, len, room, &bytes);
@@ -60,12 +60,11 @@ static void put_times(struct sink *out, const char *what, size_t count)
 struct picture_line {
 	struct sink *sink;
 	struct buf label;                  /* scratch */
-	const struct picture_value *shown; /* of the run before */
-	bool labelled;                     /* its label stands */
+	const struct picture_value *shown; /* value of the run before */
+	bool labelled;                     /* its label is written */
 };
 
-/* The label with the name, or without, or a part of it; none of a number. How many cells it takes.
- */
+/* Writes the label with or without its name, or cut; a number is not cut. Returns cells used. */
 static size_t put_label(struct picture_line *line, const struct picture_run *run, size_t room)
 {
 	struct picture_value bare = {.value = run->value->value};
@@ -206,7 +205,7 @@ static void draw_axis(const struct picture *picture, struct times *times, size_t
 	sink_row(out);
 }
 
-/* The legend of cells without a value, as far as there are any. */
+/* The legend for the kinds of cells without a value that the picture has. */
 static const char *signs_of(const struct picture *picture)
 {
 	bool unknown = false, nothing = false;
@@ -275,8 +274,8 @@ void picture_draw_text(const struct picture *picture, struct times *times, size_
 /*
  * Round times for the axis of a picture
  *
- * A step is the least of 1, 2, 5, 10 ... ns, later of seconds, minutes and hours, whose texts fit
- * between two ticks. Texts have as many decimals as the step needs.
+ * The step is the least of 1, 2, 5, 10 ... ns, or of round seconds, minutes and hours, for which
+ * the texts fit between ticks. Texts have as many decimals as the step needs.
  */
 
 #define SECOND INT64_C(1000000000)
@@ -330,7 +329,7 @@ static void tick_text(struct times *times, struct picture_tick *tick)
 	}
 }
 
-/* The last that begins at t or before. */
+/* The last column that begins at t or before. */
 static uint32_t column_at(const struct picture *picture, nstime t)
 {
 	uint32_t low = search_first(i, 0, picture->columns, picture_time(picture, i) <= t);
@@ -338,13 +337,13 @@ static uint32_t column_at(const struct picture *picture, nstime t)
 	return low ? low - 1 : 0;
 }
 
-/* Round times count from where the shown ones do. */
+/* The time that counts as 0 for round times: the origin of relative times. */
 static nstime origin_of(const struct times *times)
 {
 	return times->style == TIME_RELATIVE ? times->first : 0;
 }
 
-/* The first multiple of the step in the picture; false: none. */
+/* Sets *out to the first multiple of the step in the picture's range; false: none. */
 static bool first_multiple(const struct picture *picture, const struct times *times, nstime step,
 			   nstime *out)
 {

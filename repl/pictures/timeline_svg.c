@@ -1,5 +1,5 @@
 /*
- * timeline_svg.c - a timeline as one SVG file that explains itself
+ * timeline_svg.c - writes a timeline as one SVG file
  *
  *     title, range, legend
  *     axis
@@ -8,8 +8,8 @@
  *     notes
  *     <metadata>  the same as JSON, for the script that zooms (lua-lib/drawing/timeline.js)
  *
- * What is drawn here is seen where no script runs: the whole range. A pixel that holds several
- * pieces is a stack of their shares, so nothing short is lost and nothing long hides it.
+ * Viewers without scripts show the static drawing of the whole range. A pixel with several pieces
+ * is a stack of their shares, so that long pieces do not hide short ones.
  */
 #include "repl/pictures/picture_draw.h"
 
@@ -24,15 +24,15 @@
 #include <string.h>
 
 enum {
-	ROW = 20,        /* units of a row, */
-	STEP = 22,       /* and to the next */
+	ROW = 20,        /* height of a row, in units of the SVG */
+	STEP = 22,       /* from one row to the next */
 	TOP = 106,       /* where rows begin */
-	CHAR = 8,        /* of a character, a little more than it takes */
+	CHAR = 8,        /* width of a character, rounded up */
 	LABEL_MOST = 40, /* characters of a label that have room */
 	MARGIN = 8,
 	NOTE = 18,
-	LOSSES_MOST = 2000, /* apart; more of them are joined */
-	ROWS_FINE = 100     /* drawn pixel by pixel; with more, several pixels are one */
+	LOSSES_MOST = 2000, /* separate losses; of more, neighbours are joined */
+	ROWS_FINE = 100     /* rows drawn pixel by pixel; with more, several pixels are one */
 };
 
 /* ---- Losses ---- */
@@ -53,7 +53,7 @@ static void add_lost(struct lost_list *list, const struct loss *loss)
 	nstime end = loss->until > loss->time ? loss->until : loss->time + 1;
 
 	if (loss->time == NSTIME_MIN || loss->until == NSTIME_MIN)
-		return; /* not on the time line */
+		return; /* its time is unknown */
 	*mem_push(list->items, list->count, list->capacity) =
 		(struct lost){loss->time, end, loss->unknown ? 0 : loss->lost, 1,
 			      loss->unknown || loss->lost_packets};
@@ -66,7 +66,7 @@ static int by_begin(const void *a, const void *b)
 	return (p->begin > q->begin) - (p->begin < q->begin);
 }
 
-/* Joins what overlaps, or is no further apart than `gap`. */
+/* Joins losses that overlap, or are at most `gap` ns apart. */
 static void join_lost(struct lost_list *list, uint64_t gap)
 {
 	size_t count = 0;
@@ -135,7 +135,7 @@ bool timeline_svg_losses(const struct timeline_svg *svg, struct error *err)
 
 /* ---- Names ---- */
 
-/* Of threads and addresses that are values, as they were called then. */
+/* Names pieces whose value is a thread or an address, by its name at that time. */
 static bool name_values(const struct timeline_svg *svg, struct error *err)
 {
 	struct lanes *lanes = svg->lanes;
@@ -165,7 +165,7 @@ static bool name_values(const struct timeline_svg *svg, struct error *err)
 	return good;
 }
 
-/* Of threads whose rows these are, as they were last within the range. */
+/* Labels rows of threads with the thread's last name in the range. */
 static bool name_rows(const struct timeline_svg *svg, struct error *err)
 {
 	struct lanes *lanes = svg->lanes;
@@ -193,12 +193,12 @@ struct canvas {
 	const struct lanes *lanes;
 	struct times *times;
 	struct sink *sink;
-	struct buf *out;         /* of the sink */
-	size_t left, width;      /* of the rows' pieces */
+	struct buf *out;         /* the sink's buffer */
+	size_t left, width;      /* where pieces are drawn */
 	size_t grid;             /* pixels that are drawn as one */
-	struct buf tones[TONES]; /* paths of the row that is drawn */
-	double shares[TONES];    /* of the pixel that is being filled, */
-	int64_t pixel;           /* and where it begins; -1: none */
+	struct buf tones[TONES]; /* per tone: SVG path of the row that is drawn */
+	double shares[TONES];    /* of each tone in the pixel that is being filled */
+	int64_t pixel;           /* where that pixel begins; -1: none */
 };
 
 static double x_of(const struct canvas *canvas, nstime t)
@@ -294,7 +294,7 @@ static void draw_value(struct canvas *canvas, const struct lane_piece *piece)
 	buf_release(&label);
 }
 
-/* At most LABEL_MOST characters, the last an ellipsis where it is cut. */
+/* Writes at most LABEL_MOST characters, with an ellipsis if cut. */
 static void draw_label(struct canvas *canvas, const char *label)
 {
 	size_t bytes, len = strlen(label);
@@ -336,8 +336,7 @@ static void draw_row(struct canvas *canvas, size_t number)
 	sink_row(canvas->sink);
 }
 
-/* Texts of the axis need CHAR units a character: ticks are those of a picture that much narrower.
- */
+/* Draws the ticks of a picture in which each column is CHAR units wide, as characters are. */
 static void draw_axis(struct canvas *canvas, size_t bottom)
 {
 	const struct lanes *lanes = canvas->lanes;
@@ -378,7 +377,7 @@ static void legend_item(struct canvas *canvas, const char *class, const char *te
 	*x += 28 + (strlen(text) + 2) * CHAR;
 }
 
-/* Of tones that occur; values that have no tone of their own are named where they stand. */
+/* Draws a legend of the tones that occur, but for that of other values. */
 static void draw_legend(struct canvas *canvas)
 {
 	const struct lanes *lanes = canvas->lanes;
@@ -424,7 +423,7 @@ static void draw_head(struct canvas *canvas, const char *title)
 	buf_add_text(canvas->out, "</g>\n");
 }
 
-/* What the picture leaves out; how many lines. */
+/* Writes what the picture leaves out; returns how many lines. */
 static size_t draw_notes(struct canvas *canvas, size_t y)
 {
 	const struct lanes *lanes = canvas->lanes;
@@ -452,7 +451,7 @@ static size_t draw_notes(struct canvas *canvas, size_t y)
 
 /* ---- The data ---- */
 
-/* What is added to times since the picture's begin, so that they show as the program's texts do. */
+/* Writes the time style, and the base that the script adds to times from the picture's begin. */
 static void data_time(struct canvas *canvas)
 {
 	static const char *const names[] = {"clock", "iso", "seconds", "ns", "relative", "ordinal"};

@@ -1,18 +1,18 @@
 /*
- * event_rows.c - rows by the caller's thread, and from some number of rows on by workers
+ * event_rows.c - formats the first rows in the caller's thread, all others on several threads
  *
  *     the caller:  cursor ──> heads, into chunks ───┐                    ┌──> chunks, in order,
  *                                                   ├──> ring of them ───┤    to the sink
  *     workers:            a chunk: values, text  <──┘ ──> made ──────────┘
  *
- * A chunk holds what a row needs when the cursor has gone on: heads, and which packets they are
- * of. A worker opens these packets with decoders of its own. When the ring is full the caller is a
- * worker, too, so that with two threads both always have work.
+ * A chunk holds what rows need once the cursor has moved on: heads, and the packets that they are
+ * in. A worker opens these packets with its own decoders. When the ring is full the caller works on
+ * chunks, too, so that with two threads both always have work.
  *
- * Cutting the range into windows of time, a cursor each, would spare the hand-over, but packets
- * lie about their times: a cursor that begins in the middle may miss what one from the start finds
- * late. Here one cursor says what comes, and the messages stay in order: what it says while a
- * chunk is filled is kept in front of that chunk, what its worker says behind.
+ * Windows of time with a cursor each would save the hand-over, but packets may claim wrong times: a
+ * cursor that begins in the middle can miss events that a cursor from the start finds late. Here
+ * one cursor finds the order, also of messages: those of the cursor while it fills a chunk are
+ * printed before the chunk's rows, and so are then those of its worker.
  */
 #include "repl/render/event_rows.h"
 
@@ -23,7 +23,7 @@
 
 #include <stdatomic.h>
 
-enum { ALONE = 4096 /* rows that no thread is started for */ };
+enum { ALONE = 4096 /* first rows, which the caller's thread formats */ };
 
 struct event_rows {
 	struct session *session;
@@ -32,11 +32,11 @@ struct event_rows {
 	const uint64_t *classes;
 	struct times times;
 	struct event_writer *writer;
-	struct line_names *line_names; /* NULL: shown events tell all names */
-	bool asks_names, hidden;       /* as event_rows_name() said */
-	nstime last;                   /* of the row that was given last */
+	struct line_names *line_names; /* NULL: thread names come from shown events only */
+	bool asks_names, hidden;       /* event_rows_name() was called; its argument */
+	nstime last;                   /* time of the last row that was passed */
 	struct error failed;
-	uint64_t alone;          /* rows still made by the caller's thread; UINT64_MAX: all */
+	uint64_t alone;             /* rows left for the caller's thread; UINT64_MAX: all */
 	struct event_workers *pool; /* NULL: none yet */
 };
 
@@ -57,19 +57,19 @@ void row_maker_release(struct row_maker *maker)
 }
 
 enum {
-	CHUNK_BITS = 8 << 20, /* of events: bounds what a chunk's text may take */
+	CHUNK_BITS = 8 << 20, /* of events in a chunk: bounds the size of its text */
 	CHUNKS_EACH = 3,      /* per thread */
 	THREADS_MOST = 64,
-	LOOK_EACH = 64 /* rows: whether all is to stop */
+	LOOK_EACH = 64 /* rows between tests of the stop flag */
 };
 
 enum chunk_state { CHUNK_FREE, CHUNK_GIVEN, CHUNK_TAKEN, CHUNK_MADE };
 
 struct row_chunk {
-	enum chunk_state state; /* under the lock; all else is whose turn it is */
+	enum chunk_state state; /* under the lock; says which thread owns the rest */
 	struct event_block *block;
 	uint64_t bits;
-	bool has_shown; /* a time was written before its first row: */
+	bool has_shown; /* `shown` is the time written before its first row */
 	nstime shown;
 	struct buf before, said; /* messages of the cursor, of the worker */
 	uint64_t damaged;
@@ -84,19 +84,19 @@ struct row_worker {
 };
 
 struct event_workers {
-	const struct event_rows *rows; /* whose these are */
+	const struct event_rows *rows; /* the owner */
 	const struct trace *trace;
-	struct row_worker *workers; /* the first is the caller's */
-	unsigned nworkers;          /* started, and the caller */
+	struct row_worker *workers; /* the first is the caller's thread */
+	unsigned nworkers;          /* threads that were started, and the caller's */
 	struct row_chunk *chunks;
-	size_t nchunks, oldest, used; /* the one being filled is behind those in use */
+	size_t nchunks, oldest, used; /* the chunk being filled is behind those in use */
 	struct event_block_filler *filler;
 	bool has_shown;
-	nstime shown;      /* the time written last, when all rows given are */
-	struct buf before; /* said since the last row */
+	nstime shown;      /* the time written last, once all rows passed are written */
+	struct buf before; /* messages since the last row */
 	_Atomic bool stop;
 
-	pthread_mutex_t lock; /* of all states */
+	pthread_mutex_t lock; /* guards the states of chunks, `oldest` and `used` */
 	pthread_cond_t given, made;
 };
 
@@ -110,7 +110,7 @@ static void put_stretch(struct row_worker *worker, struct row_chunk *chunk,
 	struct run run;
 
 	if (!event_block_run(worker->opener, chunk->block, stretch, &run,
-			     &err)) { /* it was readable before */
+			     &err)) { /* the cursor could read it */
 		say("damaged", "%s", err.text);
 		chunk->damaged++;
 		return;
@@ -129,7 +129,7 @@ static void make_chunk(struct row_worker *worker, struct row_chunk *chunk)
 	const struct event_block *block = chunk->block;
 
 	event_writer_sink(worker->maker.writer, &chunk->text);
-	if (chunk->has_shown) { /* a row says the day where it is not that of the row before */
+	if (chunk->has_shown) { /* rows have a date where the day changes */
 		char unused[TIME_TEXT_MAX];
 		time_put(&worker->maker.times, chunk->shown, unused);
 	}
@@ -143,7 +143,7 @@ static void make_chunk(struct row_worker *worker, struct row_chunk *chunk)
 	say_into(before);
 }
 
-/* The oldest that is still to be made; NULL: none. Under the lock. */
+/* Takes the oldest chunk that no thread has taken; NULL: there is none. Called under the lock. */
 static struct row_chunk *take_chunk(struct event_workers *pool)
 {
 	for (size_t i = 0; i < pool->used; i++) {
@@ -217,7 +217,7 @@ static void chunk_release(struct row_chunk *chunk)
 	sink_release(&chunk->text);
 }
 
-/* About what so many entries from `first` on take; those of a sorted packet stand anywhere. */
+/* Approximate bits of `count` entries; in sorted packets, neighbours may lie anywhere. */
 static uint64_t bits_of(const struct run *run, uint32_t first, uint32_t count)
 {
 	const uint64_t *at = run->batch->at;
@@ -234,7 +234,7 @@ static uint64_t bits_of(const struct run *run, uint32_t first, uint32_t count)
 	return bits;
 }
 
-/* How many of the entries there was room for. */
+/* Adds entries to the chunk; returns how many there was room for. */
 static uint32_t add_events(struct event_workers *pool, struct row_chunk *chunk,
 			   const struct run *run, uint32_t first, uint32_t count)
 {
@@ -251,7 +251,7 @@ static uint32_t add_events(struct event_workers *pool, struct row_chunk *chunk,
 	return n;
 }
 
-/* False: there is no room for another. */
+/* Adds a loss. False: there is no room for another. */
 static bool add_loss(struct event_workers *pool, struct row_chunk *chunk, const struct event *loss)
 {
 	bool ends = loss->until != NSTIME_MIN && loss->until != NSTIME_MAX;
@@ -280,7 +280,7 @@ static void write_chunk(struct event_workers *pool, struct row_chunk *chunk)
 	chunk_clear(chunk);
 }
 
-/* All that are made and have none before them that is not. */
+/* Writes the chunks that are made, up to the first one that is not. */
 static void write_made(struct event_workers *pool)
 {
 	pthread_mutex_lock(&pool->lock);
@@ -296,7 +296,7 @@ static void write_made(struct event_workers *pool)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* Until no more than `most` chunks are in use: makes some, or waits for the thread that does. */
+/* Makes, waits for and writes chunks until at most `most` are in use. */
 static void make_room(struct event_workers *pool, size_t most)
 {
 	write_made(pool);
@@ -316,7 +316,7 @@ static void make_room(struct event_workers *pool, size_t most)
 	}
 }
 
-/* Gives the chunk that was being filled, and begins another. */
+/* Hands the chunk that was filled to the workers, and begins another. */
 static bool give(struct event_workers *pool)
 {
 	struct row_chunk *chunk = filling(pool);
@@ -334,8 +334,8 @@ static bool give(struct event_workers *pool)
 }
 
 /*
- * Where the next row goes; what was said since the last one stands before a chunk. NULL: the
- * reader has gone, and there may be no room.
+ * The chunk for the next row: a new one if there were messages since the last row, which are
+ * printed before a chunk. NULL: the reader has gone.
  */
 static struct row_chunk *next_row(struct event_workers *pool)
 {
@@ -426,7 +426,7 @@ static struct event_workers *row_pool_new(const struct event_rows *rows)
 		worker_init(&pool->workers[i], pool);
 		if (i && !thread_start(&pool->workers[i].thread, worker_work, &pool->workers[i])) {
 			worker_release(&pool->workers[i]);
-			break; /* fewer make them, too */
+			break; /* fewer threads do, too */
 		}
 		pool->nworkers++;
 	}
@@ -434,7 +434,7 @@ static struct event_workers *row_pool_new(const struct event_rows *rows)
 	return pool;
 }
 
-/* Messages of rows that are not printed any more, in their order. */
+/* Prints the cursor's messages on rows that will not be written, in their order. */
 static void say_rest(struct event_workers *pool)
 {
 	for (size_t i = 0; i <= pool->used && i < pool->nchunks; i++) {
@@ -444,7 +444,7 @@ static void say_rest(struct event_workers *pool)
 	say_kept(pool->rows->session, &pool->before);
 }
 
-/* Stops at once: what is not written yet is dropped. What was said is said. */
+/* Stops at once, and drops rows that are not written. Prints the cursor's messages, no worker's. */
 static void row_pool_free(struct event_workers *pool)
 {
 	if (!pool)
@@ -474,7 +474,7 @@ static void row_pool_free(struct event_workers *pool)
 /* Rows ------------------------------------------------------------------------------------------
  */
 
-/* Text of kernel traces has names that earlier events told; a table has widths of earlier rows. */
+/* Lines of kernel traces have names from earlier events; tables have widths of earlier rows. */
 static bool depends_on_rows(const struct trace *trace, const struct options *options,
 			    struct event_writer *writer)
 {
@@ -489,7 +489,7 @@ static bool depends_on_rows(const struct trace *trace, const struct options *opt
 	       options->format != FORMAT_CSV;
 }
 
-/* Symbols are those of the address spaces at the event before. */
+/* Do rows have symbols? These depend on the mappings in earlier events. */
 static bool has_symbols(const struct trace *trace)
 {
 	for (size_t i = 0; i < trace->nclasses; i++)
@@ -564,7 +564,7 @@ bool event_rows_pause(struct event_rows *rows, nstime end, struct error *err)
 	bool good = !rows->line_names || line_names_finish(rows->line_names, end, err);
 	line_names_free(rows->line_names);
 	rows->line_names = NULL;
-	if (rows->pool) { /* whose threads have written the times */
+	if (rows->pool) { /* its threads formatted the times, not rows->times */
 		char unused[TIME_TEXT_MAX];
 		time_put(&rows->times, rows->last, unused);
 	}
@@ -614,7 +614,7 @@ bool event_rows_good(const struct event_rows *rows, struct error *err)
 	return rows->failed.kind == ERR_NONE;
 }
 
-/* False: the next rows, too, are for the caller's thread. */
+/* Do workers format the next `count` rows? Starts them once the caller's share is used up. */
 static bool is_shared(struct event_rows *rows, uint32_t count)
 {
 	if (rows->pool)

@@ -1,10 +1,10 @@
 /*
- * event_rows.h - rows of events and losses, in the order in which they are given
+ * event_rows.h - writes rows of events and losses, in the order in which the caller passes them
  *
- * The first thousands are made by the caller's thread. Then several threads share the work (as
- * many as --jobs says), where no row depends on those before it: the caller still finds which event
- * comes next, others decode its values and put them into words, and the caller writes what they
- * made, in order. So what is written, and what is said of damage, is the same as with one thread.
+ * The caller's thread formats the first thousands of rows. If no row depends on those before it,
+ * --jobs threads then share the work: the caller passes heads in order, workers decode values and
+ * format rows, and the caller writes them in order. Rows, and messages on damage, are the same as
+ * with one thread.
  */
 #ifndef REPL_RENDER_EVENT_ROWS_H
 #define REPL_RENDER_EVENT_ROWS_H
@@ -17,58 +17,58 @@
 struct event_rows;
 
 /*
- * Of events of these classes (a bit per class, NULL: all). All but *out is borrowed. The caller
- * ends *out with event_rows_free(). `before`: rows that these go on behind at `begin`, which were
- * paused, are of the same trace as it was opened before, and are only good for event_rows_free()
- * then; NULL: these are the first.
+ * `classes`: a bit per class whose events will be passed, NULL: all. All arguments are borrowed;
+ * the caller ends *out with event_rows_free(). `before`: paused rows, of the trace as it was opened
+ * before, which *out continues at `begin`; then only event_rows_free() may be called on them. NULL:
+ * *out writes the first rows.
  */
 MUST_CHECK bool event_rows_new(struct session *session, const struct options *options,
 			       const uint64_t *classes, struct sink *sink,
 			       struct event_rows *before, nstime begin, struct event_rows **out,
 			       struct error *err);
-/* Ends rows that others go on behind, in which all before `end` are: the trace may be closed. */
+/* Writes all rows, up to time `end`; others may continue them, and the trace may be closed. */
 MUST_CHECK bool event_rows_pause(struct event_rows *rows, nstime end, struct error *err);
 /* Drops the rows that event_rows_end() has not written. NULL is fine. */
 void event_rows_free(struct event_rows *rows);
 
-/* For names that hold before the first row; not after it. */
+/* The writer, to pass it thread names that hold before the first row; not after that row. */
 struct event_writer *event_rows_writer(struct event_rows *rows);
 
 /*
- * Before the first row, of rows that are not all of the trace: names in lines are nevertheless what
- * all events up to them told. `hidden`: some that tell names may be left out between rows.
+ * For rows that leave out events; call it before the first row. Thread names in lines are then as
+ * if all events up to the line had been passed. `hidden`: events with names may be left out.
  */
 void event_rows_name(struct event_rows *rows, bool hidden);
-/* May other threads make rows, too? Then no row depends on those before it. */
+/* May other threads format rows? If so, no row depends on those before it. */
 bool event_rows_shares(const struct event_rows *rows);
-/* Times as the last row that was given leaves them. */
+/* The state of printing times (such as the last date) behind the last row that was passed. */
 const struct times *event_rows_times(const struct event_rows *rows);
-/* What ended the rows; false: *err. */
+/* False: an error ended the rows, *err. */
 MUST_CHECK bool event_rows_good(const struct event_rows *rows, struct error *err);
 /*
- * Entries [first, first + count) of the run's batch, with --reverse from the last
- * to the first. False: the reader has gone.
+ * Writes rows of entries [first, first + count) of the run's batch, with --reverse from the last to
+ * the first. False: the reader has gone, or event_rows_good() has an error.
  */
 bool event_rows_run(struct event_rows *rows, const struct run *run, uint32_t first, uint32_t count);
 bool event_rows_loss(struct event_rows *rows, const struct event *loss);
 /* As sink_tick(), for work that seldom makes a row. */
 bool event_rows_tick(struct event_rows *rows);
-/* Writes all that was given. False: the reader has gone. */
+/* Writes all rows that were passed. False: the reader has gone. */
 bool event_rows_end(struct event_rows *rows);
 
 /*
- * What a thread needs to make rows beside those that are written already: times and a writer of its
- * own, which writes no head.
+ * What a thread needs to format rows behind rows of other threads: its own times and writer, which
+ * writes no head.
  */
-struct row_maker { /* stays where it is: its writer points into it */
+struct row_maker { /* must not be moved: the writer points into it */
 	struct times times;
 	struct event_writer *writer;
-	struct sink nowhere; /* of the writer, between two event_writer_sink() */
+	struct sink nowhere; /* the writer's sink until event_writer_sink() sets another */
 };
 
 /*
- * `times` as the row before leaves them, copied; `classes` as of event_writer_new_of(), borrowed;
- * `color` as the sink of all rows has it.
+ * `times`: copied, as behind the row before; `classes`: borrowed, see event_writer_new_of();
+ * `color`: that of the sink which all rows go to.
  */
 void row_maker_init(struct row_maker *maker, const struct trace *trace, enum format format,
 		    const uint64_t *classes, const struct times *times, bool color);
@@ -77,9 +77,9 @@ void row_maker_release(struct row_maker *maker);
 /* event_windows.c: rows by several threads, a window of time each */
 
 /*
- * Looks for times at which what comes behind a row of time `row` is cut, for *cuts and *count: as
- * events_cuts() has them. None where windows would be few, or where the date of a row depends on
- * the row before it.
+ * Finds the times that cut the events behind time `row` into windows; *cuts and *count as in
+ * events_cuts(). *count is 0 if windows would be few, or if the date in a row depends on the row
+ * before it.
  */
 MUST_CHECK bool event_windows_find(struct session *session, const struct filter *filter,
 				   const struct times *times, nstime row, nstime **cuts,
@@ -92,12 +92,12 @@ struct event_windows_setup { /* all that it points to is borrowed */
 	const struct events_options *range; /* forward, with losses; the windows are all of it */
 	const nstime *cuts;                 /* of events_cuts() */
 	size_t ncuts;
-	const struct times *times; /* as the row before left them */
+	const struct times *times; /* as behind the row before */
 	struct sink *sink;
-	unsigned threads; /* the caller's among them */
+	unsigned threads; /* the caller's included */
 };
 
-/* Writes rows; as windows_run(). */
+/* Writes the rows of the range; see windows_run(). */
 MUST_CHECK bool event_windows_run(const struct event_windows_setup *setup, struct windows_done *out,
 				  struct error *err);
 

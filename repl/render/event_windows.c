@@ -1,4 +1,4 @@
-/* event_windows.c - see event_rows.h: what is made of a window is text */
+/* event_windows.c - see event_rows.h: threads format rows, a window of time each */
 #include "repl/render/event_rows.h"
 
 #include "engine/base/mem.h"
@@ -6,9 +6,9 @@
 #include <pthread.h>
 
 enum {
-	MADE_MOST = 512 << 20, /* bytes of text that wait */
-	PACKETS_EACH = 4,      /* in a window: a head costs a tenth of a row */
-	LOOK_EACH = 64         /* rows: whether all is to stop */
+	MADE_MOST = 512 << 20, /* bytes of text that may wait to be written */
+	PACKETS_EACH = 4,      /* packets per window; decoding a head costs a tenth of a row */
+	LOOK_EACH = 64         /* rows between tests for Ctrl-C */
 };
 
 /* ---- where windows may be ---- */
@@ -38,11 +38,11 @@ bool event_windows_find(struct session *session, const struct filter *filter,
 	return true;
 }
 
-/* ---- texts, whose memory is used again ---- */
+/* ---- texts, whose memory is reused ---- */
 
 struct window_texts {
 	const struct event_windows_setup *setup;
-	pthread_mutex_t lock; /* of the spare ones */
+	pthread_mutex_t lock; /* guards the spare texts */
 	struct sink **spare;
 	size_t nspare, capacity;
 };

@@ -1,4 +1,4 @@
-/* functions.c - see names.h; processes of threads are asked of the state, many at once */
+/* functions.c - see names.h; one question to the state finds the processes of all threads */
 #include "repl/render/names.h"
 
 #include "engine/base/mem.h"
@@ -10,18 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far a search for a process may go, in events decoded; none is known behind it. */
+/* How many events the search for processes may decode; those not found by then stay unknown. */
 enum { PROCESS_EVENTS = 1000000, ADDRESS_DIGITS = 16 };
 
 struct process {
-	struct state_place place; /* of the first item that needs it */
+	struct state_place place; /* attribute, and time of the first item that needs it */
 	int64_t pid;
 };
 
 struct function_search {
 	struct session *session;
 	struct state *state;
-	struct nameset paths; /* "thread[7]/process": its place among the items */
+	struct nameset paths; /* "thread[7]/process" to its index in `items` */
 	struct process *items;
 	size_t count, capacity;
 	struct buf path; /* scratch */
@@ -50,7 +50,7 @@ bool functions_is_address(const char *path, const struct value *value)
 	return slash && strncmp(slash, "/stack[", 7) == 0 && address_of(value, &address);
 }
 
-/* The attribute that tells the process of the thread whose stack the path is on. */
+/* The attribute with the process of the thread whose stack the path is on. */
 static const char *process_path(struct function_search *finding, const char *path)
 {
 	buf_clear(&finding->path);
@@ -74,7 +74,7 @@ static bool add_process(struct function_search *finding, const struct named *ite
 	return true;
 }
 
-/* Those that are too far off stay unknown. */
+/* Finds the processes; one whose event is too far back stays unknown. */
 static bool ask_processes(struct function_search *finding, struct error *err)
 {
 	struct state_place *places = mem_new_array(finding->count + 1, sizeof *places);

@@ -43,7 +43,7 @@ void info_losses_release(struct info_losses *losses)
 	mem_free(losses->items);
 }
 
-/* ---- what perf counts at the end ---- */
+/* ---- perf's count at the end of a recording ---- */
 
 static bool find_count(const struct event_class *class, struct field_path *out)
 {
@@ -53,7 +53,7 @@ static bool find_count(const struct event_class *class, struct field_path *out)
 
 static uint64_t count_of(const struct run *run, uint32_t i, const struct trace *trace)
 {
-	struct error ignored; /* the check of all packets tells of damage */
+	struct error ignored; /* the check of all packets reports damage */
 	struct field_path path;
 	struct fields fields;
 
@@ -118,7 +118,7 @@ bool contradicted_find(struct state *state, const struct stream *stream, struct 
 
 /* ---- JSON and text ---- */
 
-/* Sequence numbers of the packets that are missing. */
+/* The sequence numbers of the first and last missing packet. */
 static void missing_numbers(const struct stream *stream, const struct loss *loss, uint64_t *first,
 			    uint64_t *last)
 {
@@ -222,7 +222,7 @@ static void text_losses(const struct trace *trace, const struct info_losses *los
 			    (unsigned long long)places - LOSSES_SHOWN);
 }
 
-/* Nothing where all packets came once and in their order. */
+/* Prints nothing if all packets came once and in order. */
 static void text_delivery(const struct trace *trace, const struct info_losses *losses,
 			  struct sink *out)
 {

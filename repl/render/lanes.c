@@ -32,7 +32,7 @@ void lanes_release(struct lanes *lanes)
 
 /* Values */
 
-/* `value` may be one of those that are there. */
+/* Returns the index of a new value; `value` may point into lanes->values. */
 static uint32_t add_value(struct lanes *lanes, const struct value *value, bool has_name)
 {
 	const struct value own = value_copy(lanes->arena, value);
@@ -61,7 +61,7 @@ static uint64_t cell_of(const struct lanes *lanes, nstime t)
 	return ((uint64_t)t - (uint64_t)lanes->begin) / (uint64_t)lanes->grain;
 }
 
-/* Do both lie within one cell? */
+/* Do both pieces lie within one cell of the grid? */
 static bool same_cell(const struct lanes *lanes, const struct lane_piece *a,
 		      const struct lane_piece *b)
 {
@@ -120,7 +120,7 @@ static void coarsen(struct lanes *lanes)
 	}
 }
 
-/* Puts the pending piece behind the others. */
+/* Appends the pending piece to the row's pieces. */
 static void commit(struct lanes *lanes, struct lane *row)
 {
 	struct lane_piece *pending = &row->pending;
@@ -147,7 +147,7 @@ static struct lane *add_lane(struct lanes *lanes, const char *path, bool lost)
 	return &lanes->rows[lanes->nrows - 1];
 }
 
-/* NULL: the row is one too many. */
+/* Finds or adds the row of a path; NULL: `limit` leaves it out. */
 static struct lane *find_row(struct lanes *lanes, const char *path)
 {
 	uint32_t place;

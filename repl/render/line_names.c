@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * How far a question may go back, in events; how many may go that far in vain; and how many parents
- * of parents a name may be from.
+ * How many events a search backward may decode; how many such searches may fail; and how many
+ * generations of parents a thread may have its name from.
  */
 enum { BACK_EVENTS = 16000000, BACK_REFUSED = 4, PARENTS = 16 };
 
@@ -19,18 +19,18 @@ struct line_names {
 	struct index *index;
 	struct thread_names *names;
 	bool hidden, begun;
-	bool goes_on; /* `begin` is set, and names hold that others told */
-	nstime begin;      /* of the first line */
+	bool goes_on; /* lines continue others: `begin` is set, and `names` has names already */
+	nstime begin; /* time of the first line */
 	uint64_t *classes; /* bit per class that tells names */
 	struct events *events;
-	struct run run; /* of `events`; entries [at, run.first + run.count) are not told yet */
+	struct run run; /* from `events`; entries [at, run.first + run.count) are not learned yet */
 	uint32_t at;
 	bool has_next;
 
-	struct rules *rules; /* the tellings as attributes, for what is before `begin` */
+	struct rules *rules; /* thread_names_rules(), to find names before `begin` */
 	struct state *state; /* NULL: not opened */
-	uint64_t until;      /* events decoded at which a question is given up */
-	unsigned refused;
+	uint64_t until;      /* a question ends once the trace has decoded so many events */
+	unsigned refused;    /* questions that found nothing */
 };
 
 static bool find_classes(struct line_names *line_names)
@@ -85,8 +85,7 @@ bool line_names_learns(const struct line_names *line_names)
 	return !line_names->hidden;
 }
 
-/* Before the first line: questions ----------------------------------------------------------------
- */
+/* Before the first line: questions to the state ------------------------------------------------ */
 
 static bool keep_asking(void *arg, nstime at, nstime first, nstime last)
 {
@@ -138,7 +137,7 @@ static bool ask_told(struct line_names *line_names, int64_t tid, const struct mo
 	return good && state_at_places(state, places, ASKED, false, answers, err);
 }
 
-/* What was told last: a name, or that it is that of another thread then. */
+/* The thread's last name before the moment: from an event, or that of its parent at that time. */
 static enum told_before name_at(struct line_names *line_names, int64_t tid, struct moment moment,
 				unsigned depth, struct buf *out, struct error *err)
 {
@@ -157,7 +156,7 @@ static enum told_before name_at(struct line_names *line_names, int64_t tid, stru
 		buf_clear(out);
 		buf_add(out, name->value.text, name->value.len);
 		told = TOLD_NAME;
-	} else if (told == TOLD_NOTHING && depth) { /* what holds from the start */
+	} else if (told == TOLD_NOTHING && depth) { /* names known from the start */
 		size_t len;
 		const char *first = thread_names_first(line_names->names, tid, &len);
 		if (first)
@@ -181,8 +180,7 @@ static enum told_before ask_name(void *arg, int64_t tid, struct buf *out)
 	return told;
 }
 
-/* From there on ----------------------------------------------------------------------------------
- */
+/* From the first line on: a cursor ------------------------------------------------------------- */
 
 static bool next_run(struct line_names *line_names, struct error *err)
 {
@@ -205,7 +203,7 @@ static bool begin_reading(struct line_names *line_names, nstime t, struct error 
 
 	line_names->begun = true;
 	line_names->begin = t;
-	/* parts have threads of their own, which rules do not tell apart */
+	/* each part of a merged trace has its own threads, which these rules would mix up */
 	if (line_names->session->trace->nparts == 1)
 		thread_names_ask(line_names->names, ask_name, line_names, !line_names->goes_on);
 	if (!line_names->hidden)
@@ -217,7 +215,7 @@ static bool begin_reading(struct line_names *line_names, nstime t, struct error 
 	return next_run(line_names, err);
 }
 
-/* Is a's place in the order of the trace that of b, or before it? Of one time. */
+/* Of two events of one time: is `a` at or before `b` in the order of the trace? */
 static bool is_reached(const struct event *a, const struct event *b)
 {
 	const struct position *x = &a->position, *y = &b->position;
@@ -229,7 +227,7 @@ static bool is_reached(const struct event *a, const struct event *b)
 	return x->offset != y->offset ? x->offset < y->offset : x->index <= y->index;
 }
 
-/* Is the next telling before `t`, or at it and one of those up to entry i of the run? */
+/* Is the next event with a name before time t, or at t and not behind entry i of the run? */
 static bool is_due(const struct line_names *line_names, nstime t, const struct run *run, uint32_t i)
 {
 	const struct run *told = &line_names->run;
@@ -254,7 +252,7 @@ static void learn(struct line_names *line_names)
 		thread_names_learn(line_names->names, &fields);
 }
 
-/* `run` may be NULL: what is told at `t` is not learned. */
+/* Learns names up to entry i of the run, at time t. `run` NULL: only from events before t. */
 static bool learn_until(struct line_names *line_names, nstime t, const struct run *run, uint32_t i,
 			struct error *err)
 {
@@ -285,7 +283,7 @@ bool line_names_finish(struct line_names *line_names, nstime end, struct error *
 	if (!line_names->hidden)
 		return true;
 	if (!line_names->begun && !line_names->goes_on)
-		return true; /* no row was there: the first one will ask */
+		return true; /* there was no row: the first one will search backward */
 	return (line_names->begun || begin_reading(line_names, line_names->begin, err)) &&
 	       learn_until(line_names, end, NULL, 0, err);
 }

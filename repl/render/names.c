@@ -1,4 +1,4 @@
-/* names.c - names for values, fetched many at once */
+/* names.c - see names.h; one question finds the names for many values */
 #include "repl/render/names.h"
 
 #include "engine/base/mem.h"
@@ -9,24 +9,24 @@
 #include <string.h>
 
 /*
- * How far a search for names may go, in events decoded, for many rows and of a range for those that
- * it does not tell: a name is a courtesy, and the answer stands without it.
+ * How many events a search for names may decode: for many rows, and before a range for threads
+ * without a name in it. A name is a courtesy, and the answer stands without it.
  */
 enum { NAMES_EVENTS = 4000000, NAMES_BEFORE = 100000 };
 
 enum {
 	NAMES_MANY =
-		64 /* times of rows: each by itself costs more than all names over these times */
+		64 /* rows' times: from here on, all names over them cost less than one by one */
 };
 
 /*
- * How much a search at a moment may read: the greatest of three packets of each stream, a fifth of
- * the packets that the rows cost, and what is left of so many bytes, the rows included, which are
- * all of a small recording. --names sets no such limit.
+ * How much a search at a moment may read, whichever is most: three packets of each stream; a fifth
+ * of the packets that the rows cost; so many packets that they and the rows take NAMES_BYTES, which
+ * is all of a small recording. --names lifts these limits.
  */
 enum { NAMES_PACKETS = 3, NAMES_SHARE = 5, NAMES_BYTES = 3 << 18 };
 
-/* The thread that the row shows. */
+/* Sets *tid to the thread that the row shows; false: none. */
 static bool thread_of(const struct named *item, struct value *tid)
 {
 	if (comm_is_thread(item->path, &item->value)) {
@@ -59,7 +59,7 @@ static size_t node_of(const char *path)
 	return comm_thread_of(path, &tid) ? (size_t)(strchr(path, '/') - path) + 1 : 0;
 }
 
-/* Rows beside one that is the thread's name itself: those of a thread stand together. */
+/* Takes names from rows thread[T]/name: rows of one thread are adjacent. */
 static void names_among(struct named *items, size_t count, struct arena *arena)
 {
 	for (size_t from = 0, to; from < count; from = to) {
@@ -79,8 +79,8 @@ static void names_among(struct named *items, size_t count, struct arena *arena)
 
 struct look {
 	struct comm_reach reach;
-	bool before;       /* just before an item's time */
-	nstime begin, end; /* of the items with such times */
+	bool before;       /* search just before an item's time */
+	nstime begin, end; /* only for items with times in [begin, end) */
 };
 
 static bool is_looked_for(const struct look *look, const struct named *item, struct comm *out)
@@ -91,7 +91,7 @@ static bool is_looked_for(const struct look *look, const struct named *item, str
 	return true;
 }
 
-/* Names of those items that have none yet, as far as session_names() allows. */
+/* Finds names for items without one, within the limits of session_names(). */
 static bool look_for(struct session *session, struct named *items, size_t count,
 		     const struct look *look, struct arena *arena, struct error *err)
 {
@@ -142,7 +142,7 @@ bool names_range_add(void *range, const struct interval *interval)
 	return true;
 }
 
-/* `arena`: where names are to live that outlive the range; NULL: they do not. */
+/* Sets names from a range, copied into `arena`; NULL: they are borrowed from the range. */
 static void put_spells(const struct spells *range, struct named *items, size_t count,
 		       struct arena *arena)
 {
@@ -212,8 +212,8 @@ void names_range_free(struct spells *range)
 }
 
 /*
- * Names over the times of items that are many and near each other, from `begin` on: all that are
- * told there cost less than each at its own time. *out NULL: they are few, or far apart.
+ * Reads all names over the times of the items from `begin` on, if there are many times: that costs
+ * less than a search for each. *out NULL: there are few.
  */
 static bool read_near(struct session *session, const struct named *items, size_t count,
 		      nstime begin, struct spells **out, struct error *err)
@@ -236,7 +236,7 @@ static bool read_near(struct session *session, const struct named *items, size_t
 	return *out;
 }
 
-/* The first names that threads take behind the times of items which have none then. */
+/* For items without a name at their time: sets the thread's first name before `until`. */
 static bool read_late(struct session *session, struct named *items, size_t count, nstime end,
 		      struct arena *arena, struct error *err)
 {
@@ -264,7 +264,7 @@ static bool read_late(struct session *session, struct named *items, size_t count
 bool names_in(struct session *session, struct named *items, size_t count,
 	      const struct spells *told, struct arena *arena, struct error *err)
 {
-	/* the rows themselves cost a pass over their range; names may cost as much again */
+	/* the rows cost a pass over their range; names may cost about as much again */
 	uint64_t events = told ? NAMES_BEFORE : 2 * session->trace->events_decoded + NAMES_EVENTS;
 	struct comm_reach reach = {.some = true};
 	struct spells *near = NULL;

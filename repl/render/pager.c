@@ -1,5 +1,5 @@
 /*
- * pager.c - holding a screenful, then a child that pages
+ * pager.c - holds a screenful of lines, then starts the pager
  *
  *     held ──(fits)──> terminal          held + rest ──(longer)──> pipe ──> sh -c "$PAGER"
  *
@@ -31,7 +31,7 @@ void pager_begin(struct pager *pager)
 	}
 }
 
-/* In the child: what readers of pipes expect, which yore ignores or handles. */
+/* In the child: resets signals that yore ignores or handles, and runs the command. */
 static void run_command(const char *command, int from)
 {
 	signal(SIGPIPE, SIG_DFL);

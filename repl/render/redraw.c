@@ -1,8 +1,8 @@
 /*
  * redraw.c - see redraw.h
  *
- * Lines are cut by the terminal where they are too wide, so that each takes one line of it. Each
- * new line replaces the one that was there, and the whole is written at once: nothing flickers.
+ * The terminal cuts lines that are too wide, so that each takes one of its lines. New lines are
+ * written over the old ones, in one write for the whole drawing, so that nothing flickers.
  */
 #include "repl/render/redraw.h"
 
@@ -41,7 +41,7 @@ unsigned redraw_room(const struct redraw *redraw)
 	       1;
 }
 
-/* To the terminal as it is, behind what the sink has. */
+/* Writes the bytes to the terminal as they are, after flushing the sink. */
 static void show(struct redraw *redraw, const struct buf *screen)
 {
 	struct sink out;
@@ -78,7 +78,7 @@ void redraw_clear(struct redraw *redraw)
 	redraw->lines = 0;
 }
 
-/* What was right of a line's end goes. */
+/* Appends lines; at the end of each, erases the rest of the old line. */
 static bool add_lines(void *screen, const char *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -98,7 +98,7 @@ static unsigned count_lines(const char *text, size_t len)
 	return count;
 }
 
-/* The sink makes visible what would steer the terminal, and puts its styles. */
+/* Appends the rows through a sink, which makes control characters visible and writes styles. */
 static void add_rows(const struct redraw *redraw, const struct sink *rows, struct buf *screen,
 		     unsigned *lines)
 {

@@ -1,5 +1,5 @@
 /*
- * redraw.h - rows on a terminal that take the place of those that were there before
+ * redraw.h - draws rows on a terminal, each time over the rows of the drawing before
  *
  *     redraw_wait()   redraw_show()   redraw_wait()   redraw_show()   ...   redraw_clear()
  */
@@ -10,20 +10,20 @@
 
 struct redraw { /* zero it, and set the sink */
 	struct sink *sink;
-	int64_t each_ms; /* from one drawing to the next, at least; 0: some times a second */
-	unsigned lines;  /* that are there */
-	int64_t drawn;   /* ms on some clock; 0: nothing was */
+	int64_t each_ms; /* least time between two drawings; 0: some times a second */
+	unsigned lines;  /* of the last drawing */
+	int64_t drawn;   /* clock_ms() of the last drawing; 0: there was none */
 };
 
-bool redraw_can(const struct sink *sink); /* Do rows go to a terminal that can? */
+bool redraw_can(const struct sink *sink); /* Do rows go to a terminal that can draw over lines? */
 /* Waits until it is time to draw again, or until a signal. */
 void redraw_wait(const struct redraw *redraw);
-unsigned redraw_room(const struct redraw *redraw); /* lines that a drawing may have */
+unsigned redraw_room(const struct redraw *redraw); /* how many lines a drawing may have */
 /*
- * Shows the rows of a sink in memory; those that the terminal has no lines for are counted in the
- * last one. Whole lines of `above` (NULL: none) are for good, and come first.
+ * Draws the rows of a sink in memory. If the terminal has too few lines, the last one counts the
+ * rows left out. The lines of `above` (NULL: none) come first, and the next drawing leaves them.
  */
 void redraw_show(struct redraw *redraw, const struct buf *above, const struct sink *rows);
-void redraw_clear(struct redraw *redraw); /* nothing of it is there any more */
+void redraw_clear(struct redraw *redraw); /* erases the last drawing */
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * render_event.c - an event as a row: what is prepared for each class and stream, and losses
+ * render_event.c - writes events as rows: prepares classes and streams, and writes losses
  *
- * Each class is flattened once to plans (render_plan.c), which are run over the slots of an event.
- * What is the same in all rows of a stream, class or thread is ready-made text.
+ * Each class is compiled once to plans (render_plan.c), which write an event from its slots. Text
+ * that is equal in all rows of a stream, class or thread is made once.
  */
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
@@ -14,7 +14,7 @@
 
 /* Plans --------------------------------------------------------------------------------------- */
 
-/* What stands in `sink`, kept in the arena instead. */
+/* Moves the text in `sink` to the arena. */
 static void keep_text(struct event_writer *writer, struct sink *sink, struct ready *out)
 {
 	out->text = arena_padded(writer->arena, sink->data, sink->len);
@@ -70,7 +70,7 @@ void class_plan_make(struct event_writer *writer, struct class_plan *plan,
 		plan->context.cells = "context/";
 		plan->payload.cells = "";
 	}
-	if (plan->chain && !writer->json) /* it is written as frames instead */
+	if (plan->chain && !writer->json) /* frames show it instead */
 		plan->context.without = plan->payload.without = symbols_chain(class);
 	plan_make(writer->arena, writer->json, &plan->context,
 		  class->scope[SCOPE_STREAM_EVENT_CONTEXT],
@@ -80,7 +80,7 @@ void class_plan_make(struct event_writer *writer, struct class_plan *plan,
 		  class->slot_base[SCOPE_PAYLOAD], NULL, 0);
 }
 
-/* "cpu3" of a kernel trace, whose lines say the CPU anyway. */
+/* Is the stream's name that of its CPU, "cpu3", which lines of kernel traces show anyway? */
 static bool is_named_by_cpu(const struct event_writer *writer, const struct stream *stream)
 {
 	char name[24];
@@ -108,7 +108,7 @@ static void stream_name(struct event_writer *writer, struct sink *out, const str
 	}
 }
 
-/* Streams of many CPUs, told by their packets, are seldom: their text is made anew. */
+/* Makes the text of a stream and CPU; anew when the CPU changes, as in few streams. */
 void stream_plan_make(struct event_writer *writer, struct stream_plan *plan,
 		      const struct stream *stream, int32_t cpu)
 {
@@ -186,7 +186,7 @@ bool event_write_entry(struct event_writer *writer, const struct run *run, uint3
 	const struct event_class *class = writer->trace->classes[run->batch->class_index[i]];
 	struct class_plan *plan = class_plan(writer, class);
 	nstime t = run->batch->time[i];
-	struct error err; /* clearing it would cost what formatting a number costs */
+	struct error err; /* not cleared, which would cost as much as formatting a number */
 	struct fields fields;
 	bool decoded = run->reader->decoder_fields(run->decoder, run->batch, i, &fields, &err);
 
@@ -272,8 +272,8 @@ static bool same_columns(const struct render_plan *a, const struct render_plan *
 }
 
 /*
- * The plans of the classes that are wanted, if they have the same columns, else none. Returns the
- * first of them, or NULL.
+ * Makes plans with a column per field for the wanted classes, if all have the same columns. Returns
+ * the first plan; NULL: they have not.
  */
 static struct class_plan *typed_plans(struct event_writer *writer, const uint64_t *wanted)
 {
@@ -301,7 +301,7 @@ static struct class_plan *typed_plans(struct event_writer *writer, const uint64_
 	return NULL;
 }
 
-/* A field that is called as a column of all rows is payload/NAME. */
+/* The column of a field; payload/NAME if another column of all rows has its name. */
 static struct table_column field_column(struct event_writer *writer, const char *name)
 {
 	struct buf text = {0};
@@ -314,7 +314,7 @@ static struct table_column field_column(struct event_writer *writer, const char 
 	return (struct table_column){name, false};
 }
 
-/* The columns of all rows, and one for each field of these classes. */
+/* Begins rows with the common columns, and one for each field of the plan. */
 static void begin_typed(struct event_writer *writer, const struct class_plan *plan)
 {
 	size_t count = HEAD_COLUMNS + plan->context.count + plan->payload.count, n = HEAD_COLUMNS;
@@ -384,7 +384,7 @@ bool event_writer_go_on(struct event_writer *writer, struct event_writer *before
 void event_writer_symbols(struct event_writer *writer, struct symbols *symbols, unsigned want)
 {
 	if (writer->format != FORMAT_TEXT && !writer->json)
-		return; /* a cell holds no lines */
+		return; /* frames are lines, which no cell holds */
 	writer->symbols = symbols;
 	writer->want = want;
 	if (symbols && !writer->places)

@@ -1,8 +1,8 @@
 /*
  * render_event_data.c - an event as a row of data: JSON, CSV, a table
  *
- * The packet context is the same for thousands of events: its text is kept per stream and used
- * again for as long as its values are equal.
+ * Thousands of events have the same packet context. Each stream stores its text, and reuses it as
+ * long as the values are equal.
  */
 #include "engine/base/mem.h"
 #include "repl/render/render_event_internal.h"
@@ -23,7 +23,7 @@ static void put_packet(struct event_writer *writer, struct stream_plan *plan,
 	const struct field_class *class = fields->class->scope[SCOPE_PACKET_CONTEXT];
 	const struct slot *slots = fields->packet_context;
 
-	if (fields->packet) /* a piece of a packet: its head's bytes are elsewhere */
+	if (fields->packet) /* in a piece of a packet, the context lies in other bytes */
 		fields = fields->packet;
 	if (!class || !slots) {
 		sink_text(writer->sink, "{}");
@@ -52,7 +52,7 @@ static void put_packet(struct event_writer *writer, struct stream_plan *plan,
 	sink_add(writer->sink, plan->text.data, plan->text.len);
 }
 
-/* Into the context that was just closed; it is not empty: the numbers themselves are there. */
+/* Adds frames to the context just closed, which is not empty: it has the chain's numbers. */
 static void add_frames(struct event_writer *writer, struct sink *out, nstime t,
 		       const struct class_plan *plan, const struct fields *fields)
 {
@@ -72,7 +72,7 @@ static void add_frames(struct event_writer *writer, struct sink *out, nstime t,
 	sink_char(out, '}');
 }
 
-/* Nanoseconds as one integer; the digits of the second are kept. */
+/* Writes nanoseconds as one integer; reuses the digits of the last second. */
 static char *put_nanoseconds(struct event_writer *writer, char *to, nstime t)
 {
 	uint64_t nanos = (uint64_t)t - (uint64_t)writer->second_begin;
@@ -100,7 +100,7 @@ bool event_json(struct event_writer *writer, nstime t, const struct stream *stre
 	char *time = mempcpy(to, "{\"ts\":", 6);
 	to = t == NSTIME_MIN ? mempcpy(time, "null", 4) : put_nanoseconds(writer, time, t);
 	size_t len = (size_t)(to - time);
-	to = mempcpy(to, ",\"t\":", 5); /* the name until 0.2 */
+	to = mempcpy(to, ",\"t\":", 5); /* the member's name up to version 0.2 */
 	to = mempcpy(to, time, len);
 	to = put_ready(to, &at->begin);
 	sink_end(out, put_ready(to, &plan->head));
@@ -119,7 +119,7 @@ bool event_json(struct event_writer *writer, nstime t, const struct stream *stre
 	return sink_row(out);
 }
 
-/* The members of a scope as one cell. */
+/* Writes the members of a scope as one cell. */
 static void put_cell(struct event_writer *writer, struct sink *out, const struct render_plan *plan,
 		     const struct fields *fields)
 {
@@ -132,7 +132,7 @@ static void put_cell(struct event_writer *writer, struct sink *out, const struct
 	csv_cell(out, text->data, text->len);
 }
 
-/* All fields as cells; empty ones of an event that cannot be decoded. */
+/* Writes a cell per field; empty ones for an event that cannot be decoded. */
 static void put_typed(struct sink *out, const struct class_plan *plan, const struct fields *fields)
 {
 	if (fields) {

@@ -1,4 +1,4 @@
-/* render_event_internal.h - what the files of render_event*.c share; not for others */
+/* render_event_internal.h - shared by render_plan.c and render_event*.c only */
 #ifndef REPL_RENDER_RENDER_EVENT_INTERNAL_H
 #define REPL_RENDER_RENDER_EVENT_INTERNAL_H
 
@@ -8,25 +8,25 @@
 #include "repl/render/thread_names.h"
 
 /*
- * render_plan.c: how the values of a class are written: what is known of them before
+ * render_plan.c: compiles event classes to plans, by which their values are written
  *
- * A plan is a class' members flattened: ready-made text, then a value, then text ...
+ * A plan is the flattened list of a class' members: constant text, a value, constant text ...
  *
  *     {"prev_comm": <text> ,"prev_tid": <int> ,"prev_prio": <int> ... }
  *
- * Texts are padded for copy_padded(), and the room that all of them and all numbers take is known:
- * between two values of other kinds nothing is checked.
+ * Texts are padded for copy_padded(). The plan knows the room that all texts and numbers take, so
+ * the buffer is checked only at values of other kinds.
  */
 enum leaf { LEAF_UNSIGNED, LEAF_SIGNED, LEAF_HEX, LEAF_STRING, LEAF_ANY };
 
 struct render_token {
-	const char *text; /* what stands before the value */
+	const char *text; /* constant text before the value */
 	uint32_t len;
 	enum leaf leaf;
-	uint32_t slot, base; /* the value's slot; where its scope's slots begin */
-	uint64_t mask;       /* HEX: the bits that count */
+	uint32_t slot, base; /* slot of the value; first slot of its scope */
+	uint64_t mask;       /* of LEAF_HEX: the bits of the value's width */
 	const struct field_class *class;
-	const char *name; /* of cells: the column's */
+	const char *name; /* name of the column, if values are cells */
 };
 
 struct render_plan {
@@ -34,29 +34,29 @@ struct render_plan {
 	size_t count, capacity;
 	const char *tail;
 	size_t ntail;
-	size_t room; /* of all texts and numbers */
+	size_t room; /* bytes that all texts and numbers take at most */
 	bool json;
 	bool plain; /* all values are integers or floats, so that slots can be compared */
-	/* set before plan_make(): a member of this class is left out; NULL: none is */
+	/* set before plan_make(): leave out a member of this class; NULL: none */
 	const struct field_class *without;
-	/* and: values are cells of CSV, a comma before each, their names begin so; NULL: a text */
+	/* likewise: values become CSV cells, each behind a comma, with names of this prefix */
 	const char *cells;
 };
 
 /*
- * Members of `a`, whose slots begin at base_a, under their field_context_name() where `b` has one
- * of that name, then of `b`; both may be NULL.
- * Texts live in the arena; plan->tokens is the caller's, for mem_free().
+ * Makes a plan of the members of `a` and then of `b` (each may be NULL); their slots begin at
+ * base_a and base_b. A member of `a` whose name `b` has, too, gets its field_context_name(). Texts
+ * live in the arena; the caller frees plan->tokens with mem_free().
  */
 void plan_make(struct arena *arena, bool json, struct render_plan *plan,
 	       const struct field_class *a, uint32_t base_a, const struct field_class *b,
 	       uint32_t base_b);
 
-/* The plan over an event's slots. */
+/* Writes an event's values, in `slots`, by the plan. */
 void plan_put(struct sink *out, const struct render_plan *plan, const struct fields *fields,
 	      const struct slot *slots);
 
-/* A number as its token has it; at most NUMBER_ROOM bytes are written. */
+/* Writes a number in the form of its token, in at most NUMBER_ROOM bytes; returns the end. */
 static inline char *leaf_put(char *to, enum leaf leaf, uint64_t value, uint64_t mask)
 {
 	if (leaf == LEAF_HEX) {
@@ -78,21 +78,21 @@ struct class_plan {
 	bool made;
 	struct ready head; /* `,"name":"x","packet":` or `x: ` */
 	struct render_plan context, payload;
-	/* the format's own text, lines of kernel traces; NULL: the class has none */
+	/* writes the format's own text, as in lines of kernel traces; NULL: the class has none */
 	enum event_words (*text)(const struct fields *fields, struct buf *out);
-	bool chain, address;      /* written as frames, or a name */
-	bool tells_names;         /* of threads */
-	bool has_thread;          /* in which it happened: */
+	bool chain, address;      /* has a call chain, or an address, to be shown by symbols */
+	bool tells_names;         /* has names of threads */
+	bool has_thread;          /* a field has the thread in which it happened: */
 	struct field_path thread; /* an integer */
-	uint32_t thread_slot;     /* among fields->slots */
+	uint32_t thread_slot;     /* its index in fields->slots */
 };
 
 struct stream_plan {
 	struct ready begin; /* `,"stream":"x","cpu":3` or ` x cpu 3 `; text NULL: not made */
-	int32_t cpu;        /* that it names */
-	const struct field_class *class; /* of the packet context that `packet` is for */
+	int32_t cpu;        /* the CPU in `begin` */
+	const struct field_class *class; /* the packet context for which `packet` was made */
 	struct render_plan packet;
-	uint64_t *values; /* of the packet that `text` is of */
+	uint64_t *values; /* slots of the packet context that `text` shows */
 	struct sink text;
 	bool cached;
 };
@@ -106,17 +106,17 @@ struct event_writer {
 	struct arena *arena;
 	struct class_plan *classes;
 	struct stream_plan *streams;
-	size_t nclasses, nstreams; /* the trace may be closed before the writer is freed */
+	size_t nclasses, nstreams; /* copies: the trace may be closed before the writer is freed */
 	struct thread_names *names;
 	struct symbols *symbols; /* NULL: call chains stay numbers */
-	struct frame_texts *places; /* with them */
+	struct frame_texts *places; /* a cache for frames; NULL without symbols */
 	unsigned want;
 	struct rows rows; /* table, csv */
 	bool json;
-	bool typed; /* csv: each field is a column */
+	bool typed; /* csv with a column per field */
 	bool mixed; /* some streams have times, others only ordinals */
-	bool learns; /* this event's line may tell names for itself and later ones */
-	/* json: the digits of seconds of the time written last, and where that second begins */
+	bool learns; /* learn thread names from this event, for its line and later ones */
+	/* json: digits of the seconds of the last time, and the time at which that second began */
 	struct ready second;
 	char second_text[COPY_PAD];
 	nstime second_begin;
@@ -153,8 +153,8 @@ static inline char *put_ready(char *to, const struct ready *ready)
 }
 
 /*
- * "" for what holds from the start and has no time, "-" in text. `stream`: whose time it is; where
- * it has no clock, t is the number of its event.
+ * Writes a time of `stream`; if that has no clock, t is the number of the event. NSTIME_MIN, an
+ * event that holds from the start, is "-" in text, else empty.
  */
 void event_time(struct event_writer *writer, struct sink *out, const struct stream *stream,
 		nstime t);

@@ -1,13 +1,12 @@
 /*
  * render_event_text.c - an event as a line of text
  *
- * Where the format has a text for events (reader->text), lines in text are those of a kernel
- * trace:
+ * If the format has a text for events (reader->text), lines are those of a kernel trace:
  *
  *     TIME cpu 3 [4297 demo] sched:sched_switch: prev_comm=demo prev_pid=4297 ...
  *
- * The thread is the event's own (perf's tid, else common_pid), its name what records at the start
- * and the events up to it told. A stream is named unless its name is that of the CPU.
+ * The thread is from the event (perf's tid, else common_pid); its name is from records at the start
+ * or the events up to this one. The stream is named unless its name is that of the CPU.
  */
 #include "repl/render/render_event_internal.h"
 
@@ -30,7 +29,7 @@ static void put_payload(struct sink *out, const struct class_plan *plan,
 	plan_put(out, &plan->payload, fields, fields->slots);
 }
 
-/* Further lines, from `from` on, are indented, as no event's first line is. */
+/* Indents the lines behind the first, from `from` on, to tell them from the lines of events. */
 static void indent(struct event_writer *writer, struct sink *out, size_t from)
 {
 	struct sink *text = &writer->scratch;
@@ -45,7 +44,7 @@ static void indent(struct event_writer *writer, struct sink *out, size_t from)
 	}
 }
 
-/* In the words of the format, straight to where they stay. False: it has none for the class. */
+/* Writes the format's own text of the event. False: it has none for the class. */
 static bool put_words(struct event_writer *writer, struct sink *out, struct class_plan *plan,
 		      const struct fields *fields)
 {
@@ -90,7 +89,7 @@ static void put_frames(struct event_writer *writer, struct sink *out, nstime t,
 		text_frames(out, writer->places, frames, count);
 }
 
-/* The time as it is, colored or missing. */
+/* Writes the time, coloured if the sink is, or "-"; returns where `more` bytes have room. */
 static char *put_time(struct event_writer *writer, struct sink *out, const struct stream *stream,
 		      nstime t, size_t more)
 {
@@ -100,7 +99,7 @@ static char *put_time(struct event_writer *writer, struct sink *out, const struc
 	return sink_room(out, more);
 }
 
-/* CPU, thread and name, as far as they are known. */
+/* Writes CPU, thread and event name, as far as they are known. */
 static char *put_head(struct event_writer *writer, char *to, const struct class_plan *plan,
 		      const struct stream_plan *at, nstime t, const struct fields *fields)
 {

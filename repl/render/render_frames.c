@@ -26,8 +26,8 @@ static void text_source(struct sink *out, const struct symbol *symbol)
 }
 
 /*
- * Programs are sampled at the same places again and again. Names are told by where their texts
- * are: symbols keep each once.
+ * A cache, since programs are sampled at the same places again and again. It compares names by
+ * their addresses: `symbols` has one copy of each text.
  */
 enum { PLACES_BITS = 9, PLACE_TEXT = 128 };
 
@@ -35,7 +35,7 @@ struct frame_text {
 	const char *function, *object;
 	uint64_t offset;
 	bool is_inlined;
-	uint8_t len; /* 0: not in use */
+	uint8_t len; /* of the text; 0: the place is free */
 	char text[PLACE_TEXT + COPY_PAD];
 };
 
@@ -77,7 +77,7 @@ static void place_keep(struct frame_text *place, const struct symbol *symbol, co
 	memcpy(place->text, text, len);
 }
 
-/* " NAME+0xOFFSET (OBJECT)" and the line's end. */
+/* Writes " NAME+0xOFFSET (OBJECT)" and a newline. */
 static void text_names(struct sink *out, const struct symbol *symbol)
 {
 	const char *function = symbol->function ? symbol->function : "[unknown]";
@@ -95,7 +95,7 @@ static void text_names(struct sink *out, const struct symbol *symbol)
 	sink_end(out, mempcpy(to, ")\n", 2));
 }
 
-/* The address right-aligned in `width`, 16 or 17, then what is there. */
+/* Writes the address, right-aligned in `width` (16 or 17), and the names there. */
 static void text_place(struct sink *out, struct frame_texts *places, uint64_t address,
 		       unsigned width, const struct symbol *symbol)
 {

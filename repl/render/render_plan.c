@@ -10,9 +10,9 @@ struct planner {
 	bool json;
 	const struct field_class *without;
 	struct render_plan *plan;
-	struct buf text;                     /* since the last value */
-	struct buf name;                     /* of cells: so far */
-	const struct field_class *beside; /* a context whose names come first; NULL: none */
+	struct buf text;                  /* constant text since the last value */
+	struct buf name;                  /* of cells: the column's name so far */
+	const struct field_class *beside; /* a scope that may have the same names; NULL: none */
 	uint32_t base;
 	bool more; /* a separator goes before the next member */
 };
@@ -101,8 +101,7 @@ static void plan_name(struct planner *planner, const char *name)
 	sink_release(&quoted);
 }
 
-/* Copies of a user's stack, of which call chains were made: kilobytes that nobody reads in a line.
- */
+/* Is it a copy of a user's stack, from which a call chain was made? It has kilobytes. */
 static bool is_long(const struct planner *planner, const struct member *member)
 {
 	return !planner->json && !planner->plan->cells && member->class->is_blob &&
@@ -160,7 +159,7 @@ void plan_make(struct arena *arena, bool json, struct render_plan *plan,
 
 static void put_cell(struct sink *out, const struct field *field);
 
-/* What the variant holds. */
+/* Writes the option that the variant holds. */
 static void put_option(struct sink *out, const struct field *variant)
 {
 	struct field_iter iter;
@@ -171,7 +170,7 @@ static void put_option(struct sink *out, const struct field *variant)
 	field_iter_end(&iter);
 }
 
-/* A text as it is; what has parts as JSON. */
+/* Writes a text as it is, and a field with members as JSON. */
 static void put_cell(struct sink *out, const struct field *field)
 {
 	struct buf scratch = {0};

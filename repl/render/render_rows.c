@@ -1,9 +1,9 @@
 /*
  * render_rows.c - rows of cells
  *
- * A table's widths are those of its first rows (a screenful times ten); later rows that are wider
- * push their neighbours aside, or are cut where the table is to fit a terminal. So a table of any
- * length streams, which is why libsmartcols is not used here: it lays out a table as a whole.
+ * The first TABLE_ROWS rows of a table set its widths. A later cell that is wider shifts the cells
+ * to its right, or is cut if the table must fit a terminal. So a table of any length streams, which
+ * libsmartcols cannot do: it lays out a table as a whole.
  */
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
@@ -32,7 +32,7 @@ void rows_begin(struct rows *rows, struct sink *sink, enum format format,
 	sink_row(sink);
 }
 
-/* A cell of text ends no line. */
+/* Replaces what would end the line in a cell of text. */
 static void clean_cell(struct rows *rows)
 {
 	size_t from = rows->nends ? rows->ends[rows->nends - 1] : 0, len = rows->cells.len - from;
@@ -75,7 +75,7 @@ void rows_u64(struct rows *rows, bool known, uint64_t number)
 		sink_u64(cell, number);
 }
 
-/* The character at `at`, `len` bytes of UTF-8, on a terminal: 2 columns of many in Asia, 0 of marks. */
+/* Columns of the UTF-8 character at `at`: 2 for East Asian wide ones, 0 for combining marks. */
 static size_t character_width(const uint8_t *at, size_t len)
 {
 	wchar_t c = len == 1 ? at[0] : at[0] & (0xff >> (len + 1));
@@ -86,7 +86,7 @@ static size_t character_width(const uint8_t *at, size_t len)
 	return width < 0 ? 1 : (size_t)width;
 }
 
-/* Bytes of the text that take `most` columns at most; *width: how many they take. */
+/* Length of the longest start of the text of at most `most` columns; *width: its columns. */
 static size_t cut_at(const char *text, size_t len, size_t most, size_t *width)
 {
 	const uint8_t *at = (const uint8_t *)text;
@@ -149,7 +149,7 @@ void rows_line(struct sink *sink, const char *name, size_t width)
 	sink_text(sink, " = ");
 }
 
-/* Takes columns from the widest text, one by one; else all rows are lines. */
+/* Narrows the widest column of texts until the table fits; else each value becomes a line. */
 static void fit_widths(struct rows *rows)
 {
 	size_t total = 2 * (rows->ncolumns - 1);

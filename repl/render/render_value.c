@@ -49,7 +49,7 @@ static bool is_enum(const struct field_class *class)
 	return class->is_enum || class->nlabels;
 }
 
-/* The option that is chosen; false when the tag chose none. */
+/* The option that the variant's tag selects; false: none. */
 static bool chosen(const struct field *variant, struct field *out)
 {
 	struct field_iter iter;
@@ -80,7 +80,7 @@ static void text_int(struct sink *out, const struct field *field)
 	}
 }
 
-/* "LABEL" (3); several labels of one value are joined by |. */
+/* Writes "LABEL" (3); several labels of one value are joined by |. */
 static void text_enum(struct sink *out, const struct field *field)
 {
 	const char *label;

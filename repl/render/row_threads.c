@@ -1,8 +1,8 @@
 /*
  * row_threads.c - see row_threads.h
  *
- * What is asked of threads is read once: the spells in which each had a name, a process, a CPU. A
- * thread is the beginning of its path, thread[42] or host["a"]/thread[42].
+ * Reads once, for all threads, the intervals in which each had a name, process or CPU. The key of a
+ * thread is the start of its path, thread[42] or host["a"]/thread[42].
  */
 #include "repl/render/row_threads.h"
 
@@ -20,12 +20,12 @@ enum told { TOLD_NAME, TOLD_PROCESS, TOLD_CPU, TOLD_COUNT };
 
 static const char *const told_names[] = {"name", "process", "cpu"};
 
-struct test { /* of one option */
+struct test { /* one option */
 	const char *option;
 	const struct words *words;
-	struct where_range *ranges; /* of words that are numbers */
+	struct where_range *ranges; /* the words that are numbers or ranges */
 	size_t nranges;
-	uint64_t unknown; /* rows of which it is not known */
+	uint64_t unknown; /* rows left out because the thread's value is unknown */
 };
 
 struct row_threads {
@@ -33,12 +33,12 @@ struct row_threads {
 	struct arena *arena;
 	struct test cpus, tids, pids, comms;
 	struct spells told[TOLD_COUNT];
-	nstime begin, end;       /* what is told in it is read */
-	bool moments;            /* rows are values */
-	struct buf thread;       /* of the row */
+	nstime begin, end; /* range over which names, processes and CPUs are read */
+	bool moments;      /* rows are values at moments, no intervals */
+	struct buf thread; /* path of the row's thread */
 };
 
-/* ---- what was told ---- */
+/* ---- names, processes and CPUs of threads ---- */
 
 static bool add_spell(void *arg, const struct interval *interval)
 {
@@ -55,7 +55,7 @@ static bool read_spells(struct row_threads *rows, enum told told, struct error *
 	struct spells *spells = &rows->told[told];
 	struct state *state = session_state(rows->session, err);
 	static const char *const beginnings[] = {"thread[*]/", "host[*]/thread[*]/",
-						 "thread[0]/" /* lists lack what is initial */};
+						 "thread[0]/" /* initial values are in no list */};
 	struct query *queries[3] = {NULL, NULL, NULL};
 	struct buf path = {0};
 	bool ok = state != NULL;
@@ -144,7 +144,7 @@ bool row_threads_open(struct session *session, const struct options *options,
 				  open_in(session, options, begin, end, false, out, err));
 }
 
-/* The nanosecond that the moment is in. */
+/* The first ns of the interval that stands for the moment. */
 static nstime begin_of(const struct moment *moment)
 {
 	return moment->before && moment->t > NSTIME_MIN ? moment->t - 1 : moment->t;
@@ -208,7 +208,7 @@ bool row_thread(const char *path, const struct value *value, struct value *tid)
 	return true;
 }
 
-/* The thread of the row: its path, and its number. */
+/* Sets rows->thread and *tid to path and number of the row's thread. False: it has none. */
 static bool thread_of(struct row_threads *rows, const struct interval *interval, struct value *tid)
 {
 	size_t host = (size_t)(behind_host(interval->path) - interval->path);
@@ -231,7 +231,7 @@ static bool in_ranges(const struct test *test, const struct value *value)
 	return false;
 }
 
-/* What is told of the row's thread; NULL: it is not known, which is counted. */
+/* The values of the row's thread over the range; NULL: unknown, which is counted. */
 static const struct spells_thing *told_of(struct row_threads *rows, enum told told,
 					  struct test *test)
 {
@@ -247,7 +247,7 @@ static const char *name_of(const struct value *value)
 	return value->kind == VALUE_STRING ? value->text : "";
 }
 
-/* Is the thread ever called as a word of --tid says? */
+/* Has the thread at some time a name that is a word of --tid? */
 static bool pass_name(struct row_threads *rows)
 {
 	const struct words *words = rows->tids.words;
@@ -262,7 +262,7 @@ static bool pass_name(struct row_threads *rows)
 	return false;
 }
 
-/* What holds when the row begins, else the first while it lasts; NULL: it is not known. */
+/* The value when the row begins, else the first one while it lasts; NULL: unknown, and counted. */
 static const struct spell *told_then(struct row_threads *rows, enum told told, struct test *test,
 				     const struct interval *interval)
 {
@@ -296,7 +296,7 @@ static bool pass_process(struct row_threads *rows)
 	return false;
 }
 
-/* cpu[3]/..., idle[3]/..., also below something else. */
+/* Finds cpu[3] or idle[3] anywhere in the path. */
 bool row_cpu(const char *path, struct value *cpu)
 {
 	static const char *const steps[] = {"cpu[", "idle["};

@@ -1,8 +1,8 @@
 /*
  * summary.c - see summary.h
  *
- * A worker has tallies of its own, per class and per stream, which are joined at the end: sums,
- * least and greatest times are the same however the packets were dealt out.
+ * Each worker has its own tallies per class and stream. They are joined at the end, with the same
+ * result however packets were spread over the workers.
  */
 #include "repl/render/summary.h"
 
@@ -20,7 +20,7 @@ struct summary_pass {
 	struct sweep_chunk *chunk;
 };
 
-struct summary_worker { /* of a sweep */
+struct summary_worker { /* a thread of the sweep */
 	struct summary sum;
 	struct where_pass *pass; /* NULL: all events pass */
 };
@@ -60,7 +60,7 @@ void tally_join(struct tally *to, const struct tally *from)
 	to->last = from->last > to->last ? from->last : to->last;
 }
 
-/* What holds from the start has no time of its own. */
+/* Counts an event; NSTIME_MIN, a record that holds from the start, is no time. */
 static inline void tally_add(struct tally *tally, uint64_t bits, nstime time)
 {
 	nstime first = time == NSTIME_MIN ? NSTIME_MAX : time;
@@ -87,7 +87,7 @@ static void *sum_begin(void *arg)
 	return worker;
 }
 
-/* Of the run's entries only those of entries[0..n); NULL: all n. */
+/* Counts entries[0 .. n) of the run; NULL: all n entries. */
 static void add_entries(struct summary *sum, const struct sweep_run *given, const uint16_t *entries,
 			uint32_t n)
 {
@@ -229,7 +229,7 @@ bool summary_gather(struct session *session, struct filter *filter, nstime begin
 	return good;
 }
 
-/* ---- of a trace that is opened again and again ---- */
+/* ---- sums over the steps of a followed trace ---- */
 
 struct kept_tally {
 	struct tally tally;
@@ -240,7 +240,7 @@ struct summary_kept {
 	struct nameset names;
 	struct kept_tally *classes, *streams; /* by number */
 	size_t nclasses, classes_capacity, nstreams;
-	uint32_t *numbers; /* of the streams of the trace, by index */
+	uint32_t *numbers; /* follow_number() of each stream of the last trace, by index */
 	size_t nnumbers;
 	uint64_t losses;
 };

@@ -1,4 +1,4 @@
-/* thread_names.c - a hash table of (part, thread) to the name that was told last */
+/* thread_names.c - a hash table from (part, thread) to the thread's last name */
 #include "repl/render/thread_names.h"
 
 #include "engine/base/hash_index.h"
@@ -16,13 +16,13 @@ struct named_thread {
 	int64_t tid;
 	uint32_t part;
 	uint8_t nlabel;
-	uint8_t name, nname;           /* of it, in the label */
+	uint8_t name, nname;           /* place and length of the name in the label */
 	char label[THREAD_LABEL_ROOM]; /* "[4297 demo] " */
-	bool has_comm, looked_up;      /* looked_up: told since thread_names_ask(), or asked for */
-	uint8_t comm[COMM_BYTES];      /* what the name was told by */
+	bool has_comm, looked_up;      /* looked_up: learned or asked since thread_names_ask() */
+	uint8_t comm[COMM_BYTES];      /* bytes of the field that the name is from */
 };
 
-/* Where a class tells a name. Without `name`, the thread takes that of thread `like`. */
+/* The fields of a thread's name in a class. Without `name`, the thread takes that of `like`. */
 struct naming_fields {
 	struct field_path tid, name, like;
 	bool is_comm; /* the name has COMM_BYTES characters, zeros behind them */
@@ -36,18 +36,18 @@ struct teller {
 
 struct thread_names {
 	const struct trace *trace;
-	struct teller *tellers; /* per class */
+	struct teller *tellers; /* per class: its fields with names */
 	struct named_thread *entries;
 	size_t count, capacity;
 	struct hash_index index; /* of entries by part and thread */
-	struct named_thread unknown; /* the thread without a name that was asked for last */
+	struct named_thread unknown; /* label of the last thread without a name */
 	struct buf scratch;
 	enum told_before (*ask)(void *arg, int64_t tid, struct buf *out);
 	void *ask_arg;
-	struct thread_names *first; /* what was known when asking began */
+	struct thread_names *first; /* names that were known at thread_names_ask() */
 };
 
-/* By the part of the class' name after the subsystem. */
+/* Fields with names, by the class' name without its subsystem. */
 static const struct {
 	const char *class, *tid, *name, *like;
 } known[] = {
@@ -108,7 +108,7 @@ static uint64_t hash_of(uint32_t part, int64_t tid)
 	return hash_number((uint64_t)tid + part * UINT64_C(0x9e3779b9));
 }
 
-/* NULL: nothing is known of it. */
+/* The entry of a thread; NULL: it has none. */
 static struct named_thread *entry_of(const struct thread_names *names, uint32_t part, int64_t tid)
 {
 	uint32_t at =
@@ -126,7 +126,7 @@ static struct named_thread *add_entry(struct thread_names *names, uint32_t part,
 	return entry;
 }
 
-/* `name` may be empty. */
+/* Writes the entry's label; `name` may be empty. */
 static void put_label(struct named_thread *entry, const char *name, size_t len)
 {
 	char *to = entry->label;
@@ -162,7 +162,7 @@ static void set_name(struct thread_names *names, uint32_t part, int64_t tid, con
 	put_label(entry, name, len);
 }
 
-/* The thread's entry, once all is known that was told before; NULL: it has no name. */
+/* The thread's entry, after a call of `ask` if that is due; NULL: it has no name. */
 static const struct named_thread *look_up(struct thread_names *names, uint32_t part, int64_t tid)
 {
 	struct named_thread *entry = entry_of(names, part, tid);
@@ -186,7 +186,7 @@ static bool find_path(const struct event_class *class, const char *name, struct 
 	return !name || field_path_find(class, 1u << SCOPE_PAYLOAD, &name, 1, out);
 }
 
-/* As the kernel keeps it. */
+/* Is it an array of 16 characters, as the kernel's comm? */
 static bool is_comm(const struct field_class *class)
 {
 	return class && class->kind == FIELD_ARRAY && class->length == COMM_BYTES &&
@@ -224,7 +224,7 @@ static int64_t path_number(const struct fields *fields, const struct field_path 
 	return path->class->kind == FIELD_INT ? slot_of(fields, path)->s : -1;
 }
 
-/* NULL: not known. */
+/* The thread's name; NULL: unknown. */
 static const char *thread_name(struct thread_names *names, uint32_t part, int64_t tid, size_t *len)
 {
 	if (tid == 0) {
@@ -236,7 +236,7 @@ static const char *thread_name(struct thread_names *names, uint32_t part, int64_
 	return *len ? entry->label + entry->name : NULL;
 }
 
-/* The thread takes another one's name. */
+/* Gives a thread the present name of thread `like`. */
 static void learn_like(struct thread_names *names, uint32_t part, int64_t tid, int64_t like)
 {
 	char copy[NAME_MAX_BYTES + 1];
@@ -261,7 +261,7 @@ static void learn_text(struct thread_names *names, int64_t tid, const struct fie
 		set_name(names, fields->class->part, tid, name, len);
 }
 
-/* Nearly all tell what is known: then the bytes are the same. */
+/* Learns a name of type comm. Nearly all events repeat a known name: then the bytes are equal. */
 static void learn_comm(struct thread_names *names, int64_t tid, const struct field_path *path,
 		       const struct fields *fields)
 {
@@ -314,7 +314,7 @@ void thread_names_ask(struct thread_names *names,
 		set_name(names->first, entry->part, entry->tid, entry->label + entry->name,
 			 entry->nname);
 		entry->has_comm = entry->looked_up =
-			false; /* the next event that tells the name sets it */
+			false; /* the next event with the name sets it */
 	}
 }
 

@@ -1,9 +1,9 @@
 /*
- * complete.c - candidates for the word at the cursor, and readline's way to ask for them
+ * complete.c - candidates for the word at the cursor, for readline
  *
- * The first word decides: a command's arguments are completed from its table entry, anything else
- * is Lua. An attribute is completed from the shape that rules write: of "cpu[3]/th" the key stays
- * as it was typed, and `*` stands where none was.
+ * If the first word is a command, its table entry says how arguments are completed; any other line
+ * is Lua. Paths are completed from the paths that rules write, with the keys that were typed:
+ * "cpu[3]/th" becomes "cpu[3]/thread"; a key that was not typed is `*`.
  */
 #include "repl/prompt/prompt_internal.h"
 
@@ -23,8 +23,8 @@
 struct completer {
 	struct session *session;
 	struct script *script;
-	struct program *program; /* compiled for its shapes when first needed */
-	const struct rules *rules; /* of which it was compiled; NULL: of none yet */
+	struct program *program;   /* compiled rules, for the paths that they write; or NULL */
+	const struct rules *rules; /* from which it was compiled; NULL: not yet */
 };
 
 /* One request: what was typed, and where candidates go. */
@@ -34,7 +34,7 @@ struct completion {
 	size_t len;
 	void (*each)(void *arg, const char *word);
 	void *arg;
-	const char *line; /* what stands before it */
+	const char *line; /* the line before `text` */
 	size_t nline;
 };
 
@@ -74,7 +74,7 @@ static void offer_word(void *arg, const char *word)
 
 /* ---- names of the trace ---- */
 
-/* A name, and what follows its last colon: both select the event. */
+/* Offers each event's name, and the part behind its last colon, which selects it, too. */
 static void offer_events(struct completion *completion)
 {
 	const struct trace *trace = completion->completer->session->trace;
@@ -141,8 +141,8 @@ static struct program *get_program(struct completer *completer)
 }
 
 /*
- * Fits what was typed to a shape: names must agree as far as they go, a key `*` takes what stands
- * in brackets. Adds the completed path to *out.
+ * Matches what was typed with a shape, in which keys are `*`: names must be equal as far as typed,
+ * and any key in brackets matches `*`. Appends the completed path to *out. False: no match.
  */
 static bool fit_shape(const char *typed, const char *shape, struct buf *out)
 {
@@ -168,11 +168,11 @@ static bool fit_shape(const char *typed, const char *shape, struct buf *out)
 	return !*typed;
 }
 
-enum { KEYS_WHOLE = 4 }; /* of so many keys the whole paths are offered, of more the keys */
+enum { KEYS_WHOLE = 4 }; /* up to so many keys, whole paths are offered; else only keys */
 
 struct keys {
 	struct word_list list;
-	const char *typed; /* what the key begins with */
+	const char *typed; /* the part of the key that was typed */
 };
 
 static void keep_key(void *arg, const char *key)
@@ -183,7 +183,7 @@ static void keep_key(void *arg, const char *key)
 		word_list_keep(&keys->list, key);
 }
 
-/* Where the key that is being typed begins in the text; NULL: none is. */
+/* The start of a key that is not closed yet, in the text; NULL: there is none. */
 static const char *open_key(const char *text)
 {
 	const char *open = strrchr(text, '[');
@@ -191,7 +191,7 @@ static const char *open_key(const char *text)
 	return open && !strchr(open, ']') ? open + 1 : NULL;
 }
 
-/* Adds the path, which is what was typed, completed, with `*` for the key that is being typed. */
+/* Adds the completed path to `stars`, with `*` in place of the key that is being typed. */
 static void gather_star(struct completion *completion, const char *path, const char *shape,
 			void *stars)
 {
@@ -207,7 +207,7 @@ static void gather_star(struct completion *completion, const char *path, const c
 	(void)shape;
 }
 
-/* Frees the paths. False: there is no such key. */
+/* Offers keys that occur at the `*` of these paths, and frees the paths. False: there are none. */
 static bool offer_keys(struct completion *completion, struct word_list *stars)
 {
 	const char *typed = open_key(completion->text);
@@ -237,7 +237,7 @@ static bool offer_keys(struct completion *completion, struct word_list *stars)
 	return found;
 }
 
-/* Of "cpu[" also the CPUs that streams are of. */
+/* Behind "cpu[", offers the CPUs of the trace's streams. */
 static void offer_cpus(struct completion *completion, const char *path)
 {
 	const struct trace *trace = completion->completer->session->trace;
@@ -256,7 +256,7 @@ static void offer_cpus(struct completion *completion, const char *path)
 	}
 }
 
-/* Each path that begins as what was typed, with the text of its shape. */
+/* Calls `each` with every path that begins with what was typed, and its shape. */
 static void each_path(struct completion *completion,
 		      void (*each)(struct completion *, const char *path, const char *shape,
 				   void *arg),
@@ -287,7 +287,7 @@ static void offer_path(struct completion *completion, const char *path, const ch
 	offer_cpus(completion, shape);
 }
 
-/* Where a key is being typed those that are there, else the key as it stands. */
+/* Offers paths: with keys that occur in the trace, or else with the key as typed. */
 static void offer_paths(struct completion *completion)
 {
 	const char *key = open_key(completion->text);
@@ -336,7 +336,7 @@ static void offer_options(struct completion *completion, const struct cmd *cmd)
 		offer(completion, option_info(cmd, i)->name);
 }
 
-/* Sets of rules, or files: false where no set's name begins so, and files are to be tried. */
+/* Offers names of rule sets. False: none begins with the text, so that files may be offered. */
 static bool offer_rule_words(struct completion *completion)
 {
 	size_t count;
@@ -360,7 +360,7 @@ static void offer_inputs(struct completion *completion)
 
 enum offered { OFFERED_NOTHING, OFFERED_VALUES, OFFERED_FILES };
 
-/* What the table of options says of its values: a choice is offered; only `sql` writes lines. */
+/* Offers the values in the option's table entry, if they are a choice; `line` only for `sql`. */
 static enum offered offer_choice(struct completion *completion, const struct cmd *cmd,
 				 const char *option)
 {
@@ -380,7 +380,7 @@ static enum offered offer_choice(struct completion *completion, const struct cmd
 	return OFFERED_VALUES;
 }
 
-/* Are conditions of the command, if it takes any, on columns of intervals? */
+/* Does the command have conditions on columns of intervals, not on events? */
 static bool has_columns(const struct cmd *cmd)
 {
 	return cmd && (cmd->options & OPT_TRIGGERS) && !(cmd->options & OPT_EVENTS);
@@ -392,7 +392,7 @@ static void offer_columns(struct completion *completion)
 		offer(completion, interval_columns[i]);
 }
 
-/* The value of the option before the cursor. */
+/* Offers values of the option before the cursor. */
 static enum offered offer_value(struct completion *completion, const struct cmd *cmd,
 				const char *option)
 {
@@ -418,8 +418,8 @@ static enum offered offer_value(struct completion *completion, const struct cmd 
 }
 
 /*
- * The field of which a value stands at the end of the line: behind `FIELD ==`, `!=` or `~` and
- * perhaps a quote. Adds its name to *out; false: none does.
+ * If line[0 .. end) ends with `FIELD ==`, `!=` or `~`, perhaps with a quote behind it: appends the
+ * field's name to *out. False: it does not.
  */
 static bool field_before(const char *line, size_t end, struct buf *out)
 {
@@ -442,7 +442,7 @@ static bool field_before(const char *line, size_t end, struct buf *out)
 	return stop > start;
 }
 
-/* A value of the field, or the column, that the line compares; false: it compares none. */
+/* Offers values of the field or column that is compared at the cursor; false: none is. */
 static bool offer_compared(struct completion *completion, const struct cmd *cmd, const char *line,
 			   size_t start)
 {
@@ -462,7 +462,7 @@ static bool offer_compared(struct completion *completion, const struct cmd *cmd,
 
 /* ---- one-liners ---- */
 
-/* Does what follows the text stand in the braces or the predicate of a probe? */
+/* Is the end of the text within the braces or the predicate of a probe? */
 static bool in_probe(const char *text, size_t len)
 {
 	bool predicate = false, quoted = false;
@@ -481,7 +481,7 @@ static bool in_probe(const char *text, size_t len)
 	return depth > 0 || predicate;
 }
 
-/* Of "@[prev_c" the name is what follows the bracket: what stands before it stays. */
+/* Completes only the name behind text[0 .. nhead): in "@[prev_c" that behind the bracket. */
 struct behind {
 	struct completion *outer;
 	size_t nhead;
@@ -498,7 +498,7 @@ static void offer_behind(void *arg, const char *name)
 	buf_release(&word);
 }
 
-/* Events, also as bpftrace names them; in a probe fields. */
+/* Offers fields within a probe, else events, also by their bpftrace names. */
 static void offer_program(struct completion *completion)
 {
 	bool fields = in_probe(completion->line, completion->nline + completion->len);
@@ -525,7 +525,7 @@ static void offer_program(struct completion *completion)
 
 /* ---- SQL, settings, marks ---- */
 
-/* Tables, columns of those that the line names, functions; words of SQL in the typed case. */
+/* Offers tables, columns of the tables in the line, functions, and SQL words in the typed case. */
 static void offer_sql(struct completion *completion, const char *line)
 {
 	static const char *const words[] = {
@@ -557,7 +557,7 @@ static void offer_marks(struct completion *completion)
 		offer(completion, session->marks[i].name);
 }
 
-/* The settings of the SQL shell, or what may stand behind one. False: files. */
+/* Offers settings of the SQL shell, or values of the setting `first`. False: file names. */
 static bool offer_setting(struct completion *completion, const char *first)
 {
 	if (!strcmp(first, ".rules"))
@@ -592,7 +592,7 @@ static bool offer_argument(struct completion *completion, const struct cmd *cmd,
 	return !(cmd->words & WORD_FILE);
 }
 
-/* `first` is the line's first word, `before` the one left of the cursor's. */
+/* `first` is the line's first word, `before` the word before the one at the cursor. */
 static bool offer_after(struct completion *completion, const char *first, const char *before)
 {
 	const struct prompt_cmd *own = prompt_cmd_named(first);
@@ -621,7 +621,7 @@ static bool offer_after(struct completion *completion, const char *first, const 
 	return true;
 }
 
-/* The word that ends at `end`; what an equals sign or comma cut off belongs to it. */
+/* The word before `end`, without quotes, commas or `=` at its end: of --option=VALUE the option. */
 static char *word_before(const char *line, size_t end)
 {
 	size_t start;
@@ -640,8 +640,8 @@ static char *word_before(const char *line, size_t end)
 }
 
 /*
- * Calls `each` with every text that can stand in place of line[start .. end), where `end` is the
- * cursor. False: names of files are wanted.
+ * Calls `each` with every candidate for line[start .. end), where `end` is the cursor. False: the
+ * caller should complete file names.
  */
 static bool complete_at(struct completer *completer, const char *line, size_t start, size_t end,
 			void (*each)(void *arg, const char *word), void *arg)
@@ -691,11 +691,11 @@ static size_t next_at;
 static void keep_word(void *arg, const char *word)
 {
 	if (printable_length(word, strlen(word)) < strlen(word) || strpbrk(word, "\n\t"))
-		return; /* readline would show it as it is */
+		return; /* readline prints candidates without making bytes visible */
 	word_list_keep(arg, word);
 }
 
-/* readline frees what it is given, so it gets the words themselves (mem_strdup is malloc's). */
+/* Gives readline the words, which it frees (mem_strdup() uses malloc()). */
 static char *next_match(const char *text, int state)
 {
 	(void)text;
@@ -718,11 +718,11 @@ static char **attempt(const char *text, int start, int end)
 	return list;
 }
 
-/* Readline closes the quote in front of a word that it completed; a program goes on in it. */
+/* Readline would close the quote before a completed word, but a one-liner goes on within it. */
 static char *set_quotes(void)
 {
 	rl_basic_quote_characters = strncmp(rl_line_buffer, "do ", 3) != 0 ? "\"'" : "";
-	return NULL; /* words break as they do everywhere */
+	return NULL; /* the usual characters break words */
 }
 
 void complete_install(struct completer *completer)

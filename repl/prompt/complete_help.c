@@ -1,6 +1,5 @@
 /*
- * complete_help.c - lists of words, and candidates behind the name of an analysis, read off its
- * help
+ * complete_help.c - lists of words, and candidates for the arguments of an analysis, from its help
  *
  *     yore latency TRACE [stats|top|log|freq] [OPTIONS]      words
  *       --mi-version --metadata   the phases ...             options, up to two blanks
@@ -51,7 +50,7 @@ void complete_choice(const char *text, const char *ends, void (*each)(void *arg,
 	buf_release(&word);
 }
 
-/* "Columns of --where: tid, comm, kind ("woken", ...)": names up to what is none. */
+/* Offers the names in "Columns of --where: tid, comm, kind ("woken", ...)". */
 static void offer_columns(const char *help, void (*each)(void *arg, const char *word), void *arg)
 {
 	static const char head[] = "\nColumns of --where: ";
@@ -69,7 +68,7 @@ static void offer_columns(const char *help, void (*each)(void *arg, const char *
 	buf_release(&word);
 }
 
-/* The options of a line: `--a --b VALUE   what they do`. */
+/* Offers the options in a line `--a --b VALUE   what they do` of the help. */
 static void offer_options(const char *line, void (*each)(void *arg, const char *word), void *arg)
 {
 	struct buf word = {0};
@@ -84,7 +83,7 @@ static void offer_options(const char *line, void (*each)(void *arg, const char *
 	buf_release(&word);
 }
 
-/* The columns of the tables that the line asks for: COLUMN, or -COLUMN where a dash was typed. */
+/* Offers columns for --sort, of the table that the line selects; -COLUMN if a dash was typed. */
 static void offer_sorts(const char *name, const char *line, size_t len, const char *text,
 			void (*each)(void *arg, const char *word), void *arg)
 {

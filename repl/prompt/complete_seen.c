@@ -1,4 +1,4 @@
-/* complete_seen.c - candidates that stand in the trace: keys of attributes, values of fields */
+/* complete_seen.c - candidates that occur in the trace: keys of attributes, values of fields */
 #include "repl/prompt/prompt_internal.h"
 
 #include "engine/base/bitset.h"
@@ -11,12 +11,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Events that are decoded for keys; events of which values are taken, and how many values. */
+/* Limits: events decoded for keys; events read for values, and number of values. */
 enum { KEYS_EVENTS = 100000, VALUES_EVENTS = 20000, VALUES_MAX = 200 };
 
 /* ---- keys ---- */
 
-/* What stands in bracket number `n` of the path. */
+/* Appends the key in bracket number `n` of the path. */
 static bool key_of(const char *path, size_t n, struct buf *out)
 {
 	const char *end;
@@ -38,7 +38,7 @@ static size_t brackets_before(const char *path, size_t at)
 	return count - 1;
 }
 
-/* What the attributes are at the moment at which keys are looked for. */
+/* Reads the attributes that match `path` at the current moment, or at the trace's end. */
 static bool ask_keys(struct session *session, const char *path, struct answers *out)
 {
 	struct state *state = NULL;
@@ -98,7 +98,7 @@ struct seen_values {
 	struct word_list seen;
 };
 
-/* Numbers and texts; of others there is nothing to type. */
+/* Adds a number or text; other values cannot be typed. */
 static void add_field(struct seen_values *values, const struct field *field)
 {
 	const struct field_class *class = field->class;
@@ -120,7 +120,7 @@ static void add_field(struct seen_values *values, const struct field *field)
 static const unsigned scopes =
 	1U << SCOPE_PAYLOAD | 1U << SCOPE_EVENT_CONTEXT | 1U << SCOPE_STREAM_EVENT_CONTEXT;
 
-/* Where each class has the field; returns the bits of those that do. */
+/* Sets the field's path in each class that has it; returns a bit set of these classes. */
 static uint64_t *find_field(const struct trace *trace, const char *field, struct field_path *paths)
 {
 	uint64_t *classes = bitset_new(trace->nclasses);

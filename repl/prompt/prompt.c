@@ -1,9 +1,9 @@
 /*
- * prompt.c - reading lines, from a terminal with readline or plainly, and answering each
+ * prompt.c - reads lines, with readline on a terminal, else plainly, and answers each
  *
- * readline is fed by its callback interface, so that Ctrl-C while a line is typed drops that line
- * (and a chunk that waits) at once: ppoll() sees the signal, which is blocked elsewhere in the
- * loop and open while a question is answered.
+ * readline runs by its callback interface, so that Ctrl-C drops the line that is typed (and an
+ * incomplete chunk) at once: ppoll() lets SIGINT through, which is blocked while readline works. It
+ * is not blocked while a question is answered.
  */
 #include "repl/prompt/prompt_internal.h"
 
@@ -25,7 +25,7 @@ enum { HISTORY_MAX = 10000 };
 
 /* ---- history ---- */
 
-/* At once, so that a killed prompt loses no line. Of equal neighbours one is kept. */
+/* Writes the line to the history file at once, so that a killed prompt loses none; no repeats. */
 static void remember(const char *line, const char *path)
 {
 	const HIST_ENTRY *last =
@@ -40,7 +40,7 @@ static void remember(const char *line, const char *path)
 
 /* ---- the terminal ---- */
 
-/* What the callback leaves for the loop. */
+/* The result of readline's callback, for read_line(). */
 static struct typed {
 	char *line;
 	bool done, end;
@@ -66,7 +66,7 @@ static void drop_line(struct prompt *prompt)
 	typed.done = true;
 }
 
-/* Reads one line into `typed`; the caller frees the line. Ctrl-C: none, and not the end. */
+/* Reads one line into `typed`; the caller frees it. After Ctrl-C, there is no line and no end. */
 static void read_line(struct prompt *prompt, const sigset_t *waiting)
 {
 	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -93,7 +93,7 @@ static void read_terminal(struct prompt *prompt)
 
 	signals_keep_terminal();
 	user_file("XDG_STATE_HOME", ".local/state", "history", &path);
-	if (path.len) /* when it fails, so does opening the file; that is tolerated */
+	if (path.len) /* if it fails, so does opening the file, which is no error */
 		(void)!folders_make(path.data, 1, false, 0700);
 	stifle_history(HISTORY_MAX);
 	read_history(buf_text(&path));
@@ -153,7 +153,7 @@ static void drain(void *arg)
 	prompt_show(arg);
 }
 
-/* What the command line says of rules and of the range holds for all questions. */
+/* Makes rules and range of the command line the defaults of all questions. */
 static bool take_options(struct session *session, struct error *err)
 {
 	const struct options *options = session->options;

@@ -1,4 +1,4 @@
-/* prompt_banner.c - what a prompt on a terminal says of itself: first, and in each line */
+/* prompt_banner.c - the banner of a prompt on a terminal, and the text before each line */
 #include "live/mirror.h"
 #include "repl/commands/info.h"
 #include "repl/prompt/prompt_internal.h"
@@ -27,7 +27,7 @@ bool prompt_add_range(struct prompt *prompt, const char *before, struct error *e
 	return true;
 }
 
-/* Attributes that are known, in lines as wide as the terminal. */
+/* Writes which attributes are known, in lines as wide as the terminal. */
 static void add_questions(struct prompt *prompt, struct sink *sink)
 {
 	static const char begin[] = "  knows ";
@@ -53,7 +53,7 @@ static void add_questions(struct prompt *prompt, struct sink *sink)
 	capabilities_release(&can);
 }
 
-/* Of a mirror that goes on: how far, and how late. */
+/* For a mirror that is being written: how far it has come, and how far behind the clock it is. */
 static void add_live(struct prompt *prompt, struct sink *sink)
 {
 	struct session *session = prompt->session;
@@ -97,7 +97,7 @@ void prompt_banner(struct prompt *prompt)
 	sink_flush(sink);
 }
 
-/* "yore 00:35:20.8 [00:35:20.7 to 00:35:21.0]> "; what is not set is not there. */
+/* Appends "yore 00:35:20.8 [00:35:20.7 to 00:35:21.0]> ": moment and range, if they are set. */
 void prompt_text(struct prompt *prompt, struct buf *out)
 {
 	const struct session *session = prompt->session;

@@ -1,13 +1,13 @@
 /*
- * prompt_follow.c - a trace that is written on while the prompt is open, and `follow COMMAND`: its
- * answer again and again, as the trace grows
+ * prompt_follow.c - a trace that grows while the prompt is open, and `follow COMMAND`, which
+ * repeats an answer as the trace grows
  *
- * Each answer is of all that was there when its turn came: what is last of it need not be final. It
- * takes the place of the one before. The trace is opened as one that grows, so that what is known
- * of its files is taken over; at the end it is opened as it always is.
+ * Each answer is about all that was written when it began; the last part need not be final. It is
+ * drawn over the answer before. For each, the trace is opened as one that grows, which reuses what
+ * is known of its files; at the end, it is opened as usual.
  *
- * What is open knows each file as it was when it was opened. Before each answer the files are
- * looked at again; `refresh` opens all anew.
+ * The open trace has each file as of its opening. Before each question, the prompt compares the
+ * files with that; `refresh` opens all anew.
  */
 #include "engine/base/source.h"
 #include "follow/watch.h"
@@ -19,10 +19,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How far files and folders are from what was opened. */
+/* How files and folders differ from those that were opened. */
 struct growth {
-	uint64_t bytes;   /* that were added to files */
-	uint64_t changes; /* files that were replaced or cut, folders with other files than then */
+	uint64_t bytes;   /* added to files */
+	uint64_t changes; /* files that were replaced or cut, and 1 if a folder changed */
 };
 
 static void add_source(const struct source *source, struct growth *growth)
@@ -39,7 +39,7 @@ static void add_source(const struct source *source, struct growth *growth)
 		growth->bytes += (uint64_t)now.st_size - stamp.size;
 }
 
-/* Formats may keep all streams in one source: it counts once. */
+/* Adds the growth of all sources; a source that several streams share in a row counts once. */
 static void add_streams(const struct trace *trace, struct growth *growth)
 {
 	const struct source *last = NULL;
@@ -54,7 +54,7 @@ static void add_streams(const struct trace *trace, struct growth *growth)
 		}
 }
 
-/* When the folders of the trace were changed last, folded. */
+/* A hash of the times at which the folders of the trace changed last. */
 static uint64_t folders_stamp(const struct trace *trace)
 {
 	uint64_t fold = 0;
@@ -106,14 +106,14 @@ void prompt_tell_growth(struct prompt *prompt)
 					      "opened: 'refresh' opens it anew");
 }
 
-/* Closes what is made of the trace; `open` opens it anew, and the rest follows. */
+/* Opens the trace anew by `open`, also for scripts and completion. */
 static bool reopen(struct prompt *prompt, bool (*open)(struct session *session, struct error *err),
 		   struct error *err)
 {
 	if (!script_drop_trace(scripting_script(prompt->scripting), err))
 		return false;
 	completer_forget(prompt->completer);
-	prompt->at_event = false; /* its place may be another one's now */
+	prompt->at_event = false; /* its position may now be that of another event */
 	bool opened = open(prompt->session, err) && scripting_take_trace(prompt->scripting, err);
 	prompt_opened(prompt);
 	return opened;
@@ -134,7 +134,7 @@ bool prompt_refresh(struct prompt *prompt, int nwords, char **words, struct erro
 
 /* ---- follow ---- */
 
-enum { LOOK_MS = 100 /* for keys; changes come at once */ };
+enum { LOOK_MS = 100 /* between tests for Enter; changes of files end the wait at once */ };
 
 struct prompt_following {
 	struct prompt *prompt;
@@ -145,7 +145,7 @@ struct prompt_following {
 	struct redraw redraw;
 };
 
-/* The answer, with notes below it, in the place of what was there. */
+/* Draws the answer, with notes below it, over the one before. */
 static bool answer(struct prompt_following *of, struct error *err)
 {
 	struct prompt *prompt = of->prompt;
@@ -168,7 +168,7 @@ static bool answer(struct prompt_following *of, struct error *err)
 	return done;
 }
 
-/* Was Enter pressed? The line is dropped. */
+/* Was Enter pressed? Drops the line. */
 static bool is_entered(void)
 {
 	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -180,7 +180,7 @@ static bool is_entered(void)
 	return true;
 }
 
-/* Waits until something was written. False: Enter or Ctrl-C. */
+/* Waits until the trace's files change. False: Enter or Ctrl-C. */
 static bool wait_for_growth(struct prompt_following *of)
 {
 	for (;;) {
@@ -191,14 +191,14 @@ static bool wait_for_growth(struct prompt_following *of)
 			break;
 	}
 	redraw_wait(&of->redraw);
-	(void)watch_wait(of->watch, 0); /* all that came meanwhile is in the next answer */
+	(void)watch_wait(of->watch, 0); /* the next answer has all changes so far */
 	return !signals_interrupted();
 }
 
-/* Until it is left, or fails: then *err says why, which has ERR_NONE before. */
+/* Repeats the answer until the user ends it, or it fails with *err (before: ERR_NONE). */
 static void repeat(struct prompt_following *of, struct error *err)
 {
-	struct error unready; /* it is being written, and may be whole the next time */
+	struct error unready; /* the trace cannot be opened while it is written; try again */
 
 	do
 		if (reopen(of->prompt, session_take_up, &unready) && !answer(of, err))

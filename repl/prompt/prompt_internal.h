@@ -10,13 +10,13 @@
 #include "repl/session.h"
 #include "repl/sink.h"
 
-/* Texts of its own; zero it. */
+/* A list that owns its texts; zero it first. */
 struct word_list {
 	char **items;
 	size_t count, capacity;
 };
 void word_list_add(struct word_list *list, const char *word);
-void word_list_keep(struct word_list *list, const char *word); /* unless it has the word */
+void word_list_keep(struct word_list *list, const char *word); /* adds it unless it is there */
 void word_list_free(struct word_list *list);
 
 static inline bool is_blank(char c)
@@ -27,24 +27,24 @@ static inline bool is_blank(char c)
 struct prompt {
 	struct session *session;
 	struct scripting *scripting;
-	struct completer *completer; /* on a terminal */
+	struct completer *completer; /* NULL: no terminal */
 	struct sink sink;
 	struct pager pager;
 	bool terminal;
-	struct progress *progress; /* the session's, which is without one while a pager runs */
-	struct buf chunk;          /* Lua that is not complete yet, */
-	struct buf statement;      /* and SQL; one of them at most */
-	struct buf asked;          /* the line before, if it was a statement: a clause goes on */
-	struct options settings;   /* of the command line, as the prompt changed them */
+	struct progress *progress; /* the session's; the session has NULL while a pager runs */
+	struct buf chunk;          /* Lua that is not complete yet */
+	struct buf statement;      /* SQL that is not complete; one of both is empty */
+	struct buf asked;          /* the last SQL statement, which a clause may continue */
+	struct options settings;   /* options of the command line, with changes of the prompt */
 	char *step;                /* the last line, if it was next or prev: Enter repeats it */
-	bool redirected;           /* this answer goes elsewhere: */
-	pid_t reader;              /* to a command; 0: to a file */
-	struct word_list watched;  /* PATHs that are shown at each step */
-	uint64_t folders;	   /* of the trace, as they were when it was opened */
-	uint64_t grown_told;       /* the growth that was told last */
+	bool redirected;           /* this answer goes to a command or file */
+	pid_t reader;              /* that command; 0: a file */
+	struct word_list watched;  /* PATHs whose values each step shows */
+	uint64_t folders;          /* hash of the folders' times when the trace was opened */
+	uint64_t grown_told;       /* hash of the last growth that was noted */
 	bool quit;
 	int status;
-	/* the event that next or prev came to; the moment is its time */
+	/* the event that next or prev found; the moment is its time */
 	bool at_event;
 	struct position place;
 };
@@ -58,13 +58,13 @@ struct prompt_cmd {
 		COMPLETE_COMMAND,
 		COMPLETE_PATH,
 		COMPLETE_TIME
-	} completes; /* what its arguments are */
+	} completes; /* the kind of its arguments */
 	bool (*run)(struct prompt *prompt, int nwords, char **words, struct error *err);
 };
 extern const struct prompt_cmd prompt_cmds[]; /* ended by a name that is NULL */
 const struct prompt_cmd *prompt_cmd_named(const char *name); /* NULL: there is none */
 
-/* Prints the help of one of the prompt's own commands; true. */
+/* Prints the help of one of the prompt's own commands. Returns true. */
 bool prompt_help(struct prompt *prompt, const char *name);
 MUST_CHECK bool prompt_goto(struct prompt *prompt, int nwords, char **words, struct error *err);
 MUST_CHECK bool prompt_range(struct prompt *prompt, int nwords, char **words, struct error *err);
@@ -75,26 +75,27 @@ MUST_CHECK bool prompt_mark(struct prompt *prompt, int nwords, char **words, str
 MUST_CHECK bool prompt_watch(struct prompt *prompt, int nwords, char **words, struct error *err);
 MUST_CHECK bool prompt_show_watched(struct prompt *prompt, struct error *err);
 
-/* prompt_follow.c: the trace was opened just now; files that grew since are told, once each time */
+/* prompt_follow.c: remembers the trace's folders; call it when the trace was opened. */
 void prompt_opened(struct prompt *prompt);
+/* Notes how much the files grew since then, unless the last note said the same. */
 void prompt_tell_growth(struct prompt *prompt);
 MUST_CHECK bool prompt_refresh(struct prompt *prompt, int nwords, char **words, struct error *err);
 
 MUST_CHECK bool prompt_follow(struct prompt *prompt, int nwords, char **words, struct error *err);
-/* A command that is not the prompt's own; its rows go to the prompt's sink. */
+/* Runs a command of yore or of a script, none of the prompt's own; rows go to prompt->sink. */
 MUST_CHECK bool prompt_answer(struct prompt *prompt, int nwords, char **words, struct error *err);
 
 /* prompt_banner.c */
 void prompt_banner(struct prompt *prompt);
-/* Prints "FIRST to LAST, LENGTH" of the trace behind `before`; false: what it holds is not known.
- */
+/* Prints `before` and the trace's "FIRST to LAST, LENGTH". False, *err: they cannot be read. */
 MUST_CHECK bool prompt_add_range(struct prompt *prompt, const char *before, struct error *err);
 void prompt_text(struct prompt *prompt, struct buf *out);
 
-/* prompt_sql.c: is the line SQL as it stands? Another line of a statement: true, it is whole. */
+/* prompt_sql.c: does the line begin an SQL statement? */
 bool prompt_is_sql(const char *line);
-/* Is it a clause, such as WHERE ..., that begins no statement? */
+/* Does it begin with a clause, such as WHERE ..., which continues a statement? */
 bool prompt_is_clause(const char *line);
+/* Appends a line to the statement. True: that is complete. False: it waits for more lines. */
 MUST_CHECK bool prompt_sql_take(struct prompt *prompt, const char *line, struct error *err);
 
 /*
@@ -105,50 +106,50 @@ MUST_CHECK bool prompt_output_begin(struct prompt *prompt, char *line, bool sql,
 MUST_CHECK bool prompt_output_end(struct prompt *prompt, struct error *err);
 MUST_CHECK bool prompt_shell(struct prompt *prompt, const char *command, struct error *err);
 
-/* The bar gives way to an answer, and is back for the next question. */
+/* Writes to the pager, and clears the progress bar, which the next question shows again. */
 bool prompt_write(void *prompt, const char *bytes, size_t count); /* for sink_init_write() */
-void prompt_show(struct prompt *prompt);                          /* all that is still held */
+void prompt_show(struct prompt *prompt); /* writes all that is still held */
 
-/* Answers one line, or takes it as one more of a Lua chunk. Errors are said. */
+/* Answers one line, or adds it to a Lua chunk or SQL statement. Prints errors. */
 void prompt_line(struct prompt *prompt, const char *line);
 
 /*
- * complete.c: what may stand where the cursor is: commands, options, names of this trace, Lua. The
- * candidates come from the command table, the option table, the trace's event classes, fields and
- * streams, the shapes of attributes that the rules write, and Lua's tables.
+ * complete.c: completes the word at the cursor. Candidates come from the command table, the option
+ * table, the trace's event classes, fields and streams, the paths of attributes that the rules
+ * write, and Lua's tables.
  */
 /* All is borrowed until completer_free(). */
 struct completer *completer_new(struct session *session, struct script *script);
 void completer_free(struct completer *completer);   /* NULL is fine */
-void completer_forget(struct completer *completer); /* what it knows of the trace; NULL is fine */
+void completer_forget(struct completer *completer); /* drops its data on the trace; NULL is fine */
 
-/* Names of threads, as they are at the current moment, or at the end. */
+/* Calls `each` for names of threads at the current moment, or at the trace's end. */
 void complete_thread_names(struct session *session, void (*each)(void *arg, const char *name),
 			   void *arg);
 /*
- * complete_seen.c: what stands in the trace. Both give up early, without an error.
- * The keys at which `path` has `*` at place `at`, of attributes that have a value at the prompt's
- * moment, or at the trace's end.
+ * complete_seen.c: keys and values that occur in the trace. Both functions give up early, without
+ * an error. Calls `each` for the keys in place of the `*` at path[at], of attributes with a value
+ * at the prompt's moment, or at the trace's end.
  */
 void complete_keys(struct session *session, const char *path, size_t at,
 		   void (*each)(void *arg, const char *key), void *arg);
-/* Values of a field: numbers and texts of the first events that have it. */
+/* Calls `each` for values of a field, numbers and texts, in the first events that have it. */
 void complete_values(struct session *session, const char *field,
 		     void (*each)(void *arg, const char *value), void *arg);
 
-/* Offers words that `|` parts, up to any of the ends or the end of text; one alone is no choice. */
+/* Calls `each` for words parted by `|`, up to a character of `ends`; not for a single word. */
 void complete_choice(const char *text, const char *ends, void (*each)(void *arg, const char *word),
 		     void *arg);
 
 /*
- * What may stand behind the name of an analysis, by its help: words, options where `text` begins
- * with `-`, and values where the word `before` is an option; line[0 .. len) stands before `text`.
- * False: it is no analysis.
+ * Completes `text` behind the name of an analysis, from its help: words, options if `text` begins
+ * with `-`, or values if the word `before` is an option; line[0 .. len) is the line before `text`.
+ * False: `name` is no analysis.
  */
 bool complete_analysis(const char *name, const char *line, size_t len, const char *before,
 		       const char *text, void (*each)(void *arg, const char *word), void *arg);
 
-/* Makes readline ask this completer. */
+/* Makes readline use this completer. */
 void complete_install(struct completer *completer);
 
 #endif

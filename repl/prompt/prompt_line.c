@@ -5,13 +5,13 @@
  *     the command table                without TRACE
  *     commands that scripts added
  *     .tables .format ...               words of the SQL shell
- *     SELECT ...                       SQL; a statement that is cut short waits for its next line
- *     WHERE ...                        a clause more of the statement before
- *     ! COMMAND                        of the shell
+ *     SELECT ...                       SQL; an incomplete statement waits for its next line
+ *     WHERE ...                        a further clause of the statement before
+ *     ! COMMAND                        a command of the shell
  *     anything else                    Lua; an incomplete chunk waits for its next line
  *
- * A first word followed by = ( [ . : , or an operator between blanks is Lua even when a command has
- * its name: `at = 5`, `at + 1`.
+ * A first word followed by = ( [ . : , or an operator between blanks is Lua even if it is the name
+ * of a command: `at = 5`, `at + 1`.
  */
 #include "repl/prompt/prompt_internal.h"
 
@@ -51,7 +51,7 @@ const struct prompt_cmd prompt_cmds[] = {
 
 /* ---- words ---- */
 
-/* One word at *at, its quotes ('...', "...", \c) taken off; false: a quote is not closed. */
+/* Reads a word at *at, without its quotes ('...', "...", \c); false: a quote is not closed. */
 static bool take_word(const char **at, struct buf *word)
 {
 	char quote = 0;
@@ -170,10 +170,10 @@ static bool run_quit(struct prompt *prompt, int nwords, char **words, struct err
 
 /* ---- one line ---- */
 
-/* What can follow a name in Lua and not a command. */
+/* Can `rest` follow a name in Lua, and not a command? */
 static bool goes_on_as_lua(const char *rest)
 {
-	/* `.+1ms` is beside the current moment */
+	/* `.` and `.+1ms` are times: the current moment */
 	if (!*rest || (*rest == '.' && (!rest[1] || strchr(" +-", rest[1]))))
 		return false;
 	return strchr("=([.:,", *rest) || (strchr("+*/%<>~&|^", *rest) && is_blank(rest[1]));
@@ -191,7 +191,7 @@ static bool is_command(const struct prompt *prompt, const char *line)
 		rest++;
 	known = *line == '.' || prompt_cmd_named(name) || cmd_named(name) ||
 		script_command_find(scripting_script(prompt->scripting), name);
-	/* `at > 5` of a variable; else an answer that goes elsewhere */
+	/* `at > 5` compares a variable of Lua; else the answer goes to a file or command */
 	bool sent = (*rest == '|' || *rest == '>') &&
 		    !script_knows(scripting_script(prompt->scripting), name);
 	mem_free(name);
@@ -220,7 +220,7 @@ static bool run_script_command(struct prompt *prompt, const struct word_list *wo
 }
 
 /*
- * A query is taken as it stands, with its quotes. NULL: the line is another command's, or has
+ * The query behind `sql` as it is, with its quotes. NULL: the line is another command, or has
  * options or quotes around the query, as on the command line.
  */
 static const char *sql_text(const char *line)
@@ -243,7 +243,7 @@ static bool run_sql(struct prompt *prompt, const char *text, struct error *err)
 	return shell && sql_shell_run(shell, text, &prompt->sink, err);
 }
 
-/* Of the prompt's own commands only those that move take options. */
+/* Refuses options of the prompt's own commands, except `next`, `prev` and `follow`. */
 static bool own_takes(const struct prompt_cmd *own, int nwords, char **words, struct error *err)
 {
 	if (own->run == prompt_next || own->run == prompt_prev || own->run == prompt_follow)
@@ -256,7 +256,7 @@ static bool own_takes(const struct prompt_cmd *own, int nwords, char **words, st
 	return true;
 }
 
-/* What steps shows what is watched. */
+/* Runs one of the prompt's own commands; after a step, shows the watched paths. */
 static bool run_own(struct prompt *prompt, const struct prompt_cmd *own, int count, char **words,
 		    struct error *err)
 {
@@ -302,7 +302,7 @@ static bool run_words(struct prompt *prompt, const char *line, struct error *err
 	return done;
 }
 
-/* Enter repeats a step. */
+/* Stores a line `next` or `prev`, which Enter then repeats. */
 static void keep_step(struct prompt *prompt, const char *line)
 {
 	size_t len = strcspn(line, " \t");
@@ -314,7 +314,7 @@ static void keep_step(struct prompt *prompt, const char *line)
 	prompt->step = step ? mem_strdup(line) : NULL;
 }
 
-/* A command, or with `statement` SQL; its answer may go elsewhere. */
+/* Runs a command, or with `statement` SQL, and sends its answer to `| COMMAND` or `> FILE`. */
 static bool run_sent(struct prompt *prompt, const char *text, bool statement, struct error *err)
 {
 	char *line = mem_strdup(text);
@@ -345,7 +345,7 @@ static bool run_statement(struct prompt *prompt, const char *line, struct error 
 	return done;
 }
 
-/* The statement before with a clause more. */
+/* Runs the last statement again, with a further clause. */
 static bool run_clause(struct prompt *prompt, const char *line, struct error *err)
 {
 	struct buf *asked = &prompt->asked;
@@ -366,8 +366,8 @@ static bool run_clause(struct prompt *prompt, const char *line, struct error *er
 }
 
 /*
- * A mistyped command: a word that Lua does not know either, alone or before an option (which Lua
- * would take for a comment), or words that are no Lua at all.
+ * Is the line a mistyped command: a word that Lua does not know, alone or before an option (to Lua
+ * a comment), or words with a syntax error in Lua?
  */
 static bool is_mistyped(const struct prompt *prompt, const char *line, const struct error *err)
 {
@@ -467,7 +467,7 @@ void prompt_show(struct prompt *prompt)
 	prompt->session->progress = prompt->progress;
 }
 
-/* Output begins anew: an earlier question's pager that was left closes nothing now. */
+/* Resets the output, which an earlier question's pager may have closed. */
 static void begin_output(struct prompt *prompt)
 {
 	prompt->sink.len = prompt->sink.whole = 0;
@@ -506,7 +506,7 @@ static bool run_line(struct prompt *prompt, const char *line, struct error *err)
 					: run_lua(prompt, line, err);
 }
 
-/* Lines that were pasted at once, of which the first is a command: each is one of its own. */
+/* Runs pasted lines one by one, if the first is a command. False: they are one input, as in Lua. */
 static bool run_pasted(struct prompt *prompt, const char *lines)
 {
 	struct input_lines rest = {.end = true};

@@ -1,12 +1,12 @@
 /*
- * prompt_moves.c - goto, range, next, prev: the current moment and the current range; names for
- * moments, and what is shown at each step
+ * prompt_moves.c - goto, range, next, prev, mark, watch: the current moment and range, names of
+ * moments, and values shown at each step
  *
  *     mark here      goto here+1ms      range .-2ms .+2ms      watch cpu[0]/thread
  *
- * A moment stands after all events of its time. `next` goes to the first event after it, `prev` to
- * the last one not after it; from then on the moment is that event's, and the event's place tells
- * it from others of the same nanosecond.
+ * A moment is after all events of its time. `next` finds the first event after it, `prev` the last
+ * one not after it. The moment then is the time of that event, whose position tells it from others
+ * of the same nanosecond.
  */
 #include "repl/prompt/prompt_internal.h"
 
@@ -95,7 +95,7 @@ bool prompt_range(struct prompt *prompt, int nwords, char **words, struct error 
 
 /* ---- next, prev ---- */
 
-/* Is the event on the way, not where we stand or behind it? */
+/* Is the event ahead of the current one, in the direction of the search? */
 static bool is_beyond(const struct prompt *prompt, const struct event *event, bool backward)
 {
 	int order;
@@ -157,12 +157,12 @@ static bool seek(struct prompt *prompt, struct events *events, struct filter *fi
 				  : "after: 'prev' goes back, 'goto +0s' goes to the start");
 }
 
-/* Where the search begins; without a moment at the trace's own end. */
+/* Sets the range of a search: from the current moment, or over the whole trace. */
 static void bound_search(const struct prompt *prompt, bool backward, struct events_options *open)
 {
 	const struct session *session = prompt->session;
 
-	open->begin = NSTIME_MIN + 1; /* where there is no time, there is no moment */
+	open->begin = NSTIME_MIN + 1; /* without records that have no time */
 	open->end = NSTIME_MAX;
 	open->backward = backward;
 	open->losses = false;
@@ -174,7 +174,7 @@ static void bound_search(const struct prompt *prompt, bool backward, struct even
 		open->begin = session->moment + !prompt->at_event;
 }
 
-/* The options of both: filters, and globs of events as words of their own. */
+/* Options of next and prev: filters; words are globs of events. */
 static const struct cmd moves[] = {
 	{.name = "next", .args = "[GLOB...]", .options = OPT_FILTER | OPT_STREAM, .max_words = -1},
 	{.name = "prev", .args = "[GLOB...]", .options = OPT_FILTER | OPT_STREAM, .max_words = -1}};
@@ -286,7 +286,7 @@ bool prompt_mark(struct prompt *prompt, int nwords, char **words, struct error *
 	return true;
 }
 
-/* The values of what is watched, at the current moment. */
+/* Prints the values of the watched paths at the current moment. */
 bool prompt_show_watched(struct prompt *prompt, struct error *err)
 {
 	struct word_list words = {0};
@@ -302,7 +302,7 @@ bool prompt_show_watched(struct prompt *prompt, struct error *err)
 	return done;
 }
 
-/* An attribute that rules may write in this trace. */
+/* Is it a path that the rules may write in this trace? False: *err. */
 static bool is_path(struct session *session, const char *word, struct error *err)
 {
 	struct query *query;

@@ -1,11 +1,11 @@
 /*
- * prompt_output.c - where an answer goes: `| COMMAND`, `> FILE`, `>> FILE`, and `! COMMAND`
+ * prompt_output.c - sends an answer to `| COMMAND`, `> FILE` or `>> FILE`; runs `! COMMAND`
  *
  *     events --count > n.txt      stats | sort -k2      SELECT ts FROM events | head      !ls
  *
- * The signs stand between blanks, outside of quotes. In SQL, where `|` and `>` are operators, a
- * line that is a statement as it stands is one, and where `>` may be a comparison that is mistyped
- * (WHERE cpu > nxt) FILE needs a slash or a dot: ./out, out.csv. In Lua they are operators always.
+ * The signs need a blank before them, outside of quotes. In SQL, `|` and `>` are operators, too: a
+ * line that is a valid statement has no redirection, and if `>` may be a mistyped comparison (WHERE
+ * cpu > nxt), FILE needs a slash or a dot: ./out, out.csv. In Lua they are always operators.
  */
 #include "engine/base/mem.h"
 #include "repl/commands/sql_shell.h"
@@ -23,7 +23,7 @@ static bool is_sign(const char *line, size_t at)
 	       line[at + 1] != '|' && line[at + 1] != '=';
 }
 
-/* The first place from `from` on where the answer may be sent elsewhere; the end: there is none. */
+/* The place of the first `|` or `>` from `from` on that may redirect; the line's end: none. */
 static size_t next_sign(const char *line, size_t from)
 {
 	char quote = 0;
@@ -38,7 +38,7 @@ static size_t next_sign(const char *line, size_t from)
 	return i;
 }
 
-/* Is what stands behind `>` a file, and no part of a comparison? `left` is the statement before. */
+/* Is `target`, behind `>`, a file and no operand of a comparison? `left`: the statement before. */
 static bool is_file(struct sql_shell *shell, const char *left, const char *target)
 {
 	struct buf compared = {0}, table = {0};

@@ -1,9 +1,9 @@
 /*
- * prompt_sql.c - SQL as a line of its own: which lines are, and which go on
+ * prompt_sql.c - recognises lines of SQL, and statements over several lines
  *
- * A line that begins with a word of SQL is a statement. One that is cut short waits for more lines,
- * as does one that ends with a backslash; then a semicolon ends it, or an empty line. A clause that
- * begins a line goes on with the statement of the line before, which is asked again:
+ * A line that begins with a word of SQL is a statement. If it is incomplete or ends with a
+ * backslash, it waits for more lines, up to a semicolon or an empty line. A line that begins with a
+ * clause extends the statement of the line before, which runs again:
  *
  *     SELECT * FROM sched_switch
  *     WHERE next_comm = 'make'
@@ -31,7 +31,7 @@ static bool is_word(const char *line, const char *word)
 	return word_length(line) == strlen(word) && !strncasecmp(line, word, strlen(word));
 }
 
-/* `select(2, ...)` and `values = 3` are Lua; capitals are not. */
+/* `select(2, ...)` and `values = 3` are Lua, SELECT( is SQL. */
 static bool is_lua(const char *line)
 {
 	size_t len = word_length(line);
@@ -65,7 +65,6 @@ bool prompt_is_clause(const char *line)
 	return false;
 }
 
-/* Another line of the statement. False: it waits for more. */
 bool prompt_sql_take(struct prompt *prompt, const char *line, struct error *err)
 {
 	struct sql_shell *shell = sql_shell_get(prompt->session, err);

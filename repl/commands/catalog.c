@@ -1,5 +1,5 @@
 /*
- * catalog.c - see catalog.h; of one trace it says what `info` does, and what is not read is NULL
+ * catalog.c - see catalog.h; values are those of `info`, NULL if they are not known
  */
 #include "repl/commands/catalog.h"
 
@@ -45,7 +45,7 @@ static struct sql_value count_value(uint64_t count)
 	return sql_number_value(count > INT64_MAX ? INT64_MAX : (int64_t)count);
 }
 
-/* Copied into the session's arena; NULL for "" and NULL. */
+/* A text copied into the session's arena; SQL's NULL for "" and NULL. */
 static struct sql_value text(struct session *session, const char *words)
 {
 	if (!words || !*words)
@@ -75,7 +75,7 @@ static void count_end(void *arg, void *own, bool good)
 	mem_free(own);
 }
 
-/* NULL, where packets do not say it and nothing is to be read for it. */
+/* The number of events; NULL if packets do not say it and the trace is not read for it. */
 static bool find_events(struct session *session, bool count, struct sql_value *out,
 			struct error *err)
 {
@@ -211,7 +211,7 @@ static bool add_paths(struct sql_statement *statement, struct folder_names *out,
 	return step == STEP_END;
 }
 
-/* The paths that a catalog has, in its order. */
+/* Adds the paths in a catalog, in its order. */
 static bool read_catalog(const char *path, struct folder_names *out, struct error *err)
 {
 	static const char query[] = "SELECT " CATALOG_PATH " FROM " CATALOG_TABLE " ORDER BY rowid";

@@ -1,4 +1,4 @@
-/* catalog.h - which traces `catalog` and `sql --catalog` are of, and what a catalog says of one */
+/* catalog.h - finds the traces for `catalog` and `sql --catalog`, and describes one as a row */
 #ifndef REPL_COMMANDS_CATALOG_H
 #define REPL_COMMANDS_CATALOG_H
 
@@ -6,23 +6,23 @@
 #include "repl/session.h"
 #include "sql/sql.h"
 
-/* The table, and the column of it, in which `catalog --to` writes paths. */
+/* The table in which `catalog --to` writes, and its column of paths. */
 #define CATALOG_TABLE "traces"
 #define CATALOG_PATH "path"
 
 /*
- * Adds the paths of the traces that a word names: a folder or trace, see find_traces(), or a file
+ * Adds the paths of the traces that `word` means: a trace, a folder (see find_traces()), or a file
  * of `catalog --to`. The caller ends *out with folder_release(), also after false.
  */
 MUST_CHECK bool catalog_traces(const char *word, struct folder_names *out, struct error *err);
 
 /*
- * Options that make no sense with many traces, and the prompt, whose trace is open: ERR_QUERY.
- * `what` is the command: "catalog".
+ * False, ERR_QUERY: an option makes no sense with many traces, or the command runs in the prompt.
+ * `what`: the command for the message, such as "catalog".
  */
 MUST_CHECK bool catalog_check(const struct session *session, const char *what, struct error *err);
 
-/* Parts of the session's trace that could not be read so far. */
+/* How many parts of the session's trace could not be read so far. */
 uint64_t catalog_damaged(const struct session *session);
 
 /* Columns of the table `traces`, in this order. */
@@ -45,7 +45,7 @@ enum catalog_column {
 	CATALOG_LOST,
 	CATALOG_DAMAGED,
 	CATALOG_CAN,
-	CATALOG_GATHERED, /* a worker gives those above, the parent knows the others */
+	CATALOG_GATHERED, /* a worker sends the columns above; the parent fills in the others */
 	CATALOG_INDEX_BYTES = CATALOG_GATHERED,
 	CATALOG_TIMELINES_BYTES,
 	CATALOG_ERROR,
@@ -54,8 +54,8 @@ enum catalog_column {
 extern const struct sql_column catalog_columns[CATALOG_COLUMNS];
 
 /*
- * Fills values[0 .. CATALOG_GATHERED) of the session's trace, which is opened for it. Texts live in
- * the session's arena. `count`: all events are counted, where their number is not known.
+ * Opens the session's trace, and fills values[0 .. CATALOG_GATHERED). Texts live in the session's
+ * arena. `count`: if packets do not say how many events there are, reads the trace to count them.
  */
 MUST_CHECK bool catalog_describe(struct session *session, bool count, struct sql_value *values,
 				 struct error *err);

@@ -2,8 +2,8 @@
  * cmd_at.c - values at a moment
  *
  * Words that begin like a time are times, all others are paths: no path begins with a digit or a
- * sign. Moments from standard input are answered as they come: all lines that have arrived are one
- * question, so that a person gets an answer per line and a file gets few large ones.
+ * sign. Of moments on standard input, all lines that one read() returns are one question: a person
+ * gets an answer per line, and a file few large questions.
  */
 #include "engine/base/mem.h"
 #include "repl/asked.h"
@@ -17,8 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Moments of one question: enough to share packets, few enough that one backward pass has them all.
- */
+/* Moments per question: enough to share packets, and few enough for one backward pass. */
 enum { BATCH_PATHS = 256, BATCH_LISTS = 32, BATCH_ALL = 16 };
 
 struct at {
@@ -31,9 +30,9 @@ struct at {
 	size_t nqueries;
 	struct moment *moments;
 	size_t nmoments, capacity, answered; /* moments that wait; answers so far */
-	uint64_t asked, outside; /* moments so far; those that were not recorded */
+	uint64_t asked, outside;             /* moments so far; those outside of the recording */
 	bool many;     /* rows begin with their moment */
-	bool left_out; /* values, by --cpu, --tid, --pid or --comm */
+	bool left_out; /* --cpu, --tid, --pid or --comm left out values */
 };
 
 /* Output -------------------------------------------------------------------------------------- */
@@ -48,7 +47,7 @@ static void json_side(struct sink *out, const char *key, nstime t, int64_t value
 		    place->index);
 }
 
-/* How a loss is known, and of a contradiction the two events. */
+/* Writes how a loss is known: the recording's end, or two events that contradict each other. */
 static void json_loss(struct sink *out, const struct answer *answer)
 {
 	const struct contradiction *between = &answer->why_between;
@@ -118,7 +117,7 @@ static bool json_answer(struct at *at, const struct answer *answer, const struct
 	return sink_row(out);
 }
 
-/* The two events that contradict each other. */
+/* Writes the two events that contradict each other. */
 static void text_between(struct at *at, struct sink *out, const struct contradiction *between)
 {
 	sink_printf(out, ": %s at ", between->claimed_class->name);
@@ -187,7 +186,7 @@ static bool text_answer(struct at *at, const struct answer *answer, const struct
 	return rows_end(&at->rows);
 }
 
-/* Text shows names beside values alone. The values were asked for behind `since`. */
+/* Prints answers with names; in text, only beside values. `since`: taken before the question. */
 static bool print(struct at *at, const struct answers *answers, const struct names_since *since,
 		  struct error *err)
 {
@@ -215,7 +214,7 @@ static bool print(struct at *at, const struct answers *answers, const struct nam
 
 /* Asking -------------------------------------------------------------------------------------- */
 
-/* Leaves the answers that --cpu, --tid, --pid and --comm ask for. */
+/* Removes the answers that --cpu, --tid, --pid or --comm leave out. */
 static bool keep_threads(struct at *at, const struct moment *moments, size_t count,
 			 struct answers *answers, struct error *err)
 {
@@ -247,7 +246,7 @@ static bool ask_values(struct at *at, struct error *err)
 		return false;
 	if (state && state_names_threads(state, (const struct query *const *)at->queries,
 					 at->nqueries))
-		step = 1; /* others may have the name at the next moment */
+		step = 1; /* at the next moment, other threads may have the name */
 	at->asked += at->nmoments;
 	for (size_t i = 0; i < at->nqueries; i++)
 		if (query_has_wildcard(at->queries[i]) && step > BATCH_LISTS)
@@ -293,7 +292,7 @@ static bool add_moment_line(struct at *at, char *line, uint64_t number, struct e
 	if (!*line)
 		return true;
 	if (!session_time(at->session, line, &t, err)) {
-		err->kind = ERR_RANGE; /* the command line was right */
+		err->kind = ERR_RANGE; /* no ERR_QUERY: the command line is right */
 		err->lines = false;
 		return error_while(err, "standard input, line %llu", (unsigned long long)number);
 	}
@@ -320,7 +319,7 @@ static bool ask_from_input(struct at *at, struct error *err)
 		struct error bad = {0};
 		ok = lines_read(&lines, err);
 		bool added = ok && add_lines(at, &lines, &number, &bad);
-		/* what came before a bad line is answered */
+		/* lines before a bad one are answered */
 		if (ok && at->nmoments)
 			ok = ask_values(at, err);
 		if (ok && !added) {

@@ -1,4 +1,4 @@
-/* cmd_attach.c - a session of a relay, written to a folder while it runs */
+/* cmd_attach.c - writes a session of a relay to a folder while it runs */
 #include "live/mirror.h"
 #include "repl/commands/cmds.h"
 #include "repl/progress.h"

@@ -1,12 +1,12 @@
 /*
- * cmd_aux.c - a hardware trace's bytes to files, one per CPU or thread, and what lies where in them
+ * cmd_aux.c - writes a hardware trace's bytes to files, one per CPU or thread, and lists the pieces
  *
  *     OUTDIR/cpu0.pt    bytes of CPU 0, end to end (.aux when they are not Intel PT's)
  *            tid42.pt   of a thread, where the recorder kept a buffer per thread
  *            ranges.csv a row per piece: where its bytes stand, and where they came from
  *
- * With --decode the files' packets are listed instead of the pieces; they are read back from the
- * files, so that what is listed is what was written.
+ * With --decode, lists the packets in these files instead of the pieces; it reads the files back,
+ * so that the list shows what was written.
  */
 #include "engine/hwtrace/aux.h"
 #include "engine/base/mem.h"
@@ -34,10 +34,10 @@ struct aux_work {
 	const char *folder;
 	struct times times;
 	struct rows table; /* ranges.csv */
-	struct rows rows;  /* what is printed */
+	struct rows rows;  /* rows on standard output */
 	struct sink *out;
-	struct aux *parts;  /* of each part of the trace */
-	uint64_t done, all; /* bytes written, and to be written */
+	struct aux *parts;  /* hardware trace of each part of the trace */
+	uint64_t done, all; /* bytes written; bytes in all */
 };
 
 static const struct table_column range_columns[] = {
@@ -198,7 +198,7 @@ static void list_pieces(struct aux_work *work, const char *file, const struct au
 /* Its packets ------------------------------------------------------------------------------------
  */
 
-/* The recorder's clock is the one that the part's streams have. */
+/* Converts a packet's time to the clock of the part's streams, which is the recorder's. */
 static bool time_of(const struct aux_work *work, uint32_t part, const struct aux_kind *kind,
 		    const struct pt_row *row, nstime *out)
 {
@@ -217,7 +217,7 @@ static bool time_of(const struct aux_work *work, uint32_t part, const struct aux
 	return ns < NSTIME_MAX;
 }
 
-/* Bytes of a file that are no packets: the first, and how many more. */
+/* Places in a file that are no packets: the first, and how many more. */
 struct bad {
 	struct pt_row first;
 	uint64_t places;
@@ -262,7 +262,7 @@ static bool decode_run(struct aux_work *work, uint32_t part, const struct aux *a
 	return step != STEP_ERROR;
 }
 
-/* Each run of pieces that continue one another is a stream of its own. */
+/* Decodes a file; each run of pieces that continue one another is a stream of its own. */
 static bool decode_buffer(struct aux_work *work, uint32_t part, const struct aux *aux,
 			  const struct aux_buffer *buffer, const char *file, struct error *err)
 {
@@ -306,7 +306,7 @@ static bool write_part(struct aux_work *work, uint32_t part, struct error *err)
 	return ok;
 }
 
-/* Damage of a file, whose name its text may begin with. */
+/* Reports damage of a file; the error's text may begin with its name. */
 static void tell_unread(struct aux_work *work, const char *path, struct error *damage)
 {
 	size_t n = strlen(path);
@@ -316,7 +316,7 @@ static void tell_unread(struct aux_work *work, const char *path, struct error *d
 	trace_damage(work->trace, path, damage);
 }
 
-/* What is to be written; damage leaves what came before it. */
+/* Finds the pieces to write; of damaged data, those before the damage. */
 static bool read_parts(struct aux_work *work, struct error *err)
 {
 	const struct trace *trace = work->trace;
@@ -340,7 +340,7 @@ static bool read_parts(struct aux_work *work, struct error *err)
 	       error_set(err, ERR_RANGE, "%s has no hardware trace", work->session->path);
 }
 
-/* ranges.csv stands around everything that is written. */
+/* Writes ranges.csv, and within it all other files. */
 static bool write_table(struct aux_work *work, struct error *err)
 {
 	const char *path = path_of(work, "ranges.csv");

@@ -1,8 +1,8 @@
 /*
- * cmd_catalog.c - the traces below folders, a row each
+ * cmd_catalog.c - lists the traces below folders, a row each
  *
- * Each trace is looked at by a worker (trace_workers.h). Rows gather in a table of SQLite, which is
- * what --to writes; what is printed is read from there.
+ * A worker describes each trace (trace_workers.h). The rows go into a table of SQLite, which --to
+ * writes to a file; the command prints from that table.
  */
 #include "convert/out.h"
 #include "engine/base/mem.h"
@@ -28,7 +28,7 @@ struct catalog_making {
 	struct folder_names paths;
 	struct sql *sql;
 	struct sql_inserter *rows;
-	size_t wrong; /* traces that could not be opened, or not whole */
+	size_t wrong; /* traces that could not be opened, or not be read in full */
 };
 
 /* Gathering */
@@ -72,7 +72,7 @@ static bool end_row(void *arg, size_t i, const struct worker_end *end, struct er
 	return ok;
 }
 
-/* What is stored of each trace, by its identity: once for all, when all workers have ended. */
+/* Adds the sizes of stored indices and timelines, by the traces' identities, after all workers. */
 static bool add_stored(struct catalog_making *catalog, const struct stored_traces *stored,
 		       struct error *err)
 {
@@ -98,7 +98,7 @@ static bool add_stored(struct catalog_making *catalog, const struct stored_trace
 	return ok && sql_run(catalog->sql, update, err);
 }
 
-/* Where that cannot be found out, nothing is said of it. */
+/* Finds these sizes; if they cannot be read, the columns stay NULL. */
 static bool find_stored(struct catalog_making *catalog, struct error *err)
 {
 	struct index_options where = session_index_options(catalog->session);
@@ -185,7 +185,7 @@ static bool csv_row(struct rows *rows, const struct sql_value *values)
 	return rows_end(rows);
 }
 
-/* With the day: traces of a folder are of many. */
+/* Writes the begin with its date, since traces of a folder are from many days. */
 static void put_begin(const struct options *options, struct rows *rows,
 		      const struct sql_value *values)
 {
@@ -284,7 +284,7 @@ static bool print(const struct catalog_making *catalog, struct sink *sink, struc
 
 /* The command */
 
-/* A file of paths is read from any folder. */
+/* Makes paths absolute, since a catalog may be read from any folder. */
 static void make_absolute(struct folder_names *paths)
 {
 	char *here = getcwd(NULL, 0);

@@ -1,9 +1,9 @@
 /*
  * cmd_check.c - what is wrong with a trace
  *
- * Everything is read: headers in file order, for times that fall or end before they begin; then
- * all heads, for damage inside packets; then stored tables against the files. Damage is said on
- * standard error where it is found, and makes the exit status 3; rows are what else is odd.
+ * Reads everything: headers in file order, to find times that fall, or end before they begin; then
+ * all events, to find damage inside packets; then compares stored tables with the files. Damage is
+ * reported on standard error and makes the exit status 3; rows list other findings.
  */
 #include "engine/base/mem.h"
 #include "repl/commands/cmds.h"
@@ -19,8 +19,8 @@ struct trace_check {
 	struct sink *sink;
 	struct times times;
 	uint64_t packets, events, lost, lost_places, odd, differing, contradictions;
-	uint64_t untold; /* were lost at no place that is known */
-	uint64_t *unread; /* events that have bytes of no known kind, by class */
+	uint64_t untold;  /* events lost at unknown places */
+	uint64_t *unread; /* by class: events with bytes behind all known fields */
 };
 
 static void begin_row(struct trace_check *check, const char *kind, const struct stream *stream)
@@ -37,7 +37,7 @@ static void begin_row(struct trace_check *check, const char *kind, const struct 
 	}
 }
 
-/* One finding about a packet. */
+/* Writes a row for a finding about a packet, with two times that show it. */
 static void odd_packet(struct trace_check *check, const struct stream *stream, const char *kind,
 		       const struct packet *packet, nstime a, nstime b)
 {
@@ -65,9 +65,9 @@ static void odd_packet(struct trace_check *check, const struct stream *stream, c
 }
 
 /*
- * Inside a packet of a format whose packets are written as time goes on: the first event that is
- * earlier than the one in front of it. Pieces of a packet follow one another: *before is the last
- * time of the piece in front. Damage is found by the reading of all events.
+ * Finds the first event in a packet that is earlier than the one before it, for formats that write
+ * events in order of time. In pieces of one packet, *before is the last time of the piece before.
+ * Damage is ignored here: check_events() reports it.
  */
 static void check_inside(struct trace_check *check, const struct stream *stream,
 			 const struct reader *reader, struct decoder *decoder, struct batch *batch,
@@ -93,7 +93,7 @@ static void check_inside(struct trace_check *check, const struct stream *stream,
 	reader->decoder_leave(decoder);
 }
 
-/* Packets as they lie in the files. */
+/* Checks the headers of packets, in the order of the files. */
 static bool check_headers(struct trace_check *check, const struct stream *stream, struct error *err)
 {
 	const struct reader *reader = check->session->trace->parts[stream->part]->reader;
@@ -127,7 +127,7 @@ static bool check_headers(struct trace_check *check, const struct stream *stream
 				   packet->max);
 		else if (packet->flags & (PACKET_MENDED | PACKET_SUSPECT))
 			odd_packet(check, stream, "times mended", packet, packet->min, packet->max);
-		/* what was found by walking is how perf and others write, not what a header claims */
+		/* times that decoding found, not headers, may fall: perf and others write so */
 		if (packet->min < before && !(packet->flags & PACKET_PIECE) &&
 		    (reader->rises || !(packet->flags & (PACKET_DESCENDING | PACKET_EXACT_MIN))))
 			odd_packet(check, stream, "time falls", packet, before, packet->min);
@@ -170,7 +170,7 @@ static void meet_loss(struct trace_check *check, const struct event *loss)
 	sink_row(out);
 }
 
-/* All heads, and the values of all events: what cannot be decoded is damage. */
+/* Decodes all heads, and the values of all events; what cannot be decoded is damage. */
 static bool check_events(struct trace_check *check, struct index *index, struct error *err)
 {
 	struct events_options open = {.begin = NSTIME_MIN,
@@ -203,7 +203,7 @@ static bool check_events(struct trace_check *check, struct index *index, struct 
 	return step == STEP_END;
 }
 
-/* What this version does not know, and stands in the events themselves. */
+/* Writes a row per class whose events have bytes that this version does not know. */
 static void print_unread(struct trace_check *check)
 {
 	const struct trace *trace = check->session->trace;
@@ -256,7 +256,7 @@ static void print_contradicted(struct trace_check *check, const struct stream *s
 	sink_row(out);
 }
 
-/* Events of a stream that contradict each other, by the rules in force. */
+/* Finds events of a stream that contradict each other, by the rules in use. */
 static bool check_contradictions(struct trace_check *check, struct error *err)
 {
 	struct state *state = session_state(check->session, err);
@@ -274,7 +274,7 @@ static bool check_contradictions(struct trace_check *check, struct error *err)
 	return state != NULL;
 }
 
-/* What no place tells of. */
+/* Writes how many events were lost at unknown places, see info_losses_untold(). */
 static bool check_untold(struct trace_check *check, struct error *err)
 {
 	struct sink *out = check->sink;
@@ -340,7 +340,7 @@ static void print_sum(struct trace_check *check)
 	sink_row(out);
 }
 
-/* Every packet, event and index record. */
+/* Checks every packet, event and index record. */
 static bool check_all(struct trace_check *check, struct index *index, struct error *err)
 {
 	const struct trace *trace = check->session->trace;
@@ -355,7 +355,7 @@ static bool check_all(struct trace_check *check, struct index *index, struct err
 	       check_untold(check, err);
 }
 
-/* --state: what violations.h finds, and session->violated says whether all holds ----------------
+/* --state: prints what violations.h finds, and sets session->violated ----------------------------
  */
 
 enum { SHOWN = 10 };
@@ -366,10 +366,10 @@ struct check_output {
 	struct attrs *attrs;
 	struct times times;
 	bool json;
-	uint64_t told; /* violations so far */
+	uint64_t told; /* violations printed so far */
 };
 
-/* ATTR_ABSENT: the thread of the stream's CPU. */
+/* Writes the attribute's path; ATTR_ABSENT stands for the thread of the stream's CPU. */
 static void put_path(const struct check_output *output, uint32_t attr, const struct stream *stream)
 {
 	struct buf path = {0};
@@ -485,7 +485,7 @@ static void print_contradictions(struct check_output *output, size_t stream,
 	sink_row(out);
 }
 
-/* Times of many CPUs together. */
+/* Writes a sum of times over many CPUs, which may exceed 64 bits. */
 static void put_sum(struct sink *out, unsigned __int128 sum)
 {
 	const uint64_t high = UINT64_C(1000000000000000000);

@@ -1,8 +1,8 @@
 /*
- * cmd_convert.c - a trace written in another format
+ * cmd_convert.c - writes a trace in another format
  *
- * Events go through the filters as those of `events` do, then the intervals of the state over the
- * same range. What comes out has its name only when it is whole.
+ * Writes events that pass the same filters as in `events`, then the intervals of the state over the
+ * same range. The output gets its name only once it is complete.
  */
 #include "convert/convert.h"
 #include "engine/base/mem.h"
@@ -26,13 +26,13 @@ struct convert_work {
 	struct filter *filter;
 	const struct convert_kind *kind;
 	struct convert *convert;
-	struct error failed; /* of a callback that can only stop */
+	struct error failed; /* error of a callback, which can only return false */
 	struct thread_pool *pool;
-	uint64_t events;     /* that were converted */
-	uint64_t again;      /* events that come once more, and are passed over */
-	struct findings *findings; /* of all readings */
-	bool disorderly;           /* events came late, or lie where they were not looked for */
-	bool state_begun;          /* both to be released */
+	uint64_t events;           /* converted events */
+	uint64_t again;            /* events to skip in the cursor: windows have converted them */
+	struct findings *findings; /* of all attempts */
+	bool disorderly;           /* this attempt met events outside of their packets' ranges */
+	bool state_begun;          /* `wanteds` and `stretches` must be released */
 	struct wanteds wanteds;
 	struct stretches stretches;
 };
@@ -71,7 +71,7 @@ static bool meet_loss(struct convert_work *work, const struct event *loss, struc
 	       convert_loss(work->convert, loss, err);
 }
 
-/* The run without what was converted by windows. */
+/* Removes from the run the events that windows have converted. */
 static void pass_over(struct convert_work *work, struct run *run)
 {
 	uint32_t n = work->again < run->count ? (uint32_t)work->again : run->count;
@@ -140,14 +140,14 @@ static bool convert_each(struct convert_work *work, struct events *events, struc
 	return step == STEP_END;
 }
 
-/* ---- events by windows of time: what is made of a window is a part ---- */
+/* ---- events by windows of time: each window becomes a part of the output ---- */
 
 enum {
-	MADE_MOST = 128 << 20, /* bytes of parts that wait */
-	PACKETS_EACH = 1       /* in a window: a head costs little beside the columns */
+	MADE_MOST = 128 << 20, /* bytes of parts that may wait to be written */
+	PACKETS_EACH = 1       /* packets per window; heads cost little beside the columns */
 };
 
-struct conversion { /* of all parts, or of a thread beside */
+struct conversion { /* the whole conversion, or that of one thread */
 	const struct trace *trace;
 	struct convert *convert;
 };
@@ -173,7 +173,7 @@ static void maker_free(void *arg)
 static bool convert_run(void *arg, const struct run *run)
 {
 	struct conversion *maker = arg;
-	struct error ignored; /* the plain way meets it at its place */
+	struct error ignored; /* the plain way meets the error in its place */
 
 	for (uint32_t i = run->first; i < run->first + run->count; i++) {
 		const struct event_class *class = maker->trace->classes[run->batch->class_index[i]];
@@ -191,7 +191,7 @@ static void *take_part(void *arg, size_t *bytes)
 	return convert_take(((struct conversion *)arg)->convert, bytes);
 }
 
-/* Frees it. */
+/* Writes a part, and frees it. */
 static bool give_part(void *arg, void *made, struct error *err)
 {
 	return convert_give(((struct conversion *)arg)->convert, made, err);
@@ -204,9 +204,9 @@ static void drop_part(void *arg, void *made)
 }
 
 /*
- * Converts the range's first windows, for a kind whose events come in parts; out->whole: all of
- * them. None, where the range cannot be cut. Also with one thread: what comes out must not depend
- * on how many there are.
+ * Converts the first windows of the range, for a format that is written in parts; out->whole: all
+ * of them. Converts none if the range cannot be cut. Used with one thread, too: the output must not
+ * depend on the number of threads.
  */
 static bool convert_windows(struct session *session, const struct filter *filter,
 			    struct convert *convert, struct thread_pool *pool,
@@ -237,7 +237,7 @@ static bool convert_windows(struct session *session, const struct filter *filter
 	return ok;
 }
 
-/* As far as windows go; what they leave is for a cursor over the range. */
+/* Converts by windows as far as possible; *whole false: a cursor must convert the rest. */
 static bool convert_by_windows(struct convert_work *work, const struct events_options *range,
 			       bool *whole, struct error *err)
 {
@@ -345,8 +345,9 @@ bool convert_paths(const struct options *options, const char *const *usual, stru
 	return wanteds_parse(&paths, VALUE_FORBIDDEN, out, err);
 }
 
-/* Of those that the format wants by itself where the command has none. Also after false: to be
- * ended. */
+/* Begins reading intervals of the command's paths, or the format's own; end_state() also after
+ * false.
+ */
 static bool begin_state(struct convert_work *work, struct error *err)
 {
 	const struct options *options = work->session->options;
@@ -356,7 +357,7 @@ static bool begin_state(struct convert_work *work, struct error *err)
 	if (!work->state_begun ||
 	    (options->words.count > 1 && !asked_paths(work->session, &work->wanteds, err)))
 		return false;
-	if (!work->wanteds.count) /* no thread has the names */
+	if (!work->wanteds.count) /* no thread has the names in the paths */
 		return true;
 	struct state *state = session_state(work->session, err);
 	return state && session_range(work->session, &begin, &end, err) &&
@@ -424,8 +425,8 @@ static bool is_of_cpu(const struct attrs *attrs, uint32_t attr)
 }
 
 /*
- * What is none on a CPU, such as cpu[0]/irq, is carried, too, though lists leave it out: rules read
- * from it that no interrupt is handled.
+ * Also carries attributes of CPUs that are none, such as cpu[0]/irq, which lists leave out: rules
+ * read from it that no interrupt is handled.
  */
 static bool carry_none(struct convert_work *work, struct state *state, const struct moment *moment,
 		       struct error *err)
@@ -482,7 +483,7 @@ static bool carry_wanted(struct convert_work *work, const struct wanteds *wanted
 	return ok;
 }
 
-/* Of the paths of the command's words behind OUT, else of all. */
+/* Writes the state at the range's begin, for the paths behind OUT, or all. */
 static bool carry_state(struct convert_work *work, struct error *err)
 {
 	bool own = work->session->options->words.count > 1;
@@ -593,8 +594,8 @@ static void describe_filter(const struct filter *filter, const struct options *o
 enum { RETRIES = 4 };
 
 /*
- * *again, where `may_retry`: events came late, or lie where they were not looked for, so that what
- * was written is out of order; the next reading is not.
+ * Converts once. *again, only if `may_retry`: packets had events outside of their ranges, so that
+ * the output is out of order. The next attempt knows them.
  */
 static bool attempt(struct convert_work *work, struct convert_options *describes, bool may_retry,
 		    bool *again, struct error *err)
@@ -609,7 +610,7 @@ static bool attempt(struct convert_work *work, struct convert_options *describes
 	if (!filter_open(work->session, options, false, &work->filter, err))
 		return false;
 	describe_filter(work->filter, options, describes);
-	/* names are told by the timelines that the state may make, without another reading */
+	/* the state first: it may build timelines, from which names can then be read */
 	bool ok = convert_open(describes, &work->convert, err) &&
 		  (!state || !work->kind->names || begin_state(work, err)) &&
 		  (own->no_state || convert_names(work, err)) &&
@@ -619,7 +620,7 @@ static bool attempt(struct convert_work *work, struct convert_options *describes
 	end_state(work);
 	*again = ok && may_retry && work->disorderly;
 	if (*again)
-		work->session->lost = lost; /* the next reading counts them, too */
+		work->session->lost = lost; /* the next attempt counts losses again */
 	ok = ok && (*again || convert_finish(work->convert, err));
 	convert_close(work->convert);
 	filter_close(work->filter);
@@ -676,7 +677,7 @@ bool convert_check(const struct options *options, struct error *err)
 static bool convert_all(struct convert_work *work, struct convert_options *describes,
 			struct error *err)
 {
-	/* what is on standard output stays there */
+	/* standard output cannot be written again */
 	int retries = strcmp(describes->path, "-") == 0 ? 0 : RETRIES;
 	bool ok, again;
 
@@ -688,7 +689,7 @@ static bool convert_all(struct convert_work *work, struct convert_options *descr
 	return ok;
 }
 
-/* Is the range short beside the trace? */
+/* Is the range shorter than an eighth of the trace? */
 static bool is_short(struct session *session)
 {
 	struct error ignored;
@@ -703,7 +704,7 @@ static bool is_short(struct session *session)
 	       (uint64_t)end - (uint64_t)begin < ((uint64_t)last - (uint64_t)first) / 8;
 }
 
-/* Where a short range costs what the whole trace does: all of the state has to be found. */
+/* Notes if a short range costs as much as the whole trace, since the whole state is needed. */
 static void note_cost(struct session *session, const struct options *options,
 		      const struct convert_kind *kind)
 {

@@ -1,8 +1,8 @@
 /*
- * cmd_diff.c - which attributes are not what they were
+ * cmd_diff.c - attributes whose values differ between two moments
  *
- * Both moments are one question, whose answers of each moment are paired by their paths. An
- * attribute that only one moment lists was unknown, or none, at the other: the question says which.
+ * One question reads both moments; the answers are paired by path. An attribute that only one
+ * moment lists was unknown or none at the other; a second question tells which.
  */
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
@@ -25,7 +25,7 @@ struct diff {
 	struct moment moments[2];
 };
 
-struct value_pair { /* answers of one attribute; NULL: it was none */
+struct value_pair { /* answers for one attribute; NULL: it was none */
 	const struct answer *side[2];
 };
 
@@ -35,7 +35,7 @@ static bool same(const struct value_pair *pair)
 	       value_equal(&pair->side[0]->value, &pair->side[1]->value);
 }
 
-/* Natural order: runs of digits by their number, all else by bytes. */
+/* Natural order: compares runs of digits as numbers, all else by bytes. */
 static int path_order(const char *a, const char *b)
 {
 	while (*a && *b) {
@@ -61,7 +61,7 @@ static int path_order(const char *a, const char *b)
 	return (unsigned char)*a - (unsigned char)*b;
 }
 
-/* In one list: by path, so that the other's is found whatever its order. */
+/* Sorts answers by path, so that two lists can be paired. */
 static int by_path(const void *a, const void *b)
 {
 	return strcmp((*(const struct answer *const *)a)->path,
@@ -118,7 +118,7 @@ static struct value value_of(const struct value_pair *pair, int side)
 	return pair->side[side] ? pair->side[side]->value : (struct value){.kind = VALUE_NONE};
 }
 
-/* Leaves pairs that --cpu, --tid, --pid and --comm ask for, at one of the moments. */
+/* Removes pairs that --cpu, --tid, --pid or --comm leave out at both moments. */
 static bool keep_pairs(struct diff *diff, struct value_pair *pairs, size_t *count,
 		       struct error *err)
 {

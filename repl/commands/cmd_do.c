@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- what can be asked ---- */
+/* ---- lists of probes ---- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -83,7 +83,7 @@ static bool is_listed(const struct options *options, const struct spec *specs, c
 	return !options->words.count;
 }
 
-/* Classes of one name are one probe; the first of them is shown. */
+/* Lists probes; of several classes with one name, the first. */
 static bool list_probes(struct session *session, const struct options *options, struct sink *sink,
 			struct error *err)
 {
@@ -129,14 +129,14 @@ struct do_question {
 	struct outlet outlet;
 
 	/* --follow */
-	struct oneliner_run *run; /* NULL: nothing was run */
+	struct oneliner_run *run; /* NULL: not begun */
 	struct follow_names names;
-	nstime from; /* what is before it was read; NSTIME_MIN: nothing was */
-	bool waits;  /* a note said that an event is not there yet */
-	bool closed; /* exit(), or nobody reads what is printed */
+	nstime from; /* events before this time were read; NSTIME_MIN: none */
+	bool waits;  /* has noted that an event is not there yet */
+	bool closed; /* the program called exit(), or nobody reads its output */
 };
 
-/* A file, or standard input for "-"; one that is too long is cut, and refused when it is read. */
+/* Reads a file, or standard input for "-". One that is too long is cut; the parser refuses it. */
 static bool read_file(const char *path, struct buf *out, struct error *err)
 {
 	bool is_input = !strcmp(path, "-");
@@ -156,7 +156,7 @@ static bool read_file(const char *path, struct buf *out, struct error *err)
 	return n >= 0;
 }
 
-/* The text, of the command line or a file. The caller releases it. */
+/* The program's text, from the command line or a file. The caller releases it. */
 static bool read_text(const struct options *options, struct buf *out, struct error *err)
 {
 	if (!options->file && !options->words.count)
@@ -202,7 +202,7 @@ static bool passes(void *filter, struct events *events, bool *pass, struct error
 	return filter_pass(filter, events, pass, err);
 }
 
-/* Times are those of the range [begin, end). */
+/* Sets *out for the filters and output; `elapsed` and END by the range [begin, end). */
 static bool fill_work(struct do_question *asking, nstime begin, nstime end,
 		      struct oneliner_work *out, struct error *err)
 {
@@ -238,7 +238,7 @@ static void tell_result(struct do_question *asking, const struct oneliner_result
 	buf_release(&note);
 }
 
-/* A chunk, which is written, or all that chunks have. */
+/* --chunk: writes what the chunk counted; --merge: answers from the files. */
 static bool answer_in_parts(struct do_question *asking, struct partials *partials,
 			    struct oneliner_work *work, struct oneliner_result *result,
 			    struct error *err)
@@ -308,7 +308,7 @@ static bool ask_program(struct do_question *asking, const struct buf *text, stru
 
 /* --follow ------------------------------------------------------------------------------------- */
 
-/* What was made of the trace that is open. */
+/* Closes what depends on the open trace. */
 static void close_made(struct do_question *asking)
 {
 	oneliner_unbind_trace(&asking->question);
@@ -316,7 +316,7 @@ static void close_made(struct do_question *asking)
 	asking->filter = NULL;
 }
 
-/* False with err->kind ERR_NONE: an event, a field or what a filter names is not there yet. */
+/* Opens it. False, err->kind ERR_NONE: an event, field or name in a filter is not there yet. */
 static bool open_made(struct do_question *asking, bool last, struct error *err)
 {
 	struct session *session = asking->session;
@@ -332,7 +332,7 @@ static bool open_made(struct do_question *asking, bool last, struct error *err)
 	return false;
 }
 
-/* The events from `asking->from` to `end`. */
+/* Runs the program on events from asking->from to `end`. */
 static bool run_more(struct do_question *asking, nstime end, bool *done, struct error *err)
 {
 	struct oneliner_work work;
@@ -381,7 +381,7 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 	return ok;
 }
 
-/* END and the maps, of what came until then. */
+/* Runs END and prints the maps, for the events so far. */
 static bool run_end(struct do_question *asking, struct error *err)
 {
 	struct oneliner_result result = {0};
@@ -393,7 +393,7 @@ static bool run_end(struct do_question *asking, struct error *err)
 		open_made(asking, true, err) && session_range(asking->session, &begin, &end, err);
 	if (good && asking->from < end &&
 	    session_bounds(asking->session, &first, &last, &ignored) && asking->from <= last)
-		end = asking->from; /* it was interrupted */
+		end = asking->from; /* Ctrl-C came before the end */
 	good = good && fill_work(asking, begin, end, &work, err) &&
 	       oneliner_run_end(asking->run, &work, &result, err);
 	if (good) {
@@ -405,7 +405,7 @@ static bool run_end(struct do_question *asking, struct error *err)
 	return good;
 }
 
-/* After Ctrl-C, what came until then is the answer. */
+/* Runs the program with --follow; after Ctrl-C, the answer is for the events so far. */
 static bool follow_program(struct do_question *asking, const struct buf *text, struct error *err)
 {
 	struct error ignored;

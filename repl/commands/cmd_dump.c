@@ -1,5 +1,5 @@
 /*
- * cmd_dump.c - packets as they lie in the files; with --at one packet's bytes and events
+ * cmd_dump.c - packets in the order of the files; with --at one packet's bytes and events
  */
 #include "repl/commands/cmds.h"
 #include "repl/filter.h"

@@ -1,9 +1,10 @@
 /*
  * cmd_events.c - events in time order
  *
- * Without a filter that looks at single events, runs of heads are taken from the cursor and fields
- * go straight from the decoder to the output buffer. --count sweeps heads on all threads, or needs
- * nothing but the table. --follow does the same again and again, for what has become final (following.h).
+ * Unless a filter reads the state, the cursor returns runs of heads, and fields go from the decoder
+ * straight to the output buffer. --count sweeps heads on all threads, or only reads the packet
+ * table.
+ * --follow repeats this for events that have become final (following.h).
  */
 #include "engine/base/mem.h"
 #include "index/sweep/sweep.h"
@@ -16,14 +17,14 @@
 #include "repl/render/render.h"
 
 enum {
-	LOOK_EACH = 1024,     /* runs or events: Ctrl-C, and whether somebody still reads */
-	FIRST_ROWS = 1 << 16, /* that are written before windows are thought of, */
-	FIRST_PACKETS = 512   /* or with a row at least as many packets are read */
+	LOOK_EACH = 1024,     /* runs or events between tests for Ctrl-C and a closed output */
+	FIRST_ROWS = 1 << 16, /* windows are tried after so many rows, */
+	FIRST_PACKETS = 512   /* or after a row and so many packets */
 };
 
 enum mode {
-	MODE_COUNT, /* events that a filter must look at one by one */
-	MODE_PROBE, /* rows: how many there are, and the time of the last one */
+	MODE_COUNT, /* counts events, which a filter tests one by one */
+	MODE_PROBE, /* counts rows, and finds the time of the last one */
 	MODE_WRITE
 };
 
@@ -32,34 +33,34 @@ struct events_shown {
 	const struct options *options;
 	struct sink *sink;
 	struct filter *filter;
-	struct event_rows *rows; /* when they are written */
-	struct triggers *triggers; /* of --until and --on; NULL: none */
-	nstime row;                /* time of the one that was written last */
+	struct event_rows *rows;   /* in MODE_WRITE */
+	struct triggers *triggers; /* --until and --on; NULL: none */
+	nstime row;                /* time of the last row */
 	enum mode mode;
 	bool shown;          /* some row was written */
-	bool timed;          /* records without a time are left out */
-	bool backward;       /* the range that is gone through */
-	uint64_t left, skip; /* rows that may still come; that are passed over first */
-	uint64_t count;      /* events, or rows that were probed */
-	nstime last;         /* of the row probed last */
-	bool stopped;        /* the limit, or the reader has gone */
+	bool timed;          /* leave out records without a time */
+	bool backward;       /* reads from the end of the range */
+	uint64_t left, skip; /* rows that may still be written; rows to skip before */
+	uint64_t count;      /* events counted, or rows probed */
+	nstime last;         /* time of the row probed last */
+	bool stopped;        /* the limit is reached, or the reader has gone */
 
-	/* Rows by windows of time, behind the first ones: */
-	bool parts;       /* they may be */
+	/* windows of time, behind the first rows */
+	bool parts;       /* windows may be tried */
 	uint64_t written; /* events so far */
-	uint64_t packets; /* that were read */
-	uint64_t again;   /* events that come once more, and are passed over */
-	nstime *cuts;     /* at the first of which the windows begin; NULL: none were looked for */
+	uint64_t packets; /* packets read so far */
+	uint64_t again;   /* events to skip in the cursor: windows have written them */
+	nstime *cuts;     /* windows begin at the first; NULL: not searched for */
 	size_t ncuts;
-	uint64_t disorder; /* of the trace, before */
+	uint64_t disorder; /* trace_disorder() at the start */
 
 	/* --follow */
-	struct event_rows *before; /* rows that others go on behind; NULL: none were begun */
-	nstime from;               /* what is before it was looked at; NSTIME_MIN: nothing was */
+	struct event_rows *before; /* paused rows of the last step; NULL: none yet */
+	nstime from;               /* events before this time were read; NSTIME_MIN: none */
 	struct follow_names names;
 };
 
-/* Is the row to be written? Counts it. */
+/* Counts a row; true if it must be written. */
 static bool take_row(struct events_shown *show, nstime t)
 {
 	if (show->mode == MODE_PROBE) {
@@ -84,7 +85,7 @@ static void meet_loss(struct events_shown *show, const struct event *loss)
 	    triggers_behind(show->triggers, loss))
 		return;
 	show->row = loss->time;
-	if (show->options->around) { /* --context is a number of events: shown besides */
+	if (show->options->around) { /* --context counts events, so losses are shown in addition */
 		if (show->mode == MODE_WRITE && !show->skip && !event_rows_loss(show->rows, loss))
 			show->stopped = true;
 	} else if (take_row(show, loss->time)) {
@@ -94,7 +95,7 @@ static void meet_loss(struct events_shown *show, const struct event *loss)
 	}
 }
 
-/* How many of these entries do not come after the event at which rows end. */
+/* How many of these entries are not behind the event of --until. */
 static uint32_t until_stop(struct events_shown *show, const struct run *run, uint32_t first,
 			   uint32_t count)
 {
@@ -110,7 +111,7 @@ static uint32_t until_stop(struct events_shown *show, const struct run *run, uin
 	return count;
 }
 
-/* Entries [first, first + count) of a run, which are rows. */
+/* Writes, probes or skips rows of entries [first, first + count) of a run. */
 static void show_entries(struct events_shown *show, const struct run *run, uint32_t first,
 			 uint32_t count)
 {
@@ -120,7 +121,7 @@ static void show_entries(struct events_shown *show, const struct run *run, uint3
 	show->again -= again;
 	first += again;
 	count -= again;
-	/* those that are probed or passed over, one by one */
+	/* probes or skips rows one by one */
 	while (count && !show->stopped && (show->mode != MODE_WRITE || show->skip)) {
 		take_row(show, run->batch->time[backward ? first + count - 1 : first]);
 		first += !backward;
@@ -163,7 +164,7 @@ static bool wants_windows(const struct events_shown *show)
 	       (show->written >= FIRST_ROWS || (show->written && show->packets >= FIRST_PACKETS));
 }
 
-/* Where the rest of the rows may be cut, once the first ones are written. */
+/* Finds where the rest of the rows may be cut into windows. */
 static bool find_cuts(struct events_shown *show, struct error *err)
 {
 	show->parts = false;
@@ -171,7 +172,7 @@ static bool find_cuts(struct events_shown *show, struct error *err)
 				  show->row, &show->cuts, &show->ncuts, err);
 }
 
-/* Does nothing speak against windows so far? */
+/* Are windows possible: no loss, damage or disorder so far? */
 static bool is_certain(const struct events_shown *show)
 {
 	const struct session *session = show->session;
@@ -180,7 +181,7 @@ static bool is_certain(const struct events_shown *show)
 	       trace_disorder(session->trace) == show->disorder;
 }
 
-/* True: the entries before the first cut are written, and windows begin there. */
+/* If the run reaches the first cut: writes the entries before it. True: windows begin there. */
 static bool reach_cut(struct events_shown *show, const struct run *run)
 {
 	const nstime *time = run->batch->time;
@@ -198,7 +199,7 @@ static bool reach_cut(struct events_shown *show, const struct run *run)
 	return true;
 }
 
-/* The rows of [cuts[0], end). Not *whole: what was written is to be passed over by a cursor. */
+/* Writes rows of [cuts[0], end) by windows. *whole false: a cursor writes the rest, see `again`. */
 static bool show_windows(struct events_shown *show, nstime end, bool *whole, struct error *err)
 {
 	struct events_options range = {0};
@@ -294,7 +295,7 @@ static bool show_each(struct events_shown *show, struct events *events, struct e
 	return true;
 }
 
-/* Whether to go on, at each packet: a filter may let nothing through for long. */
+/* Called at each packet, since a filter may pass no event for long. False: stop. */
 static bool show_progress(void *arg, nstime at, nstime first, nstime last)
 {
 	struct events_shown *show = arg;
@@ -304,8 +305,8 @@ static bool show_progress(void *arg, nstime at, nstime first, nstime last)
 	return !show->stopped && session_progress_time(show->session, at, first, last);
 }
 
-/* Records without a time come before all others. */
-enum { UNTIMED_END = 1 /* behind NSTIME_MIN */ };
+/* Records without a time have NSTIME_MIN, and come before all others. */
+enum { UNTIMED_END = 1 /* their end: NSTIME_MIN + 1 */ };
 
 static void fill_range(const struct events_shown *show, struct events_options *out)
 {
@@ -314,7 +315,7 @@ static void fill_range(const struct events_shown *show, struct events_options *o
 		out->begin = NSTIME_MIN + UNTIMED_END;
 }
 
-/* All of [begin, end) in one direction, or what comes before the windows. */
+/* Reads [begin, end) in one direction with a cursor, up to the first cut if there are windows. */
 static bool read_range(struct events_shown *show, nstime begin, nstime end, bool backward,
 		       struct error *err)
 {
@@ -355,8 +356,9 @@ static bool show_range(struct events_shown *show, nstime begin, nstime end, bool
 }
 
 /*
- * Where the N rows before --around begin: a backward probe finds the time of the first of them, a
- * forward one how many rows of that time come before it. So all rows are written forward, once.
+ * Finds where the N rows before --around begin: a backward probe finds the time of the first of
+ * them, a forward probe how many rows of that time to skip. Then all rows are written forward,
+ * once.
  */
 static bool probe_before(struct events_shown *show, nstime begin, nstime around, nstime *from,
 			 struct error *err)
@@ -414,10 +416,10 @@ static bool counted_already(struct events_shown *show)
 	       !o->reverse && events_counted(index, &show->count);
 }
 
-/* In no order, on all threads. */
+/* --count by a sweep: on all threads, in no order. */
 
 struct counted {
-	struct where_pass *pass; /* NULL: all events of the classes count */
+	struct where_pass *pass; /* NULL: counts all events of the classes */
 	uint64_t events, losses;
 };
 
@@ -492,7 +494,7 @@ static bool count_events(struct events_shown *show, struct error *err)
 	return true;
 }
 
-/* What records without a time, which come before all others, tell of threads' names. */
+/* Learns thread names from records without a time, which come before all others. */
 static bool learn_first(struct events_shown *show, struct error *err)
 {
 	struct events_options open = {.begin = NSTIME_MIN, .end = NSTIME_MIN + 1};
@@ -514,7 +516,7 @@ static bool learn_first(struct events_shown *show, struct error *err)
 	return step == STEP_END;
 }
 
-/* Lines have names that other events told: of those that are not shown, somebody must ask. */
+/* Prepares thread names in lines: from the first records, and from events that are not shown. */
 static bool learn_names(struct events_shown *show, const struct events_options *range,
 			struct error *err)
 {
@@ -536,8 +538,8 @@ static bool has_texts(const struct trace *trace)
 }
 
 /*
- * What the rows of [begin, end) were written for: commands of --on, as far as rows go. `ended`:
- * nothing comes behind them.
+ * Runs commands of --on at the events of [begin, end), up to the last row. `ended`: no more rows
+ * follow, so that --until must have been true.
  */
 static bool run_triggers(struct events_shown *show, nstime begin, nstime end, bool ended,
 			 struct error *err)
@@ -545,7 +547,7 @@ static bool run_triggers(struct events_shown *show, nstime begin, nstime end, bo
 	bool full = show->options->has_limit && !show->left;
 
 	if (!show->triggers || (show->stopped && !full))
-		return true; /* the reader of the rows has gone */
+		return true; /* the reader has gone */
 	if (full && show->row < end)
 		end = show->row + 1;
 	sink_flush(show->sink);
@@ -581,7 +583,7 @@ static bool show_rows(struct events_shown *show, struct error *err)
 	return ok && run_triggers(show, range.begin, range.end, true, err);
 }
 
-/* Where rows end is looked for before them. */
+/* Finds the event of --until before any row is written. */
 static bool begin_triggers(struct events_shown *show, struct error *err)
 {
 	struct events_options range = {0};
@@ -592,8 +594,8 @@ static bool begin_triggers(struct events_shown *show, struct error *err)
 }
 
 /*
- * Records without a time, such as names and maps that perf and ftrace write, are left out. The
- * option --all or a filter that matches them shows them. Where nothing has a time, all is shown.
+ * Finds whether to leave out records without a time, such as names and maps of perf and ftrace: not
+ * with --all, a filter, or a trace in which nothing has a time.
  */
 static bool leaves_untimed(struct events_shown *show, struct error *err)
 {
@@ -623,7 +625,7 @@ static bool show_wants_rows(const struct options *options)
 
 /* --follow ------------------------------------------------------------------------------------- */
 
-/* Words that only a recording which has ended gives a meaning. */
+/* False, *err: an option makes sense only for a recording that has ended. */
 static bool can_follow(const struct options *options, struct error *err)
 {
 	const char *other =
@@ -637,7 +639,7 @@ static bool can_follow(const struct options *options, struct error *err)
 	return !other || error_set(err, ERR_QUERY, "--follow does not go together with %s", other);
 }
 
-/* Rows of [begin, end), behind those that were written. */
+/* Writes rows of [begin, end), which continue those of the last step. */
 static bool show_more(struct events_shown *show, nstime begin, nstime end, struct error *err)
 {
 	struct events_options range = {0};
@@ -647,7 +649,7 @@ static bool show_more(struct events_shown *show, nstime begin, nstime end, struc
 		return false;
 	fill_range(show, &range);
 	if (!before && end <= range.begin)
-		return true; /* the first lines ask for names that were told before them */
+		return true; /* no rows yet: the first lines will search for names before them */
 	if (!event_rows_new(show->session, show->options, range.classes, show->sink, before, begin,
 			    &show->rows, err))
 		return false;
@@ -668,7 +670,7 @@ static bool show_more(struct events_shown *show, nstime begin, nstime end, struc
 	return ok;
 }
 
-/* Rows of what is final now, and what is to be done at them. */
+/* Writes rows of the events that became final, and runs the commands at them. */
 static bool show_final(struct events_shown *show, const struct follow_news *news, struct error *err)
 {
 	struct events_options range = {0};
@@ -683,8 +685,8 @@ static bool show_final(struct events_shown *show, const struct follow_news *news
 }
 
 /*
- * Filters and triggers, for the trace as it is now; `last`: it has ended. False with err->kind
- * ERR_NONE: something that they name is not there yet.
+ * Opens filters and triggers for the trace as it is now; `last`: it has ended. False, err->kind
+ * ERR_NONE: a name in them is not in the trace yet.
  */
 static bool open_filters(struct events_shown *show, bool last, struct error *err)
 {

@@ -1,8 +1,8 @@
 /*
  * cmd_explain.c - what a command would read, without reading it
  *
- * Commands over events would read the packets that may hold an event of the range; commands over
- * state say how the planner would find it.
+ * For commands over events: the packets that may hold an event of the range. For commands over the
+ * state: how the planner would evaluate it.
  */
 #include "engine/base/bitset.h"
 #include "repl/commands/cmds.h"
@@ -19,7 +19,7 @@ static bool bit(const uint64_t *bits, size_t i)
 	return !bits || bitset_has(bits, i);
 }
 
-/* Packets of one stream that may hold events of [begin, end). */
+/* Adds up the packets of one stream that may hold events of the range. */
 static bool stream_cost(struct table *table, const struct events_options *range, struct cost *cost,
 			struct error *err)
 {
@@ -108,7 +108,7 @@ bool explain_print(struct session *session, const struct options *options, struc
 			 cmd->name);
 }
 
-/* `explain` alone: its words were not a command. */
+/* `explain` without a command. */
 static bool run_explain(struct session *session, const struct options *options, struct sink *sink,
 			struct error *err)
 {

@@ -1,8 +1,8 @@
 /*
- * cmd_frame.c - a trace frame of GDB in full, found as `tfind` finds it and shown as `tdump` does
+ * cmd_frame.c - finds a trace frame of GDB as `tfind` does, and shows it in full as `tdump` does
  *
  * A frame has a number and no time. The current frame is the one at the prompt's moment; a search
- * begins behind it, and what it finds is current from then on.
+ * begins behind it and makes the frame that it finds the current one.
  */
 #include "engine/base/mem.h"
 #include "engine/event.h"
@@ -37,7 +37,7 @@ static bool register_value(const struct fields *fields, const char *name, struct
 	return true;
 }
 
-/* One item of the list: is it the variable of that name? */
+/* Is this item of the list the variable `name`? Then sets *value. */
 static bool state_item(const struct field *item, const char *name, int64_t *value)
 {
 	struct field_iter members;
@@ -79,9 +79,8 @@ static bool state_value(const struct fields *fields, const char *name, struct bu
 }
 
 /*
- * `name` as GDB writes it: "$rdi", "$hits", or by the debug information of --program a variable
- * that is seen at the frame's pc, "n", "*it". *out becomes its value as text. False: the frame has
- * none.
+ * Appends the value of `name`, as GDB writes it: "$rdi", "$hits", or with debug information of
+ * --program a variable in scope at the frame's pc, "n", "*it". False: the frame does not have it.
  */
 static bool frame_value(struct session *session, nstime number, const struct fields *fields,
 			const char *name, struct buf *out)
@@ -136,7 +135,7 @@ static bool frame_condition_parse(const char *text, struct frame_condition *out,
 			 "frame where: '%s' is not NAME OP NUMBER, such as 'counter > 5'", text);
 }
 
-/* Does it hold in the frame? A value that is no number, or was not collected, does not. */
+/* Does the condition hold in the frame? False if the value is no number, or was not collected. */
 static bool frame_condition_holds(struct session *session, nstime number,
 				  const struct fields *fields,
 				  const struct frame_condition *condition)
@@ -150,7 +149,7 @@ static bool frame_condition_holds(struct session *session, nstime number,
 	if (frame_value(session, number, fields, condition->name, &text)) {
 		errno = 0;
 		value = strtoll(buf_text(&text), &end, 0);
-		/* a character is written behind its number, 65 'A' */
+		/* a character's text is 65 'A': its number comes first */
 		holds = end != buf_text(&text) && (!*end || *end == ' ') && !errno &&
 			((*op == '=' && value == condition->than) ||
 			 (*op == '!' && value != condition->than) ||
@@ -165,8 +164,8 @@ static bool frame_condition_holds(struct session *session, nstime number,
 /* ---- the list ---- */
 
 /*
- * A line per frame that has one of the variables, "N  FUNCTION  NAME = VALUE  ..."; `changes`: only
- * where one has another value than in the last frame that had it.
+ * Writes a line per frame that has one of the variables: "N  FUNCTION  NAME = VALUE  ...".
+ * `changes`: only if one has another value than in the last frame that had it.
  */
 struct frame_list {
 	struct session *session;
@@ -174,11 +173,11 @@ struct frame_list {
 	const char *const *names;
 	size_t nnames;
 	bool changes;
-	char **last; /* by name: its value in the frame before that has one; NULL: none */
+	char **last; /* by name: its value in the last frame that had it; NULL: none */
 	uint64_t lines;
 };
 
-/* Is it another value than the last one? It is the last one from then on. */
+/* Is the value another than the last one? Stores it as the last one. */
 static bool turn_value(struct frame_list *list, size_t i, const char *value)
 {
 	if (!list->last)
@@ -224,7 +223,7 @@ static void frame_list_release(struct frame_list *list)
 	mem_free(list->last);
 }
 
-/* ---- what is looked for ---- */
+/* ---- words of a search ---- */
 
 enum frame_want {
 	WANT_NEXT,
@@ -241,7 +240,7 @@ struct frame_search {
 	enum frame_want want;
 	nstime number;
 	uint64_t tracepoint, low, high; /* addresses, inclusive */
-	const char *file; /* LINE: its last part or all of its path, `nfile` bytes; 0: any */
+	const char *file; /* of LINE: the file's name or whole path, `nfile` bytes; 0: any */
 	size_t nfile;
 	uint64_t line;
 	struct frame_condition condition;
@@ -268,7 +267,7 @@ static bool rises(const struct words *words, const struct frame_search *range, s
 			 words->items[0], range->low, range->high);
 }
 
-/* A B, or A,B as GDB has it. */
+/* Parses a range: A B, or A,B as in GDB. */
 static bool parse_range(const struct words *words, struct frame_search *out, struct error *err)
 {
 	char *copy = NULL, *second = NULL;
@@ -291,7 +290,7 @@ static bool parse_range(const struct words *words, struct frame_search *out, str
 	return good && rises(words, out, err);
 }
 
-/* N, or FILE:N. */
+/* Parses a line: N, or FILE:N. */
 static bool parse_line(struct session *session, const char *word, struct frame_search *out,
 		       struct error *err)
 {
@@ -364,7 +363,7 @@ static bool payload_field(const struct fields *fields, const char *name, struct 
 	return fields_get(fields, 1u << SCOPE_PAYLOAD, &name, 1, out);
 }
 
-/* Where the frame was; false: it is not known. */
+/* Sets *out to the frame's pc; false: it is not known. */
 static bool frame_pc(const struct fields *fields, uint64_t *out)
 {
 	struct field field;
@@ -420,7 +419,7 @@ static bool matches(struct session *session, const struct frame_search *search, 
 
 /* ---- printing ---- */
 
-/* " <function+5>", as far as it is known. Returns the symbol; its `function` is NULL: none. */
+/* Writes " <function+5>" if known. Returns the symbol; without one, its `function` is NULL. */
 static struct symbol put_symbol(struct session *session, const struct fields *fields, nstime t,
 				uint64_t address, struct sink *out)
 {
@@ -464,7 +463,7 @@ static void put_head(struct session *session, const struct fields *fields, nstim
 	sink_char(out, '\n');
 }
 
-/* Bytes of an array or sequence of them. */
+/* The bytes of a field that is an array or sequence of bytes. */
 static const uint8_t *bytes_of(const struct field *field)
 {
 	return field->in->data + field->slot.at / 8;
@@ -592,7 +591,7 @@ static void put_texts(const struct field *texts, struct sink *out)
 	buf_release(&scratch);
 }
 
-/* The function's variables by the program's debug information, then those of the file. */
+/* Writes variables of the function, by the program's debug information, then of the source file. */
 static void put_program_variables(struct session *session, nstime number,
 				  const struct fields *fields, struct sink *out)
 {
@@ -627,7 +626,7 @@ static void print(struct session *session, nstime number, const struct fields *f
 
 /* ---- the search ---- */
 
-/* The first stream of frames: it has no clock, and events that tell where the program was. */
+/* The first stream of frames: one without a clock, whose events have the program's pc. */
 static const struct stream *frames_of(const struct trace *trace)
 {
 	for (size_t i = 0; i < trace->nstreams; i++) {
@@ -639,7 +638,7 @@ static const struct stream *frames_of(const struct trace *trace)
 	return NULL;
 }
 
-/* before: the current frame, or one in front of it, is one. */
+/* The error that no frame was found; `before`: the current or an earlier frame matches. */
 static bool not_found(const struct session *session, const struct frame_search *search, bool before,
 		      struct error *err)
 {
@@ -683,7 +682,7 @@ static void bound(const struct session *session, const struct frame_search *sear
 	open->end = NSTIME_MAX;
 	open->backward = search->want == WANT_PREV;
 	if (!trace_has_ordinals(session->trace))
-		return; /* numbers of frames are no range of times */
+		return; /* the session's range is of times, not of frame numbers */
 	if (search->want == WANT_NUMBER) {
 		open->begin = search->number;
 		open->end = search->number + 1;
@@ -694,7 +693,7 @@ static void bound(const struct session *session, const struct frame_search *sear
 	}
 }
 
-/* Frames of the range, until `see` returns false. */
+/* Calls `see` for the frames of the range, until it returns false. */
 static bool each_frame(struct session *session, const struct events_options *open,
 		       bool (*see)(void *arg, nstime number, const struct fields *fields),
 		       void *arg, struct error *err)
@@ -728,11 +727,11 @@ static bool each_frame(struct session *session, const struct events_options *ope
 struct seeking {
 	struct session *session;
 	const struct frame_search *search;
-	struct sink *out; /* NULL: it is only looked for */
+	struct sink *out; /* NULL: search only */
 	bool found;
 };
 
-/* Prints the first that matches and makes it the current one. */
+/* Prints the first frame that matches, and makes it the current one. */
 static bool see_frame(void *arg, nstime number, const struct fields *fields)
 {
 	struct seeking *seeking = arg;
@@ -747,7 +746,7 @@ static bool see_frame(void *arg, nstime number, const struct fields *fields)
 	return !seeking->found;
 }
 
-/* What variables are in all frames. */
+/* Lists the values of variables over all frames. */
 static bool list_values(struct events_options *open, struct frame_list *list, struct error *err)
 {
 	struct session *session = list->session;
@@ -764,7 +763,7 @@ static bool list_values(struct events_options *open, struct frame_list *list, st
 	return true;
 }
 
-/* The frame that was looked for. */
+/* Searches for a frame and prints it. */
 static bool find_frame(struct session *session, struct events_options *open,
 		       const struct frame_search *search, struct sink *sink, struct error *err)
 {

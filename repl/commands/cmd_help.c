@@ -1,4 +1,4 @@
-/* cmd_help.c - help, made of the tables of commands and options */
+/* cmd_help.c - prints help from the tables of commands and options */
 #include "engine/base/buf.h"
 #include "engine/reader.h"
 #include "lua-lib/script.h"
@@ -21,7 +21,7 @@ static void put_line(struct sink *sink, const char *left, const char *right, siz
 	sink_char(sink, '\n');
 }
 
-/* FORMATS in an option's help stands for the names of all formats that are read. */
+/* Writes an option's help; FORMATS in it is replaced by the names of all input formats. */
 static void put_help(struct sink *sink, const char *left, const char *help)
 {
 	const char *mark = strstr(help, "FORMATS");
@@ -37,7 +37,7 @@ static void put_help(struct sink *sink, const char *left, const char *help)
 	buf_release(&text);
 }
 
-/* Those of every command (`common`), or the others. */
+/* Writes the options of every command (`common`), or the other options of this one. */
 static void put_options(struct sink *sink, const struct cmd *cmd, bool common)
 {
 	const struct option_info *info;

@@ -1,4 +1,4 @@
-/* cmd_index.c - building, catching up and removing what is stored of a trace */
+/* cmd_index.c - builds, updates and removes a trace's stored index and timelines */
 #include "engine/base/folder.h"
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
@@ -53,7 +53,7 @@ static bool write_manifest(struct session *session, struct sink *sink, struct er
 	return true;
 }
 
-/* Do the words go together? */
+/* Do the options go together? */
 static bool check_words(const struct options *options, struct error *err)
 {
 	const struct index_choices *own = options->own;
@@ -84,7 +84,7 @@ static bool check_words(const struct options *options, struct error *err)
 	return follow_words(options, err);
 }
 
-enum { LAPSE_S = 30, WORTH_SHARDS = 32 << 20 /* bytes of trace: threads do not pay below */ };
+enum { LAPSE_S = 30, WORTH_SHARDS = 32 << 20 /* bytes of trace from which on threads pay off */ };
 
 static void say_built(const struct options *options, struct sink *sink,
 		      const struct timelines_built *built)
@@ -124,7 +124,7 @@ static unsigned threads_of(const struct options *options, const struct trace *tr
 	return trace_bytes(trace) < WORTH_SHARDS ? 1 : options_threads(options);
 }
 
-/* The build has found them. */
+/* Notes the contradictions that the build has found. */
 static bool say_contradictions(struct session *session, struct state *state, struct error *err)
 {
 	const struct trace *trace = session->trace;
@@ -142,7 +142,7 @@ static bool say_contradictions(struct session *session, struct state *state, str
 	return true;
 }
 
-/* `index --timelines`: whole, by threads, or with other processes */
+/* `index --timelines`: builds timelines, on threads or together with other processes. */
 static bool make_timelines(struct session *session, const struct options *options,
 			   const struct exchange_options *exchange, struct sink *sink,
 			   struct error *err)
@@ -157,20 +157,19 @@ static bool make_timelines(struct session *session, const struct options *option
 		      : timelines_build(state, threads_of(options, session->trace), &built, err)))
 		return false;
 	say_built(options, sink, &built);
-	/* a process that evaluated some parts would have to read all others to say it */
+	/* with --exchange, this process has evaluated some parts only */
 	return exchange->dir || say_contradictions(session, state, err);
 }
 
 /*
- * --follow: what is stored of a trace that grows is kept up to date
+ * --follow: keeps the stored index and timelines of a growing trace up to date
  *
- *     step ── packets that can change no more ── slices of what is final ── rest ── step ── ...
+ *     step ── store final packets ── store slices of the final state ── rest ── step ── ...
  *
- * A step reads what is new since the last one, and what is behind the last slice that was full
- * then: about a megabyte. Readers read what is not stored yet for themselves, 16 MB in a tenth of a
- * second. So a step is worth it when the trace has grown by that, by a hundredth where that is
- * more, and by a quarter where it is small. Steps rest half the patience at least, and STEP_MOST at
- * most.
+ * A step reads what is new since the last one, and about a megabyte behind the last full slice.
+ * Commands read the part that is not stored yet themselves, 16 MB in a tenth of a second. So a step
+ * comes when the trace has grown by 16 MB, or by a hundredth if that is more; for small traces, by
+ * a quarter. A rest takes at least half the patience, and at most STEP_MOST.
  */
 
 #define STEP_MOST INT64_C(30000000000) /* ns, from one step to the next */
@@ -178,21 +177,21 @@ enum { WORTH = 16 << 20, SHARE = 100, SHARE_SMALL = 4 };
 
 struct keeping {
 	struct session *session;
-	bool timelines; /* are wanted */
+	bool timelines; /* build timelines, too */
 	int64_t patience;
-	char *path;   /* where the index was in the last step; NULL: there was none */
-	nstime until; /* what is before it is final, and was read for timelines */
-	nstime kept;  /* what is before it is in timelines */
-	int64_t lag;  /* how far behind the newest event timelines end: what came late was older */
-	uint64_t anew_from; /* bytes of the trace, from which on they may be made anew */
-	uint64_t bytes;     /* of the trace in the last step, */
-	int64_t at;         /* when that was; 0: it is the first */
-	struct tombstones_known *known; /* of what is in timelines */
-	bool disorderly;                /* no timelines */
+	char *path;         /* of the index in the last step; NULL: there was none */
+	nstime until;       /* timelines have read up to here; all before is final */
+	nstime kept;        /* timelines are stored up to here */
+	int64_t lag;        /* ns that timelines stay behind the newest event, for late events */
+	uint64_t anew_from; /* size of the trace from which on timelines may be rebuilt */
+	uint64_t bytes;     /* size of the trace in the last step, */
+	int64_t at;         /* and its time; 0: this is the first step */
+	struct tombstones_known *known; /* tombstones in the stored timelines */
+	bool disorderly;                /* events outside of their packets: no timelines */
 	bool told_busy, told_later;
 };
 
-/* Late events are older than that. */
+/* Raises the lag to twice that of events which came late for the stored timelines. */
 static void note_late(struct keeping *own, const struct follow_news *news)
 {
 	for (size_t i = 0; i < news->nlate; i++) {
@@ -206,7 +205,7 @@ static void note_late(struct keeping *own, const struct follow_news *news)
 	}
 }
 
-/* The trace has another name where its first stream, or what describes it, turned up only now. */
+/* Follows the index to another path, which it gets when a first stream or metadata appears. */
 static bool move_path(struct keeping *own, const char *path, struct error *err)
 {
 	bool ok = true;
@@ -220,7 +219,7 @@ static bool move_path(struct keeping *own, const char *path, struct error *err)
 	return ok;
 }
 
-/* Until when all is final, and nothing that comes changes what it means. */
+/* Sets *out to the time before which the state is final: no event to come can change it. */
 static bool find_settled(struct keeping *own, struct state *state, struct follow *follow,
 			 const struct follow_news *news, nstime least, nstime *out,
 			 struct error *err)
@@ -236,8 +235,8 @@ static bool find_settled(struct keeping *own, struct state *state, struct follow
 }
 
 /*
- * What is stored of timelines does not hold any more. Is it worth it to make them anew? Each time
- * costs what is there, so that where it happens again and again the trace must have doubled.
+ * The stored timelines are no longer valid: may they be rebuilt? That reads the whole trace, so
+ * after each time the trace must double before the next.
  */
 static bool may_begin_anew(struct keeping *own)
 {
@@ -258,7 +257,7 @@ static bool keep_timelines(struct keeping *own, struct follow *follow,
 {
 	struct session *session = own->session;
 	struct timelines_built built;
-	struct error ignored; /* it is not there yet */
+	struct error ignored; /* the first event is not there yet */
 	struct state *state;
 	nstime until, least;
 	bool begun, anew;
@@ -286,7 +285,7 @@ static bool keep_timelines(struct keeping *own, struct follow *follow,
 	return true;
 }
 
-/* By how many bytes a trace should grow. */
+/* By how many bytes the trace should grow until the next step. */
 static uint64_t worth_of(uint64_t bytes)
 {
 	uint64_t worth = bytes / SHARE_SMALL < WORTH ? bytes / SHARE_SMALL : WORTH;
@@ -294,7 +293,7 @@ static uint64_t worth_of(uint64_t bytes)
 	return bytes / SHARE > worth ? bytes / SHARE : worth;
 }
 
-/* How long the trace takes to grow by what is worth a step. */
+/* How long to rest, in ns: until the trace has grown by worth_of(), at its last rate. */
 static int64_t rest_of(struct keeping *own)
 {
 	uint64_t bytes = trace_bytes(own->session->trace), worth = worth_of(bytes);
@@ -325,7 +324,7 @@ static void show_progress(const struct keeping *own)
 	buf_release(&text);
 }
 
-/* One step. *busy: another process writes what is stored, and it has to wait. */
+/* One step. *busy: another process writes the index, so that this one has to wait. */
 static bool keep_stored(struct keeping *own, struct follow *follow, const struct follow_news *news,
 			bool *busy, struct error *err)
 {
@@ -372,7 +371,7 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 				 : own->timelines        ? own->kept
 							 : news->end);
 	follow_pace(follow, rest_of(own));
-	own->session->steps = true; /* the first may have had much to do */
+	own->session->steps = true; /* only the first step shows its progress */
 	show_progress(own);
 	return true;
 }
@@ -397,22 +396,22 @@ static bool index_follow(struct session *session, const struct options *options,
 	     follow_run(session, options, -1, more, &own, err);
 	tombstones_known_free(own.known);
 	mem_free(own.path);
-	session->follows = false; /* what is opened from now on is a recording that has ended */
+	session->follows = false; /* from now on, the trace is opened as one that has ended */
 	return ok;
 }
 
-/* --list, --verify and --prune: what is stored of all traces */
+/* --list, --verify and --prune: the stored indices and timelines of all traces */
 
-/* What is said of each trace. */
+/* Writes a row for each trace. */
 struct trace_listing {
 	const struct options *options;
 	const char *folder;
-	uint64_t keep; /* bytes that may stay */
+	uint64_t keep; /* bytes that --prune may leave */
 	struct sink *sink;
 	struct rows rows;
 };
 
-/* UTC, to the minute. */
+/* Writes the time of the last use in UTC, to the minute. */
 static void put_used(struct sink *out, int64_t used)
 {
 	time_t seconds = (time_t)used;
@@ -424,7 +423,7 @@ static void put_used(struct sink *out, int64_t used)
 	sink_text(out, text);
 }
 
-/* `state`: what was found or done, NULL: nothing. */
+/* Writes a trace's row. `state`: what was found or done, NULL: nothing. */
 static bool put_trace(struct trace_listing *listing, const struct stored_trace *trace,
 		      const char *state)
 {
@@ -470,7 +469,7 @@ static bool verify(struct trace_listing *listing, const struct stored_trace *tra
 	return true;
 }
 
-/* From the one that was not used for longest, until all others fit. */
+/* Removes stored data, least recently used trace first, until the rest fits into `keep`. */
 static bool prune(struct trace_listing *listing, const struct stored_traces *traces,
 		  struct error *err)
 {

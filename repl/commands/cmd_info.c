@@ -1,7 +1,7 @@
 /*
- * cmd_info.c - what a trace is, and what it can be asked
+ * cmd_info.c - prints what a trace has, and which questions it can answer
  *
- * What is gathered of its streams, clocks, losses and classes have files of their own.
+ * Other files gather and print streams, clocks, losses and classes.
  */
 #include "engine/base/nameset.h"
 #include "live/mirror.h"
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* To count contradictions, all switches are read: of larger traces `check` and `index` do that. */
+/* Counting contradictions reads all switches; of larger traces, only `check` and `index` do. */
 enum { COUNTED_BYTES = 64 << 20 };
 
 static bool gather_contradictions(struct info *info, struct error *err)
@@ -33,7 +33,7 @@ static bool gather_contradictions(struct info *info, struct error *err)
 
 /* JSON ---------------------------------------------------------------------------------------- */
 
-/* Of several parts the first that has a name counts; others are those of their parts. */
+/* Writes the environment; of several parts with one name, the first part's value counts. */
 static void json_env(const struct trace *trace, struct sink *out)
 {
 	struct nameset said = {0};
@@ -58,7 +58,7 @@ static void json_env(const struct trace *trace, struct sink *out)
 	nameset_release(&said);
 }
 
-/* The part that is of tasks, else the first that says what it is of; NULL: none does. */
+/* The part that recorded tasks, else the first that says what it recorded; NULL: none does. */
 static const struct part *telling_part(const struct trace *trace)
 {
 	const struct part *found = NULL;
@@ -94,7 +94,7 @@ static void json_recording(const struct trace *trace, struct sink *out)
 	sink_text(out, "]}");
 }
 
-/* `cpu` is a number where there is one, and null where `cpus` lists several. */
+/* Writes `cpu`, a number for one CPU and null for several, and `cpus`, which lists these. */
 static void json_cpus(const struct cpus *cpus, struct sink *out)
 {
 	json_member_u64(out, ",\"cpu\":", cpus->count == 1 && !cpus->many,
@@ -141,7 +141,7 @@ static void json_word(const struct part *part, struct sink *out)
 			part ? part->word_bits : 0);
 }
 
-/* What the trace has that this version does not know, one call each. */
+/* Calls `write` for each thing in the trace that this version does not know. */
 static void each_unknown(const struct info *info, struct sink *out,
 			 void (*write)(struct sink *out, size_t i, const char *text))
 {
@@ -210,7 +210,7 @@ static void text_unknown(struct sink *out, size_t i, const char *text)
 
 enum { TASKS_SHOWN = 8 };
 
-/* Whose events it has, and what follows from that; nothing where the trace does not say it. */
+/* Writes which tasks or CPUs were recorded, and what follows; nothing if the trace does not say. */
 static void text_recording(const struct part *part, struct sink *out)
 {
 	if (part->recording == RECORDING_CPUS)
@@ -317,7 +317,7 @@ static void text_streams(struct info *info, struct sink *out)
 	rows_finish(&rows);
 }
 
-/* The first place of each stream that has any. */
+/* Writes the first contradiction of each stream that has one. */
 static void text_contradictions(struct info *info, struct sink *out)
 {
 	for (size_t i = 0; i < info->trace->nstreams; i++) {
@@ -377,8 +377,8 @@ static void print_text(struct info *info, const struct capabilities *can, struct
 }
 
 /*
- * A recording that goes on is opened as one that grows: a packet that is being written is no
- * damage.
+ * Opens a recording that goes on as a trace that grows, so that a packet that is being written is
+ * no damage.
  */
 static void open_live(struct info *info, struct beside *beside)
 {

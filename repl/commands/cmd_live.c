@@ -1,12 +1,12 @@
 /*
- * cmd_live.c - a session of a relay, looked at while it runs: a mirror in a folder of its own, and
- * the prompt or a command on it
+ * cmd_live.c - mirrors a running session of a relay to a folder, and runs the prompt or a command
+ * on the mirror
  *
  *     yore live URL events --follow
  *      ├── yore attach URL FOLDER/mirror     in a process group of its own: Ctrl-C is the command's
  *      └── yore events FOLDER/mirror --follow
  *
- * Both end with the process that started them, also when that is killed.
+ * Both end when the process that started them ends, also if it is killed.
  */
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
@@ -36,8 +36,8 @@ struct live {
 	char *top; /* the temporary folder */
 	int noted;
 	char *folder; /* of the mirror */
-	char *said;   /* a file with what the mirror says */
-	pid_t mirror; /* 0: it is over, with */
+	char *said;   /* a file with the mirror's messages */
+	pid_t mirror; /* 0: it has ended, with this status: */
 	int status;
 };
 
@@ -46,7 +46,10 @@ static int exit_status(int status)
 	return WIFSIGNALED(status) ? SIGNALLED + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* In the child. `said`: where messages go, -1: where they went before; `apart`: its own group. */
+/*
+ * In the child: runs yore. `said`: descriptor for messages, -1: unchanged; `apart`: in a process
+ * group of its own.
+ */
 static void become(const char *const *words, int said, bool apart, pid_t parent)
 {
 	sigset_t none;
@@ -69,7 +72,7 @@ static void become(const char *const *words, int said, bool apart, pid_t parent)
 	_exit(127);
 }
 
-/* Starts yore with these words (the first is its name, NULL ends them). */
+/* Starts yore with these words; the first is its name, NULL ends them. */
 static bool start(const char *const *words, int said, bool apart, pid_t *out, struct error *err)
 {
 	pid_t parent = getpid();
@@ -107,7 +110,7 @@ static bool start_mirror(struct live *live, struct error *err)
 	snprintf(retry, sizeof retry, "%llu", (unsigned long long)live->options->retry);
 	if (!live->options->has_retry)
 		words[4] = NULL;
-	/* who follows it finds a folder */
+	/* a command that follows the mirror needs the folder to be there */
 	bool ok = mkdir(live->folder, 0777) == 0 || errno == EEXIST ||
 		  error_set(err, ERR_IO, "%s: %s", live->folder, strerror(errno));
 	ok = ok && start(words, said, true, &live->mirror, err);
@@ -115,7 +118,7 @@ static bool start_mirror(struct live *live, struct error *err)
 	return ok;
 }
 
-/* Is the mirror over? Then its exit status is known. */
+/* Has the mirror ended? Then stores its exit status. */
 static bool is_over(struct live *live)
 {
 	int status;
@@ -139,7 +142,7 @@ static void end_mirror(struct live *live)
 	live->mirror = 0;
 }
 
-/* What it said, but that it was ended. */
+/* Prints the mirror's messages, except that it was ended. */
 static void tell_said(const struct live *live)
 {
 	struct buf text = {0}, lines = {0};
@@ -160,7 +163,7 @@ static void tell_said(const struct live *live)
 
 /* Running -------------------------------------------------------------------------------------- */
 
-/* Is there a packet? */
+/* Does the folder have a packet yet? */
 static bool has_packet(const char *path, unsigned depth)
 {
 	struct folder_names names;
@@ -185,7 +188,7 @@ static bool has_packet(const char *path, unsigned depth)
 	return found;
 }
 
-/* A command that does not follow wants a trace. */
+/* Waits for the first packet, which a command that does not follow needs. */
 static bool wait_for_packet(struct live *live, struct error *err)
 {
 	const struct connection_limits limits = relay_limits(NULL);
@@ -232,7 +235,7 @@ static bool follows(const struct options *options)
 	return false;
 }
 
-/* A command that follows would wait for ever for a mirror that failed. */
+/* Waits for the command; ends it if the mirror failed, for which it would wait for ever. */
 static void wait_for(struct live *live, pid_t child, int *status)
 {
 	bool ended = false;
@@ -248,7 +251,7 @@ static void wait_for(struct live *live, pid_t child, int *status)
 		*status = 0;
 }
 
-/* Its exit status becomes the session's. Ctrl-C meanwhile is for it alone. */
+/* Runs the command; its exit status becomes the session's. Ctrl-C then only ends the command. */
 static bool run_on_it(struct live *live, struct error *err)
 {
 	const char **words = words_of(live);

@@ -1,8 +1,8 @@
 /*
  * cmd_longest.c - the longest intervals
  *
- * A heap of the N longest so far, shortest on top. An interval with an unknown beginning or end
- * counts from the first or to the last event of the trace.
+ * Keeps a heap of the N longest intervals so far, shortest on top. An interval with an unknown
+ * begin or end counts from the first or up to the last event of the trace.
  */
 #include "engine/base/heap.h"
 #include "engine/base/mem.h"
@@ -33,7 +33,7 @@ static bool shorter(const struct longest_interval *a, const struct longest_inter
 	return a->length != b->length ? a->length < b->length : a->number > b->number;
 }
 
-/* One place is free. */
+/* Puts an entry into the heap, whose place `hole` is free. */
 static void settle(struct longest *longest, size_t hole, const struct longest_interval *entry)
 {
 	heap_settle(longest->heap, longest->count, hole, *entry, a, b, shorter(a, b), place, (void)0);

@@ -1,4 +1,4 @@
-/* cmd_rules.c - the rule sets that come with yore, and what is wrong with one's own */
+/* cmd_rules.c - prints yore's rule sets, and checks files of rules */
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
 #include "repl/commands/cmds.h"
@@ -37,7 +37,7 @@ static bool list(const struct options *options, struct sink *sink)
 	return true;
 }
 
-/* --explain: of the set that was named, else of --rules, else of all that come with yore. */
+/* --explain: explains the named set, else those of --rules, else all that come with yore. */
 static bool explain(struct session *session, const struct rules_builtin *one, struct sink *sink,
 		    struct error *err)
 {
@@ -53,7 +53,7 @@ static bool explain(struct session *session, const struct rules_builtin *one, st
 
 /* ---- --check ---- */
 
-/* Where what was found goes: places with their lines, or rows. */
+/* Writes findings: places with their lines of text, or rows. */
 struct report {
 	struct sink *sink;
 	enum format format;
@@ -75,7 +75,7 @@ static void report_json(struct sink *sink, enum found found, const struct rule_e
 	sink_row(sink);
 }
 
-/* `count`: how often, of a failure. */
+/* Writes one finding. `count`: how often a failure happened. */
 static void report(struct report *to, enum found found, const struct rule_error *error,
 		   uint64_t count)
 {
@@ -142,7 +142,7 @@ static bool report_failure(void *arg, const struct rule_error *line, uint64_t co
 	return !to->sink->closed;
 }
 
-/* Evaluates all lines over all of the trace, in order: other ways leave lines out. */
+/* Finds failing lines by a replay of the whole trace: other evaluations leave lines out. */
 static bool report_failures(struct report *to, struct session *session, struct rules *rules,
 			    struct error *err)
 {
@@ -215,7 +215,7 @@ static bool check(struct session *session, const struct options *options, struct
 	ok = ok && rules_add_named(rules, words->items[0], err) && rules_check(rules, err);
 	report_errors(&to, rules);
 	if (!ok && to.errors)
-		ok = true; /* they are the answer */
+		ok = true; /* errors in rules are the answer */
 	else if (ok && session->path)
 		ok = check_trace(&to, session, rules, err);
 	else if (ok)

@@ -1,4 +1,4 @@
-/* cmd_run.c - Lua scripts, and the analyses that come with yore */
+/* cmd_run.c - runs Lua scripts, and the analyses that come with yore */
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
 #include "repl/render/redraw.h"
@@ -20,7 +20,7 @@ static bool is_script(const char *path)
 	return len > 4 && !strcmp(path + len - 4, ".lua");
 }
 
-/* The words the other way round: `run TRACE SCRIPT`. */
+/* Are the words swapped: `run TRACE SCRIPT`? */
 static bool is_turned(const char *script, const char *trace)
 {
 	return trace && !is_script(script) && !script_has_analysis(script) &&
@@ -50,11 +50,11 @@ struct running {
 	const struct options *options;
 	struct sink *sink;
 	struct redraw redraw;
-	bool draws; /* on a terminal: what the script prints of the trace so far */
+	bool draws; /* on a terminal: draws the script's output for the trace so far */
 	bool begun;
 };
 
-/* One that fails, since what it asks for was not recorded yet, leaves what was drawn before. */
+/* Runs the script and draws its output. If it fails, for lack of events so far, keeps the last. */
 static void draw(struct running *running)
 {
 	struct buf said = {0};
@@ -89,7 +89,7 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 	return true;
 }
 
-/* At the end, and after Ctrl-C, it runs as without --follow. */
+/* Follows the trace; at its end, and after Ctrl-C, runs the script as without --follow. */
 static bool run_following(struct session *session, const struct options *options,
 			  struct sink *sink, struct error *err)
 {

@@ -1,8 +1,8 @@
 /*
- * cmd_serve.c - traces for viewers and for the page, until Ctrl-C
+ * cmd_serve.c - serves traces to viewers and to the page, until Ctrl-C
  *
- * Each TRACE has a session of its own, with the options of the command: what is opened once is
- * asked by all workers of the server.
+ * Each TRACE has a session of its own, with the options of the command. All workers of the server
+ * read what this session has opened.
  */
 #include "engine/base/digits.h"
 #include "engine/base/mem.h"
@@ -17,10 +17,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct one { /* trace */
+struct one { /* a trace that is served */
 	struct session *session;
-	struct session own; /* of a further TRACE */
-	uint64_t seen;      /* --follow: what its files were like when it was opened last */
+	struct session own; /* session of a further TRACE */
+	uint64_t seen;      /* --follow: files_hash() when it was opened last */
 };
 
 struct serving_traces {
@@ -48,7 +48,7 @@ static uint64_t add_stat(uint64_t sum, const char *path)
 	       (uint64_t)about.st_mtim.tv_nsec;
 }
 
-/* Sizes and times of its files, and of its folder: new ones may have come. */
+/* A hash of sizes and times of its files, and of its folder, in which new files may appear. */
 static uint64_t files_hash(const struct one *one)
 {
 	const struct trace *trace = one->session->trace;
@@ -82,7 +82,7 @@ static bool renew(void *arg, struct index **out)
 
 /* ---- opening ---- */
 
-/* A long trace without timelines answers about long ranges slowly. */
+/* Notes that a large trace has no timelines, so that answers about long ranges are slow. */
 static bool note_timelines(struct session *session, struct error *err)
 {
 	struct state *state = session_state(session, err);
@@ -153,8 +153,7 @@ static void close_all(struct serving_traces *all)
 
 /* ---- serving ---- */
 
-/* ADDRESS, ADDRESS:PORT, [ADDRESS]:PORT, :PORT; of an IPv6 address with a port the brackets part
- * it. */
+/* Parses ADDRESS, ADDRESS:PORT, :PORT or, for an IPv6 address with a port, [ADDRESS]:PORT. */
 static bool read_listen(const char *word, char address[64], struct serve_options *out,
 			struct error *err)
 {
@@ -163,7 +162,7 @@ static bool read_listen(const char *word, char address[64], struct serve_options
 	const char *end = brackets ? strchr(word, ']') : NULL;
 
 	if (colon && !brackets && strchr(word, ':') != colon)
-		colon = NULL; /* an IPv6 address alone */
+		colon = NULL; /* an IPv6 address without a port */
 	if (brackets && (!end || (colon && colon != end + 1)))
 		colon = NULL;
 	size_t len = brackets && end ? (size_t)(end - word) - 1
@@ -198,8 +197,8 @@ static void show_url(const struct server *server, const struct options *options,
 
 /* The options that this command alone has. */
 struct serve_choices {
-	const char *listen;   /* ADDRESS[:PORT]; NULL: any port of this machine alone */
-	struct words origins; /* pages that may ask, too */
+	const char *listen;   /* ADDRESS[:PORT]; NULL: 127.0.0.1, any port */
+	struct words origins; /* further pages whose requests are answered */
 };
 
 static bool serve_all(struct session *session, const struct options *options,

@@ -1,4 +1,4 @@
-/* cmd_sessions.c - the sessions that a relay has */
+/* cmd_sessions.c - lists the sessions of a relay */
 #include "live/connection.h"
 #include "live/viewer.h"
 #include "repl/commands/cmds.h"
@@ -10,7 +10,7 @@ static const struct table_column columns[] = {{"url", false},    {"id", true},
 					      {"timer", true},   {"viewers", true},
 					      {"streams", true}, {"format", false}};
 
-/* What `attach` is given. */
+/* Writes the session's URL, for `attach`. */
 static void add_url(struct sink *out, const char *place, const struct live_session *session)
 {
 	sink_printf(out, "net://%s/host/%s/%s", place, session->host, session->name);

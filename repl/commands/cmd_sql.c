@@ -1,4 +1,4 @@
-/* cmd_sql.c - questions in SQL */
+/* cmd_sql.c - runs SQL over a trace */
 #include "engine/base/mem.h"
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
@@ -11,7 +11,7 @@
 
 /* --chunk I/N --partial FILE and --merge FILE... */
 
-/* The one statement of the text; the caller ends it, also after false. */
+/* Prepares the text, which must be one statement; the caller ends it, also after false. */
 static bool prepare_part(struct sql_shell *shell, const char *text, struct sql_statement **out,
 			 struct error *err)
 {
@@ -85,21 +85,21 @@ static bool sql_partial(struct session *session, const struct options *options, 
 }
 
 /*
- * --follow: the rows of one SELECT, range after range
+ * --follow: writes the rows of one SELECT, range after range
  *
- * The statement is prepared anew in each step, since tables are of the trace as it is open. The
- * session's range, which limits the rows of every scan, is what has become final.
+ * Each step prepares the statement anew, since tables belong to one opening of the trace. It sets
+ * the session's range, which limits every scan, to the events that have become final.
  */
 
 struct followed_query {
 	struct session *session;
 	const char *text;
 	struct sql_rows rows;
-	nstime from; /* what is before it was asked for; NSTIME_MIN: nothing was */
-	bool waits;  /* a note said that a name is not there yet */
+	nstime from; /* rows before this time were written; NSTIME_MIN: none */
+	bool waits;  /* has noted that a name is not there yet */
 };
 
-/* Words that only a recording which has ended gives a meaning, or that are more than a query. */
+/* False, *err: an option or statement makes sense only for a recording that has ended. */
 static bool can_follow(const struct options *options, struct error *err)
 {
 	const char *word = options->words.count == 1 ? options->words.items[0] : NULL;
@@ -114,7 +114,7 @@ static bool can_follow(const struct options *options, struct error *err)
 			 "'SELECT ts, name FROM events' --follow");
 }
 
-/* False with err->kind ERR_NONE: something that it names is not there yet. */
+/* Prepares the query. False, err->kind ERR_NONE: a name in it is not in the trace yet. */
 static bool prepare_step(struct followed_query *asking, bool last, struct sql_shell *shell,
 			 struct sql_statement **out, struct error *err)
 {

@@ -35,7 +35,7 @@ struct stats {
 	struct summary sum;
 	struct stats_row *rows;
 	size_t nrows;
-	double seconds; /* that the rates are of; 0: not known */
+	double seconds; /* length of the range, for rates; 0: not known */
 	struct times times;
 	struct sink *sink;
 };
@@ -78,7 +78,7 @@ static void class_rows(struct stats *stats)
 		qsort(stats->rows, kept, sizeof *stats->rows, by_events);
 }
 
-/* In the order of the trace. */
+/* Makes rows of streams, in the order of the trace. */
 static void stream_rows(struct stats *stats)
 {
 	stats->nrows = 0;
@@ -98,7 +98,7 @@ static uint64_t bytes_of(const struct tally *tally)
 	return tally->bits / 8 + (tally->bits % 8 != 0);
 }
 
-/* Of what was asked for; open ends are those of the events. */
+/* Finds the length of the range; open ends are the first and last event. */
 static bool find_seconds(struct stats *stats, struct error *err)
 {
 	nstime begin, end;
@@ -302,7 +302,7 @@ static void print(struct stats *stats)
 	mem_free(stats->rows);
 }
 
-/* What was counted, of the trace as it is open. */
+/* Writes the counts. */
 static bool show(struct stats *stats, struct error *err)
 {
 	stats->trace = stats->session->trace;
@@ -312,8 +312,7 @@ static bool show(struct stats *stats, struct error *err)
 	return true;
 }
 
-/* Parts. Groups have two keys: of what they are (class, stream, all) and its number in the trace.
- */
+/* --chunk and --merge: groups with two keys, the kind (class, stream, all) and its index */
 
 enum { OF_CLASS, OF_STREAM, OF_ALL };
 enum { EVENTS, BITS, FIRST, LAST, LOST, TOTALS };
@@ -346,7 +345,7 @@ static void add(struct groups *groups, unsigned of, size_t i, const struct tally
 	accumulate(&totals[LOST], &to[LOST], lost);
 }
 
-/* Counts as a part of the trace has them. */
+/* Appends a chunk's counts to the body of a partial file. */
 static void add_parts(struct buf *body, const struct trace *trace, const struct summary *sum)
 {
 	const struct tally none = {.first = NSTIME_MAX, .last = NSTIME_MIN};
@@ -371,7 +370,7 @@ static struct tally tally_of(const struct accumulator *totals_of)
 			      .last = last->count ? (nstime)last->number : NSTIME_MIN};
 }
 
-/* Has the trace such a class or stream? */
+/* Does the trace have the class or stream of this group? */
 static bool fits(const struct group *group, const struct trace *trace)
 {
 	const uint64_t of = group->keys[0].u, i = group->keys[1].u;
@@ -404,7 +403,7 @@ static bool join_file(const struct partials *partials, uint32_t i, const struct 
 		      struct groups *groups, struct error *err)
 {
 	struct cursor body = partials_body(partials, i);
-	size_t next = groups->nitems; /* the first new one */
+	size_t next = groups->nitems; /* the first group of this file */
 	enum partial_taken taken = partial_take_groups(&body, groups);
 	bool good = taken == PARTIAL_TAKEN && body.pos == body.size;
 	const struct group *group;
@@ -414,7 +413,7 @@ static bool join_file(const struct partials *partials, uint32_t i, const struct 
 	return good || partials_refuse(partials, i, PARTIAL_DAMAGED, err);
 }
 
-/* Joins all files of --merge; `all` is filled in. False: *err, and nothing is to be released. */
+/* Joins all files of --merge into *out. False: *err, and *out needs no release. */
 static bool join_parts(const struct partials *partials, const struct trace *trace,
 		       struct summary *out, struct error *err)
 {
@@ -432,7 +431,7 @@ static bool join_parts(const struct partials *partials, const struct trace *trac
 	return good;
 }
 
-/* What the command counts: all, a chunk, or what chunks counted. */
+/* Counts all events or those of a chunk, or joins the counts of chunks. */
 static bool gather(struct partials *partials, struct filter *filter, struct stats *stats,
 		   struct error *err)
 {
@@ -505,8 +504,8 @@ struct counting {
 	struct follow_names names;
 	struct redraw redraw;
 	bool draws;
-	nstime from; /* what is before it was counted; NSTIME_MIN: nothing was */
-	bool ended;  /* the recording has */
+	nstime from; /* events before this time were counted; NSTIME_MIN: none */
+	bool ended;  /* the recording has ended */
 };
 
 static bool show_kept(struct counting *counting, struct sink *sink, struct error *err)
@@ -520,7 +519,7 @@ static bool show_kept(struct counting *counting, struct sink *sink, struct error
 	return ok;
 }
 
-/* So far, in the place of what was there; a few times a second. */
+/* Draws the counts so far over the last drawing, a few times a second. */
 static bool draw(struct counting *counting, struct error *err)
 {
 	struct sink rows;
@@ -538,7 +537,7 @@ static void count_late(void *sum, struct events *events, const struct event *eve
 	summary_add(sum, events, event);
 }
 
-/* Sums need no order: what came late is counted, too. */
+/* Counts new events, and those that came late: sums need no order. */
 static bool count_more(struct counting *counting, struct follow *follow,
 		       const struct follow_news *news, struct filter *filter, struct error *err)
 {
@@ -573,7 +572,7 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 	bool begun;
 
 	counting->ended = news->ended;
-	if (news->ended) /* all is there: it is counted as a whole */
+	if (news->ended) /* run_counting() counts the whole trace then */
 		return true;
 	redraw_wait(&counting->redraw);
 	if (!follow_has_begun(counting->session, counting->from, news->end, &begun, err))
@@ -589,7 +588,7 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 	return ok;
 }
 
-/* At the end, and after Ctrl-C, what was counted is shown as without --follow. */
+/* Follows the trace; at its end, and after Ctrl-C, prints the counts as without --follow. */
 static bool run_counting(struct session *session, const struct options *options, struct sink *sink,
 			 struct error *err)
 {

@@ -1,4 +1,4 @@
-/* cmd_timeline.c - intervals of attributes drawn over a range, on the terminal or as SVG */
+/* cmd_timeline.c - draws intervals of attributes over a range, on the terminal or as SVG */
 #include "engine/base/mem.h"
 #include "repl/asked.h"
 #include "repl/commands/cmds.h"
@@ -14,19 +14,19 @@
 #include <unistd.h>
 
 enum {
-	WIDTH = 80, /* of what is no terminal */
+	WIDTH = 80, /* if the output is no terminal */
 	WIDTH_LEAST = 20,
-	SVG_WIDTH = 1200, /* pixels of the range, where no script runs */
-	ROWS_MOST = 1000,      /* unless --limit says otherwise */
-	NAMED_LEAST = 6,       /* columns of a run from which on a name has room */
-	NAME_ROOM = 17         /* of a thread's name behind its path */
+	SVG_WIDTH = 1200, /* pixels of the range in the static drawing */
+	ROWS_MOST = 1000, /* without --limit */
+	NAMED_LEAST = 6,  /* least columns of a run in which a name has room */
+	NAME_ROOM = 17    /* columns for a thread's name behind its path */
 };
 
 struct timeline {
 	struct session *session;
 	const struct options *options;
 	struct wanteds wanteds;
-	struct row_threads *only; /* NULL: all intervals are drawn */
+	struct row_threads *only; /* NULL: draws all intervals */
 	struct picture picture;
 	size_t most_label;
 	bool named; /* rows of threads have room for names */
@@ -43,8 +43,8 @@ static uint32_t terminal_width(const struct options *options)
 }
 
 /*
- * Keys make paths longer than what was asked for, by a few digits. Threads have names behind them,
- * where the drawing keeps half of the width.
+ * Columns for labels: the longest path, with a few digits for each key that is `*`. Threads' names
+ * follow if the drawing keeps half of the width; then sets *named.
  */
 static size_t label_room(const struct words *words, uint32_t width, bool *named)
 {
@@ -85,17 +85,17 @@ static bool find_range(struct timeline *timeline, nstime *begin, nstime *end, st
 	       error_set(err, ERR_QUERY, "nothing to draw: the range ends before it begins");
 }
 
-/* Unknown, or none */
+/* Cells without a value: unknown, or none? */
 
-enum { ASKED_MOST = 100000 }; /* moments of rows */
+enum { ASKED_MOST = 100000 }; /* attributes at moments in one question */
 
-struct blanks { /* both ends of cells without a value */
+struct blanks { /* begin and end of each cell without a value */
 	struct state_place *places;
-	struct picture_cell **cells; /* by place */
+	struct picture_cell **cells; /* the cell of each place */
 	size_t count, capacity, cells_capacity;
 };
 
-/* Of one end of a column; attrs[i]: what row i shows. */
+/* Adds the blank cells of a column, at time t; attrs[i] is the attribute of row i. */
 static void add_blanks(struct blanks *blanks, const struct picture *picture, uint32_t column,
 		       nstime t, const uint32_t *attrs)
 {
@@ -111,7 +111,7 @@ static void add_blanks(struct blanks *blanks, const struct picture *picture, uin
 	}
 }
 
-/* Where a row has no value in a column: is it unknown at one of its ends, or none? */
+/* Marks each cell without a value as unknown if the attribute is unknown at one of its ends. */
 static bool find_unknown(struct timeline *timeline, struct error *err)
 {
 	struct picture *picture = &timeline->picture;
@@ -144,8 +144,8 @@ static bool find_unknown(struct timeline *timeline, struct error *err)
 }
 
 /*
- * Names of the threads and functions on runs with a value that are so long at least, in the order
- * in which these are written: they go to the values, too, and to *out, which is to be freed.
+ * Finds names of threads and functions for runs of at least `least` columns. Sets them in the
+ * values, and in *out (the caller frees it), in the order in which runs are written.
  */
 static bool name_runs(struct timeline *timeline, uint32_t least, bool of_path, struct named **out,
 		      struct error *err)
@@ -293,7 +293,7 @@ static bool run_text(struct timeline *timeline, nstime begin, nstime end, size_t
 
 /* SVG */
 
-struct lanes_part { /* of the range, that is being filled */
+struct lanes_part { /* the part of the range that is being filled */
 	struct row_threads *only;
 	struct lanes *lanes;
 	nstime begin, end;
@@ -313,7 +313,7 @@ static bool add_piece(void *arg, const struct interval *interval)
 	return true;
 }
 
-/* In parts, too, so that not all intervals are held at once. */
+/* Reads the range in parts, so that not all intervals are in memory at once. */
 static bool fill_lanes(struct timeline *timeline, struct lanes *lanes, struct error *err)
 {
 	struct state *state = session_state(timeline->session, err);
@@ -376,7 +376,7 @@ static bool run_timeline(struct session *session, const struct options *options,
 	bool good = asked_paths(session, &timeline.wanteds, err) &&
 		    find_range(&timeline, &begin, &end, err) &&
 		    row_threads_open(session, options, &timeline.only, err);
-	bool some = timeline.wanteds.count > 0; /* else no thread has the names */
+	bool some = timeline.wanteds.count > 0; /* else no thread has the names in the paths */
 	if (good && some && own->svg)
 		good = run_svg(&timeline, begin, end, limit, err);
 	else if (good && some)

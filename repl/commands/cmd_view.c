@@ -1,8 +1,8 @@
 /*
- * cmd_view.c - a part of a trace, in ui.perfetto.dev: converted, and given to its page once
+ * cmd_view.c - shows a part of a trace in ui.perfetto.dev: converts it, and serves the file once
  *
- * The page may fetch from this machine at one address alone, 127.0.0.1:9001 (its content security
- * policy). Nothing leaves the machine: the page reads the file in the browser.
+ * The page's content security policy allows it to fetch from one address on this machine,
+ * 127.0.0.1:9001. Nothing leaves the machine: the page reads the file in the browser.
  */
 #include "convert/convert.h"
 #include "engine/base/digits.h"
@@ -28,12 +28,12 @@ static const char page[] = "https://ui.perfetto.dev";
 
 enum {
 	PAGE_PORT = 9001,
-	OF_FOUR = 3,    /* bytes of Perfetto's form for four of the trace */
-	COLUMNS = 4000, /* of the picture of a range that is too large */
+	OF_FOUR = 3,    /* bytes in Perfetto's format for 4 bytes of the trace */
+	COLUMNS = 4000, /* of the picture, if the range is too large for events */
 	ROWS_MOST = 2000
 };
 
-/* What the page has room for: all of a file is in the memory of a WebAssembly program. */
+/* The largest file for the page, which holds all of it in the memory of a WebAssembly program. */
 static const uint64_t page_most = UINT64_C(1) << 30;
 
 struct viewing {
@@ -45,12 +45,12 @@ struct viewing {
 	uint64_t size;
 	char name[64]; /* in the URL */
 	nstime begin, end;
-	double bytes; /* about, of the range in Perfetto's form; 0: not known */
+	double bytes; /* estimated size of the range in Perfetto's format; 0: unknown */
 };
 
 /*
- * Into view->bytes, how much the range is in Perfetto's form: of a part of the trace as long.
- * Filters leave less, which is not known: 0.
+ * Sets the range, and estimates view->bytes from its share of the trace's time; 0 with filters,
+ * since nobody knows how much they leave.
  */
 static bool find_range(struct viewing *view, const struct options *options, struct error *err)
 {
@@ -88,7 +88,7 @@ static bool has_no_room(struct viewing *view, struct error *err)
 		view->bytes / 1e6, (double)page_most / 1e6, span);
 }
 
-/* The name of the trace, of characters that need no escapes in a URL. */
+/* Makes a name from the trace's, with characters that need no escapes in a URL. */
 static void name_file(struct viewing *view)
 {
 	const char *path = view->session->trace->path;
@@ -135,7 +135,7 @@ static bool fill_view(struct state *state, const struct wanteds *wanteds, struct
 	return picture_fill(&asking, picture, err);
 }
 
-/* Of a range that the page has no room for: what held longest in each column, from timelines. */
+/* Converts a picture of a range that is too large: per column, the value that held longest. */
 static bool convert_overview(struct viewing *view, const struct options *options, struct error *err)
 {
 	struct session *session = view->session;
@@ -210,7 +210,7 @@ static void tell_link(const struct viewing *view, const struct options *options,
 	sink_flush(sink);
 }
 
-/* Listens before it converts: a port that is in use is known at once. */
+/* Listens before it converts, so that a port in use is reported at once. */
 static bool view_part(struct viewing *view, const struct options *options, struct sink *sink,
 		      struct error *err)
 {
@@ -221,7 +221,7 @@ static bool view_part(struct viewing *view, const struct options *options, struc
 	if (!one_file_open(&file, &server, err))
 		return error_while(err, "the page fetches from there alone");
 	bool ok = make_folder(view, err) && convert(view, options, sink, err);
-	if (ok && view->begin >= view->end) /* a note said why */
+	if (ok && view->begin >= view->end) /* a note says why */
 		ok = error_set(err, ERR_RANGE, "view: no part of the trace is in the range");
 	if (ok) {
 		file.fd = view->fd;

@@ -14,9 +14,9 @@ MUST_CHECK bool cmd_run(struct session *session, const struct options *options, 
 			struct error *err);
 
 /*
- * The prompt: commands and Lua over one trace. Asks and answers until the end of input or `quit`.
- * On a terminal it edits lines, keeps a history and pages long output; otherwise it reads plain
- * lines and echoes nothing. Returns the program's exit status.
+ * The prompt: runs commands, SQL and Lua on one trace, until the end of input or `quit`. On a
+ * terminal it edits lines, keeps a history and pages long output; else it reads plain lines and
+ * echoes nothing. Returns the program's exit status.
  */
 int prompt_run(struct session *session);
 
@@ -26,10 +26,10 @@ MUST_CHECK bool explain_print(struct session *session, const struct options *opt
 			      struct sink *sink, struct error *err);
 
 struct sql_choices {         /* options of `sql` alone */
-	const char *catalog; /* a folder, or a file of `yore catalog --to`; NULL: of one trace */
-	const char *then, *timeout; /* with it; NULL: not given */
+	const char *catalog; /* a folder, or a file of `yore catalog --to`; NULL: one trace */
+	const char *then, *timeout; /* with --catalog; NULL: not given */
 };
-/* `sql --catalog`: the query over each trace, then a SELECT over the rows of all. */
+/* `sql --catalog`: runs the query on each trace, then a SELECT over all rows. */
 MUST_CHECK bool sql_catalog(struct session *session, const struct options *options,
 			    struct sink *sink, struct error *err);
 
@@ -38,21 +38,21 @@ struct convert_choices {                 /* options of `convert` alone */
 	const char *to;                  /* the format; NULL: by the path's ending */
 	const char *compress, *checksum; /* of packets; NULL: none */
 	bool no_state, with_state, partition;
-	const char *catalog, *timeout; /* of each trace below a folder; NULL: not given */
+	const char *catalog, *timeout; /* convert each trace of a catalog; NULL: not given */
 };
-/* Are its options such as the format takes? */
+/* Does the format take the options? False: *err. */
 MUST_CHECK bool convert_check(const struct options *options, struct error *err);
 struct wanteds;
-/* The paths behind OUT, else the usual ones, up to NULL; without these all. */
+/* Parses the paths behind OUT, else those of `usual`, which NULL ends; all if `usual` is NULL. */
 MUST_CHECK bool convert_paths(const struct options *options, const char *const *usual,
 			      struct wanteds *out, struct error *err);
-/* `convert` of the session's trace */
+/* `convert`: converts the session's trace. */
 MUST_CHECK bool convert_trace(struct session *session, const struct options *options,
 			      struct error *err);
-/* `convert --catalog`: of each trace of a catalog */
+/* `convert --catalog`: converts each trace of a catalog. */
 MUST_CHECK bool convert_catalog(struct session *session, const struct options *options,
 				struct error *err);
-/* As `convert` with these options, but the runs of a picture in place of events and intervals. */
+/* As convert_trace(), but writes the runs of a picture in place of events and intervals. */
 MUST_CHECK bool convert_picture(struct session *session, const struct options *options,
 				const struct picture *picture, struct error *err);
 
@@ -62,37 +62,38 @@ struct timeline_choices { /* options of `timeline` alone */
 	bool has_width;
 };
 
-/* --begin -SPAN says how long that while is. */
+/* `timeline --follow`: draws the last while again and again; --begin -SPAN is its length. */
 MUST_CHECK bool timeline_follow(struct session *session, const struct options *options,
 				struct sink *sink, struct error *err);
 /*
- * How many columns a drawing has (cmd_timeline.c): what a width of the terminal or --width leaves
- * beside labels of at most *most_label characters. *named: rows of threads have room for names.
+ * How many columns a drawing has (cmd_timeline.c): the terminal's width or --width, less the
+ * labels. Sets *most_label, the most characters of a label, and *named: labels of threads have room
+ * for names.
  */
 uint32_t timeline_columns(const struct options *options, size_t *most_label, bool *named);
-/* How long is waited for a relay; Ctrl-C ends it. `arg` is the caller's. */
+/* Limits of waiting for a relay; Ctrl-C ends it. `arg` is the callbacks' argument. */
 struct connection_limits;
 struct connection_limits relay_limits(void *arg);
 
 /*
- * Writes a script for sh, by which --slurm N tasks answer what words[0 .. n), argv without --slurm,
- * asks. False: ERR_QUERY, it does not go together.
+ * Writes a script for sh, in which --slurm N tasks run the command words[0 .. n), argv. False,
+ * ERR_QUERY: the options do not go together.
  */
 MUST_CHECK bool slurm_script(const struct options *options, int n, char **words, struct sink *sink,
 			     struct error *err);
 
-/* What a run cost, for --stats: */
+/* --stats: what a run cost */
 void stats_begin(bool sample);             /* at the start of the program */
 void stats_print(struct session *session); /* one line of JSON on standard error */
 
 struct index_choices { /* options of `index` alone */
 	bool drop, timelines;
-	bool manifest;            /* of a folder that is to be read over HTTP */
+	bool manifest;            /* write a list of a folder's files, for reading over HTTP */
 	const char *exchange;     /* a folder; NULL: not given */
 	uint64_t workers;         /* 0: not given; likewise */
 	uint64_t lapse;           /* s */
-	bool list, verify, prune; /* what is stored of all traces */
-	uint64_t keep;            /* --prune: bytes; 0: not given */
+	bool list, verify, prune; /* the stored data of all traces */
+	uint64_t keep;            /* bytes that --prune leaves; 0: not given */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * commands.c - see commands.h
  *
- * A command is in a process group of its own, so that all that it started ends with it.
+ * Each command runs in a process group of its own, so that processes that it started end with it.
  */
 #include "repl/commands/commands.h"
 
@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 enum {
-	WAIT_MOST = 1000, /* moments that wait */
-	LOOK_MS = 50,     /* whether Ctrl-C came */
-	PATIENT_MS = 2000 /* for a command that is asked to end */
+	WAIT_MOST = 1000, /* moments in the queue */
+	LOOK_MS = 50,     /* between tests for Ctrl-C */
+	PATIENT_MS = 2000 /* between SIGTERM and SIGKILL */
 };
 
 extern char **environ;
@@ -40,13 +40,13 @@ static const struct {
 };
 
 struct waiting_moment {
-	char *text[COMMAND_VALUES]; /* NULL: moments have no such value */
+	char *text[COMMAND_VALUES]; /* NULL: these moments do not have the value */
 };
 
 struct commands {
 	struct session *session;
 	unsigned has;       /* bits of enum command_of */
-	char *copy;         /* of --do, cut at blanks */
+	char *copy;         /* the text of --do, cut at blanks */
 	struct words words; /* --do: the program and its words */
 	const char *shell;  /* --do-shell; NULL: none */
 
@@ -55,10 +55,10 @@ struct commands {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	/* under the lock */
-	struct waiting_moment items[WAIT_MOST]; /* a ring */
+	struct waiting_moment items[WAIT_MOST]; /* the queue, a ring */
 	size_t first, count;
-	bool ends, stops, done; /* no more is added; none is begun any more; the thread is over */
-	pid_t child;            /* 0: none runs */
+	bool ends, stops, done; /* no more moments come; start no command; the thread has ended */
+	pid_t child;            /* the running command; 0: none */
 	uint64_t run, failed, left_out;
 	bool told_failure, told_full;
 };
@@ -79,7 +79,7 @@ static bool is_placeholder(const struct commands *commands, const char *at, size
 	return false;
 }
 
-/* Is each {word} one that is filled in? */
+/* Is each {word} a placeholder that these moments have? */
 static bool check_word(const struct commands *commands, const char *word, struct error *err)
 {
 	struct buf all = {0};
@@ -113,7 +113,7 @@ static bool cut_words(struct commands *commands, const char *text, struct error 
 	return commands->words.count || error_set(err, ERR_QUERY, "--do: a command is missing");
 }
 
-/* The word with its placeholders filled in. */
+/* A copy of the word with its placeholders filled in. */
 static char *fill_word(const char *word, const struct waiting_moment *moment)
 {
 	struct buf out = {0};
@@ -152,7 +152,7 @@ static char **arguments_of(const struct commands *commands, const struct waiting
 	return out;
 }
 
-/* Is it one of the variables that are set here? */
+/* Is it one of the variables that this file sets? */
 static bool is_own(const char *variable)
 {
 	for (size_t i = 0; i < COMMAND_VALUES; i++) {
@@ -190,7 +190,7 @@ static void free_texts(char **texts)
 	mem_free(texts);
 }
 
-/* 0, or an errno. */
+/* Starts the command; returns 0 or an errno. */
 static int spawn(const struct commands *commands, const struct waiting_moment *moment, pid_t *child)
 {
 	char **arguments = arguments_of(commands, moment), **environment = environment_of(moment);
@@ -223,7 +223,7 @@ static int spawn(const struct commands *commands, const struct waiting_moment *m
 	return failed;
 }
 
-/* The first one that fails is told. */
+/* Prints how a command failed; called for the first only. */
 static void tell_failure(struct commands *commands, const struct waiting_moment *moment,
 			 int spawn_failed, int status)
 {
@@ -247,7 +247,7 @@ static void free_moment(struct waiting_moment *moment)
 		mem_free(moment->text[i]);
 }
 
-/* Called and returns with the lock. */
+/* Runs the command for the first moment. The caller holds the lock; it is released meanwhile. */
 static void run_one(struct commands *commands)
 {
 	struct waiting_moment moment = commands->items[commands->first];
@@ -261,7 +261,7 @@ static void run_one(struct commands *commands)
 	commands->child = failed ? 0 : child;
 	commands->run++;
 	pthread_mutex_unlock(&commands->lock);
-	siginfo_t ignored; /* its number stays its own until the lock is had */
+	siginfo_t ignored; /* WNOWAIT: the pid stays valid until the lock is held again */
 	while (!failed && waitid(P_PID, (id_t)child, &ignored, WEXITED | WNOWAIT) != 0)
 		if (errno != EINTR)
 			break;
@@ -317,7 +317,7 @@ bool commands_open(struct session *session, const struct options *options, enum 
 	return commands->started || error_set(err, ERR_IO, "no thread can be started");
 }
 
-/* Waits for a change, for a while at most. With the lock. */
+/* Waits for `changed`, at most LOOK_MS. The caller holds the lock. */
 static void wait_a_while(struct commands *commands)
 {
 	wait_ms(&commands->changed, &commands->lock, LOOK_MS);
@@ -339,7 +339,7 @@ static void copy(const struct commands *commands, const struct command_moment *m
 	nstime begin, end = none, last;
 
 	if (!session_bounds(commands->session, &begin, &last, &ignored))
-		begin = none; /* there is no event */
+		begin = none; /* the trace has no event */
 	else if (last < NSTIME_MAX)
 		end = last + 1;
 	const int64_t numbers[COMMAND_VALUES] = {[COMMAND_TS] = moment->t,

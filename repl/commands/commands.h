@@ -1,12 +1,12 @@
 /*
- * commands.h - commands that are run for moments of a trace, one after the other
+ * commands.h - runs a command of the user for moments of a trace, one after the other
  *
  *     --do 'notify-send {name} {ts}'     a program and its words; placeholders are filled in
  *     --do-shell 'echo "$YORE_NAME"'     a shell; values are in its environment
  *
- * A thread of its own starts them and waits for each. Names of a trace are not trusted: they are
- * never part of what a shell reads. What a command writes goes to standard error, since standard
- * output has the rows.
+ * A thread of its own starts each command and waits for it. Names of a trace are not trusted: they
+ * are never part of a text that a shell parses. The commands' output goes to standard error, since
+ * standard output has the rows.
  */
 #ifndef REPL_COMMANDS_COMMANDS_H
 #define REPL_COMMANDS_COMMANDS_H
@@ -15,7 +15,7 @@
 
 struct commands;
 
-/* What a moment has, as placeholders ({ts}) and in the environment (YORE_TS). */
+/* The values of a moment: placeholders ({ts}) and environment variables (YORE_TS). */
 enum command_value {
 	COMMAND_TS,
 	COMMAND_PATH,
@@ -26,7 +26,7 @@ enum command_value {
 	COMMAND_NAME,
 	COMMAND_CPU,
 	COMMAND_STREAM,
-	COMMAND_BEGIN, /* [begin, end): what of the trace is known */
+	COMMAND_BEGIN, /* [begin, end): range of the trace's events */
 	COMMAND_END,
 	COMMAND_TRACE,
 	COMMAND_VALUES
@@ -39,28 +39,27 @@ enum command_of { /* a bit per value */
 					1 << COMMAND_DUR | 1 << COMMAND_TID | 1 << COMMAND_COMM
 };
 
-struct command_moment { /* borrowed texts; those that are not known are NULL, and filled in empty */
-	nstime t;       /* of the event, or of the interval's begin; NSTIME_MIN: not known */
+struct command_moment { /* texts are borrowed; NULL: not known, filled in as "" */
+	nstime t;       /* time of the event, or begin of the interval; NSTIME_MIN: not known */
 	int64_t cpu;    /* -1: not known */
 	const char *name, *stream;             /* of an event */
 	const char *path, *value, *tid, *comm; /* of an interval */
 	uint64_t dur;
 };
 
-/* By --do or --do-shell, whose moments have these values. False, ERR_QUERY: what is wrong with it.
- */
+/* Starts the thread for --do or --do-shell; moments have these values. False: *err says what is
+ * wrong. */
 MUST_CHECK bool commands_open(struct session *session, const struct options *options,
 			      enum command_of values, struct commands **out, struct error *err);
 /*
- * Runs the command for the moment, behind those that wait. Where too many do, `waits`: until there
- * is room, or Ctrl-C; else the moment is counted and left out.
+ * Queues the moment. If the queue is full, waits for room or Ctrl-C if `waits`; else leaves the
+ * moment out, and counts it.
  */
 void commands_add(struct commands *commands, const struct command_moment *moment, bool waits);
 /*
- * Waits for all of them; after Ctrl-C the one that runs is ended, and the others are left out.
- * Notes say what failed and what was left out. NULL is fine. `ok`: what was done before it went
- * well; returns that, or false with ERR_INTERRUPTED where it did, and Ctrl-C came while commands
- * were waited for.
+ * Waits for all queued commands; after Ctrl-C, ends the one that runs, and leaves out the others.
+ * Notes what failed and was left out. Frees; NULL is fine. Returns `ok`, the success of the work
+ * before; but false, ERR_INTERRUPTED if that is true and Ctrl-C came.
  */
 MUST_CHECK bool commands_close(struct commands *commands, bool ok, struct error *err);
 

@@ -1,4 +1,4 @@
-/* convert_catalog.c - `convert --catalog`: each trace below a folder, into one partition */
+/* convert_catalog.c - `convert --catalog`: converts each trace of a catalog into a partition */
 #include "repl/commands/catalog.h"
 #include "repl/commands/cmds.h"
 #include "repl/commands/trace_workers.h"

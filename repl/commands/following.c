@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { NAMED_LATE = 3 /* streams that have a note of their own */ };
+enum { NAMED_LATE = 3 /* streams with a note each; others are counted */ };
 
 struct following {
 	struct session *session;
@@ -86,8 +86,8 @@ static void tell_late(struct session *session, const struct follow *follow)
 }
 
 /*
- * When nothing more is asked for: notes say what came late and, after Ctrl-C (`stopped`), how much
- * is recorded behind what was told.
+ * At the end of following: notes which events came late and, after Ctrl-C (`stopped`), how far the
+ * recording had come beyond what was shown.
  */
 static void tell_rest(struct session *session, const struct follow *follow, bool stopped)
 {
@@ -132,7 +132,7 @@ static bool run_follow(struct session *session, struct follow *follow, follow_mo
 	return ok;
 }
 
-/* Nothing tells when a file behind a URL grows. */
+/* False, *err: a trace is behind a URL, where yore cannot see files grow. */
 static bool is_here(const struct session *session, struct error *err)
 {
 	const struct words *with = &session->options->with;
@@ -174,7 +174,7 @@ bool follow_interrupted(const struct error *err)
 {
 	struct error why = *err;
 
-	signals_explain(&why); /* or there is no more memory */
+	signals_explain(&why); /* was it for lack of memory? */
 	if (why.kind != ERR_INTERRUPTED)
 		return false;
 	signals_clear();
@@ -183,7 +183,7 @@ bool follow_interrupted(const struct error *err)
 
 void follow_waits(struct session *session, const struct error *cause, bool *told)
 {
-	int line = (int)strcspn(cause->text, "\n"); /* those below show a part of what was asked */
+	int line = (int)strcspn(cause->text, "\n"); /* without the lines of an excerpt */
 
 	if (!*told)
 		session_note(session, "%.*s: it is not there yet, and is waited for", line,
@@ -232,7 +232,7 @@ bool follow_has_begun(struct session *session, nstime from, nstime end, bool *be
 }
 
 struct late {
-	struct filter *filter; /* NULL: all pass */
+	struct filter *filter; /* NULL: all events pass */
 	follow_late_take *take;
 	void *arg;
 	uint64_t events, losses;

@@ -16,7 +16,7 @@
 static bool edge(struct info *info, const struct stream *stream, bool backward, nstime *out,
 		 struct error *err)
 {
-	/* records without a time, which come before all others, do not count */
+	/* without records that have no time */
 	struct events_options open = {.begin = NSTIME_MIN + 1,
 				      .end = NSTIME_MAX,
 				      .backward = backward,
@@ -52,7 +52,8 @@ static bool packets_bytes(struct table *table, uint64_t *bytes, struct error *er
 }
 
 /*
- * What was recorded may begin before the first event and end behind the last one: see recorded.h.
+ * Widens the range: recording may have begun before the first event, and ended behind the last one,
+ * see recorded.h.
  */
 static bool widen(const struct info *info, const struct stream *stream, struct stream_info *out,
 		  struct error *err)
@@ -82,7 +83,7 @@ static bool gather_stream(struct info *info, size_t i, struct error *err)
 		return false;
 	if (!cpus_of_stream(stream, info->index, &out->cpus, err))
 		return false;
-	/* a table that is computed may turn out to be irregular only here */
+	/* only here, a computed table may turn out to be irregular */
 	if (!info_losses_read(stream, table, losses, err))
 		return false;
 	out->packets = table_count(table) - losses->delivery.doubled - losses->delivery.other;
@@ -136,7 +137,7 @@ void info_release(struct info *info)
 	info->streams = NULL;
 }
 
-/* ---- a recording that goes on ---- */
+/* ---- a running recording ---- */
 
 #define NS_PER_S INT64_C(1000000000)
 
@@ -163,7 +164,7 @@ static void take_earliest(struct info_live *out, const char *name, nstime until)
 	out->holds = name;
 }
 
-/* The file as streams are called. */
+/* The file's name relative to the trace, as in names of streams. */
 static const char *below(const struct session *session, const char *file)
 {
 	size_t above = session->path ? strlen(session->path) : 0;
@@ -201,7 +202,7 @@ static bool take_streams(struct session *session, const struct beside *beside,
 	return true;
 }
 
-/* Streams besides the one that holds most back, that hold back, too. */
+/* How many streams, besides live->holds, have a watermark before live->reached. */
 static size_t others_of(struct session *session, const struct beside *beside,
 			const struct info_live *live)
 {
@@ -230,7 +231,7 @@ bool info_live_find(struct session *session, const struct beside *beside, struct
 	*out = (struct info_live){.reached = NSTIME_MIN, .final = NSTIME_MAX};
 	bool ok = session_index(session, err) && take_streams(session, beside, out, err);
 	if (ok) {
-		/* idle streams were heard of later than any packet ends */
+		/* beacons of idle streams are newer than any packet */
 		if (out->final != NSTIME_MAX && out->final > out->reached)
 			out->reached = out->final;
 		if (out->final >= out->reached)
@@ -304,10 +305,10 @@ void info_live_json(const struct info_live *live, uint64_t lost, struct sink *ou
 }
 
 /*
- * What can be asked: the rules are compiled for the trace, and asked which lines are left
+ * Capabilities: compiles the rules for the trace, and finds which lines can run
  *
- * Questions that people ask of kernel traces are named even where nothing answers them, with the
- * event that would; of all others only those that something answers.
+ * The usual attributes of kernel traces are listed even if no event writes them, with the event
+ * that would; of all others, only those that some event writes.
  */
 
 static const struct {
@@ -358,7 +359,7 @@ static size_t find_lined(const struct trace *trace, const struct program *progra
 	return n;
 }
 
-/* A map whose results are all unknown takes knowledge away, as `unknown` does. */
+/* Is the value a map whose results are all unknown? It then only removes knowledge. */
 static bool gives_unknown(const struct expr *value)
 {
 	if (!value || value->kind != EXPR_MAP)
@@ -369,11 +370,11 @@ static bool gives_unknown(const struct expr *value)
 	return true;
 }
 
-/* The classes with a line that gives attributes of the shape a value. */
+/* Lists the classes with a line that writes attributes of the shape; returns how many. */
 static size_t writers_of(const struct lined *all, size_t count, const struct attrs *attrs,
 			 uint32_t shape, struct buf *from)
 {
-	struct nameset seen = {0}; /* several classes may have one name */
+	struct nameset seen = {0}; /* names so far: several classes may have one name */
 	size_t writers = 0;
 
 	for (size_t c = 0; c < count; c++) {

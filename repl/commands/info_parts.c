@@ -1,7 +1,7 @@
 /*
- * info_parts.c - classes, clocks and names of a trace as `info` prints them
+ * info_parts.c - prints classes, clocks and names of a trace for `info`
  *
- * Event classes of one part and stream id share their contexts: they are one stream class.
+ * Event classes with one part and stream id have the same contexts: they form a stream class.
  */
 #include "repl/commands/info.h"
 
@@ -12,8 +12,8 @@
 #include <string.h>
 
 struct shown_class {
-	const struct event_class *class; /* any of its event classes */
-	const char *section;             /* of its streams, where they agree; "" else */
+	const struct event_class *class; /* one of its event classes */
+	const char *section;             /* common section of its streams; "": none */
 };
 
 static int by_class(const void *a, const void *b)
@@ -26,7 +26,7 @@ static int by_class(const void *a, const void *b)
 	return left->id < right->id ? -1 : left->id > right->id;
 }
 
-/* The streams of a trace, those of one stream class together. The caller frees the table. */
+/* The streams of a trace, sorted by stream class. The caller frees the table. */
 static const struct stream **sorted_streams(const struct trace *trace)
 {
 	const struct stream **out = mem_new_array(trace->nstreams + 1, sizeof(struct stream *));
@@ -54,7 +54,7 @@ static const char *section_of(const struct stream *const *streams, size_t count,
 	return found ? found : "";
 }
 
-/* The caller frees the table. Classes of one stream class stand together, or it is listed twice. */
+/* Lists stream classes, whose event classes must be adjacent. The caller frees the table. */
 static struct shown_class *stream_classes(const struct trace *trace, size_t *count)
 {
 	struct shown_class *out = mem_new_array(trace->nclasses + 1, sizeof *out);
@@ -227,7 +227,7 @@ void info_text_full_name(const char *label, const struct full_name *name, struct
 		sink_char(out, '\n');
 }
 
-/* How it is known to be on one line of time with the first trace's. */
+/* Writes how the clock is related to the first trace's. */
 static void json_relation(const struct clock *clock, struct sink *out)
 {
 	static const char *const words[] = {NULL,          "same UUID", "same clock, same host",

@@ -25,9 +25,9 @@ const char *const interval_columns[] = {"path", "value", "ts", "dur", "tid", "co
 struct interval_triggers {
 	struct session *session;
 	const struct options *options;
-	struct rows_where *wheres[INTERVAL_ON + 1]; /* NULL: not asked for */
+	struct rows_where *wheres[INTERVAL_ON + 1]; /* NULL: option not given */
 	struct commands *commands;
-	nstime first, last; /* what is known lies between, both inclusive */
+	nstime first, last; /* the state is known in between, both inclusive */
 };
 
 static bool parse(const char *option, const char *text, struct rows_where **out, struct error *err)
@@ -85,7 +85,7 @@ bool interval_triggers_begin(struct interval_triggers *triggers, struct error *e
 	return true;
 }
 
-/* From when, and up to when, the interval surely held. */
+/* The begin, and the end, between which the interval surely held. */
 static nstime held_from(const struct interval_triggers *triggers, const struct interval *interval)
 {
 	return interval->begin == NSTIME_MIN ? triggers->first : interval->begin;
@@ -106,13 +106,13 @@ static bool has_ends(const struct interval *interval)
 	return interval->begin > NSTIME_MIN && interval->end < NSTIME_MAX;
 }
 
-/* The row's values up to `to`. `open`: more may come behind that. */
+/* Sets the row's columns, with the length up to `to`; seen->open: the interval may go on. */
 static void values_of(const struct interval_triggers *triggers, const struct interval_seen *seen,
 		      nstime to, struct value *values)
 {
 	const struct interval *interval = seen->interval;
 	static const struct value unknown = {.kind = VALUE_UNKNOWN};
-	/* of an unknown beginning, the name is that of the end */
+	/* with an unknown begin, the name is that at the end, which may still change */
 	bool named = seen->comm && !(seen->open && interval->begin == NSTIME_MIN);
 	bool thread = row_thread(interval->path, &interval->value, &values[COLUMN_TID]);
 
@@ -143,7 +143,7 @@ bool interval_triggers_meet(struct interval_triggers *triggers, enum interval_tr
 	if (!rows_where_surely(where, values, grows ? COLUMN_DUR : SIZE_MAX))
 		return false;
 	*at = high;
-	/* the first length of which it is sure, whatever the interval's own is */
+	/* finds the least length for which the condition is surely true, however long it gets */
 	for (low = low < high ? low : high; low < high;) {
 		nstime middle = (nstime)((uint64_t)low + time_span(low, high) / 2);
 		values[COLUMN_DUR] = value_u64(span(held_from(triggers, seen->interval), middle));

@@ -1,9 +1,9 @@
 /*
- * intervals.c - intervals as rows
+ * intervals.c - writes intervals as rows
  *
- * Rows wait until there are a few thousand, so that the names of their threads are one question.
- * Where there are more, the names of all threads over the range are. Where the range is read whole
- * anyway, these come from the same reading.
+ * Up to a few thousand rows wait, so that one question finds the names of their threads. If there
+ * are more rows, one question finds the names of all threads over the range. If the range is read
+ * whole anyway, names come from the same reading.
  */
 #include "repl/commands/intervals.h"
 
@@ -93,7 +93,7 @@ static bool holds(struct wanted_path *wanted, const struct value *value)
 	return !wanted->has_value || value_equal(&wanted->value, value);
 }
 
-/* One word is the usual case; with several, the path decides which words speak of it. */
+/* With several words, tests those whose path matches the interval's. */
 bool wanteds_hold(struct wanteds *wanteds, const struct interval *interval)
 {
 	struct attrs *attrs = NULL;
@@ -215,7 +215,7 @@ bool intervals_explain(struct session *session, const struct options *options, s
 
 struct waiting_interval {
 	nstime begin, end;
-	nstime so_far; /* it goes on there, and may go on; NSTIME_MIN: it has ended */
+	nstime so_far; /* it lasts up to here at least, and may go on; NSTIME_MIN: it has ended */
 };
 
 struct interval_writer {
@@ -224,21 +224,20 @@ struct interval_writer {
 	struct sink *sink;
 	struct times times;
 	struct rows rows;
-	struct arena *arena; /* of what waits */
+	struct arena *arena; /* texts of rows that wait */
 	struct named *named;
 	struct waiting_interval *waiting;
 	size_t count, named_capacity, waiting_capacity;
-	bool told;                 /* names came with the intervals */
-	bool of_path;              /* threads that paths alone show have names, too: a column */
+	bool told;    /* the caller passes names with the intervals */
+	bool of_path; /* also name threads that only paths show */
 	/*
-	 * Is called for each row that was written, with the name of its thread (NULL: it has none,
-	 * or it is not known), which is looked for in any format; false: no more rows. NULL: nobody
-	 * watches.
+	 * Called for each row that was written, with the name of its thread (NULL: none, or
+	 * unknown); false: no more rows. May be NULL.
 	 */
 	bool (*written)(void *arg, const struct interval *interval, const char *comm);
 	void *arg;
-	struct spells *range; /* of all rows; NULL: not needed so far */
-	struct spells *along; /* the same, come with the rows; NULL: it did not */
+	struct spells *range; /* names of all threads over the range; NULL: not read yet */
+	struct spells *along; /* the same, from the reading of the rows; NULL: not from there */
 	struct error failed;
 };
 
@@ -339,7 +338,7 @@ static bool read_names(struct interval_writer *writer, struct error *err)
 	return writer->range != NULL;
 }
 
-/* The names of all threads, for many rows; of few, the names of those that they show. */
+/* Finds names for the rows that wait: of all threads if there are many rows, else one by one. */
 static bool find_names(struct interval_writer *writer, struct error *err)
 {
 	bool some = names_wanted(writer->named, writer->count);
@@ -386,7 +385,7 @@ static bool write_waiting(struct interval_writer *writer)
 	return ok;
 }
 
-/* The name at the beginning; of an unknown beginning, the last moment that is known. */
+/* The begin; if that is unknown, the last ns of the interval. */
 nstime interval_name_time(const struct session *session, nstime begin, nstime end)
 {
 	return begin != NSTIME_MIN ? begin : end != NSTIME_MAX ? end - 1 : session->first;
@@ -461,12 +460,12 @@ bool interval_writer_finish(struct interval_writer *writer, bool drop, struct er
 
 struct show {
 	struct interval_writer *writer;
-	struct wanteds *wanteds; /* NULL: any value */
+	struct wanteds *wanteds; /* NULL: any value is wanted */
 	uint64_t left, shown;
 	struct sink *sink;
-	struct interval_triggers *triggers; /* NULL: there are none */
+	struct interval_triggers *triggers; /* --until and --on; NULL: none */
 	uint64_t written;
-	bool found; /* what --until asks for */
+	bool found; /* a row met the condition of --until */
 };
 
 static bool show_interval(void *arg, const struct interval *interval)
@@ -480,7 +479,7 @@ static bool show_interval(void *arg, const struct interval *interval)
 	return interval_write(show->writer, interval) && show->left;
 }
 
-/* What is to be done at a row. */
+/* Tests --on and --until at a row. */
 static bool see_row(void *arg, const struct interval *interval, const char *comm)
 {
 	const struct interval_seen seen = {.interval = interval, .comm = comm};
@@ -504,7 +503,7 @@ bool intervals_show_threads(const char *word, bool of_path)
 	       (of_path && (strstr(word, "thread[") || strchr(word, '*')));
 }
 
-/* Do names come with the rows? Not where few rows are shown, of which few names are looked for. */
+/* Shall names be read along with the rows? Not for few rows, for which a search finds few names. */
 static bool asks_names(struct session *session, const struct options *options, bool of_path,
 		       const struct wanteds *wanteds, bool *asks, struct error *err)
 {
@@ -556,7 +555,7 @@ static bool show_wanted(struct show *show, struct session *session, const struct
 		ok = error_set(err, ERR_INTERRUPTED, "interrupted");
 	if (ok && asked && !show->shown)
 		asked_no_intervals(session, wanteds);
-	/* where all was read and written: was what --until asks for among it? */
+	/* if all was read and written, --until must have been true */
 	bool all = show->left && show->written == show->shown;
 	return ok && interval_triggers_met(show->triggers, show->found || !all, err);
 }

@@ -1,5 +1,5 @@
 /*
- * intervals.h - what `state`, `when` and `longest` share: asking for intervals and printing them
+ * intervals.h - reads and prints intervals for `state`, `when` and `longest`
  */
 #ifndef REPL_COMMANDS_INTERVALS_H
 #define REPL_COMMANDS_INTERVALS_H
@@ -12,8 +12,8 @@
 /* PATH or PATH=VALUE words, parsed. */
 struct wanted_path {
 	struct query *query;
-	bool has_value, noted; /* noted: a note was said of it, see asked.h */
-	bool met;              /* wanteds_hold() saw an interval of the path, of any value */
+	bool has_value, noted; /* noted: a note was printed on it, see asked.h */
+	bool met;              /* wanteds_hold() saw an interval of the path, with any value */
 	struct value value;
 };
 
@@ -21,9 +21,9 @@ struct wanteds {
 	struct wanted_path *items;
 	const struct query **queries; /* of all items */
 	size_t count;
-	/* once threads that are meant by name were put in place of the words that mean them: */
+	/* set by wanteds_find_threads() if words have threads by name */
 	struct named_queries named;
-	struct wanted_path *asked; /* as they were before; NULL: no word does */
+	struct wanted_path *asked; /* the items before; NULL: no word has a name */
 	size_t nasked;
 };
 
@@ -32,37 +32,37 @@ enum want_value { VALUE_FORBIDDEN, VALUE_OPTIONAL, VALUE_NEEDED };
 MUST_CHECK bool wanteds_parse(const struct words *words, enum want_value value, struct wanteds *out,
 			      struct error *err);
 /*
- * Puts the threads that have a name over the command's range in place of each word that means them
- * by it; nothing may be left then. Once; asked_paths() does it.
+ * Replaces each word with a thread's name by the threads that have it in the command's range; there
+ * may be none. asked_paths() calls it, once.
  */
 MUST_CHECK bool wanteds_find_threads(struct session *session, struct wanteds *wanteds,
 				     struct error *err);
 void wanteds_release(struct wanteds *wanteds);
-/* Does an interval that some query gave hold a value that is wanted? */
+/* Does the interval, from one of the queries, have a wanted value? */
 bool wanteds_hold(struct wanteds *wanteds, const struct interval *interval);
 
 /*
- * Rows {path, begin, end, value, comm}, in any format; text gets the length, and names of threads
- * beside values that are threads, with `of_path` also of thread[T]/..., at the end.
+ * Writes rows {path, begin, end, value, comm} in any format. Text also has the length; names stand
+ * beside values that are threads, and with `of_path` at the end of rows of thread[T]/....
  */
 struct interval_writer;
 
 MUST_CHECK bool interval_writer_new(struct session *session, const struct options *options,
 				    bool of_path, struct sink *sink, struct interval_writer **out,
 				    struct error *err);
-/* False: stop; then interval_writer_failed() or the reader has gone. `interval` is borrowed. */
+/* Adds a row, and copies its texts. False: stop, after an error or as the reader has gone. */
 bool interval_write(struct interval_writer *writer, const struct interval *interval);
 /*
- * The same with the names of its thread and its function, which are known (NULL: it has none), and
- * are not looked for. so_far NSTIME_MIN, or until when it is known to go on.
+ * The same with names of thread and function that the caller has found (NULL: none). so_far: time
+ * up to which the interval is known to last, if it may go on; NSTIME_MIN: it has ended.
  */
 bool interval_write_told(struct interval_writer *writer, const struct interval *interval,
 			 const char *name, const char *function, nstime so_far);
-/* Writes what waits. */
+/* Writes rows that wait for names. */
 MUST_CHECK bool interval_writer_flush(struct interval_writer *writer, struct error *err);
-/* Of which moment the name of an interval's thread is. */
+/* The time at which the name of an interval's thread is taken. */
 nstime interval_name_time(const struct session *session, nstime begin, nstime end);
-/* Writes what waits and frees; false: *err. */
+/* Writes rows that wait, or drops them, and frees. False: an error so far, *err unless `drop`. */
 MUST_CHECK bool interval_writer_finish(struct interval_writer *writer, bool drop,
 				       struct error *err);
 
@@ -72,21 +72,21 @@ bool intervals_show_threads(const char *word, bool of_path);
 struct spells;
 
 /*
- * Asks over --begin --end; each interval that is wanted goes to `each` as state_intervals() does.
- * Before them `names` is given the names of all threads over the range; NULL: it is not asked for.
+ * Reads the range of --begin and --end, and calls `each` for intervals of the queries, in the order
+ * of state_intervals(). First adds the names of all threads over the range to `names`, unless NULL.
  */
 MUST_CHECK bool intervals_each(struct session *session, const struct wanteds *wanteds,
 			       struct spells *names,
 			       bool (*each)(void *arg, const struct interval *interval), void *arg,
 			       struct error *err);
 
-/* `state` and `when`: the intervals that the command's words want, up to --limit. */
+/* `state` and `when`: prints the wanted intervals, up to --limit. */
 MUST_CHECK bool intervals_run(struct session *session, const struct options *options,
 			      struct sink *sink, struct error *err);
-/* What `explain` prints: the range, and how the state at its end would be found. */
+/* `explain`: prints the range, and how the state at its end would be found. */
 MUST_CHECK bool intervals_explain(struct session *session, const struct options *options,
 				  struct sink *sink, struct error *err);
-/* intervals_follow.c: with --follow an interval is a row when its end is final. */
+/* intervals_follow.c: --follow, which prints an interval once its end is final. */
 MUST_CHECK bool intervals_follow(struct session *session, const struct options *options,
 				 enum want_value value, struct sink *sink, struct error *err);
 

@@ -1,15 +1,15 @@
 /*
- * intervals_follow.c - `state` and `when` with --follow: an interval is a row when its end is final
+ * intervals_follow.c - `state` and `when` with --follow: prints an interval once its end is final
  *
  *     step 1                step 2              step 3
  *     [----- a -----|-- b ──┼──── b ────]  ?  ──┼──── b ----|-- c ──
- *                   └ a is a row                └ a `was` said that b went on, or it did not:
- *                                                 b is a row when that is known
+ *                   └ a is printed              └ a `was` may say that b went on:
+ *                                                 b is printed when that is known
  *
- * Each step tells the intervals that overlap it. The last one of each path waits: it may go on in
- * the next step, or where the value is unknown behind it, an event to come may say that it went on.
- * So one interval waits for each attribute, no more. The name of its thread is looked for while the
- * names of its time are known.
+ * Each step reads the intervals that overlap it. The last one of each path waits, since it may go
+ * on in the next step; or the value is unknown behind it, and an event to come may say that it went
+ * on. So at most one interval per attribute waits. The name of its thread is searched for in the
+ * step that has the names of its time.
  */
 #include "repl/commands/intervals.h"
 
@@ -25,49 +25,49 @@
 #include <string.h>
 
 struct followed_row {
-	char *path; /* all texts are its own */
+	char *path; /* the row owns all its texts */
 	struct value value;
-	nstime begin, end; /* NSTIME_MAX: the recording has ended */
-	bool lost;         /* unknown behind it, and may go on */
-	bool fired;        /* the command of --on was run for it */
+	nstime begin, end; /* end NSTIME_MAX: it lasts to the end of the recording */
+	bool lost;         /* the value is unknown behind it, so that it may go on */
+	bool fired;        /* the command of --on has run for it */
 	char *name, *function;
 };
 
 struct rows_of {
 	struct followed_row *items;
 	size_t count, capacity;
-	struct hash_index index; /* by path, of rows that wait */
+	struct hash_index index; /* by path; only of rows that wait */
 };
 
-/* Something is to be done at an interval. */
+/* A row for which the condition of --on or --until is true. */
 struct hit {
-	nstime at; /* from when on the condition is true */
+	nstime at; /* the time from which on it is true */
 	struct followed_row *row;
-	bool open; /* it waits */
+	bool open; /* the row waits */
 };
 
 struct followed_intervals {
 	struct state_steps steps;
 	const struct options *options;
 	struct sink *sink;
-	struct interval_writer *writer; /* NULL: no row was there to be written */
-	struct row_threads *only;       /* NULL: all */
+	struct interval_writer *writer; /* NULL: not needed yet */
+	struct row_threads *only;       /* NULL: all rows pass */
 	bool any_value, of_path, names_wanted;
 	nstime begin, end; /* the command's range */
 	uint64_t left, shown;
-	bool stopped; /* no row is wanted any more */
-	bool gone;    /* nor is anybody there to read one */
+	bool stopped; /* no more rows: the limit, --until, or a closed output */
+	bool gone;    /* the output is closed */
 
-	struct rows_of waiting, next; /* next: those of the part in hand */
-	struct rows_of done;          /* rows of the part that are final */
-	struct spells *names;    /* of the part; NULL: not wanted */
+	struct rows_of waiting, next; /* from earlier parts; from the current part */
+	struct rows_of done;          /* final rows of the current part */
+	struct spells *names;         /* names of threads in the part; NULL: not needed */
 
-	struct interval_triggers *triggers; /* of --until and --on; NULL: none */
-	struct hit *hits;                /* of the part, for --on */
+	struct interval_triggers *triggers; /* --until and --on; NULL: none */
+	struct hit *hits;                   /* rows of the part for --on */
 	size_t nhits, hits_capacity;
-	struct hit until; /* where rows end; its row is NULL: it was not found */
-	nstime row;          /* end of the one that was written last */
-	bool ended;          /* nothing is left that may be a row, or the recording has ended */
+	struct hit until; /* where --until ends the rows; row NULL: not found */
+	nstime row;       /* end of the last row */
+	bool ended;       /* the recording has ended, or no more rows can come */
 };
 
 /* Rows ---------------------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static void rows_free(struct rows_of *rows)
 	mem_free(rows->items);
 }
 
-/* The row moves. */
+/* Moves the row to the list. */
 static struct followed_row *rows_put(struct rows_of *rows, struct followed_row *row)
 {
 	struct followed_row *own = mem_push(rows->items, rows->count, rows->capacity);
@@ -124,7 +124,7 @@ static struct followed_row *rows_put(struct rows_of *rows, struct followed_row *
 	return own;
 }
 
-/* As rows_put(), to be found by its path. */
+/* As rows_put(), and enters the row into the index. */
 static void rows_wait(struct rows_of *rows, struct followed_row *row)
 {
 	uint64_t hash = hash_bytes(row->path, strlen(row->path));
@@ -133,7 +133,7 @@ static void rows_wait(struct rows_of *rows, struct followed_row *row)
 	hash_index_add(&rows->index, hash, rows->count - 1);
 }
 
-/* NULL: none waits. */
+/* The waiting row of a path; NULL: none. */
 static struct followed_row *rows_find(const struct rows_of *rows, const char *path)
 {
 	uint32_t at = hash_index_find(&rows->index, hash_bytes(path, strlen(path)), i,
@@ -153,7 +153,7 @@ static bool is_wanted(struct followed_intervals *own, const struct followed_row 
 	       (own->any_value || wanteds_hold(&own->steps.wanteds, &interval));
 }
 
-/* It is final. */
+/* The row is final: moves it to `done`, or drops it if it is not wanted. */
 static void finish_row(struct followed_intervals *own, struct followed_row *row)
 {
 	if (!is_wanted(own, row)) {
@@ -165,15 +165,15 @@ static void finish_row(struct followed_intervals *own, struct followed_row *row)
 
 /* Intervals ----------------------------------------------------------------------------------- */
 
-/* Of the same path: is it the same interval, which goes on? */
+/* Does the interval continue the row, which has the same path? */
 static bool joins(const struct followed_row *row, const struct interval *interval)
 {
 	return interval->begin <= row->end && value_equal(&row->value, &interval->value);
 }
 
 /*
- * The row of that path in the part: of one path all intervals come together, in order, and the
- * first may be what waited before. NULL: there is none.
+ * The last row of the path: intervals of one path are adjacent and in order, and the first may
+ * continue a row that waited. NULL: there is none.
  */
 static struct followed_row *row_of(struct followed_intervals *own, const char *path)
 {
@@ -212,12 +212,12 @@ static bool see_interval(void *arg, const struct interval *interval)
 	return true;
 }
 
-/* The part is over at `end`: what has ended, and cannot go on, is final. */
+/* The part is over at `end`: rows that cannot go on are final, the others wait. */
 static void settle(struct followed_intervals *own, nstime end)
 {
 	struct rows_of waiting = {0};
 
-	for (size_t i = 0; i < own->waiting.count; i++) /* of which the part told nothing */
+	for (size_t i = 0; i < own->waiting.count; i++) /* paths without an interval in the part */
 		if (own->waiting.items[i].path)
 			rows_put(&own->next, &own->waiting.items[i]);
 	for (size_t i = 0; i < own->next.count; i++) {
@@ -244,7 +244,7 @@ static struct spells *begin_names(void *arg)
 	return own->names;
 }
 
-/* Of rows that have none yet: names of threads at their begin, or the first while they last. */
+/* Finds names for rows without one: the thread's name at the begin, or its first one after that. */
 static bool find_names(struct followed_intervals *own, struct rows_of *rows, bool final,
 		       struct error *err)
 {
@@ -255,7 +255,7 @@ static bool find_names(struct followed_intervals *own, struct rows_of *rows, boo
 
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct followed_row *row = &rows->items[i];
-		/* of an unknown beginning it is that of the end, which is not there yet */
+		/* with an unknown begin, the name is that at the end, known only now */
 		bool again = row->begin == NSTIME_MIN && final && row->end < NSTIME_MAX;
 
 		named[i] = (struct named){
@@ -291,7 +291,7 @@ static int by_path(const void *a, const void *b)
 	return order ? order : x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* By end, path and begin. */
+/* Order of rows: by end, path and begin. */
 static int by_end(const void *a, const void *b)
 {
 	const struct followed_row *x = a, *y = b;
@@ -319,7 +319,7 @@ static bool write_row(struct followed_intervals *own, const struct followed_row 
 
 /* --until and --on --------------------------------------------------------------------------- */
 
-/* By the time at which it is true, path and begin. */
+/* Order of hits: by time, path and begin. */
 static int by_hit(const void *a, const void *b)
 {
 	const struct hit *x = a, *y = b;
@@ -337,7 +337,7 @@ static struct interval interval_of(const struct followed_row *row, nstime end)
 				 .value = row->value};
 }
 
-/* Looks at a row of the part that is over at `end`; `open`: it waits. */
+/* Tests --on and --until at a row, in the part up to `end`; `open`: the row waits. */
 static void look_at(struct followed_intervals *own, struct followed_row *row, nstime end, bool open)
 {
 	const struct interval interval = interval_of(row, open ? end : NSTIME_MAX);
@@ -369,7 +369,7 @@ static bool look_at_all(struct followed_intervals *own, nstime end, struct error
 	return true;
 }
 
-/* Does the row end behind that at which rows end? */
+/* Is the row behind the one of --until? */
 static bool is_behind(const struct followed_intervals *own, struct followed_row *row)
 {
 	const struct hit hit = {.at = row->end, .row = row};
@@ -377,7 +377,7 @@ static bool is_behind(const struct followed_intervals *own, struct followed_row 
 	return own->until.row && by_hit(&hit, &own->until) > 0;
 }
 
-/* Runs the command for those of the part, as far as rows go. */
+/* Runs the command of --on for the part's hits, up to the last row. */
 static void run_hits(struct followed_intervals *own, nstime end)
 {
 	bool full = !own->left;
@@ -400,7 +400,7 @@ static void run_hits(struct followed_intervals *own, nstime end)
 
 /* ---- */
 
-/* Rows of the part, up to that at which they end. */
+/* Writes the final rows of the part, up to that of --until. */
 static bool write_done(struct followed_intervals *own, struct error *err)
 {
 	const struct followed_row *last = own->until.row;
@@ -422,7 +422,7 @@ static bool write_done(struct followed_intervals *own, struct error *err)
 	return interval_writer_flush(own->writer, err);
 }
 
-/* A part is over. */
+/* Called at the end of a part. */
 static bool end_part(void *arg, nstime end, struct error *err)
 {
 	struct followed_intervals *own = arg;
@@ -446,7 +446,7 @@ static bool end_part(void *arg, nstime end, struct error *err)
 	return ok;
 }
 
-/* Is there nothing left that may be a row? */
+/* Can no more rows come? */
 static bool is_over(const struct followed_intervals *own)
 {
 	return own->stopped || (own->steps.from >= own->end && !own->waiting.count);
@@ -483,7 +483,7 @@ static bool see_news(void *arg, struct follow *follow, const struct follow_news 
 	return true;
 }
 
-/* After Ctrl-C: what goes on, or may, in order of path. */
+/* After Ctrl-C: writes the rows that wait, in order of path. */
 static bool write_waiting(struct followed_intervals *own, struct error *err)
 {
 	bool ok = begin_rows(own, err);

@@ -39,7 +39,7 @@ bool partials_not_sums(const struct options *options, const char *why, struct er
 			 options->merges ? "--merge" : "--chunk", why);
 }
 
-/* I/N: from 1, or from 0: chunk N is chunk 0. */
+/* Parses I/N; I may count from 0 or 1: chunk N is chunk 0. */
 static bool parse_chunk(const char *text, struct sweep_chunk *out, struct error *err)
 {
 	unsigned i, n;
@@ -54,7 +54,7 @@ static bool parse_chunk(const char *text, struct sweep_chunk *out, struct error 
 	return true;
 }
 
-/* As people number them: from 1. */
+/* A chunk's number as printed, from 1: chunk 0 is N. */
 static unsigned shown(uint32_t i, uint32_t n)
 {
 	return i ? i : n;
@@ -104,7 +104,7 @@ static bool describe(struct partials *partials, const char *question, size_t len
 
 /* ---- files of --merge ---- */
 
-/* The line that begins at or before `at`, as far as an error shows it. */
+/* Appends the line around `at`, cut for a message. */
 static void add_line(struct buf *out, const struct buf *text, size_t at)
 {
 	const char *bytes = buf_text(text);
@@ -137,7 +137,7 @@ static bool other_question(const char *file, const struct buf *there, const stru
 	return false;
 }
 
-/* Is it a part of this question about this trace? */
+/* Is the file a part of the answer to this question on this trace? False: *err. */
 static bool compare(const struct partials *partials, const char *file, const struct partial *is,
 		    struct error *err)
 {
@@ -162,7 +162,7 @@ static bool compare(const struct partials *partials, const char *file, const str
 	return true;
 }
 
-/* The first file says how many there must be. */
+/* Reads a file of --merge; the first one says how many there must be. */
 static bool take_file(struct partials *partials, const char *file, struct error *err)
 {
 	struct partial is;

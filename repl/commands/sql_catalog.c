@@ -1,12 +1,12 @@
 /*
- * sql_catalog.c - `sql --catalog`: one query over many traces, then a SELECT over the rows of all
+ * sql_catalog.c - `sql --catalog`: runs one query on many traces, then a SELECT over all rows
  *
  *     worker of web1/  SELECT trace, count(*) ... ─┐
  *     worker of web2/  SELECT trace, count(*) ... ─┼──> table rows ── --then SELECT ──> printed
  *     worker of db1/   (cannot be opened)         ─┴──> table failures
  *
- * Rows have their places by the order of the traces, whichever worker ends first: rowid is the
- * number of the trace and that of the row in it.
+ * The order of rows does not depend on which worker ends first: rowid is made of the trace's number
+ * and the row's number in it.
  */
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"
@@ -22,10 +22,10 @@ enum { ROW_BITS = 32, TOLD_MOST = 10, ADDED = 2 /* columns before the query's: t
 
 static const char *const added_names[ADDED] = {"trace", "host"};
 
-/* One trace's rows on their way into the table. */
+/* Inserts the rows of one trace into the table. */
 struct row_source {
 	struct sql_inserter *inserter;
-	bool skips[ADDED]; /* the query has a column of that name */
+	bool skips[ADDED]; /* the query has a column of this added name itself */
 	uint64_t rows;
 };
 
@@ -36,19 +36,19 @@ struct gathering {
 	struct folder_names paths;
 	struct sql *sql;
 	struct row_source *sources;
-	bool made;              /* the table `rows` is */
-	bool has[ADDED];        /* of the query: see below */
-	struct nameset columns; /* of `rows` */
-	struct buf shown;       /* those that are printed without --then */
+	bool made;              /* the table `rows` exists */
+	bool has[ADDED];        /* the first trace's query has a column of this added name */
+	struct nameset columns; /* names of the columns of `rows` */
+	struct buf shown;       /* the columns that are printed without --then */
 	struct sql_inserter *failures;
 	size_t failed, damaged;
-	struct error first; /* that says the query is wrong, or of the only trace */
-	bool differ;        /* others say otherwise */
+	struct error first; /* the first error in the query, or the error of the only trace */
+	bool differ;        /* other traces have other errors */
 };
 
 /* ---- in the worker ---- */
 
-/* A query of one statement, which `option` gave. `statement` is NULL where there is none. */
+/* Prepares a query of one statement, from `option`. *statement is NULL after false. */
 static bool prepare_one(struct sql *sql, const char *option, const char *text,
 			struct sql_statement **statement, struct error *err)
 {
@@ -81,7 +81,7 @@ static bool set_constants(struct sql *sql, const struct session *session, struct
 	       sql_set_constant(sql, "clock_offset", &offset, err);
 }
 
-/* A place in the text that was written, which nobody has typed. */
+/* Removes "(at character N)": the place is in the rewritten text, which the user did not type. */
 static void drop_place(struct error *err)
 {
 	char *from = strstr(err->text, " (at character "),
@@ -91,7 +91,7 @@ static void drop_place(struct error *err)
 		memmove(from, behind + 1, strlen(behind + 1) + 1);
 }
 
-/* As it is written where the trace's tables have all columns of it, else with trace() and so on. */
+/* Prepares the query; if a column is missing, with trace() for trace, host() for host and so on. */
 static bool prepare_query(struct sql *sql, const char *text, struct sql_statement **out,
 			  struct error *err)
 {
@@ -109,7 +109,7 @@ static bool prepare_query(struct sql *sql, const char *text, struct sql_statemen
 	return ok;
 }
 
-/* trace() is called trace, and no two names are the same. */
+/* Sends the columns: a column trace() is named trace, and equal names are made different. */
 static bool tell_columns(const struct sql_statement *statement, struct trace_worker *worker,
 			 struct error *err)
 {
@@ -137,7 +137,7 @@ static bool tell_columns(const struct sql_statement *statement, struct trace_wor
 	return ok;
 }
 
-/* Each row has the trace and its host in front. */
+/* Sends the rows, each behind the trace's path and host. */
 static bool tell_rows(struct sql_statement *statement, const struct session *session,
 		      struct trace_worker *worker, struct error *err)
 {
@@ -178,7 +178,7 @@ static bool query_trace(void *arg, size_t i, struct session *session, struct tra
 
 /* ---- in the parent ---- */
 
-/* Which of the added columns is called so; ADDED: none. */
+/* The index of the added column with this name; ADDED: none. */
 static size_t added_place(const char *name)
 {
 	size_t at = 0;
@@ -194,7 +194,7 @@ static void show_column(struct gathering *all, const char *name)
 	sql_quote(&all->shown, name, '"');
 }
 
-/* The first trace that has columns says what the table begins with. */
+/* Makes the table from the columns of the first trace that has any. */
 static bool make_rows(struct gathering *all, const struct sql_column *columns, size_t count,
 		      struct error *err)
 {
@@ -223,7 +223,7 @@ static bool make_rows(struct gathering *all, const struct sql_column *columns, s
 	return ok;
 }
 
-/* Columns that the traces before did not have. */
+/* Adds columns to the table that the traces before did not have. */
 static bool widen_rows(struct gathering *all, const struct sql_column *columns, size_t count,
 		       struct error *err)
 {
@@ -303,7 +303,7 @@ static bool add_failure(struct gathering *all, size_t i, const char *kind, const
 	return sql_insert(all->failures, (int64_t)i + 1, row, err);
 }
 
-/* A query that is wrong is so for each trace that can be opened. */
+/* Compares errors: if the query is wrong, all traces have the same error. */
 static void compare_failure(struct gathering *all, const struct error *cause)
 {
 	if (cause->kind != ERR_QUERY && all->paths.count > 1)
@@ -337,7 +337,9 @@ static bool take_end(void *arg, size_t i, const struct worker_end *end, struct e
 
 /* ---- the answer ---- */
 
-/* Traces that have no rows for one reason, or not all of them; `text` may begin with the path. */
+/* Prints one reason for which `count` traces have no rows, or not all; `text` may begin with the
+ * path.
+ */
 static void tell_failure(int64_t count, const char *trace, const char *kind, const char *text)
 {
 	bool named = !strncmp(text, trace, strlen(trace));
@@ -353,7 +355,7 @@ static void tell_failure(int64_t count, const char *trace, const char *kind, con
 		say("failed", "%s%s%s", trace, between, text);
 }
 
-/* Which traces failed, and why, as far as a screen has room for it. */
+/* Prints which traces failed, and why, at most TOLD_MOST lines. */
 static bool tell_failures(const struct gathering *all, struct error *err)
 {
 	static const char query[] =
@@ -408,7 +410,7 @@ static bool print_then(const struct gathering *all, struct sink *sink, struct er
 	return ok;
 }
 
-/* Nothing was answered. */
+/* All traces failed: sets *err. */
 static bool fail_all(const struct gathering *all, struct error *err)
 {
 	if (all->first.kind != ERR_NONE && !all->differ) {

@@ -1,7 +1,7 @@
 /*
  * sql_dot.c - lines that begin with a dot: settings of the prompt, names of tables
  *
- * A command is a line of the table below; a beginning of its name that is the only one will do.
+ * Each command is a line of the table below; an unambiguous start of its name is enough.
  */
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
@@ -15,7 +15,7 @@
 
 struct dot {
 	const char *name, *argument, *help;
-	/* `argument` is "" when there is none. */
+	/* `argument`: "" if there is none */
 	bool (*run)(struct sql_shell *shell, const char *argument, struct sink *sink,
 		    struct error *err);
 };
@@ -23,7 +23,7 @@ struct dot {
 static bool dot_help(struct sql_shell *shell, const char *argument, struct sink *sink,
 		     struct error *err);
 
-/* The defaults of all commands of the prompt; elsewhere there are none to change. */
+/* The prompt's default options; NULL, *err: outside of the prompt there are none to change. */
 static struct options *settings(const struct sql_shell *shell, const char *name, struct error *err)
 {
 	if (!shell->session->settings)
@@ -32,7 +32,7 @@ static struct options *settings(const struct sql_shell *shell, const char *name,
 	return shell->session->settings;
 }
 
-/* One of the words, up to NULL; without an argument that of *now is printed. */
+/* Sets *now to the index of the argument among `words` (NULL ends them); without one, prints it. */
 static bool pick(const char *name, const char *const *words, const char *argument, unsigned *now,
 		 struct sink *sink, struct error *err)
 {
@@ -138,7 +138,7 @@ static bool matches(const char *pattern, const char *name)
 	return !*pattern || fnmatch(pattern, name, 0) == 0;
 }
 
-/* No table is named so: a mistake, or of a glob a note. */
+/* No table matches: an error, or a note if the name is a glob. */
 static bool no_table(struct sql_shell *shell, const char *name, struct error *err)
 {
 	struct nearest nearest;
@@ -184,7 +184,7 @@ void sql_quote(struct buf *out, const char *text, char quote)
 	buf_add_char(out, quote);
 }
 
-/* "name" where it must be quoted. */
+/* Appends a name, in quotes if it needs them. */
 static void add_name(struct buf *out, const char *name)
 {
 	size_t len =
@@ -273,7 +273,7 @@ static bool show_rules(struct session *session, struct sink *sink, struct error 
 	return true;
 }
 
-/* The argument is one text; names with blanks stand in quotes. */
+/* Sets the rules of the prompt; in the argument, names with blanks are quoted. */
 static bool dot_rules(struct sql_shell *shell, const char *argument, struct sink *sink,
 		      struct error *err)
 {
@@ -354,7 +354,7 @@ bool sql_shell_setting_words(struct session *session, const char *name,
 	return true;
 }
 
-/* The argument without blanks around it, and without its quotes. */
+/* A copy of the argument without its quotes and blanks around it. */
 static char *argument_of(const char *text)
 {
 	char *copy = mem_strdup(text + strspn(text, " \t"));

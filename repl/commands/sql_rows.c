@@ -1,9 +1,9 @@
 /*
- * sql_rows.c - the rows of a query: text, table, CSV, JSON, or a line per value
+ * sql_rows.c - writes the rows of a query: text, table, CSV, JSON, or a line per value
  *
- * Numbers are exact: integers in decimal, or as the field has them in hexadecimal where people read,
- * reals with the digits that read back. NULL is empty in CSV, in JSON null. A blob is base64 in
- * JSON, its bytes in hex elsewhere.
+ * Numbers are exact: integers in decimal (for people in hexadecimal if the field has that base),
+ * reals with as many digits as give the same number back. NULL is empty in CSV and null in JSON.
+ * Blobs are base64 in JSON, elsewhere hex.
  */
 #include "engine/base/arena.h"
 #include "repl/commands/sql_shell.h"
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Text as it is, but nothing in it may steer a terminal or break a row. */
+/* Writes text with control characters and line ends made visible. */
 static void shown_text(struct sink *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -27,7 +27,7 @@ static void shown_text(struct sink *out, const char *text, size_t len)
 	}
 }
 
-/* A column of a field that is shown in hexadecimal elsewhere. */
+/* Is the column a field that yore prints in hexadecimal? */
 static bool is_hex(const struct sql_statement *statement, size_t i)
 {
 	return !strcmp(sql_column_type(statement, i), "INTEGER HEX");
@@ -61,8 +61,7 @@ static void plain_value(struct sink *out, const struct sql_value *value, bool he
 	}
 }
 
-/* Of a field that is shown in hexadecimal elsewhere the number without a sign, which it is in the
- * trace. */
+/* `hex`: a field that is elsewhere printed in hexadecimal; JSON has it without a sign. */
 static void json_sql(struct sink *out, const struct sql_value *value, bool hex)
 {
 	if (value->kind == SQL_NULL)
@@ -94,7 +93,7 @@ static bool write_json(const struct sql_statement *statement, struct sink *sink)
 	return sink_row(sink);
 }
 
-/* A line per value, names to the right, and a blank line between rows. */
+/* Writes a line per value, with right-aligned names, and a blank line between rows. */
 static bool write_line(const struct sql_statement *statement, struct sink *sink, bool first)
 {
 	size_t width = 0;
@@ -137,7 +136,7 @@ static bool is_number(const struct sql_statement *statement, size_t i)
 	       !strncmp(sql_column_type(statement, i), "INTEGER", 7);
 }
 
-/* Columns as the first row has them; names are copies. */
+/* Sets the columns from the first row, with copies of their names. */
 static void take_columns(struct sql_rows *out, const struct sql_statement *statement, bool any)
 {
 	out->arena = arena_new();

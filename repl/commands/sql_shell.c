@@ -1,5 +1,5 @@
 /*
- * sql_shell.c - texts as statements, one after the other
+ * sql_shell.c - splits text into statements, and runs them one after the other
  *
  *     SELECT ... ;  SELECT ...      the last needs no semicolon
  *     .tables                       a line of its own
@@ -82,7 +82,7 @@ enum format sql_shell_format(const struct sql_shell *shell, const struct sink *s
 	return options->format;
 }
 
-/* ---- time that it took ---- */
+/* ---- .timer ---- */
 
 void took_begin(struct took *took)
 {
@@ -160,7 +160,7 @@ static bool is_only_blanks(const char *text)
 	return text[strspn(text, " \t\r\n;")] == '\0';
 }
 
-/* One line more: a dot-command, or part of a statement, which runs when it is complete. */
+/* Takes a line: runs a dot-command, or adds to a statement, and runs that when it is complete. */
 static bool take_line(struct sql_shell *shell, const char *line, struct buf *waiting,
 		      struct sink *sink, struct error *err)
 {
@@ -180,7 +180,7 @@ static bool take_line(struct sql_shell *shell, const char *line, struct buf *wai
 	return ok;
 }
 
-/* What was not ended by a semicolon. */
+/* Runs the last statement, which needs no semicolon. */
 static bool take_rest(struct sql_shell *shell, struct buf *waiting, struct sink *sink,
 		      struct error *err)
 {

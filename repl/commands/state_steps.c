@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-enum { PART_BYTES = 8 << 20 /* of the trace, for which spans are held in memory */ };
+enum { PART_BYTES = 8 << 20 /* bytes of trace per part, whose spans are in memory */ };
 
-/* Words that mean something in a recording alone that has ended. */
+/* False, *err: an option makes sense only for a recording that has ended. */
 static bool can_follow(const struct options *options, const char *more, struct error *err)
 {
 	const char *other =
@@ -48,7 +48,7 @@ void state_steps_close(struct state_steps *steps)
 	wanteds_release(&steps->wanteds);
 }
 
-/* Paths are looked up in the first step: rules write what events are there for. */
+/* Looks up the paths, in the first step: which ones rules write depends on the trace's events. */
 static bool look_up(struct state_steps *steps, struct error *err)
 {
 	struct wanteds *wanteds = &steps->wanteds;
@@ -91,7 +91,7 @@ bool state_steps_final(struct state_steps *steps, const struct follow_news *news
 	if (!news->ended &&
 	    (session->trace->lacks ||
 	     !follow_has_begun(session, steps->from, news->end, &begun, &ignored) || !begun))
-		return true; /* what is told now would be told otherwise at its end */
+		return true; /* too early: the answer could still change */
 	if (!steps->ready && !look_up(steps, err))
 		return false;
 	steps->ready = true;
@@ -107,8 +107,7 @@ bool state_steps_final(struct state_steps *steps, const struct follow_news *news
 	return true;
 }
 
-/* In how many parts of [*first, *last): so that what is held of a trace that is large already is
- * little. */
+/* Into how many parts to cut [*first, *last), to hold little of a large trace in memory. */
 static bool parts_of(struct state_steps *steps, nstime end, uint64_t *parts, nstime *first,
 		     nstime *last, struct error *err)
 {
@@ -119,7 +118,7 @@ static bool parts_of(struct state_steps *steps, nstime end, uint64_t *parts, nst
 		return true;
 	if (!session_bounds(steps->session, first, last, err)) {
 		*parts = 1;
-		return err->kind == ERR_RANGE; /* there is no event */
+		return err->kind == ERR_RANGE; /* the trace has no event */
 	}
 	*first = steps->from > *first ? steps->from : *first;
 	*last = end <= *last ? end : *last;

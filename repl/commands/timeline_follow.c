@@ -1,13 +1,12 @@
 /*
- * timeline_follow.c - `timeline --follow`: the last while, drawn again in its place as time passes
+ * timeline_follow.c - `timeline --follow`: draws the last while, again and again
  *
  *     |──────── the last 10 s ────────|
- *      columns that are over           next: not drawn before all of it is final
+ *      final columns                   next: not drawn before all of it is final
  *
- * Time is cut into columns once, from the first event on. A step tells whole columns, from the run
- * that goes on (state_steps.h), so that each is filled once. For each drawing a picture is made
- * that begins where the last one does, or later, and takes its columns over: what has left the
- * picture is forgotten.
+ * Time is cut into columns from the first event on. Each step reads whole columns from one run of
+ * the rules (state_steps.h), so that each column is filled once. Each drawing has a new picture,
+ * which begins at or after the begin of the last one and copies the columns that both have.
  */
 #include "repl/commands/cmds.h"
 
@@ -21,9 +20,9 @@
 #include <unistd.h>
 
 enum {
-	ROWS_MOST = 1000, /* unless --limit says otherwise */
-	DRAW_MS = 100,    /* from one drawing to the next, at least */
-	BESIDE_ROWS = 4   /* lines of a drawing: head, axis, what is left out */
+	ROWS_MOST = 1000, /* without --limit */
+	DRAW_MS = 100,    /* least time from one drawing to the next */
+	BESIDE_ROWS = 4   /* lines for head, axis and notes */
 };
 
 #define SPAN_USUAL INT64_C(10000000000) /* ns */
@@ -31,17 +30,17 @@ enum {
 struct followed_timeline {
 	struct state_steps steps;
 	const struct options *options;
-	struct options plain; /* the same without --begin, for what asks over a range */
+	struct options plain; /* the same without --begin, which is no range here */
 	struct sink *sink;
 	size_t limit, most_label;
 	bool named; /* rows of threads have room for names */
 	uint32_t columns;
-	nstime grain;  /* of a column */
-	nstime origin; /* where the first one begins */
+	nstime grain;  /* length of a column */
+	nstime origin; /* begin of the first column */
 	struct picture picture;
 	struct redraw redraw;
-	struct buf said;           /* notes, to be shown above the next drawing */
-	struct spells *names; /* of the part in hand */
+	struct buf said;      /* notes to print above the next drawing */
+	struct spells *names; /* names of threads in the current part */
 };
 
 /* What is drawn ------------------------------------------------------------------------------- */
@@ -89,7 +88,7 @@ static nstime begin_of(const struct followed_timeline *live, nstime end)
 	return end - live->origin > span ? end - span : live->origin;
 }
 
-/* A picture whose columns up to `end` are to be there, with those of the last one. */
+/* Makes a picture with columns up to `end`, and copies those of the last one. */
 static void turn_picture(struct followed_timeline *live, nstime end)
 {
 	nstime begin = begin_of(live, end);
@@ -131,7 +130,7 @@ static void name_items(struct followed_timeline *live, struct named *items,
 	}
 }
 
-/* Of values that have none yet, at the ends of columns [first, end) in which they stand. */
+/* Finds names for values without one, at the ends of their columns in [first, end). */
 static bool find_names(struct followed_timeline *live, uint32_t first, uint32_t end,
 		       struct error *err)
 {
@@ -172,7 +171,7 @@ static bool see_interval(void *arg, const struct interval *interval)
 	return true;
 }
 
-/* A part is over, which ends where a column does. */
+/* Called at the end of a part, which is the end of a column. */
 static bool end_part(void *arg, nstime end, struct error *err)
 {
 	struct followed_timeline *live = arg;
@@ -189,7 +188,7 @@ static bool end_part(void *arg, nstime end, struct error *err)
 	return true;
 }
 
-/* Where the last whole column before `end` ends. */
+/* The end of the last whole column before `end`. */
 static nstime whole_columns(const struct followed_timeline *live, nstime end)
 {
 	return end > live->origin ? end - (end - live->origin) % live->grain : live->origin;
@@ -241,7 +240,7 @@ static bool draw(struct followed_timeline *live, struct error *err)
 	       error_set(err, ERR_IO, "the terminal cannot be written to");
 }
 
-/* The terminal has another width: columns are cut anew, and take what stood where they begin. */
+/* If the terminal's width changed: cuts columns anew; each takes the cell at its begin. */
 static void see_width(struct followed_timeline *live)
 {
 	uint32_t columns = timeline_columns(live->options, &live->most_label, &live->named);
@@ -252,7 +251,7 @@ static void see_width(struct followed_timeline *live)
 	live->columns = columns;
 	live->grain = span / columns ? span / columns : 1;
 	live->steps.grain = live->grain;
-	live->redraw.lines = 0; /* lines were folded: below them it goes on */
+	live->redraw.lines = 0; /* the terminal has wrapped the old lines: draw below them */
 }
 
 /* A follow_more. */
@@ -295,7 +294,7 @@ static bool follow_all(struct followed_timeline *live, struct error *err)
 	struct session *session = live->steps.session;
 	const struct options *options = session->options;
 	struct progress *progress = session->progress;
-	struct buf *said = say_into(&live->said); /* what is drawn stays in one piece */
+	struct buf *said = say_into(&live->said); /* notes must not break up the drawing */
 
 	session->options = &live->plain;
 	session->progress = NULL;

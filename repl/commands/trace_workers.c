@@ -1,8 +1,9 @@
 /*
- * trace_workers.c - starting workers, reading what they give, and ending them
+ * trace_workers.c - starts workers, reads their messages, and ends them
  *
- * Workers are started in the order of the traces. The columns of one are taken up when those of
- * all before it were, or these ended without: until then its pipe fills, and it waits. Messages:
+ * Workers start in the order of the traces. The parent takes the columns of a worker once all
+ * earlier workers have sent theirs, or ended without; until then the worker's pipe fills, and it
+ * waits. Messages:
  *
  *     OFF  TYPE  MEANING
  *       0  u8    enum message_kind
@@ -31,20 +32,20 @@
 #include <unistd.h>
 
 enum {
-	SAID_MOST = 64 << 10, /* bytes that are kept of a worker's messages */
+	SAID_MOST = 64 << 10, /* bytes stored of a worker's standard error */
 	READ_BYTES = 1 << 16,
-	LOOK_MS = 100,  /* at the clock, and for Ctrl-C */
+	LOOK_MS = 100,  /* between tests of the clock and for Ctrl-C */
 	GRACE_MS = 2000 /* between SIGTERM, which removes temporary files, and SIGKILL */
 };
 
 /* Messages */
 
-/* A message is a kind, its length and so much; both sides are one program on one machine. */
+/* A message is kind, length and bytes; both sides are the same program on one machine. */
 enum message_kind { MESSAGE_COLUMNS = 'c', MESSAGE_ROW = 'r', MESSAGE_END = 'e' };
 struct message {
 	enum message_kind kind;
 	const char *bytes; /* borrowed from the buffer */
-	size_t len, all;   /* all: with its head */
+	size_t len, all;   /* without and with kind and length */
 };
 
 struct trace_worker {
@@ -54,7 +55,7 @@ struct trace_worker {
 
 enum { HEAD = 9, FLUSH_AT = 1 << 16 };
 
-/* Writes what waits. False: the parent has gone. */
+/* Writes the buffered messages. False: the parent has gone. */
 static bool worker_flush(struct trace_worker *worker, struct error *err)
 {
 	bool ok = !worker->out.len || file_put(worker->fd, worker->out.data, worker->out.len);
@@ -68,7 +69,7 @@ static void put_u64(struct buf *out, uint64_t number)
 	buf_add(out, &number, sizeof number);
 }
 
-/* Begins a message; its length is put in by end_message(). */
+/* Begins a message; end_message() sets its length. */
 static size_t begin_message(struct trace_worker *worker, enum message_kind kind)
 {
 	size_t at = worker->out.len;
@@ -134,9 +135,9 @@ static bool worker_end(struct trace_worker *worker, bool ok, uint64_t damaged,
 	return end_message(worker, at, err) && worker_flush(worker, err);
 }
 
-/* Reading: what a killed worker cut short is never whole */
+/* Reading messages; one that a killed worker cut short is never used */
 
-/* The message at the front of the bytes; false: it is not whole yet. */
+/* Sets *out to the first message in the bytes; false: it is not complete yet. */
 static bool message_next(const char *bytes, size_t len, struct message *out)
 {
 	uint64_t inner;
@@ -161,7 +162,7 @@ static const char *take_text(const char **at)
 	return text;
 }
 
-/* To be freed, as values are; their texts are borrowed from the message. */
+/* The caller frees the array, as that of values; its texts are borrowed from the message. */
 static struct sql_column *message_columns(const struct message *message, size_t *count)
 {
 	const char *at = message->bytes, *end = at + message->len;
@@ -219,23 +220,23 @@ static void message_end(const struct message *message, struct worker_end *out)
 
 struct trace_process {
 	pid_t pid;      /* 0: the place is free */
-	size_t i;       /* the trace */
-	int rows, said; /* ends of pipes; -1: it has closed it */
+	size_t i;       /* number of the trace */
+	int rows, said; /* pipes of messages and standard error; -1: closed */
 	struct buf in, text;
-	bool has_columns; /* they were taken up */
+	bool has_columns; /* the parent has taken its columns */
 	bool has_end;
 	struct worker_end end;
-	int64_t begun, asked; /* ms; asked: to end, 0: it was not */
-	int64_t looked;       /* at the clock, ms */
+	int64_t begun, asked; /* ms: start; SIGTERM, 0: not sent */
+	int64_t looked;       /* ms: last test of the clock */
 };
 
 struct crew {
 	struct session *session;
 	const struct trace_work *work;
 	unsigned jobs;   /* workers at a time */
-	int64_t most_ms; /* that each may take; 0: as long as it wants */
+	int64_t most_ms; /* time limit of each; 0: none */
 	struct trace_process *places;
-	struct pollfd *polled; /* two of each place */
+	struct pollfd *polled; /* two for each place */
 	size_t next, done;
 };
 
@@ -254,7 +255,7 @@ static void become_worker(const struct crew *crew, struct trace_process *own, pi
 	signals_begin((memory ? memory : budget_most()) / crew->jobs);
 }
 
-/* Never returns. */
+/* The worker's process; never returns. */
 static void run_worker(const struct crew *crew, struct trace_process *own, pid_t parent)
 {
 	struct trace_worker worker = {.fd = own->rows};
@@ -318,7 +319,7 @@ static bool start(struct crew *crew, struct trace_process *place, struct error *
 	return true;
 }
 
-/* Has every worker of a trace before this one's told its columns, or ended? */
+/* Have all workers of earlier traces sent their columns, or ended? */
 static bool is_turn(const struct crew *crew, const struct trace_process *own)
 {
 	for (unsigned k = 0; k < crew->jobs; k++) {
@@ -352,7 +353,7 @@ static bool take_message(struct crew *crew, struct trace_process *own,
 	return ok;
 }
 
-/* All messages that came and may be taken up. */
+/* Handles the complete messages, up to columns whose turn it is not. */
 static bool take_messages(struct crew *crew, struct trace_process *own, struct error *err)
 {
 	struct message message;
@@ -371,7 +372,7 @@ static bool take_messages(struct crew *crew, struct trace_process *own, struct e
 	return ok;
 }
 
-/* Does it wait for its turn? Then its pipe may fill. */
+/* Does the worker wait for its turn? Then the parent does not read its pipe. */
 static bool waits(const struct crew *crew, const struct trace_process *own)
 {
 	struct message message;
@@ -387,7 +388,7 @@ static void close_end(int *fd)
 	*fd = -1;
 }
 
-/* Reads what there is; at its end *fd becomes -1. */
+/* Reads once from *fd; at its end closes it, and sets it to -1. */
 static void read_some(int *fd, struct buf *to, size_t most)
 {
 	char bytes[READ_BYTES];
@@ -399,7 +400,7 @@ static void read_some(int *fd, struct buf *to, size_t most)
 		close_end(fd);
 }
 
-/* How a process ended that did not say so. */
+/* Sets the end of a worker that did not send one, or was late. */
 static void tell_status(int status, struct trace_process *own, int64_t most_ms)
 {
 	if (own->asked) {
@@ -428,7 +429,7 @@ static void release(struct trace_process *own)
 	own->pid = 0;
 }
 
-/* Both pipes are closed: so the process ends, or has. */
+/* Both pipes are closed: waits for the process, and reports its end. */
 static bool finish(struct crew *crew, struct trace_process *own, struct error *err)
 {
 	int status = 0;
@@ -443,12 +444,12 @@ static bool finish(struct crew *crew, struct trace_process *own, struct error *e
 	return ok;
 }
 
-/* After its time it is asked to end, and made to. */
+/* Sends SIGTERM to a worker after its time limit, and SIGKILL later. */
 static void mind_time(const struct crew *crew, struct trace_process *own)
 {
 	int64_t now = clock_ms(), most = crew->most_ms;
 
-	if (waits(crew, own)) /* for others, which is none of its time */
+	if (waits(crew, own)) /* time of waiting for others does not count */
 		own->begun += now - own->looked;
 	own->looked = now;
 	if (most && !own->asked && !own->has_end && now - own->begun > most) {
@@ -459,7 +460,7 @@ static void mind_time(const struct crew *crew, struct trace_process *own)
 	}
 }
 
-/* Looks at what has come from one worker; `rows` and `said` say where there is something. */
+/* Serves one worker; `rows`, `said`: these pipes have data. */
 static bool serve(struct crew *crew, struct trace_process *own, bool rows, bool said,
 		  struct error *err)
 {
@@ -474,7 +475,7 @@ static bool serve(struct crew *crew, struct trace_process *own, bool rows, bool 
 	       finish(crew, own, err);
 }
 
-/* Waits until something comes. */
+/* Waits until a pipe has data, at most LOOK_MS. */
 static bool wait_for_some(struct crew *crew, struct error *err)
 {
 	const unsigned jobs = crew->jobs;
@@ -492,7 +493,7 @@ static bool wait_for_some(struct crew *crew, struct error *err)
 	return true;
 }
 
-/* Those that still run end, and nothing more of them is taken up. */
+/* Ends the workers that still run, without taking more of their messages. */
 static void stop_all(struct crew *crew)
 {
 	int64_t begun = clock_ms();

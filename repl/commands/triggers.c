@@ -5,15 +5,15 @@
 #include "repl/commands/commands.h"
 #include "repl/filter.h"
 
-enum { LOOK_EACH = 1024 }; /* events: Ctrl-C */
+enum { LOOK_EACH = 1024 }; /* events between tests for Ctrl-C */
 
 struct triggers {
 	struct session *session;
 	const struct options *options;
-	struct filter *until, *on; /* NULL: not asked for, or not prepared */
+	struct filter *until, *on; /* NULL: option not given, or not prepared */
 	struct commands *commands;
 	bool found;
-	nstime time; /* of the event that was */
+	nstime time; /* of the event that was found */
 	struct position at;
 };
 
@@ -82,7 +82,7 @@ void triggers_pause(struct triggers *triggers)
 }
 
 /*
- * Calls `each` for the events that pass; *go_on, which is true: cleared by it when none is wanted.
+ * Calls `each` for the events that pass the filter, until it clears *go_on.
  */
 static bool find_events(struct triggers *triggers, struct filter *filter, nstime begin, nstime end,
 			void (*each)(struct triggers *triggers, const struct event *event,
@@ -153,7 +153,7 @@ bool triggers_behind(const struct triggers *triggers, const struct event *event)
 		return false;
 	if (event->time > triggers->time)
 		return true;
-	/* a loss comes behind the events of its stream that have its time */
+	/* at one time, a loss comes behind the events of its stream */
 	return event->class ? position_compare(&event->position, &triggers->at) > 0
 			    : event->stream->index >= triggers->at.stream;
 }

@@ -1,8 +1,8 @@
 /*
- * triggers.h - what happens at events of a condition: --until ends the rows, --on runs a command
+ * triggers.h - conditions on events: --until ends the rows, --on runs a command
  *
- * The conditions are asked of all events of a range, also of those that filters leave out of the
- * rows. They are asked apart from the rows, which so stay as fast as they are.
+ * Conditions are evaluated at all events of a range, also those that filters leave out of the rows.
+ * A cursor of their own reads these events, so that the rows stay as fast as without.
  */
 #ifndef REPL_COMMANDS_TRIGGERS_H
 #define REPL_COMMANDS_TRIGGERS_H
@@ -12,33 +12,34 @@
 
 struct triggers;
 
-/* Do --until, --on and --do make sense? Asked before anything is opened. */
+/* Do --until, --on and --do fit the other options? Called before anything is opened. */
 MUST_CHECK bool triggers_words(const struct options *options, struct error *err);
-/* *out is NULL where there are none. The caller ends it with triggers_close(), also after false. */
+/* *out is NULL without these options. The caller ends it by triggers_close(), also after false. */
 MUST_CHECK bool triggers_open(struct session *session, const struct options *options,
 			      struct triggers **out, struct error *err);
-/* Waits for the commands that were begun: commands_close(). NULL is fine, here and below. */
+/* Waits for commands and returns as commands_close(). NULL is fine, here and below. */
 MUST_CHECK bool triggers_close(struct triggers *triggers, bool ok, struct error *err);
 
 /*
- * Prepares the conditions for the session's trace as it is now. ERR_RANGE: something is not there.
+ * Prepares the conditions for the session's trace as it is now. ERR_RANGE: the trace lacks a name.
  */
 MUST_CHECK bool triggers_begin(struct triggers *triggers, struct error *err);
-void triggers_pause(struct triggers *triggers); /* the trace may be closed */
+void triggers_pause(struct triggers *triggers); /* then the trace may be closed */
 
-/* Looks for the first event of [begin, end) for which --until is true: then the rows end there. */
+/* Searches [begin, end) for the first event for which --until is true: rows end there. */
 MUST_CHECK bool triggers_seek(struct triggers *triggers, nstime begin, nstime end,
 			      struct error *err);
 bool triggers_found(const struct triggers *triggers);
-nstime triggers_end(const struct triggers *triggers, nstime end); /* of rows, behind the event */
-/* Does the event, or the loss, come after the one that was found? */
+/* The end of the rows: just behind the event of --until, or `end`. */
+nstime triggers_end(const struct triggers *triggers, nstime end);
+/* Is the event or loss behind the one that was found? */
 bool triggers_behind(const struct triggers *triggers, const struct event *event);
-/* Where that was asked for and no event was found: false, and *err says so. */
+/* False, *err: --until was given, and no event met it. */
 MUST_CHECK bool triggers_met(const struct triggers *triggers, struct error *err);
 
 /*
  * Runs the command for each event of [begin, end) for which --on is true, up to that of --until.
- * `waits`: rather than to leave some out when too many come.
+ * `waits`: if too many come, waits instead of leaving some out.
  */
 MUST_CHECK bool triggers_run(struct triggers *triggers, nstime begin, nstime end, bool waits,
 			     struct error *err);
@@ -48,50 +49,48 @@ MUST_CHECK bool triggers_run(struct triggers *triggers, nstime begin, nstime end
  *
  *     when 'thread[*]/state="ready"' --follow --on 'dur > 5ms' --do 'notify-send {path} {dur}'
  *
- * A condition is one on columns of the rows. Of an interval that has not ended the length is at
- * least what it is so far; so it is of one whose begin or end is not known, and ever will be. What
- * is not sure yet is not true yet.
+ * Conditions are on columns of the rows. If an interval has not ended, or its begin or end is
+ * unknown, its length is at least what is known of it. A condition is true only once it is certain.
  */
 struct interval_triggers;
 
-extern const char *const interval_columns[]; /* that conditions may read; NULL ends them */
+extern const char *const interval_columns[]; /* columns for conditions; NULL ends them */
 
 /*
- * What is there of --until and --on; *out is NULL where nothing is. A mistake in them is
- * ERR_QUERY. The caller ends it with interval_triggers_close(), also after false.
+ * Parses --until and --on; *out is NULL without them. False, ERR_QUERY: a mistake in them. The
+ * caller ends *out with interval_triggers_close(), also after false.
  */
 MUST_CHECK bool interval_triggers_open(struct session *session, const struct options *options,
 				       struct interval_triggers **out, struct error *err);
-/* Waits for the commands that were begun: commands_close(). NULL is fine. */
+/* Waits for commands and returns as commands_close(). NULL is fine. */
 MUST_CHECK bool interval_triggers_close(struct interval_triggers *triggers, bool ok,
 					struct error *err);
 /*
- * Takes over what is recorded now, which what is asked below counts from and to. Of a list over a
- * window that is the range.
+ * Reads the present range of the recording, from and up to which intervals with an unknown begin or
+ * end count. For a list over a window, it is the command's range.
  */
 MUST_CHECK bool interval_triggers_begin(struct interval_triggers *triggers, struct error *err);
 
 struct interval_seen { /* texts are borrowed */
 	const struct interval *interval;
-	const char *comm; /* of its thread; NULL: it is not known, or there is none */
-	/* It goes on at interval->end, or may; or its name may still come. */
+	const char *comm; /* name of its thread; NULL: unknown, or no thread */
+	/* it may go on behind interval->end, or its name may still become known */
 	bool open;
 };
 enum interval_trigger { INTERVAL_UNTIL, INTERVAL_ON };
 /*
- * Is the condition sure and true? Then *at is the moment from which it was, as far as the
- * interval's length decides that: its begin at the earliest, its end at the latest. False also
- * where it was not asked for.
+ * Is the condition certainly true? Then *at is the time from which on it is, between the interval's
+ * begin and end, as its length grows. False also if the option was not given.
  */
 bool interval_triggers_meet(struct interval_triggers *triggers, enum interval_trigger which,
 			    const struct interval_seen *seen, nstime *at);
 /*
- * Runs the command of --on for the interval. `waits`: rather than to leave it out when too many
- * wait.
+ * Runs the command of --on for the interval. `waits`: if too many wait, waits for room instead of
+ * leaving it out.
  */
 void interval_triggers_run(struct interval_triggers *triggers, const struct interval_seen *seen,
 			   bool waits);
-/* --until was asked for, and no interval met it: false, and *err says so. */
+/* False, *err: --until was given, and no interval met it (`met`). */
 MUST_CHECK bool interval_triggers_met(const struct interval_triggers *triggers, bool met,
 				      struct error *err);
 

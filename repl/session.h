@@ -136,7 +136,7 @@ bool session_names_gave_up(struct error *err);
 MUST_CHECK bool session_bounds(struct session *session, nstime *first, nstime *last,
 			       struct error *err);
 
-/* Is the word a mark, or `.` of the current moment, with or without a span: here, here+1ms, .-1ms? */
+/* Is the word a mark or `.`, the current moment, perhaps with a span: here, here+1ms, .-1ms? */
 bool session_is_moment(const struct session *session, const char *word);
 void session_set_mark(struct session *session, const char *name, nstime t); /* copied */
 /* Reads a word of the user as a time in this trace. */

@@ -1,8 +1,8 @@
 /*
  * cmd_diff.c - attributes whose values differ between two moments
  *
- * One question reads both moments; the answers are paired by path. An attribute that only one
- * moment lists was unknown or none at the other; a second question tells which.
+ * state_at_all() reads both moments, and its answers are paired by path. If an attribute with a
+ * value at one moment was unknown at the other, it answers that, too; else it was none there.
  */
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"

@@ -682,7 +682,7 @@ static void bound(const struct session *session, const struct frame_search *sear
 	open->end = NSTIME_MAX;
 	open->backward = search->want == WANT_PREV;
 	if (!trace_has_ordinals(session->trace))
-		return; /* the session's range is of times, not of frame numbers */
+		return; /* the trace has times, too, which frame numbers cannot bound */
 	if (search->want == WANT_NUMBER) {
 		open->begin = search->number;
 		open->end = search->number + 1;

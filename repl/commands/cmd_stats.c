@@ -403,7 +403,7 @@ static bool join_file(const struct partials *partials, uint32_t i, const struct 
 		      struct groups *groups, struct error *err)
 {
 	struct cursor body = partials_body(partials, i);
-	size_t next = groups->nitems; /* the first group of this file */
+	size_t next = groups->nitems; /* the first group that this file adds */
 	enum partial_taken taken = partial_take_groups(&body, groups);
 	bool good = taken == PARTIAL_TAKEN && body.pos == body.size;
 	const struct group *group;

@@ -47,8 +47,7 @@ struct command_moment { /* texts are borrowed; NULL: not known, filled in as "" 
 	uint64_t dur;
 };
 
-/* Starts the thread for --do or --do-shell; moments have these values. False: *err says what is
- * wrong. */
+/* Starts the thread for --do or --do-shell; moments have these values. False: *err. */
 MUST_CHECK bool commands_open(struct session *session, const struct options *options,
 			      enum command_of values, struct commands **out, struct error *err);
 /*

@@ -201,7 +201,7 @@ static void act(struct runtime *rt, const struct expr *call)
 
 /* ---- blocks ---- */
 
-/* False: the probe ends, by return, exit() or an error. */
+/* False: the probe ends, by `return`, `exit` or an error. */
 static bool run_block(struct runtime *rt, const struct action *line)
 {
 	enum logic holds;

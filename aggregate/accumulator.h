@@ -1,7 +1,7 @@
 /*
- * accumulator.h - counts, sums, extremes and histograms: what is kept of the numbers of a group
+ * accumulator.h - counts, sums, extremes and histograms of the numbers of one group
  *
- * Sums are exact: 128 bits hold those of as many 64-bit numbers as a trace can have.
+ * Sums are exact: 128 bits hold the sum of more 64-bit numbers than a trace can have events.
  */
 #ifndef AGGREGATE_ACCUMULATOR_H
 #define AGGREGATE_ACCUMULATOR_H
@@ -16,7 +16,7 @@ enum aggregate_kind {
 	AGGREGATE_MAX,
 	AGGREGATE_LOG2,   /* a histogram: each power of two has 2^bits buckets */
 	AGGREGATE_LINEAR, /* a histogram: buckets of `step` from `low` to below `high` */
-	AGGREGATE_VALUE   /* no numbers, but a value that its owner sets */
+	AGGREGATE_VALUE   /* one value, set by the owner of the accumulator; no numbers */
 };
 
 struct aggregate {
@@ -25,22 +25,23 @@ struct aggregate {
 	int64_t low, high, step;
 };
 
-/* Zero-filled it has no number; that of a histogram needs aggregate_buckets() buckets. */
+/* Zero-filled it is empty. The owner of a histogram provides aggregate_buckets() zeroed buckets. */
 struct accumulator {
-	uint64_t count;    /* of numbers */
-	uint64_t *buckets; /* borrowed; the first and the last are of what is below and above */
+	uint64_t count; /* how many numbers were accumulated */
+	uint64_t
+		*buckets; /* borrowed; the first and last count numbers below and above the range */
 	union {
 		__int128 number;    /* the sum, or the least or greatest where `count` is not 0 */
 		struct value value; /* VALUE */
 	};
 };
 
-/* How many buckets the histogram has; 0: it is none. */
+/* How many buckets the aggregate has; 0: it is no histogram. */
 uint32_t aggregate_buckets(const struct aggregate *of);
 /* The bucket of a LOG2 or LINEAR histogram that counts the number. */
 uint32_t aggregate_bucket(const struct aggregate *of, __int128 number);
 
-/* One more number, of any kind but VALUE. */
+/* Adds one number. Not for kind VALUE. */
 static inline void accumulate(const struct aggregate *of, struct accumulator *to, __int128 number)
 {
 	switch (of->kind) {
@@ -67,10 +68,10 @@ static inline void accumulate(const struct aggregate *of, struct accumulator *to
 	to->count++;
 }
 
-/* As if the numbers of `from` had come to `to`. VALUEs that are integers are added, and wrap. */
+/* Adds all numbers of `from` to `to`. VALUEs that are integers are added, and wrap around. */
 void accumulator_join(const struct aggregate *of, struct accumulator *to,
 		      const struct accumulator *from);
-/* As if no number had come. */
+/* Empties the accumulator: count, number and buckets become 0. */
 void accumulator_clear(const struct aggregate *of, struct accumulator *total);
 
 struct bucket { /* [low, high) */
@@ -80,7 +81,7 @@ struct bucket { /* [low, high) */
 };
 struct bucket accumulator_bucket(const struct aggregate *of, const struct accumulator *total,
 				 uint32_t i);
-/* Buckets [first, *end) are from the first to the last that has something; returns first. */
+/* Returns the first bucket that is not empty; *end is one behind the last that is not empty. */
 uint32_t accumulator_buckets(const struct aggregate *of, const struct accumulator *total,
 			     uint32_t *end);
 

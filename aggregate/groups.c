@@ -61,7 +61,7 @@ static size_t texts_of(const struct groups *groups, const struct value *keys)
 	return bytes;
 }
 
-/* What a group takes, but for the texts of its keys. */
+/* Bytes of a group without the texts of its keys. */
 static size_t bytes_of(const struct groups *groups)
 {
 	size_t bytes = sizeof(struct group) + groups->nkeys * sizeof(struct value);
@@ -113,7 +113,7 @@ static void set_keys(struct group *group, const struct value *keys, uint32_t nke
 		if (keys[i].kind != VALUE_STRING)
 			continue;
 		group->keys[i].text = "";
-		if (!keys[i].len) /* where all are empty there is no text */
+		if (!keys[i].len) /* `text` is NULL when all texts are empty */
 			continue;
 		group->keys[i].text = text;
 		memcpy(text, keys[i].text, keys[i].len);

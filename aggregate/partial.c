@@ -75,7 +75,7 @@ bool partial_write(const char *path, const struct partial *partial, struct error
 	return good;
 }
 
-/* Before anything else is believed. */
+/* Compares magic, size and checksum, before any other member is read. */
 static bool check_whole(const char *name, const uint8_t *bytes, size_t size, struct error *err)
 {
 	if (size < sizeof magic || memcmp(bytes, magic, sizeof magic) != 0)

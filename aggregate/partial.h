@@ -1,5 +1,5 @@
 /*
- * partial.h - what one chunk of a sweep counted, as a file that other machines join
+ * partial.h - a partial file: the counts of one chunk of a sweep, which another machine joins
  *
  *     chunk 0/3 ──> partial file ─┐
  *     chunk 1/3 ──> partial file ─┼──> joined: as if one process had swept all
@@ -11,12 +11,12 @@
  *     12      4     kind: 1 stats, 2 sql, 3 do
  *     16      8     size of the file
  *     24      4     chunk, from 0
- *     28      4     of how many
- *     32      8     identity of the trace: of its description and first bytes, not of a machine
+ *     28      4     number of chunks
+ *     32      8     identity of the trace, by its description and first bytes: same on all machines
  *     40      8     bytes of all its files
- *     48      8     packets that chunks were taken of
+ *     48      8     packets of all chunks
  *     56      8     packets of this chunk
- *     64      8     places of damage that were met
+ *     64      8     number of damaged places met
  *     72      8     size of the question, a text
  *     80      8     size of the body
  *     88      ...   the question, the body
@@ -36,21 +36,21 @@ struct partial {
 	enum partial_kind kind;
 	uint32_t i, n;                  /* chunk i of n, i < n */
 	uint64_t trace;                 /* identity_anywhere() */
-	uint64_t bytes, records, taken; /* as struct sweep_chunk has them */
+	uint64_t bytes, records, taken; /* see struct sweep_chunk */
 	uint64_t damaged;
-	struct buf question; /* all that the numbers depend on beside the trace, as a text */
-	struct buf body;     /* of partial_add_... */
+	struct buf question; /* query and options as text: chunks are joined if it is equal */
+	struct buf body;     /* written by partial_add_...() */
 };
 
-void partial_release(struct partial *partial); /* of zeroed bytes, too */
-/* The file appears when it is whole, in place of one that was there. */
+void partial_release(struct partial *partial); /* a zero-filled one is fine */
+/* Writes the file at once: an older file of that path is replaced when the new one is complete. */
 MUST_CHECK bool partial_write(const char *path, const struct partial *partial, struct error *err);
 /*
- * False: *err names the file and what is wrong with it, and *out is empty. The caller ends *out
- * with partial_release().
+ * Reads and verifies a partial file. False: *err names the file and its fault, and *out is empty.
+ * The caller frees *out with partial_release().
  */
 MUST_CHECK bool partial_read(const char *path, struct partial *out, struct error *err);
-/* The same of bytes, with `name` for errors; they need not outlive the call. */
+/* The same from memory, which is copied; `name` stands in error texts. */
 MUST_CHECK bool partial_parse(const char *name, const void *bytes, size_t size, struct partial *out,
 			      struct error *err);
 
@@ -59,31 +59,31 @@ void partial_add_u32(struct buf *body, uint32_t number);
 void partial_add_u64(struct buf *body, uint64_t number);
 void partial_add_text(struct buf *body, const char *text, size_t len);
 void partial_add_groups(struct buf *body, const struct groups *groups);
-/* Borrowed from the cursor's bytes; empty when the cursor failed. */
+/* Reads a text, borrowed from the cursor's bytes; empty when the cursor failed. */
 const char *partial_take_text(struct cursor *body, size_t *len);
 /*
- * Joins groups of the same keys and aggregates to `to`. PARTIAL_DAMAGED: the bytes are no such
- * groups; PARTIAL_FULL: a limit of `to` is reached. Then some of them may have been joined.
+ * Reads groups and joins them to `to`. PARTIAL_DAMAGED: the bytes are no groups with the keys and
+ * aggregates of `to`; PARTIAL_FULL: a limit of `to` is reached. Both may leave some of them joined.
  */
 enum partial_taken { PARTIAL_TAKEN, PARTIAL_DAMAGED, PARTIAL_FULL };
 MUST_CHECK enum partial_taken partial_take_groups(struct cursor *body, struct groups *to);
 
 /*
- * What a room that sweeps is told: with `chunk` it sweeps this one, and `body` gets what was
- * counted; else it joins what `bodies` of all chunks have.
+ * Passed to a query that can be split into chunks. With `chunk` the query sweeps that chunk and
+ * appends its counts to `body`; with `chunk` NULL it joins the `bodies` of all chunks.
  */
 struct partial_work {
 	struct sweep_chunk *chunk;
 	struct buf *body;
-	bool whole; /* told: what was swept is limited by no range and no CPU */
+	bool whole; /* set by the query: it swept once, limited by no time range and no CPU */
 	unsigned sweeps;
-	struct cursor *bodies; /* each where it was read up to */
+	struct cursor *bodies; /* each stands where the next read begins */
 	uint32_t count;
-	bool refused; /* told: a body is not what it should be, or too much to join: */
+	bool refused; /* set by partial_refuse(), with file number and reason: */
 	uint32_t refused_file;
 	enum partial_taken why;
 };
-/* Body i cannot be joined. False, and *err is set. */
+/* Notes in *work that body i cannot be joined, and why; sets *err. Returns false. */
 bool partial_refuse(struct partial_work *work, uint32_t i, enum partial_taken why,
 		    struct error *err);
 

@@ -87,7 +87,7 @@ static void add_total(struct buf *out, const struct aggregate *of, const struct 
 	}
 }
 
-/* Of a total whose buckets are all zero. */
+/* Reads the counts of a histogram into `count` zeroed buckets. */
 static bool take_buckets(struct cursor *in, uint64_t *buckets, uint32_t count)
 {
 	uint64_t used = cursor_u64le(in);
@@ -106,7 +106,7 @@ static bool take_buckets(struct cursor *in, uint64_t *buckets, uint32_t count)
 	return true;
 }
 
-/* Its buckets, if it has some, are all zero. A value is none that somebody must free. */
+/* Reads one total; total->buckets, if any, are zeroed. A text would need an owner: refused. */
 static bool take_total(struct cursor *in, const struct aggregate *of, struct accumulator *total)
 {
 	total->count = cursor_u64le(in);
@@ -169,7 +169,7 @@ static bool is_same_kind(struct cursor *in, const struct groups *to)
 	return same;
 }
 
-/* `one` and `keys` have room for a group. */
+/* Reads one group and joins it to `to`; `keys` and `one` are scratch for its keys and a total. */
 static enum partial_taken take_group(struct cursor *in, struct groups *to, struct value *keys,
 				     struct accumulator *one)
 {

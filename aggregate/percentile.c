@@ -3,13 +3,13 @@
 
 #include <math.h>
 
-/* The byte at `shift`, of numbers in their order from the least: the sign counts as a high bit. */
+/* The byte at `shift`, with the sign bit flipped, so that bytes sort as the numbers do. */
 static inline unsigned byte_of(int64_t number, unsigned shift)
 {
 	return ((uint64_t)number ^ UINT64_C(1) << 63) >> shift & 0xff;
 }
 
-/* Moves those whose byte at `shift` is `byte` to the front: how many there are. */
+/* Moves the numbers whose byte at `shift` is `byte` to the front; returns how many. */
 static size_t gather(int64_t *numbers, size_t count, unsigned shift, unsigned byte)
 {
 	size_t n = 0;
@@ -25,7 +25,7 @@ static size_t gather(int64_t *numbers, size_t count, unsigned shift, unsigned by
 	return n;
 }
 
-/* The place of the highest byte in which they differ. */
+/* The shift of the highest byte in which the numbers differ. */
 static unsigned first_shift(const int64_t *numbers, size_t count)
 {
 	uint64_t differing = 0;
@@ -43,7 +43,7 @@ size_t percentile_rank(size_t count, double percent)
 	return rank < count ? rank : count - 1;
 }
 
-/* Byte by byte from the highest in which they differ, of each the bucket that has the rank. */
+/* Radix selection: from the highest differing byte down, keeps the bucket that holds the rank. */
 int64_t percentile(int64_t *numbers, size_t count, double percent)
 {
 	size_t rank = percentile_rank(count, percent);

@@ -7,15 +7,15 @@
 #include <string.h>
 
 /*
- * The least of `count` numbers, at least one, that `percent` percent of them do not exceed. Moves
- * them; takes time in proportion to their number.
+ * The least of `count` (> 0) numbers that `percent` percent of them do not exceed. Reorders the
+ * array; takes linear time.
  */
 int64_t percentile(int64_t *numbers, size_t count, double percent);
 
-/* Which of `count` numbers that is, at least one, from 0 in rising order. */
+/* The rank of that percentile among `count` (> 0) sorted numbers, from 0. */
 size_t percentile_rank(size_t count, double percent);
 
-/* A real number as an integer, in the same order, and back again. */
+/* Maps a double to an integer that sorts in the same order, and back. */
 static inline int64_t real_to_ordered(double real)
 {
 	int64_t bits;

@@ -11,38 +11,38 @@
 #include <string.h>
 
 struct call_class {
-	bool entry, any;                /* any: an exit of whichever call */
-	struct value name;              /* of its call; NONE: `id` tells it, or nothing */
-	struct field_path id, ret, tid; /* class NULL: there is none */
+	bool entry, any;                /* any: an exit that does not say of which call */
+	struct value name;              /* of its call; NONE: see field `id`, if there is one */
+	struct field_path id, ret, tid; /* the event's fields; .class NULL: it has none */
 };
 
 struct caller { /* a thread */
 	int64_t tid;
-	bool in_call, kept; /* kept: it is where the range ends */
-	struct call call;   /* where it is in one: */
-	int64_t id;         /* its number; -1: not known */
+	bool in_call, kept; /* kept: the call lasts when the range ends, calls_keep_open() */
+	struct call call;   /* valid with in_call, as are: */
+	int64_t id;         /* the number of the call; -1: unknown */
 	struct pair_event begin;
 };
 
 struct calls {
 	struct row_host *host;
-	nstime told_begin, told_end; /* for which it was made */
-	struct call_class *classes;  /* of the trace, by number */
-	uint64_t *wanted;            /* bit per class: it enters or leaves a call */
+	nstime told_begin, told_end; /* arguments of calls_new() */
+	struct call_class *classes;  /* by number of the event class */
+	uint64_t *wanted;            /* bit per class: it is an entry or exit of the chosen kind */
 	bool named;                  /* all of these name their thread */
-	uint64_t *others;            /* likewise, of a kind that does not count; */
-	bool seen;                   /* the rules may see events of these */
-	const struct state *like;    /* calls_state(): of which */
-	struct state *own;           /* this one was made; NULL: not yet */
+	uint64_t *others;            /* bit per class: an entry or exit of another kind; */
+	bool seen;                   /* the rules may read events of these */
+	const struct state *like;    /* the state that `own` was made from */
+	struct state *own;           /* see calls_state(); NULL: not made */
 	struct calls_range range;
 	struct pair_doubts *doubts;
 	struct cpu_runs runs;
-	bool runs_read; /* of this stretch */
+	bool runs_read; /* `runs` has this stretch; only read if all events name their thread */
 	struct caller *callers;
 	size_t ncallers, callers_capacity;
 	struct hash_index caller_of;
 	struct arena *arena; /* names of calls that were open when the range began */
-	size_t pending;      /* open calls that are told when they end */
+	size_t pending;      /* open calls that begin in [range.low, range.high) */
 	uint64_t nameless;
 	nstime from, to; /* the stretch */
 	struct state *state;
@@ -52,7 +52,7 @@ struct calls {
 
 /* ---- which events ---- */
 
-/* The first kind that some part of the trace tells calls by; CALL_KINDS: there is none. */
+/* The first kind of call events among those of the trace's parts; CALL_KINDS: none has any. */
 static enum call_kind first_kind(const struct trace *trace, const enum call_kind *told)
 {
 	enum call_kind first = CALL_KINDS;
@@ -112,7 +112,7 @@ static struct call_class class_of(const struct event_class *class, const struct 
 	return of;
 }
 
-/* Is the event of perf, and not of LTTng or ftrace? */
+/* Was the event recorded by perf? */
 static bool is_of_perf(const struct event_class *class)
 {
 	const char *name = event_thread_of(class).name;
@@ -120,7 +120,7 @@ static bool is_of_perf(const struct event_class *class)
 	return name && (!strcmp(name, "tid") || !strcmp(name, "perf_tid"));
 }
 
-/* Events of that kind alone; false: there are none. */
+/* Fills `classes`, `wanted` and `others`. False: the trace has no event class of that kind. */
 static bool find_classes(struct calls *calls, const enum call_kind *told, enum call_kind kind)
 {
 	const struct trace *trace = calls->host->trace;
@@ -135,7 +135,10 @@ static bool find_classes(struct calls *calls, const enum call_kind *told, enum c
 			continue;
 		if (event.kind != kind || told[class->part] != kind) {
 			bitset_add(calls->others, c);
-			/* a kind before the one that counts has no event in the range */
+			/*
+			 * Earlier kinds have no event in the range. Traces of perf describe only
+			 * what was recorded, so that the rules read one kind anyway.
+			 */
 			calls->seen = calls->seen || (event.kind > kind && !is_of_perf(class));
 			continue;
 		}
@@ -162,7 +165,7 @@ bool calls_new(struct row_host *host, nstime begin, nstime end, struct calls **o
 	if (!call_events_told(host->index, &range, true, &told, err))
 		return false;
 	if (first_kind(host->trace, told) == CALL_KINDS) {
-		/* without exits no call has an end */
+		/* no part describes exits: the calls have no end, but they are rows */
 		mem_free(told);
 		if (!call_events_told(host->index, &range, false, &told, err))
 			return false;
@@ -292,7 +295,7 @@ static void end_call(struct calls *calls, struct caller *caller, enum pair_end g
 	calls->each(calls->arg, &caller->call);
 }
 
-/* The class of an entry of that call; as many as there are classes: none. */
+/* The event class of entries of the call `name`; nclasses: none. */
 static uint32_t entry_of(const struct calls *calls, const struct value *name)
 {
 	size_t nclasses = calls->host->trace->nclasses, c;
@@ -328,7 +331,7 @@ static bool take_run(void *arg, const struct interval *interval)
 	return true;
 }
 
-/* Where all events name their thread, who runs matters only beside losses, and is read then. */
+/* If all events name their thread, cpu[*]/thread is needed only near lost events, and read here. */
 static bool read_runs(struct calls *calls, struct error *err)
 {
 	if (!calls->named || calls->runs_read)
@@ -353,11 +356,11 @@ static bool doubt_of(struct calls *calls, const struct caller *caller, const str
 	return true;
 }
 
-/* An event, and what it tells. */
+/* A decoded entry or exit event. */
 struct told_call {
 	struct pair_event at;
-	int64_t tid, id, ret; /* id -1: it has none */
-	bool known;           /* its thread */
+	int64_t tid, id, ret; /* id -1: the event has none */
+	bool known;           /* `tid` is known */
 };
 
 static struct told_call read_event(struct calls *calls, const struct run *run, uint32_t i)
@@ -367,14 +370,14 @@ static struct told_call read_event(struct calls *calls, const struct run *run, u
 		.at = {.time = batch->time[i], .cpu = run->cpu, .class = batch->class_index[i]},
 		.id = -1};
 	const struct call_class *class = &calls->classes[told.at.class];
-	struct error ignored; /* the table of events tells of damage */
+	struct error ignored; /* damage is reported by queries on events */
 	struct fields fields;
 
 	told.at.named = class->tid.class;
 	if (!told.at.named) {
 		const struct cpu_run *runner = cpu_runs_at(&calls->runs, told.at.cpu, told.at.time);
 
-		/* the idle thread makes no calls: where it seems to, a switch is missing */
+		/* thread 0 (idle) makes no system calls: a switch event is missing */
 		told.known = runner && runner->tid;
 		told.tid = told.known ? runner->tid : 0;
 	}
@@ -390,7 +393,7 @@ static struct told_call read_event(struct calls *calls, const struct run *run, u
 	return told;
 }
 
-/* The name of the call that the event is of: its number's label, where it has one. */
+/* The name of the event's call: of its class, else the label of its number, else the number. */
 static struct value call_name(const struct call_class *class, int64_t id)
 {
 	uint32_t next = 0;
@@ -402,7 +405,7 @@ static struct value call_name(const struct call_class *class, int64_t id)
 	return label ? value_text(label, strlen(label)) : value_s64(id);
 }
 
-/* Is the exit that of another call? */
+/* Does the exit event belong to another call than the one that the thread is in? */
 static bool contradicts(const struct calls *calls, const struct call_class *class,
 			const struct caller *caller, int64_t id)
 {
@@ -467,7 +470,7 @@ static bool on_event(struct calls *calls, const struct told_call *told, struct e
 	return entry ? on_enter(calls, told, err) : on_leave(calls, told, err);
 }
 
-/* *more: false where no call that is told can follow or end. */
+/* *more becomes false when no call that begins in [low, high) can begin or end any more. */
 static bool take_run_of_events(struct calls *calls, const struct run *run, bool *more,
 			       struct error *err)
 {
@@ -519,8 +522,7 @@ bool calls_read(struct calls *calls, struct state *state, nstime from, nstime to
 	return ok && step != STEP_ERROR;
 }
 
-/* Why it is in doubt that the call lasts when the range ends: by each exit that may have ended it.
- */
+/* *out: why the call may have ended before the range does, because its exit may be missing. */
 static bool doubt_at_end(struct calls *calls, const struct caller *caller, enum pair_end *out,
 			 struct error *err)
 {

@@ -3,12 +3,12 @@
  *
  *     thread 7   |-enter read-----exit-|    |-enter futex-- ...     a call each
  *
- * A call goes from an entry to the next exit of its thread: the one that the event names, else the
- * one that runs on its CPU. It has no end where that exit is another call's, where the thread
- * enters the next call before, and where pair_doubts.h says so. The analysis `syscalls` pairs the
- * same events in the same way (lua-lib/segments/bind_pairs.c), so that both tell the same calls. Of
- * the kinds of events that tell calls (call_events.h) the first one that the trace has counts, as
- * there.
+ * A call lasts from an entry to the next exit of the same thread. The thread is the one that the
+ * event names, else the one that cpu[*]/thread has for the event's CPU. The end of a call is
+ * unknown if that exit belongs to another call, if the thread enters another call first, or if
+ * events may be missing between the two (pair_doubts.h). The analysis `syscalls` pairs events by
+ * the same rules (lua-lib/segments/bind_pairs.c). If the trace has several kinds of entry and exit
+ * events, both read the first one in the order of call_events.h.
  */
 #ifndef ROWS_CALLS_H
 #define ROWS_CALLS_H
@@ -18,12 +18,12 @@
 
 struct call {
 	int64_t tid;
-	nstime begin, end; /* `end` of PAIR_WHOLE alone */
-	int32_t cpu;       /* where it was entered; -1: not known */
-	uint32_t class;    /* of its entry; as many as the trace has classes: not known */
-	enum pair_end gap;
-	struct value name; /* borrowed from the trace: its name, or its number */
-	bool returned;     /* the exit says what */
+	nstime begin, end; /* `end` is valid if `gap` is PAIR_WHOLE */
+	int32_t cpu;       /* on which it was entered; -1: unknown */
+	uint32_t class;    /* event class of its entry; trace->nclasses: unknown */
+	enum pair_end gap; /* why its end is unknown; PAIR_WHOLE: it is known */
+	struct value name; /* its name, else its number; borrowed from the trace */
+	bool returned;     /* the exit event has a return value: */
 	int64_t ret;
 };
 
@@ -31,48 +31,47 @@ struct calls;
 struct cpu_runs;
 
 struct calls_range {
-	nstime begin, end;        /* half-open: events are read in it */
-	nstime low, high;         /* calls are told that begin in [low, high) */
-	const int64_t *tid;       /* of one thread alone; NULL: of all. Borrowed */
-	const struct query *runs; /* cpu[*]/thread; borrowed */
+	nstime begin, end;        /* events are read in [begin, end) */
+	nstime low, high;         /* calls are reported that begin in [low, high) */
+	const int64_t *tid;       /* only calls of this thread; NULL: of all. Borrowed */
+	const struct query *runs; /* cpu[*]/thread, parsed; borrowed */
 };
 
 /*
- * NULL: the trace has no events that enter system calls. [begin, end) is the range whose events say
- * which kind of them counts.
+ * Chooses the kind of entry and exit events by what occurs in [begin, end). *out is NULL if the
+ * trace describes no events that enter system calls; freed by calls_free().
  */
 MUST_CHECK bool calls_new(struct row_host *host, nstime begin, nstime end, struct calls **out,
 			  struct error *err);
 void calls_free(struct calls *calls); /* NULL is fine */
 /*
- * The state that sees each call once: `like`, or one that does not see the events which do not
- * count. Rules see events of one kind in perf's recordings alone, which describe nothing that was
- * not recorded. Borrowed until the next call of this function, or of calls_free().
+ * Returns a state in which each call changes thread[T]/syscall once: `like`, or where rules would
+ * read several kinds of call events, a copy of it that reads only the chosen kind. Borrowed until
+ * the next call of this function or of calls_free().
  */
 MUST_CHECK bool calls_state(struct calls *calls, struct state *like, struct state **out,
 			    struct error *err);
-/* Was it made for that host and range? */
+/* Was `calls` made by calls_new() for this host and range? */
 bool calls_are_of(const struct calls *calls, const struct row_host *host, nstime begin, nstime end);
-/* Are there events of calls that do not name their thread? Then calls_runs() wants parts of
- * cpu[*]/thread from one nanosecond before the range on, stretch by stretch. */
+/* Do some call events not name their thread? Then the caller fills calls_runs(), before each
+ * calls_read(), with the intervals of cpu[*]/thread from one nanosecond before the range on. */
 bool calls_need_runs(const struct calls *calls);
-/* Begins to read a range, from its begin. */
+/* Starts a range: forgets all calls of the range before. */
 MUST_CHECK bool calls_begin(struct calls *calls, const struct calls_range *range,
 			    struct error *err);
-/* The call that the thread is in when the range begins: it is told as one that begins there. */
+/* Adds the call that the thread is in when the range begins: it begins with the range. */
 void calls_add_open(struct calls *calls, int64_t tid, int32_t cpu, const struct value *name);
-/* Reads [from, to), the next stretch, and calls `each` for what ends there. */
+/* Reads events of [from, to), the next stretch, and calls `each` for each call that ends in it. */
 MUST_CHECK bool calls_read(struct calls *calls, struct state *state, nstime from, nstime to,
 			   void (*each)(void *arg, const struct call *call), void *arg,
 			   struct error *err);
 struct cpu_runs *calls_runs(struct calls *calls);
-/* Behind the last stretch: the thread still is in that call where the range ends, and is told so.
- */
+/* After the last stretch: the state says that the thread is in call `name` when the range ends. */
 void calls_keep_open(struct calls *calls, int64_t tid, const struct value *name);
-/* Behind that: calls `each` for what is still open. What was not kept has no end. */
+/* After that: calls `each` for all open calls. Those not kept by calls_keep_open() have no end. */
 MUST_CHECK bool calls_end(struct calls *calls, void (*each)(void *arg, const struct call *call),
 			  void *arg, struct error *err);
-/* Entries of no known thread so far, which are no calls. */
+/* The number of entries so far whose thread is unknown; they make no call. */
 uint64_t calls_nameless(const struct calls *calls);
 
 #endif

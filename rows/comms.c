@@ -5,13 +5,13 @@
 #include "state/comms.h"
 #include "state/intervals/stretches.h"
 
-enum { ASKED = 64 /* moments that are asked for one by one */ };
+enum { ASKED = 64 /* names that are looked up one by one */ };
 
 struct comms {
-	struct spells spells; /* its arena has the last name, until all are there */
-	unsigned asked;
-	bool read;         /* of a range: */
-	nstime begin, end; /* the whole trace, or a window */
+	struct spells spells; /* names of [begin, end); its arena has the name found last, too */
+	unsigned asked;       /* names looked up one by one so far */
+	bool read;            /* `spells` has the names of */
+	nstime begin, end;    /* the whole trace, or a window */
 };
 
 void comms_free(struct comms *comms)
@@ -37,7 +37,7 @@ static bool keep_comm(void *arg, const struct interval *interval)
 	return true;
 }
 
-/* All of [begin, end) was kept. */
+/* All names of [begin, end) were added. */
 static bool finish_range(struct comms *comms, struct state *state, nstime begin, nstime end,
 			 struct error *err)
 {
@@ -58,7 +58,7 @@ static bool read_range(struct comms *comms, struct state *state, nstime begin, n
 	const struct query *queries[1] = {query};
 	bool good = stretches_begin(&todo, state, begin, end, queries, 1, err);
 	forget(comms);
-	/* of one stretch alone no true begins and ends are needed */
+	/* with a single stretch, intervals that are cut at its edges are enough */
 	bool alone = good && todo.count == 1;
 	while (good && stretches_more(&todo))
 		good = (alone ? stretches_next_parts : stretches_next)(&todo, keep_comm,
@@ -109,14 +109,14 @@ bool comms_of_window(struct row_host *host, nstime begin, nstime end, struct err
 
 	if (comms_have_window(host, begin, end))
 		return true;
-	if (comms->read) { /* two scans may take turns */
+	if (comms->read) { /* keep the window before: two scans may alternate */
 		begin = comms->begin < begin ? comms->begin : begin;
 		end = comms->end > end ? comms->end : end;
 	}
 	return row_host_state(host, &state, err) && read_range(comms, state, begin, end, err);
 }
 
-/* The name by itself; NULL: too many were asked for so already. */
+/* Looks up one name; *out is NULL after ASKED of them. */
 static bool ask_one(struct comms *comms, struct state *state, const struct value *tid, nstime t,
 		    struct arena *arena, const char **out, struct error *err)
 {

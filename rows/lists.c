@@ -1,11 +1,11 @@
 /*
- * lists.c - small tables: what the trace says of itself
+ * lists.c - small tables that describe the trace: streams, event classes, format and environment
  *
  *     streams(id, name, section, cpu, clock, files, bytes)
  *     classes(id, name, stream_id, format, loglevel, fields)     fields: JSON, names of the payload
  *     info(key, value)                                           format, clocks, environment ...
  *
- * Nothing is pushed down; no event is read, but info looks for the first and the last.
+ * Nothing is pushed down. No event is read, but `info` finds the times of the first and the last.
  */
 #include "engine/base/quote.h"
 #include "engine/columns/json.h"

@@ -1,5 +1,5 @@
 /*
- * losses.c - the table `losses`: what is not in the trace, and where
+ * losses.c - the table `losses`: discarded events, missing and damaged packets
  *
  *     losses(what, severity, ts, until, stream, cpu, events, packets, at_file, at_offset)
  *
@@ -8,9 +8,9 @@
  *     missing packets   lost       how many packets
  *     damaged packet    damaged    NULL
  *
- * `ts` is the last time known good, events of `until` and later are whole. All comes from the
- * index's records: no packet is read, and a packet that was not decoded yet is not known to be
- * damaged. Nothing is pushed down.
+ * Events are missing between `ts`, the last time known good, and `until`. All rows come from packet
+ * records of the index. No packet is read, so a damaged packet that was never decoded has no row.
+ * Nothing is pushed down.
  */
 #include "index/tables/losses.h"
 #include "rows/row_list.h"

@@ -1,11 +1,11 @@
 /*
- * row_host.h - a trace, as the tables of this room are made of it
+ * row_host.h - the trace that tables of this room read, and callbacks of the database room
  *
  *     SQLite's virtual tables (sql/) ──┐
  *                                      ├── rows/: columns, and rows of typed cells ── state, index
  *     DuckDB's table functions (duckdb/) ┘
  *
- * Cells are `struct value`: integers, texts, and what is not known or not there.
+ * Cells are `struct value`: integers and texts; unknown or none is NULL in a database.
  */
 #ifndef ROWS_ROW_HOST_H
 #define ROWS_ROW_HOST_H
@@ -19,26 +19,26 @@ struct comms;
 struct threads;
 
 struct row_host {
-	struct index *index;                                                 /* borrowed, as */
-	struct trace *trace;                                                 /* its trace */
-	bool (*get_state)(void *arg, struct state **out, struct error *err); /* borrowed */
-	void (*say)(void *arg, const char *text); /* what is to be said of rows; may be NULL */
-	void *arg;                                /* of both */
+	struct index *index;                                                 /* borrowed */
+	struct trace *trace;                                                 /* of the index */
+	bool (*get_state)(void *arg, struct state **out, struct error *err); /* *out: borrowed */
+	void (*say)(void *arg, const char *text); /* receives notes on rows; may be NULL */
+	void *arg;                                /* of get_state() and say() */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last); /* may be NULL */
 	void *progress_arg;
-	struct comms *comms;     /* names at moments, NULL: none yet */
-	struct threads *threads; /* rows of the table, NULL: none yet */
-	bool noted_wakeups;      /* that wake-ups are not recorded: said once */
-	unsigned noted_threads;  /* of single ones it was said which calls have no end; the owner
-				    begins anew for each statement */
+	struct comms *comms;     /* names at moments; NULL: not read */
+	struct threads *threads; /* rows of table `threads`; NULL: not made */
+	bool noted_wakeups;      /* the note that no wake-ups are recorded was given */
+	unsigned noted_threads;  /* notes on calls without an end of one thread so far; the owner
+				    sets it to 0 for each statement */
 };
 
-/* Ends what was read for it: names, threads. */
+/* Frees `comms` and `threads`. */
 void row_host_release(struct row_host *host);
 MUST_CHECK bool row_host_state(struct row_host *host, struct state **out, struct error *err);
 /*
- * A path that the rules or the trace do not have is an error; what else is to be said, is said, and
- * *noted, unless that is NULL.
+ * Checks a parsed path. False: the rules or the trace do not have it. Other remarks (no event
+ * writes it, say) go to say(), and set *noted, which may be NULL.
  */
 MUST_CHECK bool row_host_look_up(struct row_host *host, struct state *state,
 				 const struct query *query, bool *noted, struct error *err);

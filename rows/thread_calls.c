@@ -19,8 +19,8 @@ bool thread_rows_get_calls(struct thread_rows *cursor, struct error *err)
 	return calls_new(cursor->host, begin, end, &cursor->calls, err);
 }
 
-/* Parts of thread[*]/syscall and /cpu, of [from, to), by thread; those at the moment t alone, and
- * just behind it. */
+/* Reads intervals of thread[*]/syscall and /cpu over [from, to) into parts, cut to [t, to) and
+ * sorted by thread. */
 static bool read_parts(struct thread_rows *cursor, nstime from, nstime to, nstime t,
 		       struct error *err)
 {
@@ -39,7 +39,7 @@ static bool read_parts(struct thread_rows *cursor, nstime from, nstime to, nstim
 	return true;
 }
 
-/* The calls that last when the range begins, from the state there. */
+/* Adds the calls that last when the range begins, from the state. */
 static bool add_open_calls(struct thread_rows *cursor, struct error *err)
 {
 	nstime before = time_earlier(cursor->begin, 1), from, to;
@@ -61,7 +61,7 @@ static bool add_open_calls(struct thread_rows *cursor, struct error *err)
 	return true;
 }
 
-/* The calls that last when the range is cut: a thread that ended is in none. */
+/* Keeps the calls that last when the range ends before the recording, by the state. */
 static bool keep_lasting_calls(struct thread_rows *cursor, nstime from, struct error *err)
 {
 	if (!read_parts(cursor, from, cursor->end, time_earlier(cursor->end, 1), err))
@@ -128,7 +128,7 @@ bool thread_rows_read_calls(struct thread_rows *cursor, struct error *err)
 	return true;
 }
 
-/* A call became unknown at `t`: counts it by what the streams lack then. */
+/* Counts a call that became unknown at `t`, by the events that streams lack at that time. */
 static bool count_unknown(struct call_counts *counts, const struct row_host *host, nstime t,
 			  struct error *err)
 {
@@ -156,7 +156,7 @@ bool thread_rows_count_parts(struct thread_rows *cursor, struct error *err)
 	return true;
 }
 
-enum { NOTED_THREADS = 3 }; /* a join may ask for each thread apart */
+enum { NOTED_THREADS = 3 }; /* notes per statement: a join may scan once for each thread */
 
 void call_counts_note(const struct call_counts *counts, struct row_host *host, const int64_t *tid)
 {

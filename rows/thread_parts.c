@@ -1,4 +1,4 @@
-/* thread_parts.c - rows of parts of attributes: see thread_rows.c */
+/* thread_parts.c - rows from intervals of attributes of threads: see thread_rows.h */
 #include "rows/comms.h"
 #include "rows/thread_rows_internal.h"
 
@@ -56,7 +56,7 @@ void thread_rows_sort_parts(struct thread_rows *cursor)
 		qsort(cursor->parts, cursor->nparts, sizeof *cursor->parts, by_thread);
 }
 
-/* The value of an attribute at `t` among parts [from, past) of it; none: not known. */
+/* The value at `t` in parts [from, past) of one attribute; VALUE_NONE: unknown. */
 static struct value value_at(const struct segment_piece *parts, size_t from, size_t past, nstime t)
 {
 	size_t low = search_first(i, from, past, parts[i].begin <= t);
@@ -84,14 +84,14 @@ static void add_segment(struct thread_rows *cursor, const struct open_part *part
 		return;
 	struct thread_segment *row = mem_push(cursor->rows, cursor->count, cursor->capacity);
 	*row = part->segment;
-	copy_texts(cursor->arena, row); /* they may be of the carried ones */
+	copy_texts(cursor->arena, row); /* they may lie in cursor->carried */
 }
 
 static struct open_part begin_part(const struct thread_rows *cursor,
 				   const struct thread_parts *thread,
 				   const struct segment_piece *part, const struct open_part *before)
 {
-	/* it has its CPU while it exits, too */
+	/* a thread that exits still has its CPU */
 	bool ran = before && before->segment.end == part->begin &&
 		   (value_is_text(&before->segment.value, "running") ||
 		    value_is_text(&before->segment.value, "exiting"));
@@ -108,7 +108,7 @@ static struct open_part begin_part(const struct thread_rows *cursor,
 			 part->begin > cursor->begin};
 }
 
-/* The row that was open ends, by `next` or because nothing is known any more. */
+/* Ends the open row: `next` follows it; NULL: the attribute is unknown from there on. */
 static void end_part(struct thread_rows *cursor, const struct thread_parts *thread,
 		     struct open_part *open, const struct segment_piece *next)
 {
@@ -128,7 +128,7 @@ static void carry(struct thread_rows *cursor, const struct open_part *open)
 	*mem_push(cursor->next, cursor->nnext, cursor->next_capacity) = *open;
 }
 
-/* The rows of one thread; `open`: what reached over the last cut, NULL nothing did. */
+/* Makes the rows of one thread; `carried`: its open row from the last stretch, or NULL. */
 static void read_thread(struct thread_rows *cursor, const struct thread_parts *thread,
 			const struct open_part *carried)
 {
@@ -172,7 +172,7 @@ size_t thread_rows_split_thread(const struct thread_rows *cursor, size_t at,
 	return at;
 }
 
-/* All threads of the stretch, and those that only reached into it. */
+/* Merges the threads that have parts in the stretch with those that have an open row. */
 static void read_all(struct thread_rows *cursor)
 {
 	struct thread_parts thread;
@@ -193,7 +193,7 @@ static void read_all(struct thread_rows *cursor)
 	}
 }
 
-/* What is carried on lives longer than the stretch: its texts are copied. */
+/* Makes `next` the open rows of the next stretch, and copies their texts. */
 static void keep_carried(struct thread_rows *cursor)
 {
 	struct arena *fresh = arena_new();

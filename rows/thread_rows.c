@@ -29,7 +29,7 @@ const struct thread_rows_kind thread_rows_syscalls = {
 
 /* ---- stretches ---- */
 
-/* What begins behind the bounds was read for the ends of rows. */
+/* Drops rows that begin outside of [low, high): they were read for the ends of other rows. */
 static void drop_outside(struct thread_rows *cursor)
 {
 	size_t kept = 0;
@@ -133,20 +133,21 @@ void thread_rows_free(struct thread_rows *cursor)
 	mem_free(cursor);
 }
 
-/* The range is what was asked for, as far as it has events; false: it has none. */
+/* Sets the range: that of the caller, cut to the trace's events. False: there are none in it. */
 static bool clip(struct thread_rows *cursor, const struct thread_rows_ask *asked)
 {
 	cursor->first = asked->first;
 	cursor->begin = asked->first > asked->begin ? asked->first : asked->begin;
-	/* the last event may be the exit of a call */
+	/* `end` is exclusive, and the last event may be the exit of a call */
 	cursor->end = asked->last < asked->end ? asked->last + cursor->kind->whole : asked->end;
 	cursor->is_over = asked->last <= asked->end;
 	return asked->first <= asked->last && cursor->begin < cursor->end;
 }
 
 /*
- * Rows that begin in [low, high) alone, where reading less than all tells them: with one nanosecond
- * before, since what is cut at the range's begin begins there.
+ * Narrows the range to the rows that begin in [low, high), if that reads less. It begins one
+ * nanosecond before `low`, so that a row cut at the begin of the range does not seem to begin
+ * there.
  */
 static bool narrow(struct thread_rows *cursor, const struct thread_rows_ask *asked,
 		   struct state *state, struct error *err)
@@ -177,7 +178,7 @@ static bool narrow(struct thread_rows *cursor, const struct thread_rows_ask *ask
 	return true;
 }
 
-/* Whose wake-ups no event tells seems to sleep until it runs; then only new threads have rows. */
+/* Without wake-up events a thread sleeps until it runs, so that only new threads have wake-ups. */
 static void note_no_wakeups(struct row_host *host)
 {
 	static const char *const wakes[] = {"sched_wakeup", "sched_waking"};
@@ -212,7 +213,7 @@ static bool parse_query(struct thread_rows *cursor, size_t of, struct error *err
 	return false;
 }
 
-/* Does each stretch ask for that? */
+/* Do stretches read the attribute? */
 static bool is_asked(const struct thread_rows *cursor, size_t of)
 {
 	switch (of) {
@@ -253,7 +254,7 @@ static bool begin_scan(struct thread_rows *cursor, const struct thread_rows_ask 
 	if (kind->wakeups && !cursor->silent)
 		note_no_wakeups(cursor->host);
 	cursor->silent |= asked->tid || (kind->wakeups && cursor->host->noted_wakeups);
-	if (cursor->calls) /* who runs just before the first event */
+	if (cursor->calls) /* which thread runs just before the first event */
 		begin = time_earlier(begin, 1);
 	return stretches_begin(&cursor->todo, state, begin, cursor->end, cursor->asked, count,
 			       err) &&
@@ -301,7 +302,7 @@ static bool put_comm(struct thread_rows *cursor, struct value *out, const struct
 
 	if (tid->kind != VALUE_INT)
 		return true;
-	/* rows begin before the bound; those of parts come with the names of all that was read */
+	/* names are needed up to the last begin of a row; without calls, `along` read them all */
 	nstime end = cursor->calls && cursor->high < cursor->end ? cursor->high : cursor->end;
 	if ((cursor->window && !comms_of_window(cursor->host, cursor->begin, end, err)) ||
 	    !comms_at(cursor->host, tid, t, &name, err))
@@ -311,7 +312,7 @@ static bool put_comm(struct thread_rows *cursor, struct value *out, const struct
 	return true;
 }
 
-/* "thread", or the first word of what thread[T]/waker says of an interrupt. */
+/* "thread", or of an interrupt the first word of thread[T]/waker. */
 static void put_waker_kind(struct value *out, const struct value *waker)
 {
 	if (waker->kind == VALUE_INT) {
@@ -329,7 +330,7 @@ static bool is_end_known(const struct thread_rows *cursor, const struct thread_s
 	return !cursor->kind->whole || !(row->lost || thread_rows_goes_on(cursor, row));
 }
 
-/* of each kind's columns, in the order of all */
+/* columns of all kinds */
 enum { TID, CPU, COMM, BEGIN, END, DUR, VALUE, RET, WAIT, WAKER, WAKER_COMM, WAKER_KIND };
 
 bool thread_rows_cell(struct thread_rows *cursor, size_t column, struct value *out,
@@ -391,6 +392,6 @@ uint64_t thread_rows_key(const struct thread_rows *cursor)
 {
 	const struct thread_segment *row = &cursor->rows[cursor->at];
 
-	/* a thread may enter two calls at one time, of which the first has no end then */
+	/* `class`: with damage a thread may enter two calls at one time */
 	return hash_number(hash_number((uint64_t)row->tid) + (uint64_t)row->begin + row->class);
 }

@@ -3,10 +3,10 @@
  *
  *     threads(tid, pid, comm, begin, end, parent, exec)
  *
- * A life begins with the first event that tells something of the thread and ends when it is told to
- * be dead or is freed (deleted by the rules), or goes on: NULL. An id is used again: the next life
- * begins with what is told after that. All values are the last ones of the life. Rows are made of
- * intervals of the attributes below, once per connection:
+ * A life begins when the state first has one of the attributes below. It ends when thread[T]/state
+ * becomes "dead" or the rules delete the attributes; `end` is NULL if it goes on. If the kernel
+ * reuses the id, the next life begins with the next value. A row has the last values of its life.
+ * Rows are made once per connection, from intervals:
  *
  *     name   |-- bash --|-- make --|           |-- cc1 --|
  *     state  |--|--|--|-----|--dead|           |--|--|---|
@@ -28,7 +28,7 @@ static const char *const paths[ATTRIBUTES] = {"thread[*]/name", "thread[*]/proce
 					      "thread[*]/parent", "thread[*]/exec",
 					      "thread[*]/state"};
 
-struct thread_telling { /* of one attribute */
+struct thread_telling { /* an interval of one attribute */
 	struct value tid;
 	nstime begin, end;
 	unsigned of;
@@ -67,7 +67,7 @@ static unsigned attribute_of(const char *path)
 	return ATTRIBUTES;
 }
 
-/* States of a thread come in order of time: those that touch and are alike are one part. */
+/* Joins a thread's state to the interval before it, if they touch and both are dead or both not. */
 static bool joins(struct tellings *parts, const struct thread_telling *part)
 {
 	struct thread_telling *last = parts->count ? &parts->items[parts->count - 1] : NULL;
@@ -129,8 +129,8 @@ static bool read_parts(struct row_host *host, struct tellings *parts, struct err
 }
 
 struct life {
-	nstime begin, end; /* end: as far as it is known so far */
-	bool dead;         /* and that is its end */
+	nstime begin, end; /* end: up to which something is known so far */
+	bool dead;         /* `end` is when it died */
 	const struct thread_telling *last[ATTRIBUTES];
 };
 
@@ -153,8 +153,9 @@ static void put_life(struct row_list *list, const struct value *tid, const struc
 }
 
 /*
- * Where the next life begins among parts [from, count) of one thread, which rise: behind a time of
- * which nothing is told, or when it is alive again after it was dead. Fills the life before that.
+ * Fills *life from part `from` on, and returns the index of the part that begins the next life: one
+ * that begins after a gap, or a state other than dead after "dead". The parts are of one thread, by
+ * rising begin.
  */
 static size_t read_life(const struct thread_telling *parts, size_t from, size_t count,
 			struct life *life)
@@ -180,7 +181,7 @@ static size_t read_life(const struct thread_telling *parts, size_t from, size_t 
 	return i;
 }
 
-/* What a thread was called when its id was used again is not told again by what goes on. */
+/* Adds the lives of one thread. A value that lasts into the next life stands in both rows. */
 static void put_thread(struct row_list *list, const struct thread_telling *parts, size_t count)
 {
 	struct life life, before = {0};

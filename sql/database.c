@@ -1,8 +1,8 @@
 /*
- * database.c - the door of the room: a connection to an empty database, with a trace's tables
+ * database.c - connections and statements: an empty database with the tables of a trace
  *
- * This file alone is linked with SQLite; it hands the tables the functions of that SQLite, as
- * loading a module does.
+ * Files of libsql.a call SQLite directly. The others call it through sqlite3_api, which open_with()
+ * sets as SQLite does when it loads a module.
  */
 #include "sql/sql.h"
 
@@ -13,8 +13,8 @@
 
 struct sql_statement {
 	struct sql *sql;
-	sqlite3_stmt *stmt;   /* as it was written */
-	sqlite3_stmt *folded; /* on all threads; NULL: it is not of that form */
+	sqlite3_stmt *stmt;   /* the statement as written */
+	sqlite3_stmt *folded; /* over a folded table, by all threads; NULL: it cannot be folded */
 	struct fold *fold;
 	bool stepped, in_parts;
 };
@@ -40,7 +40,7 @@ bool sql_failed(const struct sql *sql, int code, struct error *err)
 	return error_set(err, kind, "%s", sqlite3_errmsg(sql->db));
 }
 
-/* The same of a statement that names what is not there. */
+/* Like sql_failed(), with a hint if the statement has an unknown name. */
 static bool fail_of(const struct sql *sql, int code, const char *text, struct error *err)
 {
 	char *message = mem_strdup(sqlite3_errmsg(sql->db));
@@ -65,7 +65,7 @@ static int is_dead(void *arg)
 	return !sql->options.alive(sql->options.arg);
 }
 
-/* A database at a path or ("") in a file of SQLite's own, with what the room adds. */
+/* Opens a database (path "": a temporary one) and registers tables and functions. */
 static bool open_with(const struct sql_options *options, const char *path, int flags,
 		      struct sql **out, struct error *err)
 {
@@ -100,7 +100,7 @@ bool sql_open_plain(const char *path, bool (*alive)(void *arg), void *arg, struc
 	if (!open_with(&options, path ? path : "", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, out,
 		       err))
 		return false;
-	/* what is lost with the process needs no journal */
+	/* a file that is incomplete after a crash is of no use: no journal */
 	if (sql_run(*out, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN", err))
 		return true;
 	sql_close(*out);
@@ -122,7 +122,7 @@ void sql_close(struct sql *sql)
 	mem_free(sql);
 }
 
-/* The statement on all threads, where it is of that form. Whatever fails: it is run as written. */
+/* Prepares the folded form of the statement, if it has one. On any failure it runs as written. */
 static void fold(struct sql_statement *statement, const char *text, size_t len)
 {
 	struct sql *sql = statement->sql;
@@ -163,8 +163,8 @@ bool sql_prepare(struct sql *sql, const char *text, const char **rest, struct sq
 }
 
 /*
- * A statement that ends where more must follow, by SQLite's message about it; or a SELECT of columns
- * whose FROM is yet to come.
+ * Is the statement incomplete? By SQLite's message, or as a SELECT whose columns are unknown
+ * because FROM is not written yet.
  */
 static bool is_cut_short(const char *message, const char *text)
 {

@@ -1,5 +1,5 @@
 /*
- * extension.c - the loadable module mod_yore, and the same for yore itself
+ * extension.c - registers tables and functions: entry points of mod_yore, and those for yore itself
  *
  *     .load mod_yore
  *     SELECT name, count(*) FROM yore_events('trace') GROUP BY name;
@@ -29,7 +29,7 @@ int sql_extension_take(sqlite3 *db, char **message, const sqlite3_api_routines *
 	return SQLITE_OK;
 }
 
-/* Tables that are told paths, and functions. */
+/* Registers tables that take a path, functions and aggregates. */
 static int register_all(sqlite3 *db, struct sql_context *context)
 {
 	int code = sql_register_free_tables(db, context);

@@ -1,16 +1,16 @@
 /*
  * follows.c - may the rows of a statement come range after range, while the trace grows?
  *
- * They may when SQLite steps through one scan of events in the order of time, and makes each row of
- * one event alone. What SQLite would do is in the code that it made (EXPLAIN), and in its plan:
+ * They may if SQLite steps through one scan of events in order of time, and makes each row from one
+ * event. This file reads that from SQLite's bytecode (EXPLAIN) and its plan:
  *
  *     AggStep, AggInverse, AggValue      a value of many rows
  *     DecrJumpZero, OffsetLimit          a number of rows
  *     VOpen, more than once or never     a join, a subquery, OR by several scans
  *     USE TEMP B-TREE FOR ...            rows are put in an order, or compared with each other
  *
- * A plan with a line that is not known here is refused, too. Which order the scan is in stands in
- * its own plan (plan.h), and is looked at when it begins.
+ * A plan with an unknown line is refused, too. The order of the scan is part of its own plan
+ * (plan.h); may_follow() of events_vtab.c checks it when the scan begins.
  */
 #include "sql/extension.h"
 #include "sql/sql_internal.h"
@@ -23,7 +23,7 @@ struct statement_traits {
 	bool aggregate, limit;
 	unsigned scans;  /* of virtual tables */
 	char sorted[32]; /* what a temporary B-tree is for; "": there is none */
-	char other[96];  /* a line of the plan that is not known; likewise */
+	char other[96];  /* the first unknown line of the plan; "": there is none */
 };
 
 static bool is_one_of(const char *word, const char *const *words)
@@ -81,7 +81,7 @@ static int explain(sqlite3 *db, const char *how, const char *text, struct statem
 	return code;
 }
 
-/* Why not; NULL: they may. */
+/* Why the statement cannot be followed; NULL: it can. */
 static const char *why_not(const struct statement_traits *found)
 {
 	if (found->aggregate || begins(found->sorted, "GROUP BY"))

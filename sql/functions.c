@@ -32,7 +32,7 @@ static struct sql_host *host_of(sqlite3_context *out)
 	return context->hosts;
 }
 
-/* False: the value is NULL, or no time, and that is the result. */
+/* False: the value is NULL, and so is the result, or it is no time: the result is an error. */
 static bool moment_of(sqlite3_context *out, struct sql_host *host, sqlite3_value *value, nstime *t)
 {
 	struct error err;
@@ -63,7 +63,7 @@ static void fn_ts(sqlite3_context *out, int argc, sqlite3_value **argv)
 		sql_result_error(out, &err);
 }
 
-/* SQLite's time(x), which strftime() tells as well. */
+/* Replaces SQLite's time(x): returns what it would, by strftime(), and notes a text like '+1ms'. */
 static void fn_time(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	const struct sql_context *context = sqlite3_user_data(out);
@@ -85,7 +85,7 @@ static void fn_time(sqlite3_context *out, int argc, sqlite3_value **argv)
 	sqlite3_finalize(stmt);
 }
 
-/* "1.5 us" of nanoseconds. */
+/* span(1500) is '1.5 us'. */
 static void fn_span(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	char text[TIME_TEXT_MAX];
@@ -232,13 +232,13 @@ static void fn_comm(sqlite3_context *out, int argc, sqlite3_value **argv)
 		sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT);
 }
 
-/* Kernels have the upper half of addresses on all machines whose traces have symbols. */
+/* On 64-bit machines the upper half of the addresses belongs to the kernel. */
 static bool is_kernel(uint64_t address)
 {
 	return address >> 63;
 }
 
-/* Why nothing is known of the address, where that holds for many more. */
+/* Gives a note, once for each reason, why symbol() is NULL; many addresses share a reason. */
 static void note_no_symbol(struct sql_host *host, uint64_t address, bool told, int64_t pid)
 {
 	bool *noted = is_kernel(address) ? &host->noted_kernel
@@ -267,8 +267,8 @@ static void note_no_symbol(struct sql_host *host, uint64_t address, bool told, i
 }
 
 /*
- * A process' or the kernel's? The kernel has the upper half of addresses where words have 64 bits,
- * and where they have not, a process' maps are asked first.
+ * With 64-bit words the upper half of the addresses is the kernel's. With 32-bit words, the maps of
+ * the process are searched first, then the kernel's symbols.
  */
 static bool find_function(struct symbols *symbols, const struct part *part, nstime t, bool told,
 			  int64_t pid, uint64_t address, struct symbol *out)
@@ -314,8 +314,8 @@ static void fn_symbol(sqlite3_context *out, int argc, sqlite3_value **argv)
 }
 
 /*
- * Statements that were prepared keep the tables that names meant then. A setting that changes makes
- * SQLite prepare them again; it is put back at once.
+ * Prepared statements keep the modules that their table names had when they were prepared. Changing
+ * a setting, and changing it back, makes SQLite prepare them again.
  */
 static void forget_statements(sqlite3 *db)
 {

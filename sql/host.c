@@ -1,4 +1,4 @@
-/* host.c - the traces of one connection: found by path, opened once, closed with the last user */
+/* host.c - the traces of one connection: each is opened once, and freed with the last reference */
 #include "sql/sql_internal.h"
 
 #include "engine/base/bitset.h"
@@ -75,7 +75,7 @@ void sql_context_add(struct sql_context *context, struct sql_host *host)
 				       .progress_arg = host->options.arg};
 }
 
-/* Damage has no place in a row; SQLite's log is where its users look for such. */
+/* Notices of traces that the context opened go to SQLite's log. */
 static void log_notice(void *arg, enum notice_kind kind, const char *text)
 {
 	(void)arg;
@@ -122,7 +122,7 @@ struct sql_host *sql_context_open(struct sql_context *context, const char *path,
 	}
 	struct sql_host *first = context->hosts;
 	sql_context_add(context, host);
-	if (first) { /* functions go on speaking of the first */
+	if (first) { /* functions keep reading the first trace */
 		context->hosts = first;
 		host->next = first->next;
 		first->next = host;
@@ -173,7 +173,7 @@ bool sql_host_timed(const struct sql_host *host)
 	return true;
 }
 
-/* Records that perf makes when it starts, and the like: they stand before all times. */
+/* Reads events without a time, such as those that perf writes first: their time is NSTIME_MIN. */
 static bool find_untimed(struct sql_host *host, struct error *err)
 {
 	struct events_options options = {.begin = NSTIME_MIN,
@@ -248,7 +248,8 @@ bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last, struct 
 	return true;
 }
 
-/* The first event's time alone: of far fewer packets. NSTIME_MIN: there is no event. */
+/* The time of the first event, which reads far fewer packets than sql_host_bounds() does.
+ * NSTIME_MIN: there is no event. */
 static bool only_first(struct sql_host *host, nstime *first, struct error *err)
 {
 	nstime last;

@@ -21,7 +21,7 @@ static void add_column(struct buf *out, const struct sql_column *column)
 		buf_printf(out, " %s", column->type);
 }
 
-/* Runs the text, and ends it. */
+/* Runs the text, and frees it. */
 static bool run_and_release(struct sql *sql, struct buf *text, struct error *err)
 {
 	bool ok = sql_run(sql, buf_text(text), err);
@@ -181,7 +181,7 @@ bool sql_set_constant(struct sql *sql, const char *name, const struct sql_value 
 	return code == SQLITE_OK || sql_failed(sql, code, err);
 }
 
-/* Does word i stand where only a column's name can? */
+/* Is word i a plain name used like a column: no call, no quotes, not behind AS or beside a dot? */
 static bool stands_alone(const struct fold_statement *statement, size_t i)
 {
 	if (statement->words[i].kind != WORD_NAME || word_is_sign(statement, i + 1, '(') ||

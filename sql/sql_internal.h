@@ -1,13 +1,14 @@
 /*
  * sql_internal.h - what the tables and functions share: the traces of one connection
  *
- * Everything in this room but database.c calls SQLite through `sqlite3_api`, so that the same
- * objects work inside the program and in a module that some other program's SQLite loads.
+ * All files but those of libsql.a (local.mk) call SQLite through `sqlite3_api`, so that the same
+ * objects work inside yore and in the module mod_yore, which other programs' SQLite loads.
  *
  *     connection ── struct sql_context ──┬── struct sql_host (a trace)
  *                                        └── struct sql_host
  *
- * Modules, tables and functions each hold a reference; the last one closes the traces.
+ * Modules, tables and functions each hold a reference to the context; dropping the last reference
+ * closes the traces that the context opened.
  */
 #ifndef SQL_SQL_INTERNAL_H
 #define SQL_SQL_INTERNAL_H
@@ -37,177 +38,179 @@ struct thread_rows_kind;
 
 struct sql_host {
 	struct sql_host *next; /* in the context's list */
-	char *path;            /* as it was given */
+	char *path;            /* as the caller wrote it */
 	struct trace *trace;
 	struct index *index;
-	struct sql_options options; /* of yore; of a host that is owned, zero */
-	bool owned; /* trace, index, rules, state are ended here */
-	bool planned; /* options.follows: since it was cleared, a scan of events was planned */
-	bool pushdown;
-	bool in_parts; /* statements that are prepared are swept in parts: sql_in_parts() */
+	struct sql_options options; /* from sql_open(); zero if `owned` */
+	bool owned;    /* opened by a path: the host frees trace, index, rules and state */
+	bool planned;  /* a scan of events was planned since sql_extension_follows() cleared it */
+	bool pushdown; /* scans take constraints; else SQLite tests all. For tests */
+	bool in_parts; /* see sql_in_parts() */
 	struct rules *rules;
 	struct state *state;
-	struct symbols *symbols;        /* of a host that is owned; NULL: not opened */
-	bool bounds_known, start_known; /* of `first` and `last`; of `first` */
-	bool noted_process, noted_mapped, noted_kernel; /* why symbol() is NULL: said once */
-	nstime first, last;
-	uint64_t *untimed;       /* bit per class: some event has no time; NULL: not looked yet */
-	struct lookups *lookups; /* values at moments, NULL: none yet */
-	struct row_host rows;    /* of tables that other databases have, too */
-	struct sql_notes *notes; /* what was said, NULL: nothing yet */
-	struct class_group *groups; /* tables of event classes, by name */
+	struct symbols *symbols;        /* if `owned`; NULL: not opened */
+	bool bounds_known, start_known; /* `first` and `last` are set; `first` is set */
+	bool noted_process, noted_mapped, noted_kernel; /* notes of symbol() that were given */
+	nstime first, last;                             /* times of the first and the last event */
+	uint64_t *untimed;          /* bit per class: some event has no time; NULL: not read yet */
+	struct lookups *lookups;    /* values at moments (lookup.c); NULL: none yet */
+	struct row_host rows;       /* for tables of rows/, which DuckDB has, too */
+	struct sql_notes *notes;    /* notes that were given; NULL: none yet */
+	struct class_group *groups; /* a table each: event classes of one name */
 	size_t ngroups;
-	struct nameset group_of; /* names of groups, when they are registered as they are named */
-	uint64_t *registered;    /* bit per group, likewise */
+	struct nameset group_of; /* names of groups, if they are registered lazily */
+	uint64_t *registered;    /* bit per group that was; NULL: all are registered */
 };
 
 struct sql_context {
 	unsigned references;
-	struct sql_host *hosts; /* the one that functions speak of comes first */
+	struct sql_host *hosts; /* the first one is the trace of functions: state_at(), comm() */
 };
 
-/* Takes the host into the context, as the one that functions speak of. */
+/* Puts the host first in the context: functions read its trace from then on. */
 void sql_context_add(struct sql_context *context, struct sql_host *host);
-/* The context's host of that path, opened when it is not yet. NULL: *err. */
+/* The context's host of that path; opens the trace if there is none. NULL: *err. */
 MUST_CHECK struct sql_host *sql_context_open(struct sql_context *context, const char *path,
 					     struct error *err);
 void sql_context_hold(struct sql_context *context);
-void sql_context_drop(void *context); /* one owner less; the last one closes what it opened, and frees it */
+void sql_context_drop(void *context); /* drops a reference; the last drop frees the context */
 MUST_CHECK bool sql_host_state(struct sql_host *host, struct state **out, struct error *err);
 struct symbols *sql_host_symbols(struct sql_host *host); /* NULL: there are none */
 bool sql_host_timed(const struct sql_host *host); /* every stream has times */
-/* Every event of these classes has a time; NULL: of all. Reads what is before all times, once. */
+/* Does every event of the group's classes (NULL: of all) have a time? */
 bool sql_host_all_timed(struct sql_host *host, const struct class_group *group);
-/* For a sweep: is it to go on? `host` is the struct sql_host. */
+/* The progress callback of a sweep, with a struct sql_host; false interrupts. */
 bool sql_host_progress(void *host, uint64_t done, uint64_t all);
-/* [*begin, *end) to which rows are limited now. */
+/* [*begin, *end) to which rows are limited: sql_options.range. */
 void sql_host_range(const struct sql_host *host, nstime *begin, nstime *end);
-/* Where the host follows: is all up to this moment final? Else an error. */
+/* True unless the trace is followed and `t` lies behind the range, so that its value may change. */
 MUST_CHECK bool sql_host_is_final(const struct sql_host *host, nstime t, struct error *err);
 MUST_CHECK bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last,
 				struct error *err);
 MUST_CHECK bool sql_host_times(struct sql_host *host, enum time_style style, struct times *out,
 			       struct error *err);
-/* A time as on the command line. */
+/* Parses a time as the command line does. */
 MUST_CHECK bool sql_host_time(struct sql_host *host, const char *text, nstime *out,
 			      struct error *err);
-/* The moment that a value of SQL is: nanoseconds, or a text as ts() reads it. Not of NULL. */
+/* An SQL value, not NULL, as a moment: an integer of nanoseconds, or a text as ts() reads it. */
 MUST_CHECK bool sql_host_moment(struct sql_host *host, sqlite3_value *value, nstime *out,
 				struct error *err);
 
 /*
- * lookup.c: the interval of `path` (without wildcards) that holds `t`; *out is NULL where there is
- * none or it is not known, else borrowed until the next call.
+ * lookup.c: the interval of `path` (without wildcards) that contains `t`, borrowed until the next
+ * call; *out is NULL if the attribute has no value or an unknown one.
  */
 MUST_CHECK bool lookup_at(struct sql_host *host, const char *path, nstime t,
 			  const struct interval **out, struct error *err);
-/* The value alone; *out is NULL where it is not known, else borrowed until the next call. */
+/* The value at `t`, borrowed until the next call; *out is NULL if there is none. */
 MUST_CHECK bool lookup_value_at(struct sql_host *host, const char *path, nstime t,
 				const struct value **out, struct error *err);
 void lookups_free(struct lookups *lookups); /* NULL is fine */
-/* A value as SQL has it: integers are the 64 bits, booleans 1 and 0, unknown and none NULL. */
+/* Returns a value to SQLite: integers as 64 bits, booleans as 1 or 0, unknown and none as NULL. */
 void sql_result_state(sqlite3_context *out, const struct value *value);
 
 /*
- * What is to be said about rows: a notice, and a row of the table `notes`, since programs that load
- * the module do not see notices. What was said before is not said again.
+ * Gives a note about rows, once: as a notice, and as a row of the table `notes`, because programs
+ * that load mod_yore do not show notices.
  */
 void sql_note(struct sql_host *host, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sql_notes_free(struct sql_notes *notes); /* NULL is fine */
 
-/* The data with which a module is registered. */
+/* The client data of a registered module. */
 struct sql_source {
 	struct sql_context *context;
-	struct sql_host *host;              /* NULL: the table is told a path */
-	const struct class_group *group;    /* events of these classes; NULL: of all */
-	const struct sql_module_name *name; /* NULL: of an event class */
+	struct sql_host *host;              /* NULL: the table takes a path as argument */
+	const struct class_group *group;    /* the table has these event classes; NULL: all */
+	const struct sql_module_name *name; /* NULL: a table of event classes */
 };
 struct sql_source *sql_source_new(const struct sql_source *source);
 void sql_source_free(void *source);
 
-/* Every table begins so. */
+/* The head of every table's structure. */
 struct sql_table {
 	sqlite3_vtab base;
 	sqlite3 *db;
 	struct sql_context *context;
-	struct sql_host *host; /* NULL: each scan is told its path */
-	uint64_t noted;        /* of the text that was noted last while this statement is planned */
+	struct sql_host *host; /* NULL: each scan takes a path as argument */
+	uint64_t noted;        /* hash of the text that sql_note_texts() noted last */
 };
 
 /*
- * The part of xConnect that tables share: a table of `size` bytes, zeroed behind its head, and of
- * which trace? Arguments are those of CREATE VIRTUAL TABLE; *rest is the first one behind the path.
- * The table takes a reference. NULL: *code and *message say why.
+ * The common part of xConnect: allocates a table of `size` bytes, zeroed behind its head, and opens
+ * its trace if CREATE VIRTUAL TABLE has a path argument. *rest is the first argument behind the
+ * path. The table holds a reference to the context. NULL: *code and *message say why.
  */
 void *sql_table_begin(sqlite3 *db, void *aux, int argc, const char *const *argv, size_t size,
 		      int *rest, int *code, char **message);
 void sql_table_end(struct sql_table *table);
 /* xDisconnect and xDestroy of a table that owns nothing else. */
 int sql_table_disconnect(sqlite3_vtab *base);
-/* A cursor over rows that are numbered, and its methods. */
+/* A cursor over rows 0 to count - 1, and its methods. */
 struct sql_cursor {
 	sqlite3_vtab_cursor base;
-	size_t at, count; /* the row; of those that there are */
+	size_t at, count; /* current row; number of rows */
 };
 int sql_cursor_next(sqlite3_vtab_cursor *base);
 int sql_cursor_eof(sqlite3_vtab_cursor *base);
 int sql_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out);
 
-int sql_table_fail(struct sql_table *table, const struct error *err); /* an SQLite code */
-/* The host of a scan; `path` is the value of the hidden column `trace`, NULL: not given. */
+/* Sets the table's error text and returns the SQLite code for it. */
+int sql_table_fail(struct sql_table *table, const struct error *err);
+/* The host of a scan; `path` is the argument for the hidden column `trace`, NULL: not given. */
 #define SQL_NEEDS_PATH "the path of a trace, as in yore_events('PATH'),"
 MUST_CHECK struct sql_host *sql_table_host(struct sql_table *table, sqlite3_value *path,
 					   struct error *err);
 /*
- * For xBestIndex of a table that is not told what it needs: SQLITE_CONSTRAINT where another order
- * of the join may know the hidden `column`, else an error that says `what` is missing.
+ * For xBestIndex if a needed argument, the hidden `column`, has no usable constraint. Returns
+ * SQLITE_CONSTRAINT if another order of the join may provide it, else an error that `what` is
+ * missing.
  */
 int sql_table_untold(struct sql_table *table, const sqlite3_index_info *info, int column,
 		     const char *what);
 /*
- * For xBestIndex: notes where an INTEGER column of the declaration is compared with a text that is
- * no number, which is seldom what was meant.
+ * For xBestIndex: gives a note if an INTEGER column of the declaration is compared with a text that
+ * is no number, which is probably a mistake.
  */
 void sql_note_texts(struct sql_table *table, sqlite3_index_info *info, const char *declaration);
-/* Columns as CREATE TABLE has them, separated by commas. */
+/* Appends the columns as CREATE TABLE needs them, separated by commas. */
 void sql_declare_columns(struct buf *out, const struct row_column *columns, size_t count);
 void sql_note_text(const struct trace *trace, const char *column, bool time, const char *text);
-/* An operator that scans take, as it is written. */
+/* An operator that scans can take. */
 struct sql_op {
 	unsigned char op; /* SQLITE_INDEX_CONSTRAINT_... */
 	const char *text;
-	bool compares; /* by order: */
+	bool compares; /* it compares numbers: */
 	enum comparison by;
 };
-const struct sql_op *sql_op_of(unsigned char op); /* NULL: it is none of them */
+const struct sql_op *sql_op_of(unsigned char op); /* NULL: scans cannot take it */
 static inline bool sql_compares(unsigned char op)
 {
 	return sql_op_of(op) && sql_op_of(op)->compares;
 }
 /*
- * Narrows low..high by `column OP value`, which sql_compares(), as SQL compares an INTEGER column.
- * False: nothing is left.
+ * Narrows [*low, *high] to the integers for which `column OP value` is true in SQL;
+ * sql_compares(op) must hold. False: none is left.
  */
 bool sql_narrow(int64_t *low, int64_t *high, unsigned char op, sqlite3_value *value);
 /* An argument of CREATE VIRTUAL TABLE without its quotes; the caller frees it with mem_free(). */
 char *sql_unquoted(const char *argument);
 /* The plan's text, for xFilter and for EXPLAIN QUERY PLAN. */
 void sql_set_plan(sqlite3_index_info *info, const char *text);
-/* Takes a constraint for the next argument of xFilter. */
+/* Passes constraint i as the next argument of xFilter; `omit`: SQLite need not test it again. */
 void sql_take(sqlite3_index_info *info, int i, int *nargs, bool omit);
 /*
- * Tables whose plan is a letter per argument, a blank, and the plan in words: what they take, a
- * list that a letter of 0 ends.
+ * A constraint that a table takes. The table's idxStr has the letter of each argument, a blank, and
+ * the plan in words. A list of terms ends with letter 0.
  */
 struct sql_term {
 	char letter;
 	int column;
 	unsigned char op;
-	const char *words; /* NULL: the plan does not say it */
+	const char *words; /* its text in the plan; NULL: none */
 	bool inexact;      /* SQLite tests it again */
-	bool always;       /* also where nothing is to be pushed down */
+	bool always;       /* taken even if host->pushdown is off */
 };
-/* NULL: the column and operator, or letter, are none of them. */
+/* The term of that column and operator, or of that letter; NULL: there is none. */
 const struct sql_term *sql_term_of(const struct sql_term *terms, int column, unsigned char op);
 const struct sql_term *sql_term_lettered(const struct sql_term *terms, char letter);
 struct sql_taken {
@@ -216,7 +219,7 @@ struct sql_taken {
 };
 void sql_take_term(sqlite3_index_info *info, int i, const struct sql_term *term,
 		   struct sql_taken *taken);
-/* Sets the plan, with `all` in place of no words, and ends *taken. */
+/* Sets idxStr, with the text `all` if no term has words, and frees *taken. */
 void sql_taken_end(sqlite3_index_info *info, struct sql_taken *taken, const char *all);
 
 int sql_error_code(const struct error *err);
@@ -226,9 +229,9 @@ extern const sqlite3_module sql_events_module, sql_packets_module, sql_rows_modu
 	sql_states_module, sql_thread_rows_module;
 
 /*
- * Of a table that must be told a text: what it is, for the error that it is missing, its hidden
- * column, and how all are declared. `trace` follows that column, and needs not be told where the
- * connection has a trace.
+ * A table that needs a text as argument: `what` names it in the error that it is missing, `column`
+ * is the hidden column that receives it. The next column, `trace`, is optional if the connection
+ * has a trace.
  */
 struct sql_told {
 	const char *what;
@@ -236,17 +239,17 @@ struct sql_told {
 	const char *declaration;
 };
 extern const struct sql_told told_do;
-extern const struct row_table row_do, row_notes; /* made of what only SQL has: host->arg */
+extern const struct row_table row_do, row_notes; /* their row_host.arg is the sql_host */
 
-/* A module that bears `name` with the host's trace, or told one. */
+/* A table with its two names. */
 struct sql_module_name {
-	const char *name;      /* beside a trace */
-	const char *free_name; /* told a path */
+	const char *name;      /* reads the connection's trace: "events" */
+	const char *free_name; /* takes a path: "yore_events" */
 	const sqlite3_module *module;
-	const struct row_table *rows;               /* of sql_rows_module: which table it is */
-	const struct sql_told *told;                /* likewise; NULL: it must be told nothing */
-	const struct thread_rows_kind *thread_rows; /* of sql_thread_rows_module: which it is */
-	bool moment;                          /* of sql_states_module: state_at, else state */
+	const struct row_table *rows;               /* sql_rows_module: which table */
+	const struct sql_told *told;                /* sql_rows_module: its argument, or NULL */
+	const struct thread_rows_kind *thread_rows; /* sql_thread_rows_module: which table */
+	bool moment;                                /* sql_states_module: state_at, else state */
 };
 extern const struct sql_module_name sql_modules[]; /* ended by NULL names */
 
@@ -254,11 +257,12 @@ extern const struct sql_module_name sql_modules[]; /* ended by NULL names */
 void sql_row_condition(sqlite3_context *out, int argc, sqlite3_value **argv);
 int sql_register_functions(sqlite3 *db, struct sql_context *context);
 int sql_register_aggregates(sqlite3 *db);
-/* Tables that are told a path: yore_events(PATH) and so on. */
+/* Registers tables that take a path: yore_events(PATH) and so on. Returns an SQLite code. */
 int sql_register_free_tables(sqlite3 *db, struct sql_context *context);
 /*
- * The tables of one trace under their plain names. SQLite looks at all modules of a connection to
- * find one: with `lazily` those of many event classes come when a statement has their names.
+ * Registers the tables of one trace under their plain names. SQLite searches all modules of a
+ * connection for one; with `lazily`, and more than 1024 classes, each is registered by
+ * sql_register_named() when a statement names it.
  */
 int sql_register_tables(sqlite3 *db, struct sql_context *context, struct sql_host *host,
 			bool lazily);

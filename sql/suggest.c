@@ -1,7 +1,7 @@
 /*
- * suggest.c - names like one that a statement has and the database has not; names for completion
+ * suggest.c - hints for an unknown name in a statement; names for completion
  *
- * Columns are those of all tables whose name the statement has.
+ * Columns come from all tables that the statement names.
  */
 #include "sql/database_internal.h"
 
@@ -20,7 +20,7 @@ bool sql_has_word(const char *statement, const char *word)
 	return false;
 }
 
-/* The word of the list that the text is up to an end that is no name; NULL: none. */
+/* The word of the list that the text begins with, followed by no letter of a name; NULL: none. */
 static const char *word_of(const char *const *words, const char *text)
 {
 	for (; *words; words++)
@@ -60,7 +60,7 @@ const char *sql_time_misused(const char *statement, const char **column)
 	return NULL;
 }
 
-enum { NAMES_MOST = 4096, COLUMNS_LONGEST = 300 /* bytes of a list that is told */ };
+enum { NAMES_MOST = 4096, COLUMNS_LONGEST = 300 /* bytes of the list of columns in a hint */ };
 
 struct offers {
 	struct nearest nearest;
@@ -74,7 +74,7 @@ static void offer_nearest(void *arg, const char *name)
 	nearest_offer(&offers->nearest, arena_strdup(offers->arena, name));
 }
 
-/* All texts of the one column that the query has. */
+/* Calls `each` with the text of each row of the query, which has one column. */
 static void each_row(const struct sql *sql, const char *query, const char *argument,
 		     void (*each)(void *arg, const char *name), void *arg)
 {
@@ -102,7 +102,7 @@ static bool has_table(const struct sql *sql, const char *wanted)
 	return false;
 }
 
-/* A table that is proposed: `sched_switch`, and not its longer name, which needs quotes. */
+/* The name to propose for a table: `sched_switch` for "sched:sched_switch", which needs quotes. */
 static const char *proposed_table(const struct sql *sql, const char *name)
 {
 	const char *colon = strrchr(name, ':');
@@ -129,7 +129,7 @@ static void each_column(const struct sql *sql, const char *statement,
 			each_row(sql, "SELECT name FROM pragma_table_xinfo(?)", name, each, arg);
 }
 
-/* What stands behind "no such KIND: ", without the names of its table and database. */
+/* The name behind "no such KIND: ", without its table and database; NULL: another message. */
 static const char *name_behind(const char *message, const char *kind)
 {
 	const char *name, *dot;
@@ -168,7 +168,7 @@ static void add_column(void *arg, const char *name)
 	buf_printf(list, "%s%s", list->len ? ", " : "", name);
 }
 
-/* ": TABLE has a, b, c", of the one table that the statement names; of several, nothing. */
+/* Appends ": TABLE has a, b, c" if the statement names one table. */
 static void add_columns(const struct sql *sql, const char *statement, struct buf *out)
 {
 	static const char query[] = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0";

@@ -9,8 +9,8 @@
  *     yore_percentile(x, n, P)   percentile(x, P) where each integer x is there n times
  *     yore_histogram(x, n)       likewise
  *
- * Statements that are swept in parts are rewritten to the latter (fold_text.c): x is a key there.
- * NULLs are left out. Values are kept, 8 bytes each, until the group ends; a histogram keeps
+ * The latter two are for statements of sql_in_parts(), which fold_text.c rewrites to groups by x.
+ * NULLs are left out. percentile() stores 8 bytes for each value of the group, histogram() only
  * counts.
  */
 #include "sql/sql_internal.h"
@@ -30,8 +30,8 @@ struct weighted {
 struct number_list {
 	int64_t *items;
 	size_t count, capacity;
-	bool real; /* some value was: all are, as real_to_ordered() gives them */
-	struct weighted *weighted; /* in place of items */
+	bool real; /* some value was real: all items are converted by real_to_ordered() */
+	struct weighted *weighted; /* of yore_percentile(), in place of items */
 	size_t nweighted, weighted_capacity;
 	double percent;
 	bool wrong; /* percent is no number from 0 to 100 */
@@ -162,7 +162,7 @@ static void histogram_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 	histogram->any = true;
 }
 
-/* 2^63 is beyond int64 and is written as a number. */
+/* Appends a bound; 2^63 does not fit into int64_t. */
 static void add_number(struct buf *text, const char *name, __int128 number)
 {
 	buf_add_text(text, name);
@@ -172,7 +172,7 @@ static void add_number(struct buf *text, const char *name, __int128 number)
 		buf_add_u64(text, (uint64_t)number);
 }
 
-/* What the bucket counts, if it counts anything: [from, below). */
+/* Appends the bucket as {"from":..., "below":..., "count":...}, unless it is empty. */
 static void add_bucket(struct buf *text, const uint64_t *counts, uint32_t i, bool negative)
 {
 	struct accumulator total = {.buckets = (uint64_t *)(uintptr_t)counts};

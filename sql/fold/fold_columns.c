@@ -1,11 +1,11 @@
 /*
- * fold_columns.c - groups of many events of one class, column by column
+ * fold_columns.c - folds many events of one class into groups, column by column
  *
  *     entries ── filters ──> fewer ── loads ──> next_prio | 120 | 120 |  97 | ...
  *                                     keys  ──> group     |  g1 |  g1 |  g2 | ...
  *
- * Each column that is a key or a value is loaded once per batch. What stream, CPU and class decide
- * is the same for all entries. Groups found lately are remembered by the hash of their numbers.
+ * Each column that is a key or a value is loaded once per batch. Columns of stream, CPU and class
+ * have one value for all entries. A small cache finds recent groups by a hash of their other keys.
  */
 #include "sql/fold/fold_internal.h"
 
@@ -23,25 +23,25 @@ struct fold_columns {
 	uint32_t loads[LOADS_MAX]; /* columns, each once */
 	unsigned nloads;
 	uint8_t of_key[FOLD_KEYS_MAX], of_value[FOLD_VALUES_MAX];
-	bool *rows;             /* by the shape's row: all loads can be had */
-	struct column_source *sources; /* nloads a row; of fields */
-	struct column_source *filters; /* the constraints's */
+	bool *rows;                    /* by row of the shape: all its columns can be loaded */
+	struct column_source *sources; /* nloads for each row of the shape */
+	struct column_source *filters; /* nfilters of the constraints for each row */
 };
 
 struct fold_batch {
 	const struct fold_columns *columns;
 	struct groups *groups;
-	/* what constants were last, and the groups found with them */
+	/* stream, CPU and class of the groups in `lately`, a cache by hash of their other keys */
 	const struct stream *stream;
 	int32_t cpu;
 	uint32_t class;
 	struct group *lately[1 << LATELY_BITS];
-	/* per load: the same for all entries, or a number each */
+	/* for each load: one value for all entries, or a number per entry */
 	bool constant[LOADS_MAX];
 	struct value constants[LOADS_MAX];
 	int64_t numbers[LOADS_MAX][BATCH_MAX];
 	int64_t tested[BATCH_MAX];
-	struct group *of[BATCH_MAX]; /* entry's group */
+	struct group *of[BATCH_MAX]; /* the group of each entry */
 };
 
 /* ---- the plan ---- */
@@ -133,7 +133,7 @@ static void set_constant(struct fold_batch *batch, unsigned i, struct value valu
 	batch->constants[i] = value;
 }
 
-/* False: some of these have no time. */
+/* False: some entry has no time. */
 static bool load_times(const struct run *run, const uint16_t *entries, uint32_t count,
 		       int64_t *numbers)
 {
@@ -220,7 +220,7 @@ static struct group *group_of_entry(struct fold_batch *batch, uint32_t entry)
 	return groups_at(batch->groups, keys);
 }
 
-/* A group found lately has the same constants, so that numbers alone tell. */
+/* Groups in the cache agree in the constant keys, so that only the numbers are compared. */
 static inline bool has_numbers(const struct fold_batch *batch, const struct group *group,
 			       const unsigned *keys, unsigned nkeys, uint32_t entry)
 {
@@ -283,7 +283,7 @@ static bool add_all(struct accumulator *to, const struct aggregate *as, const in
 	return fold_fits(as->kind, to);
 }
 
-/* `group`: of all entries; NULL: each has its own. */
+/* Adds the entries to `group`, or (NULL) each to its own in batch->of. */
 static bool add_values(struct fold_batch *batch, struct group *group, uint32_t count)
 {
 	const struct fold_columns *columns = batch->columns;

@@ -4,23 +4,23 @@
 
 #include "sql/fold/fold.h"
 
-/* Can SQL have the total: is it a 64-bit integer, is a magnitude one that doubles hold exactly? */
+/* Can SQL represent the total: a sum in 64 bits, a magnitude exactly in a double? */
 static inline bool fold_fits(enum aggregate_kind kind, const struct accumulator *total)
 {
-	if (kind == AGGREGATE_MAGNITUDE) /* avg() and total() rest on it */
+	if (kind == AGGREGATE_MAGNITUDE) /* then avg() and total() of integers are exact */
 		return total->number <= (__int128)1 << 53;
 	return kind != AGGREGATE_SUM || total->number == (int64_t)total->number;
 }
 
-/* ERR_RANGE: a total of the groups does not. */
+/* Does fold_fits() hold for all totals of the groups? Else ERR_RANGE. */
 MUST_CHECK bool fold_all_fit(const struct fold *fold, const struct groups *groups,
 			     struct error *err);
 
 /*
- * fold_columns.c: many events of one class at once, for classes whose keys, values and filters can
- * be loaded from the packet without decoding the events.
+ * fold_columns.c: folds many events of one class at once, for classes whose keys, values and
+ * filters can be loaded from the packet without decoding the events.
  */
-struct fold_columns; /* which they are, and where their values lie; shared by workers */
+struct fold_columns; /* which classes these are, and where values lie; shared by workers */
 struct fold_batch;   /* of one worker */
 
 struct fold_columns *fold_columns_new(const struct fold *fold,
@@ -30,9 +30,9 @@ struct fold_batch *fold_batch_new(const struct fold_columns *columns, struct gro
 void fold_batch_free(struct fold_batch *batch); /* NULL is fine */
 
 /*
- * Adds those of the entries, all of one class, that filters leave to their groups. False: that is
- * not for these; *count entries are left, which filters that can be told do not refuse, and nothing
- * was added. *misfit: what was added cannot be kept.
+ * Filters the entries, all of one class, and adds them to their groups. False: some value cannot be
+ * loaded as a column; nothing was added, and the caller decodes the first *count entries, which
+ * passed the filters that could be tested. *misfit: a limit was reached, the groups are of no use.
  */
 bool fold_batch_add(struct fold_batch *batch, const struct run *run, uint16_t *entries,
 		    uint32_t *count, bool untimed, bool *misfit);

@@ -1,8 +1,8 @@
 /*
- * fold_partial.c - the groups of a folded table of one chunk of the trace, or of all chunks
+ * fold_partial.c - the groups of a folded table from one chunk of the trace, or from all chunks
  *
- * A statement may sweep several times, each time with other conditions. A body has the groups of
- * one sweep after the other, each behind a hash of its conditions.
+ * A statement may sweep several times, each time with other conditions. A body stores for each
+ * sweep a hash of its conditions and its groups, in order of the sweeps.
  */
 #include "sql/fold/fold_internal.h"
 
@@ -28,7 +28,7 @@ static void add_filter(struct buf *out, const struct field_filter *filter)
 	}
 }
 
-/* Of all that tells which events are swept: the same for the same conditions. */
+/* A hash of the conditions that select the events of a sweep. */
 static uint64_t hash_of(const struct fold *fold, const struct constraints *constraints)
 {
 	const struct trace *trace = fold->host->trace;

@@ -1,9 +1,9 @@
 /*
- * fold_sweep.c - groups made by a sweep on all threads, per thread and then of all
+ * fold_sweep.c - a sweep into groups: each thread makes its own, which are joined at the end
  *
- * Where keys are of heads alone (name, cpu, stream), an event finds its group by its class in a
- * row of pointers that is good while stream and CPU stay. Where fields are asked for that are
- * columns (fold_columns.c), a batch is taken column by column; else event by event.
+ * If all keys are in heads (name, cpu, stream), the group of an event is found by its class, in an
+ * array of pointers that is cleared when stream or CPU change. A batch of one event class is folded
+ * column by column if its fields can be loaded so (fold_columns.c), else event by event.
  */
 #include "sql/fold/fold_internal.h"
 
@@ -19,11 +19,11 @@ struct joined {
 	const struct constraints *constraints;
 	const struct trace *trace;
 	struct groups *out;
-	bool heads; /* keys are name, cpu, stream: the same for a class in a run */
+	bool heads; /* all keys are name, cpu or stream: one group for each class of a run */
 	bool any_timed;
 	bool fields;                  /* some key, value or filter is of a field */
 	bool rows_only;               /* all values are counts of rows */
-	bool misfit;                  /* what all workers have does not fit together */
+	bool misfit;                  /* joining the groups of the workers reached a limit */
 	struct fold_columns *columns; /* NULL: event by event */
 };
 
@@ -31,7 +31,7 @@ struct fold_worker {
 	const struct joined *joined;
 	struct groups groups;
 	struct group **by_class;
-	const struct stream *stream; /* that by_class is good for */
+	const struct stream *stream; /* by_class is valid for this stream and cpu */
 	int32_t cpu;
 	struct fold_batch *batch; /* NULL: event by event */
 	struct buf scratch[FOLD_KEYS_MAX];
@@ -66,7 +66,7 @@ static void end_worker(void *arg, void *own, bool good)
 	mem_free(worker);
 }
 
-/* An entry of a run, and what of it does not change within the run. */
+/* An entry of a run; `untimed` holds for the whole run. */
 struct run_entry {
 	const struct run *run;
 	uint32_t i, class;
@@ -82,7 +82,7 @@ static const struct value_place *entry_place(const struct fold *fold, const stru
 			      shape->columns[column].field];
 }
 
-/* The integer in a column; false: NULL. */
+/* The entry's value in an integer column; false: it is NULL. */
 static bool integer_of(const struct fold_worker *worker, const struct run_entry *entry,
 		       uint32_t column, int64_t *out)
 {
@@ -105,7 +105,7 @@ static bool integer_of(const struct fold_worker *worker, const struct run_entry 
 	}
 }
 
-/* False: the field is of a kind that groups cannot have. */
+/* The entry's value of key k. False: the field is neither an integer nor text. */
 static bool key_of(struct fold_worker *worker, const struct run_entry *entry, unsigned k, struct value *key)
 {
 	const struct fold *fold = worker->joined->fold;
@@ -167,7 +167,7 @@ static bool misfit(struct error *err)
 	return error_set(err, ERR_RANGE, "a value that cannot be folded");
 }
 
-/* Heads alone are counted: nothing is looked at but classes. */
+/* Counts the events of a run by class alone, for keys of heads and values count(*). */
 static bool count_rows(struct fold_worker *worker, struct run_entry *entry, struct error *err)
 {
 	const struct fold *fold = worker->joined->fold;
@@ -196,7 +196,7 @@ static bool take_entry(struct fold_worker *worker, struct run_entry *entry, stru
 	const struct run *run = entry->run;
 
 	entry->class = run->batch->class_index[entry->i];
-	/* what cannot be decoded is left to the scan, which tells of it */
+	/* on damage the statement fails here and runs as a scan, which reports it */
 	if (joined->fields && !run_fields(run, entry->i, &worker->fields, err))
 		return misfit(err);
 	if (joined->constraints->nfilters &&
@@ -213,7 +213,7 @@ static bool take_entry(struct fold_worker *worker, struct run_entry *entry, stru
 	return true;
 }
 
-/* Entries of one class. */
+/* Folds `count` entries of one class. */
 static bool take_class(struct fold_worker *worker, struct run_entry *entry, uint16_t *entries,
 		       uint32_t count, struct error *err)
 {

@@ -1,17 +1,17 @@
 /*
- * fold_text.c - a statement read as words, and written again over a folded table
+ * fold_text.c - parses a statement, and rewrites it to read a folded table
  *
  *     [EXPLAIN QUERY PLAN] SELECT items FROM table [WHERE ...] [GROUP BY columns]
  *     [HAVING ...] [ORDER BY ...] [LIMIT ...]
  *
- * SQLite has already accepted the statement, so this looks for one form and gives up on whatever
- * is not surely of it. Aggregates of a column become those of "fold N", and any column beside them
+ * SQLite has already accepted the statement, so this file looks for the form above and gives up on
+ * any other. Aggregates of a column become aggregates of "fold N"; a column outside of aggregates
  * must be a key.
  *
- * WHERE is left as it stands, but for OR: SQLite may scan once per side of it and tell rows that
- * both give by their numbers, which groups do not have. So what holds an OR is hidden from planning
- * by a +, its columns become keys, and SQLite tests it on groups. In the same way the column of
- * count(DISTINCT column) becomes a key: more groups, whose sums SQLite adds up.
+ * WHERE is copied, except for OR: SQLite may scan once for each side of it and drop duplicates by
+ * rowid, which groups do not have. So a + hides a term with OR from the planner, its columns become
+ * keys, and SQLite tests it on groups. The column of count(DISTINCT column) becomes a key, too:
+ * there are more groups then, and SQLite adds them up.
  */
 #include "sql/fold/fold_words.h"
 
@@ -70,7 +70,7 @@ static bool can_be_value(const struct column *column)
 	       (column->kind == COLUMN_FIELD && column->whole_number);
 }
 
-/* One that GROUP BY names. */
+/* Is the column a key that GROUP BY names? */
 static bool is_key(const struct fold *fold, int column)
 {
 	for (unsigned i = 0; i < fold->ngrouped; i++)
@@ -79,7 +79,7 @@ static bool is_key(const struct fold *fold, int column)
 	return false;
 }
 
-/* Groups differ in this column, too. False: they cannot. */
+/* Makes the column a key. False: there are too many, or it cannot be one. */
 static bool add_key(struct fold *fold, int column)
 {
 	for (unsigned i = 0; i < fold->nkeys; i++)
@@ -91,7 +91,7 @@ static bool add_key(struct fold *fold, int column)
 	return true;
 }
 
-/* The number of the value, which is there afterwards; -1: there are too many. */
+/* The number of the value "fold N", added if it is new; -1: there are too many. */
 static int value_number(struct fold *fold, enum aggregate_kind kind, uint32_t column)
 {
 	for (unsigned i = 0; i < fold->nvalues; i++)
@@ -106,7 +106,7 @@ static int value_number(struct fold *fold, enum aggregate_kind kind, uint32_t co
 
 /* ---- expressions ---- */
 
-/* avg() and total() add doubles; where those are exact, the sum of integers is the same. */
+/* Writes avg() or total(). SQLite adds doubles; fold_fits() ensures that integers sum up alike. */
 static bool fold_average(struct fold *fold, uint32_t column, bool total, char *out, size_t size)
 {
 	int sum = value_number(fold, AGGREGATE_SUM, column);
@@ -120,7 +120,7 @@ static bool fold_average(struct fold *fold, uint32_t column, bool total, char *o
 	return sum >= 0 && count >= 0 && value_number(fold, AGGREGATE_MAGNITUDE, column) >= 0;
 }
 
-/* An aggregate of a column, words[i .. i + 4); false: it is none that can be folded. */
+/* Writes an aggregate of a column, words [i, i + 4); false: it cannot be folded. */
 static bool fold_call(struct fold_statement *statement, size_t i, char *out, size_t size)
 {
 	static const struct {
@@ -152,7 +152,7 @@ static bool fold_call(struct fold_statement *statement, size_t i, char *out, siz
 	return number >= 0;
 }
 
-/* count(DISTINCT word), words[i .. i + 5), is left to SQLite, over groups that differ in it. */
+/* Are words [i, i + 5) count(DISTINCT word)? SQLite counts it, over groups with that key. */
 static bool is_distinct_count(const struct fold_statement *statement, size_t i)
 {
 	return word_is(statement, i, "count") && word_is_sign(statement, i + 1, '(') &&
@@ -168,7 +168,7 @@ static bool is_constant_call(const struct fold_statement *statement, size_t i)
 	       word_is_sign(statement, i + 2, ')');
 }
 
-/* Words [i, i + count) are `name(column ...)`: the column, which may be a key; -1: they are not. */
+/* The column if words [i, i + count) are `name(column ...)`; -1: they are not. */
 static int spread_column(const struct fold_statement *statement, size_t i, size_t end,
 			 const char *name, size_t count)
 {
@@ -184,8 +184,9 @@ static int spread_column(const struct fold_statement *statement, size_t i, size_
 }
 
 /*
- * In parts: percentile(column, number), median(column), histogram(column), of which SQLite is given
- * each value with its count: groups differ in it. How many words; 0: it is none of them.
+ * For sql_in_parts(): writes percentile(column, number), median(column) or histogram(column) as a
+ * function of the column, which becomes a key, and its count. Returns how many words that were; 0:
+ * another function.
  */
 static size_t write_spread(struct fold_statement *statement, size_t i, size_t end)
 {
@@ -216,7 +217,7 @@ static size_t write_spread(struct fold_statement *statement, size_t i, size_t en
 	return words;
 }
 
-/* What may stand before a bracket and is no aggregate. */
+/* Is word i, before a bracket, a keyword or function that is no aggregate? */
 static bool is_harmless(const struct fold_statement *statement, size_t i)
 {
 	static const char *const names[] = {
@@ -241,7 +242,7 @@ static bool is_parameter(const struct fold_statement *statement, size_t i)
 	       word_is_sign(statement, i, '$');
 }
 
-/* Writes the word, or words, at i again. How many; 0: it is not understood. */
+/* Writes the word at i, or a whole call. Returns how many words it read; 0: cannot be folded. */
 static size_t write_word(struct fold_statement *statement, size_t i, size_t end)
 {
 	const struct word *word = &statement->words[i];
@@ -274,10 +275,7 @@ static size_t write_word(struct fold_statement *statement, size_t i, size_t end)
 	return 1;
 }
 
-/*
- * Writes words [i, end) again. The text between them goes along. False: something in it is not
- * understood.
- */
+/* Writes words [i, end), with the blanks between them. False: some word cannot be folded. */
 static bool write_words(struct fold_statement *statement, size_t i, size_t end)
 {
 	while (i < end) {
@@ -292,7 +290,7 @@ static bool write_words(struct fold_statement *statement, size_t i, size_t end)
 	return true;
 }
 
-/* An item keeps the name that SQLite gives its column. */
+/* Writes words [from, end), a result column, and its text as alias, so that it keeps its name. */
 static bool write_item(struct fold_statement *statement, size_t from, size_t end)
 {
 	const struct word *first = &statement->words[from], *last = &statement->words[end - 1];
@@ -347,7 +345,7 @@ static bool write_items(struct fold_statement *statement, size_t i, size_t end)
 
 struct clauses {
 	size_t select, from, where, group, having, order, limit,
-		end; /* words; `end`: it is not there */
+		end; /* indices of words; a missing clause is `end` */
 };
 
 static bool find_clauses(const struct fold_statement *statement, struct clauses *out)
@@ -393,7 +391,7 @@ static bool find_clauses(const struct fold_statement *statement, struct clauses 
 	return out->from + 2 == next; /* one table, without an alias */
 }
 
-/* Item `number` of the statement, from 1: words [*from, *end). False: there is none. */
+/* Finds result column `number`, from 1: words [*from, *end). False: there is none. */
 static bool find_item(const struct fold_statement *statement, const struct clauses *clauses,
 		      size_t number, size_t *from, size_t *end)
 {
@@ -412,7 +410,7 @@ static bool find_item(const struct fold_statement *statement, const struct claus
 	return false;
 }
 
-/* The column that word i of GROUP BY names: by itself, as an item's number or another name. */
+/* The column that word i of GROUP BY names: by name, by number of a result column, by alias. */
 static int key_column(const struct fold_statement *statement, const struct clauses *clauses,
 		      size_t i)
 {
@@ -457,7 +455,7 @@ static bool read_keys(struct fold_statement *statement, const struct clauses *cl
 	return fold->nkeys > 0;
 }
 
-/* The first or last time alone is found without a sweep. */
+/* Is only min(ts) or max(ts) wanted? A scan finds it without reading the trace. */
 static bool is_better_scanned(const struct fold *fold)
 {
 	return !fold->nkeys &&
@@ -472,7 +470,7 @@ static bool has_or(const struct fold_statement *statement, size_t i, size_t end)
 	return i < end;
 }
 
-/* The word behind the bracket that words[i] opens. */
+/* The index of the word behind the bracket that words[i] opens. */
 static size_t behind_bracket(const struct fold_statement *statement, size_t i, size_t end)
 {
 	int depth = 0;
@@ -484,7 +482,7 @@ static size_t behind_bracket(const struct fold_statement *statement, size_t i, s
 	return i;
 }
 
-/* The columns of words [i, end) become keys, and SQLite tests them on groups. */
+/* Writes the condition of words [i, end) behind a +; its columns become keys. */
 static bool write_tested(struct fold_statement *statement, size_t i, size_t end)
 {
 	const struct word *words = statement->words;
@@ -502,7 +500,7 @@ static bool write_tested(struct fold_statement *statement, size_t i, size_t end)
 	return true;
 }
 
-/* Outside of brackets. */
+/* Do words [i, end) have an OR outside of brackets? */
 static bool has_open_or(const struct fold_statement *statement, size_t i, size_t end)
 {
 	while (i < end && !word_is(statement, i, "or"))
@@ -510,7 +508,7 @@ static bool has_open_or(const struct fold_statement *statement, size_t i, size_t
 	return i < end;
 }
 
-/* WHERE and what it says, words [i, end). */
+/* Writes the WHERE clause, words [i, end). */
 static bool write_where(struct fold_statement *statement, size_t i, size_t end)
 {
 	const struct word *words = statement->words;

@@ -1,9 +1,9 @@
 /*
- * fold_vtab.c - a folded table: the columns of the table that it stands for, then "fold 0", ...
+ * fold_vtab.c - a folded table: the columns of the table that it replaces, then "fold 0", ...
  *
- * A scan sweeps all events that its conditions leave and has one row per group. Columns that are no
- * keys are there for conditions to name, and have no value: asking for one is an error, which makes
- * the caller run the statement as it was written.
+ * A scan sweeps all events that meet its conditions and returns one row per group. Columns that are
+ * no keys exist so that conditions can name them, and have no value: reading one is an error, after
+ * which sql_step() runs the statement as it was written.
  */
 #include "sql/fold/fold.h"
 
@@ -58,7 +58,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	struct fold_table *folded = (struct fold_table *)base;
 	int norder = info->nOrderBy, code;
 
-	info->nOrderBy = 0; /* groups come in no order */
+	info->nOrderBy = 0; /* the plan must not take the order: groups come in none */
 	code = scan_plan_make(&folded->fold->plans, folded->fold->shape, &folded->table, info);
 	info->nOrderBy = norder;
 	if (code == SQLITE_OK) {
@@ -121,7 +121,7 @@ static void put_total(sqlite3_context *out, enum aggregate_kind kind,
 		sqlite3_result_int64(out, (int64_t)total->number);
 }
 
-/* SQLite tests a condition itself: on a column that groups do not have. */
+/* Fails, since SQLite reads a column that is no key, to test a condition itself. */
 static void refuse_column(const struct fold *fold, size_t column, sqlite3_context *out)
 {
 	const char *name = fold->shape->columns[column].name;

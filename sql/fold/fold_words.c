@@ -10,7 +10,7 @@ static bool is_letter(char c)
 	return char_begins_word(c) || (c & 0x80);
 }
 
-/* Behind blanks and comments. */
+/* Returns the place behind blanks and comments. */
 static size_t skip(const char *text, size_t len, size_t at)
 {
 	while (at < len) {

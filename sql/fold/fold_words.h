@@ -1,4 +1,4 @@
-/* fold_words.h - a statement as words, as SQLite parts them */
+/* fold_words.h - a statement split into words, as SQLite's tokenizer does */
 #ifndef SQL_FOLD_FOLD_WORDS_H
 #define SQL_FOLD_FOLD_WORDS_H
 
@@ -22,15 +22,15 @@ struct fold_statement {
 
 void words_read(struct fold_statement *statement); /* fills words */
 
-/* Word i is the name, in any case of letters; the sign; one of the names, ended by NULL. */
+/* Is word i this name (in any case of letters), this sign, one of these names (ended by NULL)? */
 bool word_is(const struct fold_statement *statement, size_t i, const char *name);
 bool word_is_sign(const struct fold_statement *statement, size_t i, char sign);
 bool word_is_any(const struct fold_statement *statement, size_t i, const char *const *names);
-/* A name or a quoted one, without quotes; the caller frees it. */
+/* Word i without its quotes; the caller frees it with mem_free(). */
 char *word_text(const struct fold_statement *statement, size_t i);
-/* Word i is a name, and word k the same. */
+/* Is word i a name, and word k the same name? */
 bool word_is_same(const struct fold_statement *statement, size_t i, size_t k);
-/* A number of at most three digits and nothing else; 0: it is none. */
+/* Word i as a number of at most three digits; 0: it is none. */
 size_t word_number(const struct fold_statement *statement, size_t i);
 
 #endif

@@ -1,5 +1,4 @@
-/* constraints.c - the arguments of a scan as times, classes, streams, CPUs and conditions on fields
- */
+/* constraints.c - parses xFilter's arguments: times, classes, streams, CPUs, values of fields */
 #include "engine/base/arena.h"
 #include "engine/base/bitset.h"
 #include "engine/base/nearest.h"
@@ -7,7 +6,7 @@
 
 #include <string.h>
 
-enum { LIST_FEW = 16 }; /* names of a list that are noted */
+enum { LIST_FEW = 16 }; /* names of an IN list for which notes are given */
 enum { EQ = SQLITE_INDEX_CONSTRAINT_EQ, GLOB = SQLITE_INDEX_CONSTRAINT_GLOB };
 
 /* ---- names ---- */
@@ -37,7 +36,7 @@ static bool name_is(const char *name, const struct term *term, sqlite3_value *va
 	return sqlite3_strlike(text, name, 0) == 0;
 }
 
-/* A name in a list; a value that is no text may be compared in ways that only SQLite knows. */
+/* Is the name in an IN list? True also if the list has a number or blob: SQLite compares again. */
 static bool name_in(const char *name, sqlite3_value *list)
 {
 	sqlite3_value *value;
@@ -53,7 +52,7 @@ static bool name_in(const char *name, sqlite3_value *list)
 	return false;
 }
 
-/* SQL compares whole names, and says nothing of one that no row has: that is a note. */
+/* Gives a note if no stream or event class has the name: SQL returns no row, without an error. */
 static void note_name(const struct object_names *names, const char *wanted)
 {
 	const struct trace *trace = names->trace;
@@ -71,7 +70,7 @@ static void note_name(const struct object_names *names, const char *wanted)
 	       names->streams ? "stream" : "event class", wanted, near, trace->path);
 }
 
-/* Names that a query says itself; of a list that may be any other's rows, a few. */
+/* Checks names that the query has as literals, and the first names of an IN list. */
 static void note_names(const struct object_names *names, const struct term *term,
 		       sqlite3_value *value)
 {
@@ -101,7 +100,7 @@ static void keep_names(const struct constraints *constraints, const struct trace
 	int type = term->in ? SQLITE_TEXT : sqlite3_value_type(value);
 
 	if (type != SQLITE_TEXT && type != SQLITE_NULL && term->op == EQ)
-		return; /* left to SQLite, which tests again */
+		return; /* SQLite tests it again, with its own conversions */
 	note_names(names, term, value);
 	for (size_t i = 0; i < names->count; i++) {
 		const char *name = name_at(names, i);
@@ -126,7 +125,7 @@ static void add_integer(int64_t *set, size_t *count, int64_t value)
 	++*count;
 }
 
-/* The integers of a list, rising. */
+/* The integers of an IN list, in rising order. */
 static int64_t *integers(struct arena *arena, sqlite3_value *list, size_t *count)
 {
 	sqlite3_value *value;
@@ -155,7 +154,7 @@ static void read_time(struct constraints *constraints, const struct term *term,
 
 	high = high == NSTIME_MAX ? high : high - 1;
 	constraints->nothing |= !sql_narrow(&low, &high, term->op, value);
-	/* an event's time is never NSTIME_MIN nor NSTIME_MAX */
+	/* no event has the time NSTIME_MIN or NSTIME_MAX */
 	constraints->begin = low > NSTIME_MIN ? low : NSTIME_MIN + 1;
 	constraints->end = high < NSTIME_MAX ? high + 1 : NSTIME_MAX;
 }
@@ -208,7 +207,7 @@ static void read_list(struct constraints *constraints, struct field_filter *filt
 	ranges_init(&filter->ranges, ranges, count, true);
 }
 
-/* What is left of the fields' ranges once all terms were read. */
+/* After the last term: turns low and high of each integer filter into its `ranges`. */
 static void keep_ranges(struct constraints *constraints)
 {
 	for (size_t i = 0; i < constraints->nfilters; i++) {
@@ -248,7 +247,7 @@ static void read_field(struct constraints *constraints, const struct term *term,
 	filter->text = arena_strndup(constraints->arena, filter->text, filter->len);
 }
 
-/* A text that is no number is greater than all numbers in SQL: seldom what was meant. */
+/* Gives a note if a number is compared with a literal text, which SQL sorts after all numbers. */
 static void note_text(const struct trace *trace, const struct column *column,
 		      const struct term *term, sqlite3_value *value)
 {
@@ -264,7 +263,7 @@ static void note_text(const struct trace *trace, const struct column *column,
 		      (const char *)sqlite3_value_text(value));
 }
 
-/* cpu = N, where every stream says of which CPU it is. */
+/* Gives a note on `cpu = N` if no stream can be of CPU N. */
 static void note_cpu(const struct sql_host *host, const struct term *term, sqlite3_value *value)
 {
 	const struct trace *trace = host->trace;
@@ -316,7 +315,7 @@ static void begin_constraints(struct constraints *constraints, const struct plan
 		bitset_add(constraints->streams, i);
 }
 
-/* Streams without a time have no event with one, unless nothing in the trace has. */
+/* Removes streams without times, unless no stream of the trace has times. */
 static void leave_untimed(struct constraints *constraints, const struct trace *trace)
 {
 	bool any = false;
@@ -328,7 +327,7 @@ static void leave_untimed(struct constraints *constraints, const struct trace *t
 			bitset_remove(constraints->streams, i);
 }
 
-/* Classes that lack a field which a condition needs cannot pass. */
+/* Removes event classes that lack a field on which there is a condition. */
 static void leave_fieldless(struct constraints *constraints, const struct shape *shape,
 			    const struct trace *trace)
 {
@@ -351,7 +350,7 @@ static bool any_bit(const uint64_t *bits, size_t count)
 	return false;
 }
 
-/* One CPU chooses packets, as a list does. */
+/* Turns `cpu = N` into a list of one CPU, so that the index can select packets by it. */
 static void list_cpu(struct constraints *constraints)
 {
 	if (constraints->any_cpu || constraints->cpus ||
@@ -363,7 +362,7 @@ static void list_cpu(struct constraints *constraints)
 	constraints->ncpus = 1;
 }
 
-/* The range of the host; events without a time are outside of any. */
+/* Applies the range of the host; events without a time are in no range. */
 static void narrow_to_range(struct constraints *constraints, const struct sql_host *host)
 {
 	nstime begin, end;

@@ -1,17 +1,17 @@
 /*
- * do_vtab.c - the table `do`, which is told a one-liner in bpftrace's language: its maps as rows
+ * do_vtab.c - the table `do`: runs a one-liner in bpftrace's language, and has its maps as rows
  *
  *     SELECT keys, value FROM yore_do('sched_switch { @[prev_comm] = count(); }')
  *
  *     do(map, keys, value, low, high, count; hidden: program, trace, total, key1 ... key8)
  *
- *     what was printed     map NULL, the text is the value
+ *     printed text         map NULL, the text is the value
  *     a number or text     value
  *     stats()              value: the average; count, total
  *     hist(), lhist()      a row for each bucket: low <= x < high, count
  *
- * Maps stand in the order of their names, entries by rising value. The program is run by the scan,
- * over the host's range.
+ * Maps are in order of their names, entries by rising value. The scan runs the program, over the
+ * host's range.
  */
 #include "engine/base/mem.h"
 #include "oneliner/format.h"
@@ -31,7 +31,7 @@ enum {
 	AT_PROGRAM,
 	AT_TRACE,
 	AT_TOTAL,
-	AT_KEY, /* and the next */
+	AT_KEY, /* key1; key2 to key8 follow */
 	PRINTED_MAX = 256 << 20
 };
 
@@ -94,7 +94,7 @@ static bool run(struct asked *asked, struct error *err)
 
 /* ---- rows ---- */
 
-/* As a field: numbers above 2^63 - 1 are the same 64 bits. */
+/* Like a field of an event: numbers above 2^63 - 1 keep their 64 bits. */
 static void put_value(struct value *cell, const struct row_list *list, const struct value *value)
 {
 	if (value->kind == VALUE_STRING)
@@ -103,7 +103,7 @@ static void put_value(struct value *cell, const struct row_list *list, const str
 		cell_integer(cell, (int64_t)value->u);
 }
 
-/* Bounds of buckets and sums beyond 64 bits. */
+/* Bounds of buckets and sums, which may not fit into 64 bits. */
 static void put_number(struct value *cell, __int128 number)
 {
 	if (number >= INT64_MIN && number <= INT64_MAX)
@@ -123,7 +123,7 @@ static struct value *add(struct row_list *list, const char *name, const struct v
 	return row;
 }
 
-/* One key is itself; several are a text, as `yore do` prints them. Returns how many. */
+/* `all` is the key, or of several keys their text as `yore do` prints it. Returns how many. */
 static size_t read_keys(const struct row_list *list, const struct map *map,
 			const struct group *entry, struct value *keys, struct value *all)
 {

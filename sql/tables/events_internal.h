@@ -1,4 +1,4 @@
-/* events_internal.h - what the files of the tables of events share; not for others */
+/* events_internal.h - shared by the files of the tables of events: cursor, condition, key index */
 #ifndef SQL_TABLES_EVENTS_INTERNAL_H
 #define SQL_TABLES_EVENTS_INTERNAL_H
 
@@ -10,14 +10,15 @@
 /* ---- told_condition.c: the hidden column yore_where, a condition of a scan ---- */
 
 struct told_condition { /* {0}: none */
-	struct condition own;
-	char *text;      /* NULL: there is none */
-	uint64_t number; /* changes with each text */
+	struct condition own; /* compiled from `text` */
+	char *text;           /* NULL: there is no condition */
+	uint64_t number;      /* changes with each text */
 };
 
 /*
- * Reads what the terms of a scan tell, of which all must hold, and narrows the constraints. What
- * the scan before was told stays compiled. False: *err, and there is none.
+ * Reads the condition of a scan, all terms of yore_where joined by AND, and narrows the constraints
+ * by it. The condition is compiled only if it differs from that of the last scan. False: *err, and
+ * *told has no condition.
  */
 MUST_CHECK bool told_condition_begin(struct told_condition *told, struct sql_host *host,
 				     const struct plan *plan, sqlite3_value **argv,
@@ -33,7 +34,7 @@ enum { KEY_INDEX_BYTES = 64 << 20, KEY_VALUES_MAX = 63 };
 struct key_row {
 	nstime time;
 	const struct stream *stream;
-	uint64_t nulls; /* bit per value that the event has not */
+	uint64_t nulls; /* bit per value: the event has none, NULL in SQL */
 	int32_t cpu;
 	uint32_t class;
 };
@@ -41,14 +42,14 @@ struct key_row {
 /* Each row has `nvalues` integers, KEY_VALUES_MAX at most. */
 struct key_index *key_index_new(size_t nvalues);
 void key_index_free(struct key_index *index); /* NULL is fine */
-/* Rows come in the order of the scan. False: there is no room for more. */
+/* Adds a row; rows are added in the order of the scan. False: KEY_INDEX_BYTES are used up. */
 bool key_index_add(struct key_index *index, int64_t key, const struct key_row *row,
 		   const int64_t *values);
-void key_index_sort(struct key_index *index); /* after the last row */
+void key_index_sort(struct key_index *index); /* after the last row, before key_index_find() */
 
 /*
- * The rows of `key` with begin <= time < end are number *first to *past - 1. Times must rise in the
- * order of the scan, or with `falling` fall, unless all rows lie between begin and end.
+ * Rows [*first, *past) have the key and begin <= time < end. Times must have risen in the order of
+ * the scan (with `falling`: fallen), unless all rows lie between begin and end.
  */
 void key_index_find(const struct key_index *index, int64_t key, nstime begin, nstime end,
 		    bool falling, size_t *first, size_t *past);
@@ -58,16 +59,16 @@ int64_t key_index_value(const struct key_index *index, size_t i, size_t value);
 /* ---- the tables ---- */
 
 /*
- * Of a plan with a key: what its scans cost so far, and the index. A correlated subquery opens a
- * cursor for each row, so that they belong to the table.
+ * The key index of a plan, and the cost of the plan's scans so far. The table owns it, because a
+ * correlated subquery opens a new cursor for each row.
  */
 struct keyed_plan {
 	const struct plan *plan;
-	struct buf constants;    /* of which the index is */
-	nstime begin, end;       /* the range, likewise */
-	struct key_index *index; /* NULL: there is none */
-	bool refused;            /* and there will be none */
-	uint64_t work, enough;   /* in events passed over; when to make the index */
+	struct buf constants;    /* arguments that are equal in all scans; the index is valid for */
+	nstime begin, end;       /* these and this range */
+	struct key_index *index; /* NULL: not made */
+	bool refused;            /* making it failed, for lack of room say: not tried again */
+	uint64_t work, enough;   /* events that scans decoded; above `enough` the index is made */
 };
 
 struct events_table {
@@ -78,7 +79,7 @@ struct events_table {
 	size_t nkeyed, keyed_capacity;
 };
 
-/* How the index's cursor was opened: a scan that differs in its times alone turns it. */
+/* How cursor->events was opened: a scan that differs only in its times uses events_seek(). */
 struct opened {
 	struct arena *arena;
 	uint64_t *classes, *streams;
@@ -94,42 +95,41 @@ struct events_cursor {
 	const struct shape *shape;
 	const struct plan *plan;
 	struct constraints constraints;
-	struct column_source *filters; /* of the constraints's conditions on fields */
-	bool untested;                 /* some row that comes may not hold them */
+	struct column_source *filters; /* of constraints.filters, for each row of the shape */
+	bool untested;                 /* rows must still be tested: some filter was not loaded */
 	struct told_condition told;
 	struct events *events;
-	struct findings *findings; /* of the statement, which may seek a lot; NULL: no `events` */
+	struct findings *findings; /* shared by all seeks of `events`; NULL: no `events` */
 	struct opened opened;
 
 	struct run run;
 	const nstime *time;
 	uint32_t at, left; /* entry of the run's batch; how many follow */
-	uint32_t step;     /* 1, backward all ones */
-	bool done, untimed;
-	bool any_timed; /* in the trace */
-	uint64_t rows;  /* given so far */
+	uint32_t step;     /* added to `at`: 1, or backward UINT32_MAX */
+	bool done, untimed; /* untimed: the run's stream has no times */
+	bool any_timed;     /* some stream of the trace has times */
+	uint64_t rows;      /* returned so far */
 	/*
-	 * Where conditions leave few events, and the first rows may be all that are read: windows
-	 * of time, each four times as long as the one before. Else the merge would look for the
-	 * first event of each stream, which may be its last.
+	 * A scan with conditions on fields, of which the first rows may be enough, reads windows
+	 * of time, each four times as long as the one before. Without windows, the merge would
+	 * first search every stream for its first event that passes, perhaps to its end.
 	 */
-	nstime begin, end; /* of the window */
-	uint64_t width;    /* of the next one; 0: this is the last */
+	nstime begin, end; /* the window */
+	uint64_t width;    /* ns, of the next window; 0: this is the last */
 
 	enum { FIELDS_NOT_YET, FIELDS_THERE, FIELDS_FAILED } decoded;
 	struct fields fields;
-	struct buf text; /* of the last JSON */
+	struct buf text; /* the last JSON value */
 
-	const struct key_index *serving; /* rows come from it; NULL: from the trace */
+	const struct key_index *serving; /* rows come from this index; NULL: from `events` */
 	size_t key_at, key_past;
 };
 
-/* Decodes the fields of the event that the cursor is at, once; false: they cannot be, which is
- * told. */
+/* Decodes the fields of the current event, once. False: they are damaged; the trace notes it. */
 bool events_decode(struct events_cursor *cursor);
-/* Where that event has a field of the shape. */
+/* Where the current event has a field of the shape. */
 const struct value_place *events_place(const struct events_cursor *cursor, uint32_t field);
-/* xColumn: the value of column i of the row that the cursor is at. */
+/* xColumn: the value of column i of the current row. */
 int events_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i);
 
 #endif

@@ -1,5 +1,4 @@
-/* events_values.c - values of a row of the tables of events: fields, labels, scopes as JSON, places
- */
+/* events_values.c - xColumn of the tables of events: fields, labels, scopes as JSON, offsets */
 #include "sql/tables/events_internal.h"
 
 #include "engine/columns/json.h"
@@ -65,7 +64,7 @@ static void put_scopes(struct events_cursor *cursor, sqlite3_context *out, unsig
 	sqlite3_result_text64(out, buf_text(text), text->len, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-/* The scan has it, where it is one that the scan was told. */
+/* yore_where of a row is the text of the scan's condition. */
 static void put_condition(const struct events_cursor *cursor, sqlite3_context *out)
 {
 	if (cursor->told.text)
@@ -92,7 +91,7 @@ static void put_place(struct events_cursor *cursor, sqlite3_context *out, enum c
 		put_text(out, cursor->host->path);
 }
 
-/* Column i of the index's row; what is not among those that are read stays NULL. */
+/* Column i of the current row of the key index; columns that the query does not read stay NULL. */
 static void put_indexed(const struct events_cursor *cursor, sqlite3_context *out, size_t i)
 {
 	const struct key_row *row = key_index_row(cursor->serving, cursor->key_at);

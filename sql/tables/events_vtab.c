@@ -6,10 +6,10 @@
  *
  * The first hidden column of both is yore_where, a condition as --where has it.
  *
- * What is pushed down stands in plan.c. A scan goes through runs of heads (index/events.h); xNext
- * is one step in a run. Fields are decoded with the first of them that is asked for. A join that
- * asks for one value of a field after the other has an index made for it (key_index.h). What a row
- * has is in events_values.c.
+ * plan.c says which constraints are pushed down. A scan reads runs of heads (index/events.h), and
+ * xNext is a step in a run. xColumn decodes the fields of an event when the first of them is read
+ * (events_values.c). For a join that looks up one value of a field after the other, a key index is
+ * made (key_index.c).
  */
 #include "sql/tables/events_internal.h"
 
@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-enum { WINDOWS = 1024 /* of the trace is the first window */, WINDOW_GROWS = 4 };
+enum { WINDOWS = 1024 /* the first window is this part of the trace */, WINDOW_GROWS = 4 };
 
 /* ---- the table ---- */
 
@@ -47,7 +47,7 @@ static const struct class_group *group_named(const struct sql_host *host, const 
 	return NULL;
 }
 
-/* The class that CREATE VIRTUAL TABLE names behind the path. */
+/* The event class that CREATE VIRTUAL TABLE names behind the path. */
 static bool argument_group(const struct sql_host *host, int argc, const char *const *argv, int rest,
 			   const struct class_group **group, char **message)
 {
@@ -61,7 +61,7 @@ static bool argument_group(const struct sql_host *host, int argc, const char *co
 	return *group != NULL;
 }
 
-/* Why SQLite does not take the columns. */
+/* The error text if SQLite rejects the table: it has too many columns. */
 static char *no_table(sqlite3 *db, const struct shape *shape)
 {
 	int most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1);
@@ -154,13 +154,13 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-/* Must rows be looked at before they are given? */
+/* Are there conditions that each event must be tested for? */
 static bool selects(const struct events_cursor *cursor)
 {
 	return cursor->constraints.nfilters > 0 || cursor->told.own.pass;
 }
 
-/* The state is read in order of time. */
+/* A condition that reads the state needs events in order of time, too. */
 static bool is_ordered(const struct events_cursor *cursor)
 {
 	return cursor->plan->ordered || cursor->told.own.by_state;
@@ -184,7 +184,7 @@ static bool is_opened_so(const struct events_cursor *cursor)
 					       constraints->ncpus * sizeof *constraints->cpus));
 }
 
-/* Conditions on integers are tested many at a time, before streams are merged. */
+/* events_options.select: tests conditions on whole runs, before streams are merged. */
 static uint32_t select_rows(void *arg, const struct run *run, uint16_t *entries)
 {
 	struct events_cursor *cursor = arg;
@@ -215,7 +215,7 @@ static uint32_t select_rows(void *arg, const struct run *run, uint16_t *entries)
 	return n;
 }
 
-/* The next window of those that are left; the first and the last reach to the range's ends. */
+/* Moves to the next window. The first and the last window reach to the ends of the range. */
 static void turn_window(struct events_cursor *cursor, nstime first, nstime last)
 {
 	const struct constraints *constraints = &cursor->constraints;
@@ -387,7 +387,7 @@ static enum step next_run_of_windows(struct events_cursor *cursor, struct error 
 	return step;
 }
 
-/* The next run that may hold a row; its first entry is the next one. */
+/* Reads the next run whose CPU passes, and places the cursor before its first entry. */
 static enum step next_run(struct events_cursor *cursor, struct error *err)
 {
 	struct run *run = &cursor->run;
@@ -490,9 +490,9 @@ static bool begin_host(struct events_cursor *cursor, sqlite3_value **argv, struc
 
 /* ---- an index by a key ---- */
 
-enum { SCAN_WORK = 1000, EVENT_BYTES = 40 }; /* of one scan, in events; of an event, about */
+enum { SCAN_WORK = 1000, EVENT_BYTES = 40 }; /* cost of a scan, in events; bytes per event, about */
 
-/* The value of a field that is an integer; false: the event has none. */
+/* The current event's value of an integer field; false: it has none. */
 static bool whole_number(struct events_cursor *cursor, uint32_t number, int64_t *out)
 {
 	const struct value_place *place = events_place(cursor, number);
@@ -508,7 +508,7 @@ static bool whole_number(struct events_cursor *cursor, uint32_t number, int64_t 
 	return slot != NULL;
 }
 
-/* Of a row of the scan: what the columns need that are read. */
+/* Adds the current event with the columns that the query reads. False: the index is full. */
 static bool index_row(struct events_cursor *cursor, struct key_index *index, uint32_t key_field)
 {
 	const struct shape *shape = cursor->shape;
@@ -542,7 +542,7 @@ static size_t count_values(const struct plan *plan, const struct shape *shape)
 	return count;
 }
 
-/* Goes through all events of the cursor's plan but for its key; *room: they have room. */
+/* Fills the index by a scan of the whole range, without the key's term; *room: all rows fit. */
 static bool read_index(struct events_cursor *cursor, struct key_index *index, uint32_t key_field,
 		       bool *room, struct error *err)
 {
@@ -573,7 +573,7 @@ static bool read_index(struct events_cursor *cursor, struct key_index *index, ui
 	return true;
 }
 
-/* The arguments that are the same for all scans of a statement, as text. */
+/* Appends the arguments other than the key's and times, as text. False: one is a list. */
 static bool add_constants(const struct plan *plan, sqlite3_value **argv, struct buf *out)
 {
 	for (size_t i = 0; i < plan->count; i++) {
@@ -591,7 +591,7 @@ static bool add_constants(const struct plan *plan, sqlite3_value **argv, struct 
 	return true;
 }
 
-/* The plan's entry; one of other constants or of another range begins anew. NULL: there is none. */
+/* The plan's entry, reset if constants or range changed. NULL: no index is possible. */
 static struct keyed_plan *keyed_of(struct events_cursor *cursor, sqlite3_value **argv)
 {
 	struct events_table *table = of(cursor->base.pVtab);
@@ -628,7 +628,7 @@ static struct keyed_plan *keyed_of(struct events_cursor *cursor, sqlite3_value *
 	return keyed;
 }
 
-/* One index of a table has the memory. */
+/* Frees all other indexes of the table, since only one may use the memory. */
 static void leave_others(struct events_table *table, const struct keyed_plan *keyed)
 {
 	for (size_t i = 0; i < table->nkeyed; i++) {
@@ -662,8 +662,8 @@ static bool make_index(struct events_cursor *cursor, struct keyed_plan *keyed, u
 }
 
 /*
- * Takes the rows from the index, or, where other columns are read, limits the scan to the time in
- * which it has rows.
+ * Reads the rows from the index. If it lacks columns that the query reads, only narrows the scan to
+ * the times of its rows.
  */
 static void use_index(struct events_cursor *cursor, const struct key_index *index, int64_t key)
 {
@@ -685,7 +685,7 @@ static void use_index(struct events_cursor *cursor, const struct key_index *inde
 	constraints->end = (from < to ? to : from) + 1;
 }
 
-/* Makes the index when scans have cost as much; uses it when it is there. */
+/* Makes the index once scans have cost as much as a scan of the trace; uses it if it exists. */
 static bool try_index(struct events_cursor *cursor, struct keyed_plan *keyed, sqlite3_value **argv,
 		      struct error *err)
 {
@@ -710,7 +710,7 @@ static uint64_t events_passed(const struct events_cursor *cursor)
 	return cursor->host->trace->events_decoded;
 }
 
-/* Rows of one range after the other: in the order of time, of which all have some. */
+/* With sql_options.follows: are rows in order of time, and have all a time? */
 static bool may_follow(const struct events_cursor *cursor, struct error *err)
 {
 	const struct sql_host *host = cursor->host;

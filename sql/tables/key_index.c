@@ -7,9 +7,9 @@
  *      371   t=12, t=90, t=450
  *      990   t=14, t=15
  *
- * A join asks for one value after the other, and each question reads packets from the moment on to
- * the first event that has the value. Once that cost as much as reading the class as a whole, the
- * class is read as a whole, and each further question is two binary searches.
+ * A join looks up one value after the other, and each scan reads packets from a moment on to the
+ * first event with the value. Once these scans have cost as much as reading the whole trace, one
+ * scan reads all events of the class into the index. Each further lookup is two binary searches.
  */
 #include "sql/tables/events_internal.h"
 
@@ -26,9 +26,9 @@ struct keyed {
 
 struct key_index {
 	size_t nvalues;
-	struct keyed *order; /* rising by key, then row, once sorted */
+	struct keyed *order; /* after key_index_sort(): by key, then row */
 	struct key_row *rows;
-	int64_t *values; /* nvalues a row */
+	int64_t *values; /* nvalues per row */
 	size_t count, order_capacity, rows_capacity, values_capacity;
 };
 

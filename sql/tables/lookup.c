@@ -1,9 +1,9 @@
 /*
- * lookup.c - the value of one attribute at one moment after the other
+ * lookup.c - values of attributes at moments, for state_at(), with a cache of windows of time
  *
- * A value alone costs what `yore at` does for it. A query asks row after row, though, and its rows
- * mostly rise or fall in time: where the next moment lies near (80 us), the intervals around it are
- * kept, in a window that grows while the next moment lies just behind it.
+ * A single value costs as much as `yore at`. But a query looks up row after row, mostly in order of
+ * time. If a moment lies near the last one (80 us at first), the intervals around it are read into
+ * a window, which grows while the next moments lie just outside of it.
  */
 #include "sql/sql_internal.h"
 
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { KEPT = 64, MANY = 4096 /* intervals: the window is wide enough */ };
+enum { KEPT = 64, MANY = 4096 /* intervals; with so many a window grows no more */ };
 #define WIDTH_MIN INT64_C(20000) /* ns */
 #define WIDTH_MAX INT64_C(1000000000)
 
@@ -22,13 +22,13 @@ struct lookup_window {
 	char *path;
 	struct query *query;
 	bool filled;
-	bool lone;         /* of one moment only the value is known: the item is no interval */
-	nstime begin, end; /* [begin, end) is known */
+	bool lone;         /* only the value at `begin` is known: the item is no interval */
+	nstime begin, end; /* [begin, end) is cached */
 	int64_t width;
 	struct arena *arena;
-	struct interval *items; /* rising */
+	struct interval *items; /* in order of time */
 	size_t count, capacity;
-	uint64_t used; /* when last, in calls */
+	uint64_t used; /* lookups.calls at the last use */
 };
 
 struct lookups {
@@ -53,7 +53,7 @@ void lookups_free(struct lookups *lookups)
 	mem_free(lookups);
 }
 
-/* The path's window, or the one that was used longest ago, emptied. */
+/* The path's window, else the least recently used one, emptied for the path. NULL: *err. */
 static struct lookup_window *window_of(struct sql_host *host, const char *path, struct error *err)
 {
 	struct lookups *lookups = host->lookups;
@@ -108,7 +108,7 @@ static bool keep_interval(void *arg, const struct interval *interval)
 	return true;
 }
 
-/* Is the moment just outside of the window, behind it or before it? */
+/* Does `t` lie just behind the window? */
 static bool is_after(const struct lookup_window *window, nstime t)
 {
 	return window->filled && t >= window->end &&
@@ -121,7 +121,7 @@ static bool is_before(const struct lookup_window *window, nstime t)
 	       time_span(t, window->begin) <= (uint64_t)(4 * window->width);
 }
 
-/* A moment just outside of the window: more of the same is to be expected. */
+/* Sets the window's range around `t`; it is wider if `t` lies just outside of the old range. */
 static void choose_window(struct lookup_window *window, nstime t)
 {
 	bool after = is_after(window, t), before = is_before(window, t);
@@ -158,7 +158,7 @@ static bool fill_window(struct sql_host *host, struct lookup_window *window, nst
 	return window->filled = true;
 }
 
-/* The value alone, which needs no search for where its interval begins and ends. */
+/* Reads only the value at `t`, not where its interval begins and ends. */
 static bool ask_alone(struct sql_host *host, struct lookup_window *window, nstime t,
 		      struct error *err)
 {
@@ -190,7 +190,7 @@ static bool look_up(struct sql_host *host, const char *path, nstime t, bool whol
 	*out = NULL;
 	if (!sql_host_state(host, &state, err))
 		return false;
-	if (!host->lookups || host->lookups->state != state) { /* other rules: other values */
+	if (!host->lookups || host->lookups->state != state) { /* rules, and so values, changed */
 		lookups_free(host->lookups);
 		host->lookups = mem_new(sizeof *host->lookups);
 		host->lookups->state = state;

@@ -1,4 +1,4 @@
-/* modules.c - all tables by name, and their registration with a connection of SQLite */
+/* modules.c - the list of all tables, and their registration with an SQLite connection */
 #include "rows/row_list.h"
 #include "rows/thread_rows.h"
 #include "sql/sql_internal.h"

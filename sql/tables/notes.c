@@ -1,4 +1,4 @@
-/* notes.c - what was said about rows of a connection, and its table: notes(note; hidden: trace) */
+/* notes.c - notes given about rows of a trace, and their table: notes(note; hidden: trace) */
 #include "sql/sql_internal.h"
 
 #include "engine/base/mem.h"
@@ -10,7 +10,7 @@
 
 struct sql_notes {
 	struct arena *arena;
-	const char **texts; /* in the order in which they were said */
+	const char **texts; /* in order of time */
 	size_t count, capacity;
 };
 

@@ -4,15 +4,14 @@
  *     packets(stream, number, first, last, cpu, bytes, events, lost, seq, flags, at_file,
  * at_offset)
  *
- * `first` and `last` are the least and greatest event time, inclusive, as far as the record tells;
- * `lost` and `seq` are the tracer's counters as they stand there. Pushed down, each a bit of
- * idxNum:
+ * `first` and `last` are the times of the first and the last event as the record has them; `lost`
+ * and `seq` are the tracer's counters. Pushed down, a letter of idxStr each:
  *
- *     stream = ?  IN  GLOB  LIKE       which tables are looked at
- *     first = < <= > >= ?              bisected
- *     last  >= > ?                     bisected, with what reaches further
+ *     stream = ?  IN  GLOB  LIKE       selects tables of records
+ *     first = < <= > >= ?              found by bisection
+ *     last  >= > ?                     found by bisection, minus the reach of long packets
  *
- * Records are read in place; no packet is.
+ * Only records are read, in place, and no packet.
  */
 #include "sql/sql_internal.h"
 
@@ -46,9 +45,9 @@ struct packets_cursor {
 	sqlite3_vtab_cursor base;
 	struct sql_host *host;
 	uint64_t *streams; /* bits */
-	size_t next;       /* stream that is looked at */
+	size_t next;       /* the next stream to try */
 	int64_t first_low, first_high, last_low;
-	size_t stream; /* that is being read */
+	size_t stream; /* the stream of `table` */
 	struct table *table;
 	uint64_t at, count;
 	struct packet_info info;
@@ -132,7 +131,7 @@ static int fail(struct packets_cursor *cursor, const struct error *err)
 	return sql_table_fail((struct sql_table *)cursor->base.pVtab, err);
 }
 
-/* The first record of the stream that may be wanted. */
+/* Finds the first record of the stream that may meet the constraints. */
 static bool begin_stream(struct packets_cursor *cursor, struct error *err)
 {
 	const struct trace *trace = cursor->host->trace;
@@ -155,7 +154,7 @@ static bool begin_stream(struct packets_cursor *cursor, struct error *err)
 	return true;
 }
 
-/* Goes to the next record at or behind `at` that is wanted. */
+/* Moves to the first record from `at` on that meets the constraints, in this or a later stream. */
 static int find_wanted(struct packets_cursor *cursor)
 {
 	const struct trace *trace = cursor->host->trace;
@@ -199,7 +198,7 @@ static void keep_streams(struct packets_cursor *cursor, char how, sqlite3_value 
 	}
 }
 
-/* False: no record can be wanted. */
+/* Reads xFilter's arguments. False: no record can meet the constraints. */
 static bool read_terms(struct packets_cursor *cursor, const char *letters, sqlite3_value **argv)
 {
 	int64_t none = INT64_MAX;
@@ -213,7 +212,7 @@ static bool read_terms(struct packets_cursor *cursor, const char *letters, sqlit
 		}
 		const struct sql_term *term = sql_term_lettered(terms, letters[i]);
 		bool last = term->column == AT_LAST;
-		/* records without a time have NULL there */
+		/* in records without a time `first` is NULL, which no comparison meets */
 		if (!last && cursor->first_low == INT64_MIN)
 			cursor->first_low++;
 		if (!sql_narrow(last ? &cursor->last_low : &cursor->first_low,

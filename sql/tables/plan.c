@@ -1,5 +1,5 @@
 /*
- * plan.c - which constraints of a query a scan of events takes, in the words of its plan
+ * plan.c - xBestIndex of the tables of events: which constraints a scan takes
  *
  *     ts       = < <= > >=          exact: packets are found by time
  *     cpu      = < <= > >= IN       exact: packets, streams
@@ -9,8 +9,8 @@
  *     yore_where MATCH              exact: a condition as --where has it; = of an argument
  *     LIMIT                         when all else was taken exactly
  *
- * What is exact SQLite does not test again. Rows come in order of time when ORDER BY asks for it,
- * or when ts is among the columns that are read; else stream after stream, which is faster.
+ * SQLite does not test exact constraints again. Rows come in order of time if ORDER BY ts requires
+ * it or the query reads ts; else stream after stream, which is faster.
  */
 #include "sql/tables/plan.h"
 
@@ -42,7 +42,7 @@ static bool is_binary(sqlite3_index_info *info, int i)
 	return collation && !strcmp(collation, "BINARY");
 }
 
-/* Is the other side known to be a text, so that no affinity changes the comparison? */
+/* Is the other operand a literal text, so that SQLite's affinity rules convert nothing? */
 static bool against_text(sqlite3_index_info *info, int i)
 {
 	sqlite3_value *value;
@@ -58,7 +58,7 @@ static bool is_constant(sqlite3_index_info *info, int i)
 	return sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK;
 }
 
-/* May constraint i be taken, and is the scan's answer then exact? */
+/* Can a scan take constraint i? *exact: SQLite need not test it again. */
 static bool can_take(sqlite3_index_info *info, int i, const struct column *column, bool *exact)
 {
 	unsigned char op = info->aConstraint[i].op;
@@ -111,7 +111,7 @@ static void take_term(struct plan *plan, sqlite3_index_info *info, int i,
 	term->on = column->kind;
 	term->op = info->aConstraint[i].op;
 	term->column = (uint32_t)info->aConstraint[i].iColumn;
-	/* a list for a time is gone through; for anything else it is one scan */
+	/* `ts IN (...)` is a scan for each item, IN on any other column one scan */
 	term->in = term->op == EQ && column->kind != COLUMN_TS && column->kind != COLUMN_TRACE &&
 		   column->kind != COLUMN_WHERE && sqlite3_vtab_in(info, i, 1);
 	term->constant = is_constant(info, i);
@@ -127,7 +127,7 @@ static void take_term(struct plan *plan, sqlite3_index_info *info, int i,
 		buf_printf(words, "%s?", term->in ? " IN " : sql_op_of(term->op)->text);
 }
 
-/* Rows that one more condition of this kind leaves, as a share. */
+/* The estimated share of events that a scan with this term reads. */
 static double share_of(const struct term *term, const struct column *column)
 {
 	switch (column->kind) {
@@ -143,7 +143,7 @@ static double share_of(const struct term *term, const struct column *column)
 	}
 }
 
-/* How long a scan takes, in events passed over, and how many rows it gives. */
+/* Estimates cost, in events that the scan reads, and number of rows. */
 static void estimate(const struct plan *plan, const struct shape *shape,
 		     const struct sql_table *table, sqlite3_index_info *info)
 {
@@ -171,7 +171,7 @@ static bool takes_order(const struct plan *plan, const struct shape *shape,
 	    (size_t)info->aOrderBy[0].iColumn >= shape->ncolumns ||
 	    shape->columns[info->aOrderBy[0].iColumn].kind != COLUMN_TS)
 		return false;
-	/* events without a time come last here and first in SQL */
+	/* events without a time come last in a scan, but NULLs come first in SQL */
 	return plan->timed || (table->host && sql_host_timed(table->host));
 }
 
@@ -206,7 +206,7 @@ static void note_columns(struct plan *plan, const struct shape *shape,
 	}
 }
 
-/* What xColumn is asked for stands in an index by a key, or can be put there. */
+/* Can a key index have all columns that the query reads? */
 static bool is_indexed(const struct plan *plan, const struct shape *shape)
 {
 	for (size_t i = 0; i < shape->ncolumns; i++) {
@@ -220,7 +220,7 @@ static bool is_indexed(const struct plan *plan, const struct shape *shape)
 	return true;
 }
 
-/* Is one term, and it alone but for times, of another value each time: that of an integer? */
+/* Sets plan->key: the only term, besides times, whose value differs between scans; see plan.h. */
 static void note_key(struct plan *plan, const struct shape *shape, const struct sql_table *table)
 {
 	size_t key = PLAN_NO_KEY;
@@ -248,7 +248,7 @@ static void note_key(struct plan *plan, const struct shape *shape, const struct 
 	plan->indexed = key != PLAN_NO_KEY && is_indexed(plan, shape);
 }
 
-/* The same plan as an old one has its number. */
+/* The number of the plan in `plans`: adds it, or frees it if an equal one is there. */
 static int number_of(struct plans *plans, struct plan *plan)
 {
 	for (size_t i = 0; i < plans->count; i++) {
@@ -267,7 +267,7 @@ static int number_of(struct plans *plans, struct plan *plan)
 	return (int)plans->count - 1;
 }
 
-/* False: some constraint is left to SQLite. */
+/* Takes all constraints that a scan can. False: SQLite must test some, so LIMIT is not taken. */
 static bool take_all(struct plan *plan, const struct plans *plans, const struct shape *shape,
 		     const struct sql_table *table, sqlite3_index_info *info, struct buf *words)
 {

@@ -3,8 +3,8 @@
  *
  *     SELECT * FROM thread_state WHERE yore_where('dur > 1ms && comm ~ "make*"', dur, comm)
  *
- * The values are those of the columns that the text names, in the order in which it names them
- * first. The condition of a text that stands in the statement is read once.
+ * The values are those of the columns in the text, in the order of their first occurrence. If the
+ * text is a literal, it is parsed once per statement.
  */
 #include "sql/sql_internal.h"
 
@@ -83,6 +83,6 @@ void sql_row_condition(sqlite3_context *out, int argc, sqlite3_value **argv)
 		no_values(out, where, (size_t)argc - 1);
 	else
 		sqlite3_result_int(out, holds(where, argc - 1, argv + 1));
-	if (!kept) /* may free it at once */
+	if (!kept) /* SQLite may free it at once, so this comes last */
 		sqlite3_set_auxdata(out, 0, where, free_where);
 }

@@ -1,4 +1,4 @@
-/* rows.c - tables whose rows are few, and made all at once by a scan: those of rows/row_list.h */
+/* rows.c - small tables, whose rows xFilter makes all at once: see rows/row_list.h */
 #include "rows/row_list.h"
 #include "sql/sql_internal.h"
 
@@ -68,7 +68,7 @@ static size_t trace_column(const struct rows_table *rows)
 	return rows->told ? rows->told->column + 1 : rows->rows->ncolumns;
 }
 
-/* A trace that needs not be told: the table's, or the one that functions speak of. */
+/* The trace if no path is given: the table's, else the first one of the connection. */
 static struct sql_host *own_host(const struct rows_table *rows)
 {
 	if (rows->table.host || !rows->told)

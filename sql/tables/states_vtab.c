@@ -4,18 +4,18 @@
  *     state(path, ts, dur, value; hidden: until, pattern, comm)
  *     state_at(path, value, since, known; hidden: pattern, at, comm)
  *
- * An interval is [ts, until), dur is until - ts; what is not known is NULL. Arguments in brackets
- * are the hidden columns: state('cpu[*]/thread'), state_at('cpu[*]/thread', TS). comm is the name
- * of the thread that the value is, or that the path begins with (comms.c). Pushed down from
- * `state`, a letter of idxStr each:
+ * An interval is [ts, until), dur is until - ts; unknown is NULL. Hidden columns are arguments,
+ * too: state('cpu[*]/thread'), state_at('cpu[*]/thread', TS). comm is the name of the thread that
+ * the value is, or that the path begins with (comms.c). Pushed down from `state`, a letter of
+ * idxStr each:
  *
  *     a  pattern = ?, the argument      p  path = ?       m  path MATCH ?, a PATH with wildcards
- *     g, l  path GLOB, LIKE: rows are left out before they are kept
+ *     g, l  path GLOB, LIKE: tested before a row is stored
  *     = < { > }  ts = < <= > >=         ) ]  until > >=   n  LIMIT (o: its OFFSET)
  *
- * Of `path = ? AND ts <= T AND until > T`, which is what a join asks row after row, the
- * intervals around T are kept (lookup.c). Other rows are made a stretch of time after the other, so
- * that those of a large trace are never all in memory.
+ * `path = ? AND ts <= T AND until > T`, which a join looks up row after row, is read through a
+ * cache of the intervals around T (lookup.c). Other rows are made one stretch of time after the
+ * other, so that those of a large trace are never all in memory.
  */
 #include "rows/comms.h"
 #include "sql/sql_internal.h"
@@ -38,22 +38,22 @@ struct states_table {
 
 struct state_row {
 	const char *path;
-	nstime begin, end; /* of state_at: since, and the moment */
+	nstime begin, end; /* in state_at: `since` and the moment */
 	struct value value;
 };
 
 struct states_cursor {
 	struct sql_cursor scan; /* of the rows */
 	struct sql_host *host;
-	struct arena *asked; /* what of the arguments must live as long as the scan */
-	struct query *query; /* NULL: none */
+	struct arena *asked; /* copies of arguments, for the whole scan */
+	struct query *query; /* the parsed PATH, or NULL */
 	const struct query *queries[1];
-	struct stretches todo;  /* stretches_more(): there may be more rows */
-	struct arena *arena;    /* of the rows */
+	struct stretches todo;  /* stretches that are not read yet */
+	struct arena *arena;    /* texts of `rows` */
 	struct state_row *rows; /* of this stretch */
 	size_t capacity;
-	size_t given, limit; /* of all stretches */
-	const char *pattern; /* GLOB or LIKE of paths, NULL none */
+	size_t given, limit; /* rows of all stretches: stored so far; at most */
+	const char *pattern; /* of path GLOB or LIKE (then `like`); NULL: none */
 	bool like;
 	int64_t ts_low, ts_high, until_low;
 	bool by_ts, by_until;
@@ -88,7 +88,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return code;
 }
 
-/* Column `at` of state_at stands where `until` of state does. */
+/* Maps a column of either table to the enum above: `at` of state_at has the place of `until`. */
 static int number_of(const struct states_table *states, int column)
 {
 	column += column >= AT_TRACE && states->table.host;
@@ -99,7 +99,7 @@ static int number_of(const struct states_table *states, int column)
 
 enum { EQ = SQLITE_INDEX_CONSTRAINT_EQ };
 
-/* Paths are compared again: `=` on texts knows more than the scan. */
+/* SQLite compares paths again, by its own rules for texts. */
 static const struct sql_term terms[] = {
 	{'t', AT_TRACE, EQ, NULL, .always = true},
 	{'a', AT_PATTERN, EQ, "PATH of the argument", .always = true},
@@ -117,7 +117,7 @@ static const struct sql_term terms[] = {
 	{']', AT_UNTIL, SQLITE_INDEX_CONSTRAINT_GE, .words = "until>=?"},
 	{.letter = 0}};
 
-/* NULL: the scan has no use for it. */
+/* The term for the operator on the column; NULL: the scan cannot take it. */
 static const struct sql_term *term_of(const struct states_table *states, int column,
 				      unsigned char op)
 {
@@ -264,7 +264,7 @@ static void add_state_row(struct states_cursor *cursor, const struct state_row *
 	added->value = value_copy(cursor->arena, &row->value);
 }
 
-/* Exactly what SQL would say of ts, until and the patterns of path. */
+/* Tests ts, until and patterns of path exactly as SQL does. */
 static bool passes(const struct states_cursor *cursor, const struct interval *interval)
 {
 	bool begins = interval->begin != NSTIME_MIN, ends = interval->end != NSTIME_MAX;
@@ -291,12 +291,12 @@ static bool take_interval(void *arg, const struct interval *interval)
 	return ++cursor->given < cursor->limit;
 }
 
-/* What the arguments of a scan say, beside the bounds, which are in the cursor. */
+/* The arguments of a scan, besides bounds of time, which are in the cursor. */
 struct states_arguments {
-	const char *pattern; /* of the argument or MATCH: what SQLite does not test */
+	const char *pattern; /* PATH of the argument or of MATCH, which SQLite does not test */
 	const char *path;    /* path = ? */
-	bool twice;          /* two patterns */
-	bool nothing;        /* no row can come */
+	bool twice;          /* there are two PATHs */
+	bool nothing;        /* no row can meet the constraints */
 	sqlite3_value *at;   /* state_at: the moment */
 };
 
@@ -335,20 +335,20 @@ static void read_term(struct states_cursor *cursor, struct states_arguments *ask
 	}
 }
 
-/* [begin, end) that every interval which can pass overlaps. */
+/* A range [begin, end) that overlaps every interval that meets the bounds of ts and until. */
 static void range_of(const struct states_cursor *cursor, nstime *begin, nstime *end)
 {
 	*begin = cursor->by_ts ? cursor->ts_low : NSTIME_MIN;
 	*end = cursor->by_ts && cursor->ts_high < NSTIME_MAX ? cursor->ts_high + 1 : NSTIME_MAX;
 	if (!cursor->by_until || cursor->until_low == INT64_MIN)
 		return;
-	nstime inside = cursor->until_low - 1; /* it reaches at least that far */
+	nstime inside = cursor->until_low - 1; /* the interval contains it or begins later */
 	if (*end != NSTIME_MAX && inside >= *end)
 		inside = *end - 1;
 	*begin = inside > *begin ? inside : *begin;
 }
 
-/* The PATH that is asked for; NULL: all attributes. */
+/* Parses the PATH of the arguments, or `all` if there is none. */
 static bool parse(const struct states_arguments *asked, const char *all, struct query **out,
 		  struct error *err)
 {
@@ -362,7 +362,7 @@ static bool parse(const struct states_arguments *asked, const char *all, struct 
 	return true;
 }
 
-/* The rows of the next stretch that has any. */
+/* Reads stretches until one has rows. */
 static bool next_stretch(struct states_cursor *cursor, struct error *err)
 {
 	while (cursor->scan.at == cursor->scan.count && cursor->given < cursor->limit &&
@@ -513,7 +513,7 @@ static void put_interval(const struct state_row *row, sqlite3_context *out, int 
 		put_time(out, row->end);
 }
 
-/* When the row's name is asked for: where its interval begins, as far as that is known. */
+/* The moment for comm: of state_at its own, else the interval's begin, or end - 1 if unknown. */
 static nstime named_at(const struct state_row *row, bool moment)
 {
 	if (moment || row->begin == NSTIME_MIN)
@@ -556,7 +556,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	return SQLITE_OK;
 }
 
-/* The same row has the same number in every scan: OR over two of them tells rows by it. */
+/* A row has the same rowid in every scan: SQLite drops duplicates of two scans (OR) by it. */
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
 	const struct states_cursor *cursor = (struct states_cursor *)base;

@@ -1,9 +1,9 @@
 /*
- * table.c - what all tables share: which trace they are of, how their errors leave, their names
+ * table.c - shared by all virtual tables: their trace, errors, notes and constraints on integers
  *
- * A module that is registered with a trace needs no argument. One that is not takes a path: as
- * an argument of CREATE VIRTUAL TABLE, or in the hidden column `trace`, which is how SQLite passes
- * the arguments of yore_events('PATH').
+ * A module that is registered with a trace needs no argument. Any other takes a path: as an
+ * argument of CREATE VIRTUAL TABLE, or in the hidden column `trace`, through which SQLite passes
+ * the argument of yore_events('PATH').
  */
 #include "sql/sql_internal.h"
 
@@ -135,7 +135,7 @@ void sql_note_text(const struct trace *trace, const char *column, bool time, con
 		       column, text);
 }
 
-/* The name of column `number` of a declaration, into `name`; false: it is no INTEGER. */
+/* Copies the name of column `number` of a declaration to `name`; false: it is no INTEGER. */
 static bool integer_column(const char *declaration, int number, char *name, size_t size)
 {
 	const char *at = strchr(declaration, '(');
@@ -181,9 +181,9 @@ const struct sql_op *sql_op_of(unsigned char op)
 }
 
 /*
- * The integers that a comparison with an integer column is of, exactly as SQL compares: the other
- * side may be a real number (ts >= 1.5), a text that looks like a number, a text that does not
- * (greater than any number), or NULL (nothing compares with it). False: none.
+ * The integers for which `column OP value` is true, exactly as SQL compares: `value` may be a real
+ * number (ts >= 1.5), a text of a number, another text (greater than all numbers), or NULL (never
+ * true). False: there are none.
  */
 static bool range_of(unsigned char op, sqlite3_value *value, struct range *out)
 {

@@ -5,11 +5,11 @@
  *     wakeups(ts, tid, comm, dur, cpu, waker, waker_comm, waker_kind; hidden: from, until, latency)
  *     syscalls(tid, cpu, comm, begin, end, dur, name, ret; hidden: from, until, ts)
  *
- * The range is that of the arguments, as in thread_state(ts('+1ms'), ts('+2ms')).
- * Pushed down, a letter of idxStr each: t, `tid = ?`; l and h, bounds of begin or ts; f, u: the
- * arguments; p: the trace. Bounds narrow the range where lists over it are those of a window
- * (state_set_lists()): it goes on behind them as far as a window is read, and the end of a row that
- * is not there is not known.
+ * The arguments `from` and `until` are the range: thread_state(ts('+1ms'), ts('+2ms')).
+ * Pushed down, a letter of idxStr each: t: `tid = ?`; l and h: bounds of begin or ts; f and u: the
+ * arguments; p: the trace. The bounds l and h narrow the range if that makes it a window
+ * (state_set_lists()). It then ends as far behind h as a window reads events, and a row that
+ * reaches its end has end NULL.
  */
 #include "rows/thread_rows.h"
 #include "sql/sql_internal.h"
@@ -31,7 +31,7 @@ struct thread_rows_cursor {
 
 /* ---- the tables ---- */
 
-/* The last column is another name of column ALIAS_OF: `latency` of wakeups.dur, `ts` of `begin`. */
+/* The last column is an alias of column ALIAS_OF: `latency` for wakeups.dur, `ts` for `begin`. */
 enum { ALIAS_OF = 3 };
 
 static const char *alias_of(const struct thread_rows_kind *kind)
@@ -65,7 +65,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return code;
 }
 
-/* 0: the scan has no use for the operator on the column. */
+/* The letter for the operator on the column; 0: the scan cannot take it. */
 static char letter_of(const struct thread_rows_table *rows, int column, int op)
 {
 	int told = !rows->table.host, hidden = (int)rows->kind->ncolumns;
@@ -89,13 +89,13 @@ static char letter_of(const struct thread_rows_table *rows, int column, int op)
 	return pushdown && column == (int)rows->kind->tid ? 't' : 0;
 }
 
-/* Is comm, or waker_comm, among the columns? A bit each. */
+/* Are comm or waker_comm among the columns, a bit each, that the query reads? */
 static bool shows_names(const struct thread_rows_kind *kind, sqlite3_uint64 columns)
 {
 	return columns & (kind->wakeups ? 1 << 2 | 1 << 6 : 1 << 2);
 }
 
-/* `latency` was the name of wakeups.dur. */
+/* Gives a note if the query uses `latency`, the old name of wakeups.dur. */
 static void note_alias(const struct thread_rows_table *rows, const sqlite3_index_info *info)
 {
 	if (!rows->kind->wakeups || !rows->table.host)
@@ -107,7 +107,7 @@ static void note_alias(const struct thread_rows_table *rows, const sqlite3_index
 				 "this release");
 }
 
-/* The arguments are times as texts, which are no mistake. */
+/* As sql_note_texts(), without the arguments, which may be times as texts. */
 static void note_texts(struct thread_rows_table *rows, sqlite3_index_info *info)
 {
 	struct buf columns = {0};
@@ -179,10 +179,10 @@ struct thread_rows_arguments {
 	struct thread_rows_ask ask;
 	bool nothing;
 	int64_t tid;
-	sqlite3_value *from, *until, *path; /* NULL: not told */
+	sqlite3_value *from, *until, *path; /* NULL: not given */
 };
 
-/* SQLite looks at rows again: > and >= need not be told apart. */
+/* SQLite tests rows again, so that > can be read as >=. */
 static void read_bound(struct thread_rows_ask *ask, char letter, nstime t)
 {
 	if (letter == 'l')
@@ -217,7 +217,7 @@ static void read_arguments(struct thread_rows_arguments *asked, const char *lett
 	}
 }
 
-/* The range is that of the arguments and the host's. */
+/* The range is the common part of the arguments' and the host's. */
 static bool read_range(struct sql_host *host, struct thread_rows_arguments *asked,
 		       struct error *err)
 {
@@ -288,7 +288,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	return SQLITE_OK;
 }
 
-/* The same row has the same number in every scan: OR over two of them tells rows by it. */
+/* A row has the same rowid in every scan: SQLite drops duplicates of two scans (OR) by it. */
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
 	*out = (sqlite3_int64)thread_rows_key(((struct thread_rows_cursor *)base)->rows);

@@ -3,7 +3,7 @@
  *
  *     SELECT * FROM sched_switch WHERE yore_where MATCH 'next_pid in (1, 2) && prev_comm ~ "demo*"'
  *
- * The scan decides it as --where does: by classes and times first, then for many events at once.
+ * The scan tests it as --where does: by event class and time first, then on many events at once.
  */
 #include "sql/tables/events_internal.h"
 
@@ -19,7 +19,7 @@ void told_condition_end(struct told_condition *told)
 	told->number++;
 }
 
-/* The texts of the terms; false: one is NULL, which is never true. */
+/* Reads the texts of all yore_where terms; false: one is NULL, which is never true. */
 static bool read_texts(const struct plan *plan, sqlite3_value **argv, const char **texts,
 		       size_t *count, struct buf *all)
 {

@@ -1,11 +1,11 @@
 /*
  * api.h - DuckDB's C interface for extensions, as far as this room uses it
  *
- * DuckDB hands a loaded extension a table of functions. A release may add functions behind the
- * last one and never moves one, so that places in the table are the interface. Source of all facts:
- * duckdb.h and duckdb_extension.h of github.com/duckdb/extension-template-c, version 1.2.0 of the
- * interface; the place of each function is its number among those of `duckdb_ext_api_v1`, from 0.
- * Handles are pointers to structures that DuckDB alone knows.
+ * DuckDB passes a loaded extension a table of functions. Releases add functions at its end and
+ * never move one, so that the places in the table are the interface. Source of all facts: duckdb.h
+ * and duckdb_extension.h of github.com/duckdb/extension-template-c, version 1.2.0 of the interface;
+ * the place of each function is its number among those of `duckdb_ext_api_v1`, from 0. Handles are
+ * pointers to structures that DuckDB alone knows.
  */
 #ifndef DUCKDB_API_H
 #define DUCKDB_API_H
@@ -77,7 +77,7 @@ typedef void duck_init_call(struct duck_init *info);
 typedef void duck_function_call(struct duck_function *info, struct duck_chunk *out);
 typedef void duck_delete_call(void *data);
 
-/* States: 0 is success. */
+/* Functions that return int return 0 on success. */
 struct duck_api {
 	void *unused_0[3];
 	int (*connect)(struct duck_database *database, struct duck_connection **out); /* 3 */
@@ -201,14 +201,14 @@ DUCK_PLACE(function_set_error, 273);
 DUCK_PLACE(get_timestamp_tz, 326);
 DUCK_PLACE(get_timestamp_ns, 329);
 
-/* What the entry point is handed. */
+/* The argument of the entry point. */
 struct duck_access {
 	void (*set_error)(struct duck_extension *info, const char *text);
 	struct duck_database **(*get_database)(struct duck_extension *info);
 	const void *(*get_api)(struct duck_extension *info, const char *version);
 };
 
-/* A copy, made when the extension is loaded: DuckDB's own lives as long as that call. */
+/* A copy: the table of DuckDB is valid only during the call that loads the extension. */
 extern struct duck_api duck;
 
 #endif

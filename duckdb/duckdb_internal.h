@@ -1,13 +1,14 @@
 /*
- * duckdb_internal.h - what the table functions share: an opened trace, arguments, vectors
+ * duckdb_internal.h - shared by the table functions: an opened trace, arguments, vectors
  *
- *     bind   opens the trace of the call, reads its arguments, says which columns there are
- *     init   once for a scan: what all threads of it share
+ *     bind   opens the trace of the call, reads its arguments, declares the columns
+ *     init   once for a scan: creates what its threads share
  *     local  once for each thread
- *     scan   fills a chunk of rows; none ends the thread's part
+ *     scan   fills a chunk of rows; an empty chunk ends the thread's part
  *
- * DuckDB ends what each step leaves, also of a scan that nobody reads to its end. A trace is looked
- * at for each call, and is one call's alone, so that a query sees the files as they are then.
+ * DuckDB frees the data of each step, also if the query stops early. Each call opens the trace
+ * anew, or takes one from a cache if its files did not change (host.c). No two calls share an open
+ * trace.
  */
 #ifndef DUCKDB_DUCKDB_INTERNAL_H
 #define DUCKDB_DUCKDB_INTERNAL_H
@@ -28,35 +29,35 @@ struct thread_rows_kind;
 struct duck_host {
 	struct trace *trace;
 	struct index *index;
-	struct rules *rules; /* NULL: no state was asked for */
+	struct rules *rules; /* NULL: duck_host_state() was not called */
 	struct state *state;
-	bool skip_damage; /* else what cannot be read ends the query */
-	bool scan_all;    /* the index is one of these */
-	uint64_t marks;   /* of the trace's files when it was opened; 0: they may change */
+	bool skip_damage; /* damaged parts are left out; else they end the query with an error */
+	bool scan_all;    /* index_options.scan_all of the index */
+	uint64_t marks;   /* marks_fold() of the trace's files when it was opened; 0: not cached */
 };
 
-/* `scan_all`: as in struct index_options. False: nothing is open. */
+/* Opens the trace and its index; `scan_all` as in struct index_options. False: nothing is open. */
 MUST_CHECK bool duck_host_open(struct duck_host *host, const char *path, bool scan_all,
 			       struct error *err);
 MUST_CHECK bool duck_host_state(struct duck_host *host,
-				struct error *err); /* by rules of its own */
+				struct error *err); /* opens the state, with built-in rules */
 void duck_host_close(struct duck_host *host);
-/* Was something damaged that the query is not to pass over? Then *err is the first of it. */
+/* False: the trace is damaged and skip_damage is not set; *err describes the first damage. */
 MUST_CHECK bool duck_host_sound(const struct duck_host *host, struct error *err);
 
-/* Argument i as a text; NULL: it is NULL. The caller frees it with mem_free(). */
+/* Argument i as a text, or NULL for SQL's NULL. The caller frees it with mem_free(). */
 char *duck_text_argument(struct duck_bind *info, uint64_t i);
-/* A moment: nanoseconds, a timestamp, or a text as ts() of SQL reads it. Takes the value. */
+/* Reads a moment: nanoseconds, a timestamp, or a text as ts() of SQL reads it. Destroys `value`. */
 MUST_CHECK bool duck_moment(const struct duck_host *host, struct duck_value *value, nstime *out,
 			    struct error *err);
 /* Opens the trace that the first argument names. */
 MUST_CHECK bool duck_open_argument(struct duck_host *host, struct duck_bind *info, bool scan_all,
 				   struct error *err);
-/* What `begin` and `until` name, a half-open range; unbounded where they are not there. */
+/* The half-open range of the named arguments `begin` and `until`; unbounded if they are missing. */
 MUST_CHECK bool duck_range(const struct duck_host *host, struct duck_bind *info, nstime *begin,
 			   nstime *end, struct error *err);
 
-/* The columns that a scan is asked for, *count numbers; the caller frees them. */
+/* The numbers of the *count columns that the query reads; the caller frees them by mem_free(). */
 uint64_t *duck_wanted_columns(struct duck_init *info, uint64_t *count);
 void duck_add_column(struct duck_bind *info, const char *name, enum cell_kind kind, unsigned bits,
 		     bool list);
@@ -66,43 +67,43 @@ void duck_add_column(struct duck_bind *info, const char *name, enum cell_kind ki
 struct duck_column {
 	struct duck_vector *vector;
 	void *data;
-	uint64_t *valid;          /* a bit for each row; NULL: all are */
-	struct duck_string *last; /* the text that was put last; NULL: none */
+	uint64_t *valid;          /* bit per row: it is not NULL; NULL: no row is NULL yet */
+	struct duck_string *last; /* the text stored last, for equal ones to share; NULL: none */
 };
 
 struct duck_column duck_column_of(struct duck_chunk *chunk, uint64_t i);
 void duck_put_null(struct duck_column *column, uint64_t row);
-/* `count` rows from `row` on. */
+/* Makes `count` rows NULL, from `row` on. */
 void duck_put_nulls(struct duck_column *column, uint64_t row, uint64_t count);
 /* Bytes that are not UTF-8 become the characters U+0080 to U+00FF. */
 void duck_put_text(struct duck_column *column, uint64_t row, const void *bytes, size_t len);
 void duck_put_blob(struct duck_column *column, uint64_t row, const void *bytes, size_t len);
 /* Copies the text of row `from` to `count` rows from `to` on. */
 void duck_repeat_text(struct duck_column *column, uint64_t from, uint64_t to, uint64_t count);
-/* Null where it is not known: NSTIME_MIN, NSTIME_MAX. */
+/* Stores a time; NSTIME_MIN and NSTIME_MAX, unknown, become NULL. */
 void duck_put_time(struct duck_column *column, uint64_t row, nstime t);
-/* Numbers of 1, 2, 4 or 8 bytes. */
+/* Stores the low 1, 2, 4 or 8 `bytes` of each of `count` numbers. */
 void duck_put_numbers(struct duck_column *column, uint64_t row, unsigned bytes,
 		      const uint64_t *numbers, uint64_t count);
 static inline void duck_put_int64(struct duck_column *column, uint64_t row, int64_t number)
 {
 	((int64_t *)column->data)[row] = number;
 }
-/* A value of the state as text; null of one that is unknown or nothing. */
+/* Stores a value of the state as text; unknown and none become NULL. */
 void duck_put_value(struct duck_column *column, uint64_t row, const struct value *value,
 		    struct buf *scratch);
 
-/* ---- the tables: each registers its function; false: DuckDB refused it ---- */
+/* ---- the table functions, which extension.c registers ---- */
 
 struct duck_table {
 	const char *name;
-	unsigned count;     /* of arguments: texts, */
-	unsigned is_moment; /* but for those whose bit is set */
-	bool range;         /* `begin` and `until` can be named */
+	unsigned count;     /* number of arguments, which are texts, */
+	unsigned is_moment; /* except for these, a bit each: moments */
+	bool range;         /* it has the named arguments `begin` and `until` */
 	duck_bind_call *bind;
 	duck_init_call *init, *local; /* local: NULL, one thread */
 	duck_function_call *scan;
-	const struct thread_rows_kind *thread_rows; /* of duck_rows: one of these two */
+	const struct thread_rows_kind *thread_rows; /* in duck_rows: one of these two is set */
 	const struct row_table *list;
 };
 extern const struct duck_table duck_events, duck_state, duck_at;

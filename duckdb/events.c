@@ -4,8 +4,8 @@
  *     packets ──> reader of a thread ──> run: heads of one packet ──> rows of a chunk, by columns
  *
  * With the name of a class the columns are those of SQL's table of that name, with a glob ('*': all
- * events) those of the table `events`. What a query does not use is not looked at (fill.c). Rows
- * come in no order, from as many threads as DuckDB has.
+ * events) those of the table `events`. Columns that a query does not use are not decoded (fill.c).
+ * Rows come in no order, from as many threads as DuckDB uses.
  */
 #include "duckdb/events_internal.h"
 
@@ -33,7 +33,7 @@ static bool is_glob(const char *name)
 	return strpbrk(name, "*?[") != NULL;
 }
 
-/* The name as it stands, or its part behind the last colon. */
+/* Does `wanted` match the full name, or its part behind the last colon? */
 static bool is_called(const char *name, const char *wanted, bool glob)
 {
 	const char *bare = event_bare_name(name);
@@ -63,8 +63,8 @@ static bool take_glob(struct duck_events_call *call, const char *name, struct er
 }
 
 /*
- * The group of that name, which may have what makes a glob of others; SQL's names are one whatever
- * their case, and classes that have the very name are preferred then.
+ * Finds the group of event classes with the name, before it is read as a glob: a name may have *, ?
+ * or [. Groups ignore case; if some class has exactly this name, only such classes are read.
  */
 static bool take_name(struct duck_events_call *call, const char *name, struct error *err)
 {
@@ -115,7 +115,7 @@ static bool read_name(struct duck_events_call *call, struct duck_bind *info, str
 	return good;
 }
 
-/* About how many rows there are: DuckDB chooses the sides of joins by it. */
+/* A rough number of rows, by which DuckDB chooses the sides of joins. */
 static uint64_t guess(const struct duck_events_call *call)
 {
 	enum { EVENT_BYTES = 32, SHARE = 8 /* of the events of one name */ };
@@ -178,7 +178,7 @@ static void init_scan(struct duck_init *info)
 struct duck_events_thread {
 	struct duck_events_scan *scan;
 	struct sweep_reader *reader;
-	struct run run; /* what is left of it */
+	struct run run; /* the events that are not copied yet */
 	struct duck_filler *filler;
 };
 
@@ -196,7 +196,7 @@ static void init_thread(struct duck_init *info)
 	duck.init_set_init_data(info, mem_new(sizeof(struct duck_events_thread)), free_thread);
 }
 
-/* Rows of the chunk; 0: there are none any more. */
+/* Fills the chunk with *rows rows; 0: no event is left. */
 static bool fill_chunk(struct duck_events_thread *thread, struct duck_chunk *chunk, uint64_t *rows,
 		       struct error *err)
 {

@@ -11,24 +11,24 @@ struct duck_events_call {
 	struct duck_host host;
 	struct class_group *groups;
 	size_t ngroups;
-	const struct class_group *group; /* NULL: of all, or a glob: columns of `events` */
-	uint64_t *classes;               /* bits; NULL: all */
+	const struct class_group *group; /* NULL: all classes or a glob, with columns of `events` */
+	uint64_t *classes;               /* bit per event class that has rows; NULL: all */
 	struct shape *shape;
-	struct sheet *sheet; /* has no rows: it says which columns there are */
+	struct sheet *sheet; /* without rows: only its columns are used */
 	nstime begin, end;
 };
 
-/* ---- fill.c: which values go to which columns of a chunk ---- */
+/* ---- fill.c: copies values of events to the columns of a chunk ---- */
 
-struct duck_fill; /* of one class, to one column */
+struct duck_fill; /* how one column is filled from events of one class */
 
 struct duck_fills { /* of a scan; shared by its threads */
 	struct arena *arena;
 	uint64_t ncolumns;                   /* of a chunk */
-	const struct sheet_values **columns; /* NULL: rows are counted alone */
-	struct duck_fill *items;             /* ncolumns for each class of the group; else once */
+	const struct sheet_values **columns; /* NULL: DuckDB only counts the rows */
+	struct duck_fill *items; /* ncolumns for each class of the group, or just once */
 	const struct shape *shape;
-	bool decodes; /* events are decoded, not only their heads */
+	bool decodes; /* some column needs more than heads of events */
 };
 
 void duck_fills_make(struct duck_fills *out, const struct duck_events_call *call,
@@ -39,11 +39,11 @@ struct duck_filler; /* of a thread */
 struct duck_filler *duck_filler_new(const struct duck_fills *fills,
 				    const struct duck_events_call *call);
 void duck_filler_free(struct duck_filler *filler); /* NULL is fine */
-/* The next rows go to that chunk. */
+/* Makes `chunk` the target of the next rows. */
 void duck_filler_begin(struct duck_filler *filler, struct duck_chunk *chunk);
 /*
- * Puts the first `count` events of the run into rows from `row` on. What cannot be decoded is told
- * as damage, and has no values.
+ * Copies the first `count` events of the run to rows from `row` on. An event that cannot be decoded
+ * has NULLs and is reported as damage of the trace.
  */
 void duck_fill(struct duck_filler *filler, const struct run *run, uint32_t count, uint64_t row);
 

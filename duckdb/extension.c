@@ -5,7 +5,7 @@
  *     SELECT next_comm, count(*) FROM yore_events('trace', 'sched_switch') GROUP BY 1;
  *
  * DuckDB derives the entry point's name from the file's. The file is a shared object with a footer
- * behind it (local.mk), which says for which interface and machine it is.
+ * (local.mk) that names the version of the interface and the machine.
  */
 #include "duckdb/duckdb_internal.h"
 
@@ -23,8 +23,8 @@ static void add_parameter(struct duck_table_function *function, const char *name
 }
 
 /*
- * A name has one function, with as many arguments each time: the interface knows none that may be
- * left out, but those that are named.
+ * Registers the function with a fixed number of arguments: in DuckDB's C interface only named
+ * arguments are optional.
  */
 static bool add_function(struct duck_connection *connection, const struct duck_table *table)
 {

@@ -1,12 +1,12 @@
 /*
- * fill.c - values of events to the columns of a chunk
+ * fill.c - copies values of events to the columns of a chunk
  *
  *     heads: time, class      copied              place of an integer known   loaded as a column
  *     stream, CPU of a run    one value repeated  all else                    the event is decoded
  *
- * Integers and short texts at a fixed place of their class come from the packet without decoding
- * the events (engine/columns/column.h). Only where a column needs more is an event decoded, once
- * for all of them.
+ * Integers and short texts at a fixed place in their event class are loaded from the packet without
+ * decoding the events (engine/columns/column.h). If some column needs more, each event is decoded
+ * once, for all such columns.
  */
 #include "duckdb/events_internal.h"
 
@@ -16,16 +16,16 @@
 enum { TEXT_WORDS = 4 /* texts of up to 32 bytes */ };
 
 enum fill_kind {
-	FILL_NOTHING, /* rows are counted alone */
+	FILL_NOTHING, /* DuckDB only counts rows */
 	FILL_TIME,
 	FILL_STREAM,
 	FILL_CPU,
 	FILL_NAME,
 	FILL_NULL,
-	FILL_LOADED,       /* a number at `at` */
+	FILL_LOADED,       /* a number, loaded from at[0] */
 	FILL_LOADED_LABEL, /* the labels of such a number */
-	FILL_LOADED_TEXT,  /* in `words` numbers there */
-	FILL_JSON,         /* from here on events are decoded */
+	FILL_LOADED_TEXT,  /* a text, loaded as `words` numbers of 8 bytes */
+	FILL_JSON,         /* this and the following kinds decode the event */
 	FILL_VALUE,
 	FILL_LABEL
 };
@@ -42,9 +42,9 @@ struct duck_filler {
 	const struct duck_fills *fills;
 	struct trace *trace;
 	struct duck_column *out;
-	uint64_t *name_rows; /* by class: 1 + the row of this chunk that has its name, 0 none */
+	uint64_t *name_rows; /* by class: 1 + a row of this chunk with its name; 0: none */
 	struct buf scratch;
-	uint32_t *decoded; /* columns whose values are in decoded events only */
+	uint32_t *decoded; /* columns that need decoded events */
 	uint32_t ndecoded;
 	uint16_t entries[BATCH_MAX];
 	uint64_t numbers[TEXT_WORDS][BATCH_MAX];
@@ -77,7 +77,7 @@ static struct duck_fill fill_of_field(const struct event_class *class,
 	return fill;
 }
 
-/* Of a column that all events have. */
+/* How a column that all events have is filled: time, stream, CPU, name, JSON. */
 static struct duck_fill fill_of_own(uint64_t column)
 {
 	static const struct duck_fill own[] = {
@@ -92,7 +92,7 @@ static struct duck_fill fill_of_own(uint64_t column)
 	return own[column];
 }
 
-/* Column of the shape by column of the sheet. */
+/* For each column of the sheet, the column of the shape. */
 static const struct column **shape_columns(const struct duck_events_call *call, struct arena *arena)
 {
 	const struct shape *shape = call->shape;
@@ -230,7 +230,7 @@ static void put_cpu(struct duck_column *out, int32_t cpu, uint32_t count, uint64
 		duck_put_nulls(out, row, count);
 }
 
-/* A name is put once for each chunk, and its other rows share it. */
+/* Each name is stored once per chunk; other rows share its bytes. */
 static void put_names(struct duck_filler *filler, struct duck_column *out, const struct run *run,
 		      uint32_t count, uint64_t row)
 {
@@ -255,7 +255,7 @@ static unsigned bytes_of(const struct sheet_values *values)
 	return values->kind == CELL_TIME ? 8 : values->bits / 8;
 }
 
-/* A number as decoding stores it: a real one is the bits of a double. */
+/* Converts a decoded number to the column's width: a real one comes as the bits of a double. */
 static uint64_t narrowed(const struct sheet_values *values, uint64_t number)
 {
 	double wide;
@@ -389,7 +389,7 @@ static void put_loaded_texts(struct duck_filler *filler, struct duck_column *out
 	}
 }
 
-/* False: the format cannot load these. */
+/* Loads a column of `count` events. False: the format cannot, the events must be decoded. */
 static bool put_loaded(struct duck_filler *filler, uint64_t column, const struct duck_fill *fill,
 		       const struct run *run, uint32_t count, uint64_t row)
 {
@@ -413,7 +413,7 @@ static bool put_loaded(struct duck_filler *filler, uint64_t column, const struct
 	return true;
 }
 
-/* Columns that need no decoded event; the others are noted. */
+/* Fills the columns that need no decoded event, and lists the others in filler->decoded. */
 static void put_columns(struct duck_filler *filler, const struct duck_fill *fills,
 			const struct run *run, uint32_t count, uint64_t row)
 {
@@ -472,7 +472,7 @@ static void put_event(struct duck_filler *filler, const struct duck_fill *fills,
 	}
 }
 
-/* Events of one class, or of a table whose columns all classes have. */
+/* Fills rows from events of one class, or of any class if all have the same columns. */
 static void fill_class(struct duck_filler *filler, const struct run *run, uint32_t count,
 		       uint64_t row)
 {

@@ -12,18 +12,18 @@
 #include <stdatomic.h>
 
 /*
- * Traces that no query uses stay open, so that the next one finds what was learnt of them: tables
- * of packets, and where events of a name are. A query has its trace for itself, since damage that
- * it meets is told of the trace.
+ * A cache of open traces that no query uses, so that the next query finds their tables of packets
+ * and where event classes occur. No two queries share a trace: each reports the damage that it
+ * meets, which is counted per trace.
  */
 enum { KEPT_MOST = 4 };
 
 struct kept_trace {
-	struct trace *trace; /* NULL: the place is empty */
+	struct trace *trace; /* NULL: this entry is empty */
 	struct index *index;
 	bool scan_all;
-	uint64_t marks; /* of its files: marks_fold() */
-	uint64_t when;  /* it was put here */
+	uint64_t marks; /* marks_fold() of its files */
+	uint64_t when;  /* a counter: the lowest entry is replaced first */
 };
 
 static struct kept_trace kept_traces[KEPT_MOST];
@@ -37,7 +37,7 @@ static void close_trace(struct trace *trace, struct index *index)
 	trace_close(trace);
 }
 
-/* Of the same path, and by the same description. */
+/* Do the traces have the same path and the same description? */
 static bool is_alike(const struct trace *a, const struct trace *b)
 {
 	bool alike = !strcmp(a->path, b->path) && a->nparts == b->nparts;
@@ -48,8 +48,7 @@ static bool is_alike(const struct trace *a, const struct trace *b)
 	return alike;
 }
 
-/* The trace that was kept in place of `fresh`, which are the very same files; NULL: there is none.
- */
+/* Removes and returns a cached trace of the same, unchanged files as `fresh`; .trace NULL: none. */
 static struct kept_trace take_kept(const struct trace *fresh, bool scan_all, uint64_t marks)
 {
 	struct kept_trace found = {0};
@@ -67,7 +66,7 @@ static struct kept_trace take_kept(const struct trace *fresh, bool scan_all, uin
 	return found;
 }
 
-/* In the place of the one that was put there first. */
+/* Puts a trace into the cache, and closes the oldest one if the cache is full. */
 static void keep_trace(struct kept_trace kept)
 {
 	static uint64_t when;
@@ -179,7 +178,7 @@ char *duck_text_argument(struct duck_bind *info, uint64_t i)
 	return text;
 }
 
-/* As on the command line; clocks and days are those of UTC, as DuckDB shows timestamps. */
+/* Parses a time as the command line does, in UTC, since DuckDB shows timestamps in UTC. */
 static bool read_time(const struct duck_host *host, const char *text, nstime *out,
 		      struct error *err)
 {

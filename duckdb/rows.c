@@ -1,10 +1,10 @@
 /*
- * rows.c - tables that SQL has, too: their rows are made by rows/
+ * rows.c - table functions over rows/, which makes the same rows for SQLite
  *
  *     yore_thread_state, yore_wakeups, yore_syscalls (TRACE, begin := MOMENT, until := MOMENT)
  *     yore_threads, yore_losses, yore_streams, yore_classes, yore_info (TRACE)
  *
- * One thread makes them, in the order in which SQL has them.
+ * One thread makes the rows, in the same order as for SQLite.
  */
 #include "duckdb/duckdb_internal.h"
 
@@ -14,8 +14,8 @@
 
 struct duck_rows_call {
 	struct duck_host host;
-	const struct thread_rows_kind *kind; /* what threads did; NULL: */
-	const struct row_table *list;        /* a table that is made at once */
+	const struct thread_rows_kind *kind; /* a table about threads; NULL: */
+	const struct row_table *list;        /* a small table */
 	const struct row_column *columns;
 	size_t ncolumns;
 	nstime begin, end;
@@ -28,7 +28,7 @@ struct duck_rows_scan {
 	uint64_t nwanted;
 	struct thread_rows *threads;
 	struct row_list list;
-	size_t at; /* cell of the list */
+	size_t at; /* index of the current row's first cell in `list` */
 	struct buf scratch;
 };
 
@@ -142,7 +142,7 @@ static void put_cell(struct duck_rows_scan *scan, struct duck_column *out, uint6
 		duck_put_null(out, row);
 }
 
-/* The current row's cells. */
+/* Copies the current row's cells. */
 static bool put_row(struct duck_rows_scan *scan, struct duck_column *out, uint64_t row,
 		    struct error *err)
 {
@@ -151,7 +151,7 @@ static bool put_row(struct duck_rows_scan *scan, struct duck_column *out, uint64
 
 	for (uint64_t i = 0; i < scan->nwanted; i++) {
 		uint64_t column = scan->wanted[i];
-		if (column >= call->ncolumns) /* rows are counted alone */
+		if (column >= call->ncolumns) /* no column: DuckDB only counts rows */
 			continue;
 		if (!call->kind)
 			cell = scan->list.cells[scan->at + column];

@@ -1,12 +1,12 @@
 /*
- * state.c - intervals of attributes, and values at a moment
+ * state.c - table functions of intervals of attributes, and of values at a moment
  *
  *     yore_state(TRACE, PATH, begin := MOMENT, until := MOMENT)
  *     yore_at(TRACE, MOMENT, PATH)
  *
- * Intervals are made a stretch of time after the other (state/intervals/stretches.h), so that those
- * of a large trace are never all in memory. One thread makes them: a stretch begins with what the
- * last one left.
+ * Intervals are read one stretch of time after the other (state/intervals/stretches.h), so that
+ * those of a large trace are never all in memory. One thread reads them, because a stretch
+ * continues open intervals of the last one.
  */
 #include "duckdb/duckdb_internal.h"
 
@@ -27,7 +27,7 @@ static const struct state_column {
 	[AT_INT] = {"value_int", CELL_INT, 64},   [AT_FLOAT] = {"value_float", CELL_FLOAT, 64},
 	[AT_BOOL] = {"value_bool", CELL_BOOL, 1}, [AT_UNTIL] = {"until", CELL_TIME, 64},
 	[AT_SINCE] = {"since", CELL_TIME, 64},    [AT_KNOWN] = {"known", CELL_BOOL, 1}};
-/* Those of each table, in its order. */
+/* The columns of each table, in order. */
 static const uint8_t of_intervals[] = {AT_PATH, AT_TS,    AT_DUR,  AT_VALUE,
 				       AT_INT,  AT_FLOAT, AT_BOOL, AT_UNTIL};
 static const uint8_t of_moment[] = {AT_PATH, AT_VALUE, AT_SINCE, AT_KNOWN,
@@ -37,13 +37,13 @@ struct duck_states { /* of a call */
 	struct duck_host host;
 	const uint8_t *columns;
 	struct query *query;
-	nstime begin, end; /* of yore_at: `begin` */
+	nstime begin, end; /* yore_at: `begin` is the moment */
 	bool moment;
 };
 
 struct duck_states_row {
 	const char *path;
-	nstime begin, end; /* of yore_at: since */
+	nstime begin, end; /* yore_at: `begin` is since when */
 	struct value value;
 };
 
@@ -82,7 +82,7 @@ static bool read_path(struct duck_states *states, const char *text, struct error
 	}
 	bool good = duck_host_state(&states->host, err) &&
 		    state_lookup(states->host.state, states->query, NULL, &note, err);
-	buf_release(&note); /* that no event writes it: there are no rows then */
+	buf_release(&note); /* the note that no event writes it: there are just no rows */
 	return good;
 }
 
@@ -217,7 +217,7 @@ static void init_scan(struct duck_init *info)
 		duck.init_set_error(info, err.text);
 }
 
-/* The rows of the next stretch that has any, once those of the last one are given. */
+/* When all rows are returned, reads stretches until one has rows. */
 static bool next_rows(struct duck_states_scan *scan, struct error *err)
 {
 	while (scan->at == scan->count && !scan->done) {
@@ -295,7 +295,7 @@ static void put_cell(struct duck_states_scan *scan, struct duck_column *out, uin
 	}
 }
 
-/* A column after the other: a chunk's worth of the rows that wait. */
+/* Copies as many of the waiting rows as fit into the chunk, column by column. */
 static uint64_t put_rows(struct duck_states_scan *scan, struct duck_chunk *chunk)
 {
 	const struct duck_states *states = scan->states;
@@ -305,7 +305,7 @@ static uint64_t put_rows(struct duck_states_scan *scan, struct duck_chunk *chunk
 	if (count > scan->count - scan->at)
 		count = scan->count - scan->at;
 	for (uint64_t i = 0; i < scan->ncolumns; i++) {
-		if (scan->wanted[i] >= ncolumns) /* rows are counted alone */
+		if (scan->wanted[i] >= ncolumns) /* no column: DuckDB only counts rows */
 			continue;
 		struct duck_column out = duck_column_of(chunk, i);
 		for (uint64_t row = 0; row < count; row++)

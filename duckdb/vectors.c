@@ -1,4 +1,4 @@
-/* vectors.c - values into the columns of a chunk */
+/* vectors.c - stores values in the columns of a chunk */
 #include "duckdb/duckdb_internal.h"
 
 #include "engine/base/quote.h"

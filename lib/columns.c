@@ -3,8 +3,8 @@
  *
  *     events --> a sheet of typed columns (engine/columns/sheet.h) --> buffers of Arrow's users
  *
- * A batch is a struct array with one child per column. Each array has a block of memory of its own,
- * so that a user may keep some children and release others, as the interface allows. Its layouts:
+ * A batch is a struct array with one child per column. Each array owns its memory, so that a user
+ * may move some children out and release the others, as the interface allows. Its layouts:
  * https://arrow.apache.org/docs/format/CDataInterface.html and .../CStreamInterface.html.
  */
 #include "lib/lib_internal.h"
@@ -19,7 +19,7 @@
 
 enum { ROWS = 1 << 16, ROWS_MOST = 1 << 24, TEXT_MOST = 64 << 20 };
 
-struct columns { /* of a stream */
+struct columns { /* private_data of a stream */
 	struct yore *yore;
 	struct class_group *groups;
 	size_t ngroups;
@@ -28,18 +28,18 @@ struct columns { /* of a stream */
 	struct shape *shape;
 	struct sheet *sheet;
 	struct class_puts *puts;    /* by class */
-	uint64_t *classes, *wanted; /* bits; wanted: of the shape's columns, NULL: all */
+	uint64_t *classes, *wanted; /* bits; wanted: columns of the shape, NULL: all */
 	bool fields, epoch;
 	size_t rows;
 	struct events *events;
-	struct run run; /* what is left of it */
+	struct run run; /* the events that are not copied yet */
 	struct buf scratch;
 	struct error failed;
 };
 
 /* Arrays ------------------------------------------------------------------------------------- */
 
-struct block_of { /* private_data of an array or a schema, and what it points to */
+struct block_of { /* private_data of an array or a schema, with the arrays that it points to */
 	const void *buffers[3];
 	void **pointers; /* children */
 };
@@ -60,7 +60,7 @@ static void array_release(struct ArrowArray *array)
 	array->release = NULL;
 }
 
-/* Without children that are anything yet. */
+/* Makes an array; its `nchildren` children are zeroed. */
 static void array_make(struct ArrowArray *out, size_t rows, int64_t nbuffers, size_t nchildren)
 {
 	struct block_of *block = mem_new(sizeof *block);
@@ -94,7 +94,7 @@ static void put_validity(struct ArrowArray *array, const struct sheet_values *va
 	array->null_count = nulls;
 }
 
-/* `count` numbers of 4 or 8 bytes as ones of as many bits as the column has. */
+/* Copies `count` numbers of 4 or 8 bytes as numbers of the column's width. */
 static void *packed(const struct sheet_values *values, const void *numbers, size_t count)
 {
 	size_t bytes = values->kind == CELL_TIME ? 8 : values->bits / 8;
@@ -106,7 +106,7 @@ static void *packed(const struct sheet_values *values, const void *numbers, size
 	}
 	const uint32_t *narrow = numbers;
 	for (size_t i = 0; i < count; i++)
-		memcpy(out + i * bytes, &narrow[i], bytes); /* the least bytes: little-endian */
+		memcpy(out + i * bytes, &narrow[i], bytes); /* the low bytes: little-endian */
 	return out;
 }
 
@@ -258,7 +258,7 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 	return 0;
 }
 
-/* What cannot be decoded is told, and has no values. */
+/* NULL: the event cannot be decoded; it is reported as damage, and its row has nulls. */
 static const struct fields *decode(struct columns *columns, uint32_t i, struct fields *fields)
 {
 	const struct run *run = &columns->run;
@@ -270,7 +270,7 @@ static const struct fields *decode(struct columns *columns, uint32_t i, struct f
 	return NULL;
 }
 
-/* Rows of what is left of the run, until the batch is full. Returns bytes of texts. */
+/* Copies events of the run to rows until the batch is full. Returns the bytes of their texts. */
 static size_t put_run(struct columns *columns)
 {
 	struct run *run = &columns->run;
@@ -359,8 +359,7 @@ static bool find_group(struct columns *columns, const char *name, struct error *
 	       error_set(err, ERR_QUERY, "the trace has no events called '%s'", name);
 }
 
-/* A group has names that differ in their case alone, too: those count where no class has the name.
- */
+/* A group ignores the case of names; if some class has exactly this name, only such are read. */
 static bool is_named(const struct event_class *class, const char *name)
 {
 	const char *tail = strrchr(class->name, ':');

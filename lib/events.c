@@ -1,4 +1,4 @@
-/* events.c - a cursor over events, and what is known of each without its values */
+/* events.c - a cursor over events: time, class, stream, CPU, place and losses, without fields */
 #include "lib/lib_internal.h"
 
 #include "engine/base/bitset.h"
@@ -78,7 +78,7 @@ void yore_events_close(struct yore_events *events)
 	mem_free(events);
 }
 
-/* What was given of the event is dead. */
+/* Invalidates all pointers that were returned for the current event. */
 static void leave_event(struct yore_events *events)
 {
 	if (arena_used(events->arena))

@@ -1,11 +1,10 @@
 /*
- * fields.c - the values of an event as a tree that can be gone through in any order
+ * fields.c - the values of an event as a tree with random access
  *
- * A field is a view in the cursor's arena, which is emptied when the cursor moves. Members are
- * listed when they are first asked for. Elements that are plain scalars lie at multiples of their
- * stride: each is loaded when it is asked for. Other elements have to be decoded one after the
- * other, and what lengths and tags inside of them refer to is only right until the next one is
- * decoded: they are listed all at once, with everything below them.
+ * A field lies in the cursor's arena, which is emptied when the cursor moves. Members are listed on
+ * first access. Array elements that are plain scalars lie at multiples of their stride, and each is
+ * loaded on access. Other elements must be decoded one after the other, and decoding one overwrites
+ * the lengths and tags of the last one. So they are listed all at once, with all fields below them.
  */
 #include "lib/lib_internal.h"
 
@@ -17,8 +16,8 @@
 struct items {
 	bool listed;
 	uint64_t count;
-	struct yore_field *fields; /* NULL: plain elements */
-	const char **names;        /* of members and options; NULL: elements */
+	struct yore_field *fields; /* NULL: plain scalars, loaded on access */
+	const char **names;        /* of members or options; NULL: of an array */
 };
 
 struct yore_field {
@@ -60,7 +59,7 @@ static enum yore_kind kind_of(const struct field_class *class)
 	return field_is_text(&field) ? YORE_STRING : class->is_blob ? YORE_BYTES : YORE_ARRAY;
 }
 
-/* SCOPE_COUNT: YORE_CONTEXT, which is two of them, and what is none. */
+/* SCOPE_COUNT: no single scope: YORE_CONTEXT, which is two scopes, or an invalid number. */
 static enum scope scope_of(enum yore_scope scope)
 {
 	switch (scope) {
@@ -106,7 +105,7 @@ unsigned yore_field_class_base(const struct yore_field_class *field_class)
 	return class->is_address ? 16 : class->base ? class->base : 10;
 }
 
-/* Member i among those that are shown; NULL: there are not so many, and *count is how many. */
+/* Member i of those that are not hidden. NULL: there is none, and *count is their number. */
 static const struct member *shown_member(const struct field_class *class, size_t i, size_t *count)
 {
 	*count = 0;
@@ -195,7 +194,7 @@ static struct yore_field *new_field(struct yore_events *events, const struct fie
 	return field;
 }
 
-/* Members or the option, behind the `count` that are there; `beside`: see field_context_name(). */
+/* Appends members, or the option of a variant, to `items`; `beside`: see field_context_name(). */
 static void list_members(const struct yore_field *of, const struct field *from,
 			 const struct field_class *beside)
 {
@@ -286,7 +285,7 @@ bool lib_decode(struct yore_events *events, struct error *err)
 	return events->decoded;
 }
 
-/* Both contexts, as one where the event has both. */
+/* The context of the event: of the stream, its own, or a field that joins both. */
 static const struct yore_field *find_context(struct yore_events *events)
 {
 	struct field first, second;
@@ -485,7 +484,7 @@ const char *yore_field_item_name(const struct yore_field *field, uint64_t i)
 	return items->names[i];
 }
 
-/* Which of the members that are shown has the name; `count`: none has. */
+/* The place of the member with the name among those not hidden; their number: there is none. */
 static uint64_t member_place(const struct yore_field *field, const char *name)
 {
 	const struct field_class *class = field->field.class;
@@ -493,7 +492,7 @@ static uint64_t member_place(const struct yore_field *field, const char *name)
 	const struct member *member = field->second ? NULL : field_member(class, name);
 	uint64_t place = 0;
 
-	if (!member) /* in both contexts names are those that were made */
+	if (!member) /* if contexts are joined, by the names that list_members() made */
 		while (place < items->count && strcmp(items->names[place], name) != 0)
 			place++;
 	for (const struct member *before = class->members; member && before < member; before++)
@@ -501,7 +500,7 @@ static uint64_t member_place(const struct yore_field *field, const char *name)
 	return place;
 }
 
-/* Decimal; UINT64_MAX: it is no number. */
+/* The index in a decimal text; UINT64_MAX: it is no number. */
 static uint64_t element_place(const char *text)
 {
 	const char *end = text;

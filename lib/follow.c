@@ -1,8 +1,8 @@
 /*
- * follow.c - a trace that is being written: a cursor for each range that became final
+ * follow.c - follows a trace that is being written: a cursor for each range that became final
  *
- *     yore_follow_next() ── cursor over [begin, end) ── its end ── follow_next() waits, and has the
- *     trace opened anew ── cursor over [end, ...)
+ *     yore_follow_next() ── cursor over [begin, end) ── at its end follow_next() waits, and calls
+ *     open_anew() ── cursor over [end, ...)
  */
 #include "lib/lib_internal.h"
 
@@ -18,15 +18,15 @@ struct yore_follow {
 	char *path;
 	struct follow_trace of;
 	struct follow *follow;
-	struct yore *yore, *before; /* as it is open, and as it was */
-	struct yore_events *events; /* NULL: nothing is final that was not given */
-	nstime from;                /* what is before it was given */
-	bool ended;                 /* behind the cursor nothing more comes */
-	uint64_t late;
-	struct nameset said;
+	struct yore *yore, *before; /* the trace as opened last, and the time before */
+	struct yore_events *events; /* cursor over the final range; NULL: all of it was returned */
+	nstime from;                /* begin of the next range */
+	bool ended;                 /* the trace ends with this range */
+	uint64_t late;              /* events that came after their range was final */
+	struct nameset said;        /* notices that were given */
 };
 
-/* Each opening of the trace warns of what it meets: once is enough. */
+/* Passes on each notice once, except on damage: the trace is opened many times. */
 static void say_once(void *arg, enum yore_notice kind, const char *text)
 {
 	struct yore_follow *follow = arg;
@@ -40,7 +40,7 @@ static void note(void *arg, const char *text)
 	say_once(arg, YORE_INFO, text);
 }
 
-/* As struct follow_trace wants it. */
+/* struct follow_trace, open(): opens the trace again, after it grew. */
 static bool open_anew(void *arg, const char *copy, bool grows, struct error *err)
 {
 	struct yore_follow *follow = arg;
@@ -164,7 +164,7 @@ static bool look_at_late(struct yore_follow *follow, const struct follow_late *l
 	return good;
 }
 
-/* Waits until more is final. 1: there is a cursor over it; else as yore_follow_next(). */
+/* Waits until more is final. 1: go on, with a cursor if events came; else as yore_follow_next(). */
 static int go_on(struct yore_follow *follow, int ms, struct yore_error *err)
 {
 	struct follow_news news;

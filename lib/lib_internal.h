@@ -13,7 +13,7 @@ struct yore {
 	struct yore_options options;
 	struct trace *trace;
 	struct index *index;
-	atomic_uint owners; /* who opened it, and streams of columns that are not released */
+	atomic_uint owners; /* references: one of yore_open(), one per stream of columns */
 };
 
 struct yore_events {
@@ -21,30 +21,32 @@ struct yore_events {
 	struct events *events;
 	struct event event;
 	struct fields fields;
-	bool on, decoded;    /* there is an event; its fields were decoded */
-	struct arena *arena; /* what was given of the event */
+	bool on, decoded;    /* there is a current event; its fields were decoded */
+	struct arena *arena; /* fields and texts returned for the current event */
 	struct buf text;
-	uint64_t *classes, *streams; /* bits, of the filter */
+	uint64_t *classes, *streams; /* the filter, a bit each */
 };
 
 /*
- * Copies what the caller's structure has of `to`, which is `known` bytes; the rest stays as it is.
+ * Copies the caller's options, `size` bytes, to `to`, `known` bytes; members that the caller's
+ * version of the structure lacks keep their values.
  */
 void lib_take_options(void *to, size_t known, const void *from, size_t size);
-/* Fills the caller's error, which may be NULL. Returns -1. */
+/* Copies an error to the caller's *to, which may be NULL. Returns -1. */
 int lib_fail(struct yore_error *to, const struct error *err);
-void lib_release(struct yore *yore); /* one owner less; the last one closes the trace */
-/* The notices of a trace; `say` of its options is called. */
+void lib_release(struct yore *yore); /* drops a reference; the last drop closes the trace */
+/* Notices that call options.say() of `yore`. */
 struct notices lib_notices(struct yore *yore);
 /*
- * Opens the trace, of yore->options, and its index; of one that is followed (`grows`, then without
- * a stored index) beside the one that was open `before`, which may be NULL. False: nothing is open.
+ * Opens the trace by yore->options, and its index. `follows`: the index is not stored. `grows`: the
+ * trace is still being written. `before`: the same trace as it was open before, whose packet tables
+ * are continued, or NULL. False: nothing is open.
  */
 MUST_CHECK bool lib_open(struct yore *yore, const char *path, bool follows, bool grows,
 			 const struct yore *before, struct error *err);
-/* A bit for each class that one of the globs names; the caller frees them by mem_free(). */
+/* A bit set of the event classes that match one of the globs; the caller frees it by mem_free(). */
 uint64_t *lib_classes(const struct trace *trace, const char *const *names, size_t count);
-/* Decodes the fields of the event; false: it has none, or *err says what is wrong. */
+/* Decodes the fields of the current event, once; false: there is no event, or it is damaged. */
 MUST_CHECK bool lib_decode(struct yore_events *events, struct error *err);
 
 #endif

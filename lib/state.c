@@ -1,4 +1,4 @@
-/* state.c - questions about state; of libyore-state alone */
+/* state.c - values and intervals of attributes: only in libyore-state */
 #include "yore-state.h"
 
 #include "lib/lib_internal.h"
@@ -93,7 +93,7 @@ static void give_value(struct yore_state *own, const struct value *value, struct
 	}
 }
 
-/* A name that no rule knows is a mistake; what else is to be said of the path is a notice. */
+/* Parses and checks a path. Unknown names are errors; other remarks on the path are notices. */
 static bool parse(struct yore_state *own, const char *path, struct query **out, struct error *err)
 {
 	struct buf note = {0};

@@ -1,9 +1,9 @@
 /*
- * yore.c - opening a trace, and the tables of what it consists of
+ * yore.c - opens a trace, and lists its parts, clocks, streams and event classes
  *
- * The public types of streams, clocks and classes are the engine's, under names that a program only
- * knows pointers to. Options carry their size: a program that was compiled with an older header
- * passes a shorter structure, and the rest counts as zero.
+ * The public types of streams, clocks and classes are opaque: their pointers are those of the
+ * engine's structures. Options carry their size: a program that was compiled with an older header
+ * passes a shorter structure, and the missing members keep their defaults.
  */
 #include "lib/lib_internal.h"
 

@@ -1,12 +1,11 @@
 /*
- * bind_files.c - which files a pattern of the shell names, and which of them are the same
+ * bind_files.c - yore.files(): paths that match a shell pattern; yore.stat(): kind and identity
  *
  *     for _, path in ipairs(yore.files("before/run-*")) do
  *         local kind, identity = yore.stat(path)
  *     end
  *
- * The paths are in order of their bytes. A path that is there is itself, whatever characters it
- * has.
+ * The paths are sorted by bytes. An existing path matches itself, even if it has * or ?.
  */
 #include "lua-lib/script_internal.h"
 
@@ -58,8 +57,8 @@ static const char *kind_of(mode_t mode)
 }
 
 /*
- * yore.stat(path): "file", "folder" or "other" (a pipe, a device, a socket), and a text that is the
- * same for all paths of one file, device and inode; nil and why where there is none
+ * yore.stat(path): "file", "folder" or "other" (a pipe, a device, a socket), and a text of device
+ * and inode, equal for all paths of one file; nil and an error text if there is none
  */
 int script_stat(lua_State *L)
 {

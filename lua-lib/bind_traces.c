@@ -1,12 +1,12 @@
 /*
- * bind_traces.c - an analysis of each trace of a catalog, by the program that hosts the script
+ * bind_traces.c - yore.ask_traces(): the program runs an analysis on each trace of a catalog
  *
- *     local answers = yore.ask_traces{ catalog = "fleet", analysis = "first", words = { "--measure"
- * } }
+ *     local answers = yore.ask_traces{
+ *         catalog = "fleet", analysis = "first", words = { "--measure" } }
  *
- * gives {{path =, text = what it printed}, {path =, error = why it printed nothing}, ...} in the
- * order of the catalog, each with `damaged`, how many parts of it could not be read; nil and why
- * where there is no catalog.
+ * returns {{path =, text = its output}, {path =, error = why there is none}, ...} in the order of
+ * the catalog, each with `damaged`, the number of parts that could not be read; nil and an error
+ * text if there is no catalog.
  */
 #include "lua-lib/script_internal.h"
 
@@ -28,7 +28,7 @@ static int answers_gc(lua_State *L)
 	return 0;
 }
 
-/* A text of the options, which lives as long as they do. */
+/* The text option `name`, borrowed from the option table. */
 static const char *text_option(lua_State *L, const char *name, bool needed)
 {
 	if (lua_getfield(L, 1, name) != LUA_TSTRING && (needed || !lua_isnil(L, -1)))
@@ -38,7 +38,7 @@ static const char *text_option(lua_State *L, const char *name, bool needed)
 	return text;
 }
 
-/* The list `words`, in memory of a userdata that is left on the stack. */
+/* Reads the list `words` into an array, a userdata that is pushed. */
 static const char **push_words(lua_State *L, size_t *count)
 {
 	luaL_argexpected(L, lua_getfield(L, 1, "words") == LUA_TTABLE, 1, "list of words");

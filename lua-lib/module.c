@@ -1,5 +1,4 @@
-/* module.c - `require "yore"`: the table of functions; the same in the program and in a plain Lua
- */
+/* module.c - luaopen_yore(), for `require "yore"` in yore and in a plain Lua interpreter */
 #include "lua-lib/binding/bind.h"
 
 int luaopen_yore(lua_State *L)

@@ -1,14 +1,13 @@
 /*
- * script.c - one Lua state: its memory, its interruption, its output, its errors
+ * script.c - one Lua state: memory, interruption, output, errors
  *
- * Lua is compiled C that others' text drives, so three limits hold it: the allocator refuses to go
- * beyond a cap (Lua then raises "not enough memory"), a hook looks at the flag that Ctrl-C sets,
- * and every entry is a protected call.
+ * Scripts run under three limits: the allocator returns NULL beyond a cap (Lua then raises "not
+ * enough memory"), a hook checks the flag that Ctrl-C sets, and every entry is a protected call.
  *
- * A hook costs a call per instruction, however seldom it is to fire: a loop over columns takes 1.4
- * times as long. So there is none until the signal handler sets one, which then fires at every
- * instruction: a script that catches errors in a loop ends as well. A handler knows the main thread
- * alone: coroutines have a hook from the start, which looks every 10,000 instructions.
+ * With any hook set, Lua makes a call per instruction, and a loop over columns takes 1.4 times as
+ * long. So there is no hook until the signal handler sets one. It then fires at every instruction,
+ * which also ends a script that catches errors in a loop. The handler can only reach the main
+ * thread; coroutines have a hook from the start, which checks the flag every 10,000 instructions.
  */
 #include "lua-lib/script.h"
 
@@ -58,8 +57,8 @@ void script_interrupt(struct script *script)
 }
 
 /*
- * As coroutine.create() or coroutine.wrap(), the upvalue, with a hook. What the latter gives has
- * its thread as an upvalue.
+ * Calls coroutine.create() or coroutine.wrap(), the upvalue, and sets a hook in the new thread. The
+ * function that wrap() returns has its thread as upvalue 1.
  */
 static int make_coroutine(lua_State *L)
 {
@@ -120,7 +119,7 @@ static int print(lua_State *L)
 	return 0;
 }
 
-/* As io.write() with the output that was set, so only where that is standard output. */
+/* io.write() through options.write; io.output() does not redirect it. */
 static int io_write(lua_State *L)
 {
 	for (int i = 1; i <= lua_gettop(L); i++) {
@@ -134,7 +133,7 @@ static int io_write(lua_State *L)
 	return 1;
 }
 
-/* What was written so far is to be seen now: as io.flush(). */
+/* io.flush(). */
 static int io_flush(lua_State *L)
 {
 	struct script *script = script_of(L);
@@ -146,7 +145,7 @@ static int io_flush(lua_State *L)
 	return 0;
 }
 
-/* os.exit() must not leave the program's own work undone: it ends the script, and says how. */
+/* os.exit(): ends the script, not the program, and stores the exit status. */
 static int os_exit(lua_State *L)
 {
 	struct script *script = script_of(L);
@@ -157,16 +156,16 @@ static int os_exit(lua_State *L)
 		script->exit_status = (int)luaL_checkinteger(L, 1) & 255;
 	script->exiting = true;
 	set_hook(L, 1);
-	set_hook(script->L, 1); /* which waits where L is a coroutine */
+	set_hook(script->L, 1); /* ends the main thread, too, if L is a coroutine */
 	return luaL_error(L, "exit");
 }
 
-/* ---- scripts that are not trusted ---- */
+/* ---- the sandbox ---- */
 
-/* load() of text: damaged bytecode can do what it likes to the interpreter. */
+/* load() of text only: crafted bytecode could take over the interpreter. */
 static int load_text(lua_State *L)
 {
-	lua_settop(L, lua_isnone(L, 4) ? 3 : 4); /* an environment that is nil is one, too */
+	lua_settop(L, lua_isnone(L, 4) ? 3 : 4); /* nil is an environment, too, other than none */
 	lua_pushliteral(L, "t");
 	lua_replace(L, 3);
 	lua_pushvalue(L, lua_upvalueindex(1));
@@ -175,7 +174,7 @@ static int load_text(lua_State *L)
 	return lua_gettop(L);
 }
 
-/* The metatables of traces and events are not the script's. */
+/* getmetatable() of tables only: scripts must not change metatables of traces and events. */
 static int own_metatable(lua_State *L)
 {
 	luaL_checkany(L, 1);
@@ -188,7 +187,7 @@ static int own_metatable(lua_State *L)
 	return 1;
 }
 
-/* What reads a file, starts a program or gets at the interpreter is not there. */
+/* Opens libraries, without functions that read files, start programs or reach the interpreter. */
 static void open_safe(lua_State *L)
 {
 	static const luaL_Reg libraries[] = {
@@ -237,7 +236,7 @@ static void place_files(lua_State *L, const struct script *script)
 	}
 }
 
-/* yore.save(path, text): true, or nil and why not. */
+/* yore.save(path, text): true, or nil and an error text. */
 static int save(lua_State *L)
 {
 	const char *path = luaL_checkstring(L, 1);
@@ -296,7 +295,7 @@ static int prepare(lua_State *L)
 	script->context->set_lists_arg = script->options.ask_arg;
 	luaL_requiref(L, "yore", luaopen_yore, 1);
 	if (sandbox) {
-		lua_pushnil(L); /* it reads any path, and options name folders to write to */
+		lua_pushnil(L); /* yore.open() reads any path, and writes to index_dir */
 		lua_setfield(L, -2, "open");
 		lua_pushnil(L);
 		lua_setfield(L, -2, "follow");
@@ -354,8 +353,7 @@ void script_close(struct script *script)
 
 /* ---- calls ---- */
 
-/* Does it begin with a place in the source, "SOURCE:LINE: "? A message of error(text, 0) does not.
- */
+/* Does the message begin with "SOURCE:LINE: "? That of error(text, 0) does not. */
 static bool has_place(const char *message)
 {
 	const char *end = strstr(message, ": "), *at = end;
@@ -366,10 +364,10 @@ static bool has_place(const char *message)
 }
 
 /*
- * Keeps the stack's lines apart from the message, which alone is one line. A message without a
- * place is what the script has to say to its user, whom the stack does not help. So is what a
- * question of an analysis raises: its words are the user's, and places of the analysis tell
- * nothing.
+ * The message handler of lua_pcall(): stores the traceback in the registry, apart from the message.
+ * There is none for a message without a place, by which a script speaks to its user, nor for an
+ * error of bind_raise() in an analysis: it comes from the user's arguments, so its place is
+ * removed.
  */
 static int on_error(lua_State *L)
 {
@@ -389,7 +387,7 @@ static int on_error(lua_State *L)
 	return 1;
 }
 
-/* Is it a line of the stack that is of C, or of the prompt's own line? */
+/* Is this line of a traceback that of a C function, or of the line typed at the prompt? */
 static bool is_prompt_or_c(const char *line, size_t len)
 {
 	static const char function[] = "\t[C]: ", prompt[] = "\tprompt:";
@@ -404,7 +402,7 @@ static bool is_prompt_or_c(const char *line, size_t len)
 	return len == at + strlen(rest) && !strncmp(line + at, rest, strlen(rest));
 }
 
-/* Do the stack's lines tell no more than the message, whose place is the prompt's own line? */
+/* Does the traceback only have lines of C and of the prompt, which the message names already? */
 static bool is_prompt_alone(const char *text, size_t len)
 {
 	const char *end = text + len, *line = memchr(text, '\n', len);
@@ -420,8 +418,8 @@ static bool is_prompt_alone(const char *text, size_t len)
 }
 
 /*
- * Without our own frame, the outermost; nothing when there is no other (an error of syntax), or
- * none but the prompt's line.
+ * Appends the traceback without its outermost line, the call from script_call(). Appends nothing if
+ * no line is left (an error of syntax) or only that of the prompt.
  */
 static void add_traceback(const char *text, struct buf *out)
 {
@@ -467,7 +465,7 @@ bool script_call(struct script *script, int nargs, int nresults, struct error *e
 	int function = lua_gettop(L) - nargs, status;
 
 	lua_sethook(L, NULL, 0, 0);
-	if (bind_interrupted(script->context)) /* it is what ends an interrupted script */
+	if (bind_interrupted(script->context)) /* the hook must end this call, too */
 		set_hook(L, HOOK_EVERY);
 	script->closed = script->exiting = false;
 	lua_pushnil(L);
@@ -514,9 +512,9 @@ bool script_protect(struct script *script, lua_CFunction function, void *arg, st
 	return false;
 }
 
-/* ---- what the program tells scripts ---- */
+/* ---- the trace, range and moment of the program ---- */
 
-static const char set_key; /* the trace that was set last, whatever the global is now */
+static const char set_key; /* registry key of the trace set last; scripts may change the global */
 
 static int set_trace(lua_State *L)
 {

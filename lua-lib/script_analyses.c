@@ -1,10 +1,9 @@
 /*
- * script_analyses.c - the analyses that come with yore: where they are, and what they say of
- * themselves
+ * script_analyses.c - the analyses that come with yore: their folder, and their help texts
  *
- * A file of the folder is an analysis, and its name a command. Its first comment is the help: the
- * first line is "NAME: summary", a line in brackets has the words that it takes. What all of them
- * take stands in the first comment of yore/analysis.lua.
+ * Each file of the folder is an analysis, and its name a command. Its first comment is the help:
+ * the first line is "NAME: summary", a line in brackets has the words that it takes. The options
+ * that all analyses take are in the first comment of yore/analysis.lua.
  */
 #include "lua-lib/script_internal.h"
 
@@ -19,8 +18,8 @@
 #include <unistd.h>
 
 /*
- * Where the caller or the user says, where they were installed, or near the program when it was
- * moved or runs from where it was built.
+ * `asked`, else YORE_LUA_DIR, else the installed folder, else one near the program, for a program
+ * that was moved or runs where it was built.
  */
 char *script_find_lua_dir(const char *asked)
 {
@@ -61,7 +60,7 @@ static FILE *open_file(const char *dir, const char *name)
 	return file;
 }
 
-/* The next line of the comment, without its dashes and end; NULL: it is over. */
+/* The next line of the comment, without dashes and newline; NULL: the comment has ended. */
 static const char *next_line(FILE *file, char *line, size_t size)
 {
 	if (!fgets(line, (int)size, file) || strncmp(line, "--", 2) != 0)
@@ -70,7 +69,7 @@ static const char *next_line(FILE *file, char *line, size_t size)
 	return line + 2 + (line[2] == ' ');
 }
 
-/* Text of the first line behind "NAME: ". */
+/* The text behind "NAME: " of the first line. */
 static const char *summary_of(const char *line, const char *name)
 {
 	size_t len = strlen(name);
@@ -174,8 +173,7 @@ bool script_analysis_takes(const char *name, const char *word)
 	return takes;
 }
 
-/* The lines behind the first one and the one in brackets, from the line that begins with `from` on.
- */
+/* Appends the comment, or its part from line `from` on, without first line and line in brackets. */
 static void add_comment(const char *dir, const char *name, const char *from, struct buf *out)
 {
 	FILE *file = open_file(dir, name);
@@ -208,7 +206,7 @@ bool script_analysis_help(const char *name, struct buf *out, struct error *err)
 	fclose(file);
 	read_head(dir, &analysis);
 	const char *trace =
-		strncmp(analysis.args, "[--", 3) ? "TRACE " : ""; /* an option names traces */
+		strncmp(analysis.args, "[--", 3) ? "TRACE " : ""; /* else an option names traces */
 	buf_printf(out, "yore %s %s%s%s[OPTIONS]\n\n%s: %s\n\n", name, trace, analysis.args,
 		   *analysis.args ? " " : "", name, analysis.summary);
 	add_comment(dir, name, NULL, out);

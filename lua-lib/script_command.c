@@ -1,8 +1,8 @@
 /*
  * script_command.c - commands that scripts add: yore.command{name=, args=, help=, run=}
  *
- * The functions stay in Lua, in a table of the registry by name; names and texts are kept in C, in
- * order, for help and completion. Adding a name again replaces it.
+ * A table of the registry has the functions by name. Names and texts are copied to a sorted array
+ * in C, for help and completion. Adding a name again replaces the command.
  */
 #include "lua-lib/script_internal.h"
 
@@ -83,7 +83,7 @@ size_t script_commands(const struct script *script, const struct script_command 
 	return script->ncommands;
 }
 
-/* An analysis that comes with yore as a command; NULL: there is none of that name. */
+/* The analysis of that name, as a command; NULL: there is none. */
 static const struct script_command *find_analysis(struct script *script, const char *name)
 {
 	struct error err;

@@ -1,4 +1,4 @@
-/* script_internal.h - what script.c and its neighbours share */
+/* script_internal.h - shared by script*.c */
 #ifndef LUA_LIB_SCRIPT_INTERNAL_H
 #define LUA_LIB_SCRIPT_INTERNAL_H
 
@@ -9,36 +9,37 @@ struct script {
 	lua_State *L;
 	struct script_options options;
 	struct script_memory memory;
-	bool closed;      /* the reader of what is printed has gone */
+	bool closed;      /* a write failed because nobody reads the output */
 	bool exiting;     /* os.exit() was called, with exit_status */
-	bool is_analysis; /* what runs is one of `lua_dir` */
+	bool is_analysis; /* the running file is an analysis of lua_dir */
 	int exit_status;
 	char *lua_dir;
 	struct bind_context *context;
 	struct arena *names; /* strings of the commands */
 	struct script_command *commands;
 	size_t ncommands, capacity;
-	struct script_analyses analyses; /* read when first asked for */
-	struct script_command analysis;  /* the one found last */
+	struct script_analyses analyses; /* read on first use */
+	struct script_command analysis;  /* the last result of script_command_find() */
 };
 
 struct script *script_of(lua_State *L);
-char *script_find_lua_dir(const char *asked); /* the caller frees it; `asked` NULL: nobody does */
+/* The folder of analyses: `asked` if not NULL, else see script_analyses.c. The caller frees it. */
+char *script_find_lua_dir(const char *asked);
 
 /*
- * Calls what stands below its `nargs` arguments, with a traceback on errors. True: results are on
- * the stack. False: *err, and nothing is left. Output without a reader and os.exit() are no
- * errors: true, no results, script->closed or script->exiting.
+ * Calls the function below its `nargs` arguments on the stack. True: the results are on the stack.
+ * False: *err and *traceback are set, and nothing is left on the stack. If output has no reader or
+ * os.exit() was called: true, without results, and script->closed or script->exiting is set.
  */
 MUST_CHECK bool script_call(struct script *script, int nargs, int nresults, struct error *err,
 			    struct buf *traceback);
-/* After a call with one result: takes it off as an exit status. Returns `done`. */
+/* After script_call() with one result, which returned `done`: pops an exit status. Returns done. */
 bool script_take_status(struct script *script, bool done, int *status);
-/* Runs `function` with `arg` as a light userdata, so that no error is raised outside. */
+/* Calls `function` with `arg` as a light userdata, in protected mode. False: *err is its error. */
 MUST_CHECK bool script_protect(struct script *script, lua_CFunction function, void *arg,
 			       struct error *err);
 
-/* Functions of `yore` for scripts that are trusted. */
+/* Functions of the table `yore` that a sandbox lacks. */
 int script_ask_traces(lua_State *L);
 int script_at_end(lua_State *L);
 int script_command(lua_State *L);

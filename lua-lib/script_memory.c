@@ -1,11 +1,11 @@
 /*
  * script_memory.c - see script_memory.h
  *
- * A loop over events makes one or two objects per event, and the collector frees them by the
- * thousand. Objects of up to a kilobyte are cut from slabs, and those that are freed wait in one
- * list per size: taking one is two loads, and nothing is merged or searched. Slabs live as long as
- * the state, so they count in full against the cap. Each is an eighth of all, so that those of a
- * script that holds much are large blocks, which may lie in files.
+ * A loop over events allocates one or two objects per event, and the collector frees them by the
+ * thousand. Objects of up to a kilobyte are cut from slabs, and freed ones go to a list per size:
+ * an allocation is two loads, and nothing is merged or searched. Slabs live as long as the state,
+ * so they count in full against the cap. A new slab has an eighth of all memory in use, so that a
+ * script that uses much has large blocks, which may lie in files.
  */
 #include "lua-lib/script_memory.h"
 
@@ -17,7 +17,7 @@
 
 enum { SLAB_LEAST = 32 << 10, SLAB_MOST = 16 << 20 /* bytes */ };
 
-/* Address sanitizers find uses of freed objects where each is an allocation of its own. */
+/* With an address sanitizer each object is a separate allocation, so that uses after free show. */
 #if defined(__SANITIZE_ADDRESS__)
 #define SMALL 0
 #elif defined(__has_feature)
@@ -68,7 +68,7 @@ static size_t slab_size(const struct script_memory *memory)
 	return fits(memory, size) ? size : SLAB_LEAST;
 }
 
-/* What is left of the last one, less than one object, goes to its list. */
+/* Adds a slab; the rest of the last one, too small for an object, goes to a free list. */
 static void add_slab(struct script_memory *memory)
 {
 	size_t left = (size_t)(memory->end - memory->fresh), size = slab_size(memory);
@@ -85,7 +85,7 @@ static void add_slab(struct script_memory *memory)
 	memory->end = slab + size;
 }
 
-/* `must`: Lua takes it for granted that what shrinks finds a place. */
+/* `must`: exceeds the cap if needed, since Lua assumes that shrinking an object cannot fail. */
 static inline void *take_small(struct script_memory *memory, size_t size, bool must)
 {
 	void **list = &memory->dropped[list_of(size)], *item = *list;
@@ -149,7 +149,7 @@ void *script_allocate(void *arg, void *old, size_t old_size, size_t new_size)
 {
 	struct script_memory *memory = arg;
 
-	if (!old) /* `old_size` is the kind of object */
+	if (!old) /* then Lua passes the type of the object in old_size */
 		return new_size ? take_memory(memory, new_size, false) : NULL;
 	if (new_size && old_size)
 		return resize(memory, old, old_size, new_size);

@@ -1,8 +1,8 @@
 /*
- * script_run.c - what is run: files and analyses, lines of the prompt, the start-up file
+ * script_run.c - runs files and analyses, lines of the prompt, the start-up file
  *
- * A prompt line is tried as an expression first ("return LINE"), so that its value can be shown;
- * a chunk whose only fault is that it ends too early asks for another line.
+ * A prompt line is first compiled as an expression ("return LINE"), so that its value can be shown,
+ * then as a chunk. If the chunk ends too early, the prompt reads another line.
  */
 #include "lua-lib/script_internal.h"
 
@@ -62,8 +62,8 @@ bool script_is_file(const struct script *script, const char *name)
 }
 
 /*
- * Of an analysis and an option: does the option stand before a value? The analysis runs up to where
- * it says which options it takes, without a trace.
+ * Does an option of an analysis take a value? Runs the analysis, without a trace, up to the point
+ * where it declares its options.
  */
 static const char asks_option[] =
 	"local file, name = ...\n"
@@ -75,8 +75,8 @@ static const char asks_option[] =
 	"return told[name] ~= nil and told[name] ~= 'flag'\n";
 
 /*
- * Of an analysis and one of its words: the columns of its tables. They are those of an empty trace,
- * as LAMI's metadata are.
+ * The columns of an analysis's tables with one of its words. Runs the analysis with --metadata, for
+ * which it declares its LAMI tables without a trace.
  */
 static const char asks_columns[] =
 	"local file, verb = ...\n"
@@ -159,7 +159,7 @@ struct lua_chunk {
 	size_t nargs;
 };
 
-/* Sets `arg` and leaves the chunk and its arguments on the stack. */
+/* Sets the global `arg`, loads the file, and pushes the chunk and its arguments. */
 static int load_file(lua_State *L)
 {
 	const struct lua_chunk *chunk = lua_touserdata(L, 1);
@@ -181,7 +181,7 @@ static int load_file(lua_State *L)
 
 static const char end_key;
 
-/* yore.at_end(f): f(message) when the script has ended; the message of its error, else nil. */
+/* yore.at_end(f): calls f(message) after the script; message: of its error, or nil. */
 int script_at_end(lua_State *L)
 {
 	luaL_checktype(L, 1, LUA_TFUNCTION);
@@ -190,7 +190,7 @@ int script_at_end(lua_State *L)
 	return 0;
 }
 
-/* An error of the function counts when the script had none. */
+/* Calls the function of yore.at_end(). Its error is reported if the script had none. */
 static bool call_end(struct script *script, bool done, struct error *err)
 {
 	bool closed = script->closed, exiting = script->exiting;
@@ -280,7 +280,7 @@ static bool is_incomplete(lua_State *L, int status)
 	return status == LUA_ERRSYNTAX && text && text_ends(text, "<eof>");
 }
 
-/* The global `_` is the last line's value; of several the list. Without one it stays. */
+/* Sets the global `_` to the line's value, or a list of several; without a value it stays. */
 static void keep_last(lua_State *L, int count)
 {
 	if (count == 1 && lua_isnil(L, 1))
@@ -297,7 +297,7 @@ static void keep_last(lua_State *L, int count)
 	lua_setglobal(L, "_");
 }
 
-/* Shows values as yore.show does where that can be found, else as print does. */
+/* Prints values by yore.show if it can be loaded, else by print. */
 static void show(lua_State *L, int first)
 {
 	int count = lua_gettop(L) - first + 1;
@@ -362,7 +362,7 @@ static int find_global(lua_State *L)
 {
 	struct global *global = lua_touserdata(L, 1);
 
-	lua_pushfstring(L, "local %s", global->name); /* a keyword cannot be declared */
+	lua_pushfstring(L, "local %s", global->name); /* does not compile if it is a keyword */
 	global->known = lua_getglobal(L, global->name) != LUA_TNIL ||
 			luaL_loadstring(L, lua_tostring(L, -2)) != LUA_OK;
 	return 0;
@@ -384,7 +384,7 @@ struct lua_completion {
 	void *arg;
 };
 
-/* Names in the table on top that begin with `rest`; `head` is put before them. */
+/* Reports names of the table on top that begin with the text behind its first `nhead` bytes. */
 static void complete_table(lua_State *L, const struct lua_completion *work, size_t nhead)
 {
 	const char *rest = work->text + nhead;
@@ -404,7 +404,7 @@ static void complete_table(lua_State *L, const struct lua_completion *work, size
 	}
 }
 
-/* Goes down the names of a.b.c: as far as tables (or a metatable's __index) go. */
+/* Follows a.b.c through tables and __index of metatables, and completes the last name. */
 static int complete(lua_State *L)
 {
 	const struct lua_completion *work = lua_touserdata(L, 1);

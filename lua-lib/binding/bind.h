@@ -1,4 +1,4 @@
-/* bind.h - what the files of the Lua binding share; not for other rooms */
+/* bind.h - shared by all files of the Lua binding: context, trace, errors, options, values */
 #ifndef LUA_LIB_BINDING_BIND_H
 #define LUA_LIB_BINDING_BIND_H
 
@@ -25,15 +25,14 @@ struct state;
 #define STATE_VIEW_TYPE "yore.event_state"
 #define SEGMENTS_TYPE "yore.segments"
 
-/* One per Lua state, in its registry; plain when no program hosts the state. */
+/* One per Lua state, in its registry. Members of a host are NULL in a plain Lua interpreter. */
 struct bind_context {
 	const volatile sig_atomic_t *interrupted;
 	struct notices notices;
-	/* Shows what was printed, before the script waits; false: nobody reads. NULL: there is
-	 * none. */
+	/* Flushes printed text, before the script waits; false: nobody reads it. May be NULL. */
 	bool (*flush)(void *arg);
 	void *flush_arg;
-	/* Says what lists have of the state of a trace that a script opened. NULL: all. */
+	/* See script_options.set_lists. */
 	void (*set_lists)(void *arg, struct state *state);
 	void *set_lists_arg;
 	nstime begin, end, moment;
@@ -42,26 +41,26 @@ struct bind_context {
 };
 struct bind_context *bind_context(lua_State *L);
 bool bind_interrupted(const struct bind_context *context);
-/* The callbacks that long work is given with the context: it ends when that is interrupted. */
+/* Progress callbacks with the context as argument; false: it is interrupted, the work must end. */
 bool bind_progress(void *context, nstime at, nstime first, nstime last);
 bool bind_progress_bytes(void *context, uint64_t done, uint64_t all);
 
 struct bind_cursor;
 
-/* The trace userdata: owns what it opened, or looks at what the program has open. */
+/* The trace userdata: owns what it opened, or borrows the program's trace (`host`). */
 struct bind_trace {
 	struct bind_context *context;
 	struct trace *trace; /* NULL: closed */
 	struct index *index;
-	struct state *state; /* own; opened by the first question */
+	struct state *state; /* owned; opened by the first query of the state */
 	struct rules *rules;
-	struct symbols *symbols;     /* own; made when first asked for */
-	struct script_trace host;    /* of the program: index not NULL */
-	bool told_t;                 /* that the name `t` is an alias */
-	bool busy;                   /* a question is being answered: no second one inside it */
-	struct bind_cursor *cursors; /* open ones, which the trace's end closes */
-	size_t ncursors;             /* of these */
-	size_t most_cursors; /* that were open when those that loops left were last collected */
+	struct symbols *symbols;     /* owned; opened on first use */
+	struct script_trace host;    /* index not NULL: the program's trace */
+	bool told_t;                 /* the note that `t` is an old name of `ts` was given */
+	bool busy;                   /* a query of the state runs; a second one inside it raises */
+	struct bind_cursor *cursors; /* the open ones, closed with the trace */
+	size_t ncursors;             /* number of `cursors` */
+	size_t most_cursors; /* ncursors when abandoned cursors were last collected, or less */
 };
 
 /* The entry point of the Lua module `yore`. */
@@ -70,10 +69,10 @@ void bind_trace_register(lua_State *L);
 void bind_event_register(lua_State *L);
 void bind_follow_register(lua_State *L);
 void bind_segments_register(lua_State *L);
-void bind_drawing_register(lua_State *L); /* into the table on top: `yore` */
+void bind_drawing_register(lua_State *L); /* adds to the table `yore`, on top of the stack */
 void bind_time_functions(lua_State *L);   /* likewise */
-void bind_segments_methods(lua_State *L); /* into the table on top: the trace's methods */
-/* Methods of a trace, and functions of `yore`, of the files that have few. */
+void bind_segments_methods(lua_State *L); /* adds to the table of methods of a trace, on top */
+/* Single methods of a trace, and functions of `yore`. */
 int bind_trace_at(lua_State *L);
 int bind_trace_batch(lua_State *L);
 int bind_trace_call_events(lua_State *L);
@@ -95,46 +94,46 @@ int bind_yore_resample(lua_State *L);
 int bind_yore_resample_runs(lua_State *L);
 
 /*
- * Pushes a userdata of `size` zeroed bytes whose metatable `type` has `gc` alone: it frees what the
- * bytes own, also after an error in between.
+ * Pushes a userdata of `size` zeroed bytes with metatable `type`, whose __gc is `gc`. It frees what
+ * the bytes own, also if an error is raised before they are complete.
  */
 void *bind_new_owned(lua_State *L, size_t size, const char *type, lua_CFunction gc);
 /*
- * Does `break` close the fourth value of a `for` whose body captures a variable? In Lua 5.4.4 it
- * does not: the value stays in the list of those to be closed, and a later return stumbles over it.
+ * Does `break` close the fourth value (the closing value) of a `for` loop whose body captures a
+ * variable? Not in Lua 5.4.4, where the value stays pending, and a later return fails on it.
  */
 bool bind_breaks_close(lua_State *L);
 /* Argument `i`, an open trace; raises otherwise. */
 struct bind_trace *bind_check_trace(lua_State *L, int i);
-/* A new trace userdata on the stack, with nothing in it yet. */
+/* Pushes an empty trace userdata. */
 struct bind_trace *bind_new_trace(lua_State *L);
 /*
- * Closes what a trace userdata has, and puts another trace in its place, which is its own from then
- * on; all NULL: it is closed.
+ * Closes all that the userdata has, and stores another trace in it, which it owns from then on; all
+ * NULL: it is a closed trace.
  */
 void bind_trace_put(struct bind_trace *bound, struct trace *trace, struct index *index,
 		    struct rules *rules);
-void bind_cursor_end(struct bind_cursor *cursor); /* closes it; more than once is fine */
-/* The state, opened when it is not; false: *err says why. */
+void bind_cursor_end(struct bind_cursor *cursor); /* closes it; may be called again */
+/* Returns the state in *out, opening it on first use; false: *err says why. */
 MUST_CHECK bool bind_get_state(struct bind_trace *bound, struct state **out, struct error *err);
 
-/* Names of addresses: the program's, else made when first asked for. */
+/* Symbols for addresses: the program's, else the userdata's own, opened on first use. */
 struct symbols *bind_symbols(struct bind_trace *bound);
 
-/* Pushes nil and the text; an interruption is raised. Returns 2. */
+/* Pushes nil and the error's text, and returns 2. ERR_INTERRUPTED is raised instead. */
 int bind_fail(lua_State *L, const struct error *err);
-/* Raises the text as an error of the caller's. */
+/* Raises the error's text, with the place of the calling Lua code. */
 int bind_raise(lua_State *L, const struct error *err);
 /*
- * Is `message` what bind_raise() raised last, with a place before it? Then pushes it without the
- * place; else false, and pushes nothing.
+ * Is `message` the last error of bind_raise(), with a place before it? Then pushes the text without
+ * the place, else pushes nothing and returns false.
  */
 bool bind_push_raised(lua_State *L, const char *message);
 
-/* What questions are limited to that name no times: yore.range() of the program's own trace. */
+/* The default range of queries without times: yore.range(), if it is the program's trace. */
 void bind_range(const struct bind_trace *bound, nstime *begin, nstime *end);
 
-/* A time argument: an integer, or text as the command line reads it. */
+/* Argument `i` as a time: integer nanoseconds, or a text as on the command line. Raises errors. */
 nstime bind_check_time(lua_State *L, const struct bind_trace *bound, int i);
 /* Field `name` of the table at `i` as a time; `otherwise` when it is absent. */
 nstime bind_opt_time(lua_State *L, const struct bind_trace *bound, int i, const char *name,
@@ -145,15 +144,15 @@ void bind_check_options(lua_State *L, int i, const char *const *known);
 
 void bind_push_value(lua_State *L, const struct value *value); /* unknown and none: nil */
 void bind_push_time(lua_State *L, nstime t);                   /* unbounded: nil */
-/* Is member `name` of the table at `i` true? */
+/* Is member `name` of the table at `i` neither nil nor false? */
 bool bind_flag(lua_State *L, int i, const char *name);
-/* A member of the table on top; a text that is NULL is nil. */
+/* Set a member of the table on top; text NULL: nil. */
 void bind_set_integer(lua_State *L, const char *name, int64_t number);
 void bind_set_boolean(lua_State *L, const char *name, bool boolean);
 void bind_set_text(lua_State *L, const char *name, const char *text);
 void bind_set_value(lua_State *L, const char *name, const struct value *value);
 void bind_set_function(lua_State *L, const char *name, lua_CFunction function);
-/* *scratch must outlive an error that is raised in between: its owner frees it. */
+/* Pushes a field's value. Errors may be raised, so *scratch must be owned by a userdata. */
 void bind_push_field(lua_State *L, const struct field *field, struct buf *scratch);
 
 #endif

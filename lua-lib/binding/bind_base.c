@@ -1,4 +1,4 @@
-/* bind_base.c - what all bindings need: errors, the Lua state's context, options, the trace */
+/* bind_base.c - shared by all bindings: errors, the context of the Lua state, options, arguments */
 #include "lua-lib/binding/bind.h"
 
 #include "engine/base/nearest.h"
@@ -61,7 +61,7 @@ bool bind_interrupted(const struct bind_context *context)
 	return context->interrupted && *context->interrupted;
 }
 
-/* In a Lua state of its own, which may be damaged then. */
+/* Tests bind_breaks_close() in a new Lua state, because a Lua with the bug leaves it damaged. */
 static bool try_break(void)
 {
 	static const char code[] =

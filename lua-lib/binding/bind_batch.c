@@ -5,14 +5,14 @@
  *         for i = 1, b.n do count(b.cpu[i], b.next_tid[i], b.ts[i]) end
  *     end
  *
- * One table per column and batch is made, and nothing per event:
+ * It makes one table per column and batch, and no object per event:
  *
  *     runs  ──>  block: rows by columns, in C  ──>  {...}, one table per column
  *
- * Events are taken in runs, which are short among many streams. What they have is put into the
- * block: integers, loaded from their places without decoding the event, and names; a class is asked
- * once which of the columns it has. Other values go to the column's table at once. Where a column
- * reads the state, or the condition does, it goes event by event.
+ * Events come in runs, which are short if there are many streams. Integers, which are loaded
+ * without decoding the event, and names are collected in the block; which columns a class has is
+ * looked up once. Other values are stored in the column's table at once. If a column or the
+ * condition reads the state, events are read one by one.
  */
 #include "engine/reader.h"
 #include "index/filters/run_column.h"
@@ -26,7 +26,7 @@ enum { COLUMNS_MAX = 200, BATCH_SIZE = 1024, BATCH_SIZE_MAX = 1 << 20, ROWS_MAX 
 /* Upvalues of a step. */
 enum { CURSOR = 1, COLUMNS, PACK, LAST };
 
-/* The fields of a class that columns ask for. */
+/* The columns of fields that a class has. */
 struct class_columns {
 	size_t count;
 	struct planned {
@@ -38,13 +38,13 @@ struct class_columns {
 struct batch_columns {
 	size_t count;
 	lua_Integer size;
-	bool by_event, fields;     /* there are columns of fields */
-	bool reuse;                /* tables are those of the batch before, with what differs */
-	uint32_t rows, n;          /* of the block, which is filled before its tables are made */
-	uint32_t last_n;           /* of the batch before, where tables are reused */
-	uint8_t *last_kinds;       /* likewise */
+	bool by_event, fields;     /* events are read one by one; some column is a field */
+	bool reuse;                /* the tables of the last batch are updated and returned again */
+	uint32_t rows, n;          /* capacity and used rows of the block (values and kinds) */
+	uint32_t last_n;           /* with reuse: n of the last batch */
+	uint8_t *last_kinds;       /* with reuse: kinds of the last batch */
 	uint64_t *values;          /* by column and row, in the cursor's arena */
-	uint8_t *kinds;            /* likewise, of enum cell */
+	uint8_t *kinds;            /* enum cell, by column and row, in the cursor's arena */
 	struct class_columns **plans; /* by class; NULL: not made yet */
 	struct bind_column items[];
 };
@@ -70,7 +70,7 @@ static void add_rows(struct bind_cursor *cursor, struct batch_columns *columns)
 				     sizeof *columns->plans);
 }
 
-/* Pushes the columns that the table at 2 asks for; "ts" is always the first. */
+/* Pushes a userdata with "ts" and the columns of option `fields` of the table at stack index 2. */
 static void push_columns(lua_State *L, struct bind_cursor *cursor)
 {
 	struct bind_column column = {.kind = COLUMN_T, .key = "ts", .name = "ts"};
@@ -116,7 +116,7 @@ static void push_columns(lua_State *L, struct bind_cursor *cursor)
 
 /* ---- rows on their way to Lua ---- */
 
-/* In its table already where it is none of the others. */
+/* The kind of a value in the block; CELL_TABLE: it is in the column's Lua table already. */
 enum cell { CELL_NONE, CELL_INTEGER, CELL_TEXT, CELL_TABLE };
 
 static inline uint8_t *kinds_of(const struct batch_columns *columns, size_t c)
@@ -129,7 +129,7 @@ static inline uint64_t *values_of(const struct batch_columns *columns, size_t c)
 	return columns->values + c * columns->rows;
 }
 
-/* Where the table of a column stands, or nil: it has none yet. */
+/* The stack index of a column's table, or of nil before there is one. */
 static int slot_of_column(size_t c)
 {
 	return (int)c + 2;
@@ -155,7 +155,7 @@ static inline void push_cell(lua_State *L, uint8_t kind, uint64_t value)
 		lua_pushboolean(L, false); /* since nil ends a list */
 }
 
-/* The rows of the block, behind those that are in the tables. */
+/* Copies the rows of the block to the column's table, behind its `done` rows. */
 static void spill_column(lua_State *L, const struct batch_columns *columns, size_t c,
 			 lua_Integer done)
 {
@@ -171,7 +171,7 @@ static void spill_column(lua_State *L, const struct batch_columns *columns, size
 	}
 }
 
-/* All at once, through {...}: what is on the stack is copied to a table of that size. */
+/* Makes a column's table: pushes all values and calls `return {...}`, which knows its size. */
 static void pack_column(lua_State *L, const struct batch_columns *columns, size_t c)
 {
 	const uint8_t *kinds = kinds_of(columns, c);
@@ -184,7 +184,7 @@ static void pack_column(lua_State *L, const struct batch_columns *columns, size_
 	lua_replace(L, slot_of_column(c));
 }
 
-/* The table of the batch before, of which rows without a value may stay as they are. */
+/* Updates the table of the last batch; rows that had no value and have none now need no write. */
 static void renew_column(lua_State *L, const struct batch_columns *columns, size_t c)
 {
 	const uint8_t *kinds = kinds_of(columns, c);
@@ -230,7 +230,7 @@ static void spill(lua_State *L, struct batch_columns *columns, lua_Integer done)
 	clear_rows(columns);
 }
 
-/* The value on top, of row `to`, which is the block's `i`; popped. */
+/* Pops a value and stores it in row `to` of the column's table, which is row `i` of the block. */
 static void put_value(lua_State *L, struct batch_columns *columns, size_t c, uint32_t i,
 		      lua_Integer to)
 {
@@ -239,9 +239,9 @@ static void put_value(lua_State *L, struct batch_columns *columns, size_t c, uin
 	lua_rawseti(L, slot_of_column(c), to);
 }
 
-/* ---- a run: its rows are those from columns->n on; `done` are in tables ---- */
+/* ---- a run goes to rows of the block from columns->n on; `done` rows are in tables ---- */
 
-/* Entries [first, first + count) of a run, of one class, for the rows from `row` on. */
+/* Entries [first, first + count) of a run, all of one class, for rows from `row` on. */
 struct batch_stretch {
 	const struct run *run;
 	uint32_t first, count, row;
@@ -266,7 +266,7 @@ static const struct class_columns *make_plan(struct bind_cursor *cursor,
 	return columns->plans[class->index] = plan;
 }
 
-/* One by one, decoded; raises what is wrong with an event. */
+/* Decodes the events one by one, and stores their values in the table. Raises errors. */
 static void stage_values(lua_State *L, struct bind_cursor *cursor, struct batch_columns *columns,
 			 const struct planned *item, const struct batch_stretch *of,
 			 lua_Integer done)
@@ -298,7 +298,7 @@ static bool stage_integers(const struct batch_columns *columns, const struct pla
 	return true;
 }
 
-/* Stretches of one class after the other; classes without any of the fields cost nothing. */
+/* Stores columns of fields, for each stretch of events of one class. */
 static void stage_fields(lua_State *L, struct bind_cursor *cursor, struct batch_columns *columns,
 			 const struct run *run, lua_Integer done)
 {
@@ -345,7 +345,7 @@ static void stage_names(const struct batch_columns *columns, size_t c, const str
 	memset(kinds_of(columns, c) + columns->n, CELL_TEXT, run->count);
 }
 
-/* The same value for all. */
+/* Stores the same value for all events of the run. */
 static void stage_same(const struct batch_columns *columns, size_t c, const struct run *run,
 		       enum cell kind, uint64_t value)
 {
@@ -382,7 +382,7 @@ static void stage_run(lua_State *L, struct bind_cursor *cursor, struct batch_col
 	columns->n += run->count;
 }
 
-/* ---- a batch: each fills the tables from 2 on and returns how many events there are ---- */
+/* ---- a batch: fills the tables at stack indices from 2 on, returns the number of events ---- */
 
 static void push_value(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column)
 {
@@ -419,8 +419,8 @@ static void stage_loss(lua_State *L, struct bind_cursor *cursor, struct batch_co
 	columns->n++;
 }
 
-/* Tables are made last, whole, unless there are more rows than the block has, or values that it
- * cannot hold. */
+/* Tables are made at the end, unless the batch is larger than the block or has values that the
+ * block cannot hold. */
 static lua_Integer fill_by_run(lua_State *L, struct bind_cursor *cursor,
 			       struct batch_columns *columns)
 {
@@ -456,8 +456,7 @@ static lua_Integer fill_by_run(lua_State *L, struct bind_cursor *cursor,
 	return done + columns->n;
 }
 
-/* Puts the table of a batch at 1 and those of its columns behind it, or nil in place of new ones.
- */
+/* Puts the batch's table at stack index 1, and its columns' tables, or nil, at the next ones. */
 static void push_batch(lua_State *L, const struct batch_columns *columns)
 {
 	if (columns->reuse && columns->last_n) {
@@ -472,8 +471,7 @@ static void push_batch(lua_State *L, const struct batch_columns *columns)
 		lua_copy(L, 1, lua_upvalueindex(LAST));
 }
 
-/* Upvalues: the cursor, its columns, what packs its arguments, and the batch before if it is
- * reused. */
+/* Upvalues: cursor, columns, the function `return {...}`, and with `reuse` the last batch. */
 static int batch_step(lua_State *L)
 {
 	struct bind_cursor *cursor = lua_touserdata(L, lua_upvalueindex(CURSOR));
@@ -489,7 +487,7 @@ static int batch_step(lua_State *L)
 	}
 	for (size_t c = columns->count; c-- > 0;)
 		lua_setfield(L, 1, columns->items[c].key);
-	lua_getfield(L, 1, "ts"); /* its name until this release */
+	lua_getfield(L, 1, "ts"); /* `t` is the old name of `ts` */
 	lua_setfield(L, 1, "t");
 	lua_pushinteger(L, n);
 	lua_setfield(L, 1, "n");

@@ -1,9 +1,9 @@
 /*
- * bind_calls.c - which events tell the system calls of a range
+ * bind_calls.c - which events enter and leave the system calls of a range
  *
  *     trace:call_events{ from = t, to = t, exits = true }
- *         { { kind = "raw", enter = { "raw_syscalls:sys_enter" }, leave = { "raw_syscalls:sys_exit"
- * } } }
+ *         { { kind = "raw", enter = { "raw_syscalls:sys_enter" },
+ *             leave = { "raw_syscalls:sys_exit" } } }
  */
 #include "lua-lib/binding/bind.h"
 
@@ -15,7 +15,7 @@
 static const char *const kinds[CALL_KINDS] = {
 	[CALLS_LTTNG] = "lttng", [CALLS_RAW] = "raw", [CALLS_NAMED] = "named", [CALLS_OLD] = "old"};
 
-/* The names of the events that enter or leave, of parts whose calls that kind tells, as a list. */
+/* Pushes the list of events that enter (`entry`) or leave, of parts that use the kind. */
 static lua_Integer push_names(lua_State *L, const struct trace *trace, const enum call_kind *told,
 			      enum call_kind kind, bool entry)
 {
@@ -72,7 +72,7 @@ int bind_trace_call_events(lua_State *L)
 	bool exits = bind_flag(L, 2, "exits");
 	if (!call_events_told(bound->index, &range, exits, &told, &err))
 		return bind_raise(L, &err);
-	/* Lua may raise for want of memory: what it is told from is its own then */
+	/* Lua may raise an error when it is out of memory: copy `told` to a userdata and free it */
 	size_t size = (bound->trace->nparts + 1) * sizeof *told;
 	enum call_kind *own = lua_newuserdatauv(L, size, 0);
 	memcpy(own, told, size);

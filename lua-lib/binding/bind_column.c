@@ -1,4 +1,4 @@
-/* bind_column.c - columns of an event: read from a text, and their values */
+/* bind_column.c - columns of events: parses their texts, and reads their values */
 #include "lua-lib/binding/bind_column.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *tex
 	}
 }
 
-/* Where the current event has it; NULL: a loss has nothing. */
+/* Where the current event has the column's field; NULL: it is a loss. */
 static inline const struct bind_name *current_place(struct bind_cursor *cursor,
 						    const struct bind_column *column)
 {

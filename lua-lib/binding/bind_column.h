@@ -1,4 +1,4 @@
-/* bind_column.h - columns of an event, named by a text: for batches, counts and pairs of events */
+/* bind_column.h - columns of events, described by a text: for batches, counts, pairs of events */
 #ifndef LUA_LIB_BINDING_BIND_COLUMN_H
 #define LUA_LIB_BINDING_BIND_COLUMN_H
 
@@ -18,18 +18,19 @@ enum column_kind {
 struct bind_column {
 	enum column_kind kind;
 	unsigned scopes;
-	const char *key, *name;          /* as asked for; as looked for. In the cursor's arena */
-	const struct bind_name **places; /* by class, likewise; NULL: not looked for yet */
+	const char *key, *name;          /* the script's text; the field's name. In cursor->arena */
+	const struct bind_name **places; /* by class; NULL: not looked up. In cursor->arena */
 	struct bind_expr *expr;
 };
 
 /*
- * Reads "ts name cpu stream", a field, "field/x payload/x context/x packet/x", "label(x)", or, with
- * a bracket, an expression such as cpu[cpu]/thread. Raises what is wrong with that.
+ * Parses a column: "ts", "name", "cpu", "stream", the name of a field, "field/x", "payload/x",
+ * "context/x", "packet/x", "label(x)", or (with a bracket) an expression such as cpu[cpu]/thread.
+ * Raises errors.
  */
 void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *text,
 		       struct bind_column *out);
-/* Where events of a class have the field that the column is; found once. */
+/* Where events of a class have the column's field; looked up once per class. */
 static inline const struct bind_name *bind_column_place(struct bind_cursor *cursor,
 							const struct bind_column *column,
 							const struct event_class *class)
@@ -40,7 +41,7 @@ static inline const struct bind_name *bind_column_place(struct bind_cursor *curs
 		*place = bind_cursor_name(cursor, class, column->scopes, column->name);
 	return *place;
 }
-/* Pushes the current event's value, or nil; false: it has none. */
+/* Pushes the current event's value, or nil and returns false if it has none. */
 bool bind_column_push(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column);
 /* The current event's value, unknown where it has none; texts live until the next call. */
 void bind_column_value(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column,

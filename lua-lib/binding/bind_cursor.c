@@ -1,10 +1,10 @@
 /*
- * bind_cursor.c - opening a walk over events by an option table, and stepping it
+ * bind_cursor.c - opens a cursor over events by an option table, and moves it
  *
- * The filter is made before the cursor: names and streams become bits, so that what is not wanted
- * is never decoded; `where` looks at what is left, and only what reads the state at single events.
- * All that is owned hangs on the userdata, which exists first, so that an error raised anywhere
- * frees it.
+ * The filter is made first: names and streams become bit sets, so that other events are never
+ * decoded. The condition `where` is tested on the rest, run by run; only terms that read the state
+ * are tested event by event. The userdata is made before anything that it owns, so that an error
+ * raised anywhere frees all.
  */
 #include "lua-lib/binding/bind_cursor.h"
 
@@ -34,7 +34,7 @@ static void filter_free(struct bind_filter *filter)
 	mem_free(filter);
 }
 
-/* What it gave last can be named until the collector takes the cursor, but no longer be read. */
+/* Names and the arena live until the cursor is collected, since event views may still use them. */
 void bind_cursor_end(struct bind_cursor *cursor)
 {
 	if (cursor->link) {
@@ -83,7 +83,7 @@ void bind_cursor_register(lua_State *L)
 
 /* ---- filters ---- */
 
-/* The name on top of the stack: of streams, else of event classes. */
+/* Sets the bits of all streams (or event classes) that the name on top of the stack matches. */
 static void take_name(lua_State *L, bool streams, const struct trace *trace, uint64_t *bits)
 {
 	const char *option = streams ? "stream" : "name";
@@ -106,7 +106,7 @@ static void take_name(lua_State *L, bool streams, const struct trace *trace, uin
 			bitset_add(bits, k);
 }
 
-/* An option of the table at `i`, one text or a list of them. */
+/* Reads option `stream` or `name` of the table at `i`, one text or a list; NULL: it is absent. */
 static uint64_t *read_globs(lua_State *L, int i, bool streams, const struct trace *trace,
 			    uint64_t **bits)
 {
@@ -169,7 +169,7 @@ static bool is_text(lua_State *L, int i, const char *name, const char *text)
 	return same;
 }
 
-/* Classes of which no event can pass the condition are not read at all. */
+/* Removes classes whose events cannot pass the condition from the filter. */
 static void drop_classes(struct bind_cursor *cursor, const struct trace *trace)
 {
 	struct bind_filter *filter = cursor->filter;
@@ -308,7 +308,7 @@ static struct bind_cursor *push_cursor(lua_State *L, struct bind_trace *bound)
 	return cursor;
 }
 
-/* The trace stands at 1, the options, if any, at 2; the cursor is put at 3. */
+/* Stack: the trace at 1, options or nil at 2; pushes the cursor at 3. */
 struct bind_cursor *bind_cursor_filter(lua_State *L, struct bind_trace *bound,
 				       const char *const *known, struct error *err)
 {
@@ -402,7 +402,7 @@ void bind_cursor_fill(struct bind_cursor *cursor, struct oneliner_work *out)
 	out->filter = cursor;
 }
 
-/* The next run, or a loss as the cursor's event. */
+/* Reads the next run; a loss becomes the cursor's event. */
 static enum step next_run(struct bind_cursor *cursor, struct error *err)
 {
 	struct run *run = &cursor->run;
@@ -411,7 +411,7 @@ static enum step next_run(struct bind_cursor *cursor, struct error *err)
 	cursor->given = 0;
 	if (step != STEP_ITEM) {
 		run->count = 0;
-	} else if (run->count) { /* time and class are each event's own; the rest is of losses */
+	} else if (run->count) { /* next_event() sets time and class; the rest is for losses */
 		cursor->event.stream = run->stream;
 		cursor->event.cpu = run->cpu;
 	} else {

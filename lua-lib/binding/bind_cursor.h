@@ -1,4 +1,4 @@
-/* bind_cursor.h - an open walk over events, shared by the iterator and the batches of Lua */
+/* bind_cursor.h - a cursor over events with a filter, for iterators, batches, counts and pairs */
 #ifndef LUA_LIB_BINDING_BIND_CURSOR_H
 #define LUA_LIB_BINDING_BIND_CURSOR_H
 
@@ -6,22 +6,21 @@
 #include "lua-lib/binding/bind.h"
 #include "state/condition.h"
 
-/* Where fields of one name are in one class; found once. */
+/* Where one event class has a field of a name; looked up once. */
 struct bind_name {
 	const char *name;
 	unsigned scopes;
-	bool direct;  /* `path` says where; else the class has none */
-	bool integer; /* of the event's own scopes: `column` loads it */
+	bool direct;  /* the class has the field, at `path` */
+	bool integer; /* an integer, not of the packet: `column` loads it */
 	struct field_path path;
 	struct run_field column;
 	struct bind_name *next;
 };
 
-/* A name that was looked for, by where its text stands: Lua has one text of each name. `kept`: and
- * there is no other text while the cursor is there. */
+/* A cache entry of bind_cursor_name(), by address of the text: Lua interns short texts. */
 struct bind_sought {
 	const char *text;
-	bool kept;
+	bool kept; /* the text lives as long as the cursor: comparing addresses is enough */
 	const struct event_class *class;
 	const struct bind_name *name;
 };
@@ -31,25 +30,25 @@ struct bind_expr;
 struct bind_filter;
 
 /*
- * A userdata, whose user value is the trace's userdata. Events that it gave know their `serial`:
- * their fields can be read while the cursor's is the same.
+ * A userdata; its user value is the trace's userdata. Each event view stores the cursor's `serial`,
+ * and its fields can be read until the cursor moves and so changes its serial.
  */
 struct bind_cursor {
 	struct bind_trace *bound;
-	struct bind_cursor *next, **link; /* among the open cursors of the trace */
+	struct bind_cursor *next, **link; /* in the list of the trace's open cursors */
 	struct events *events;            /* NULL: at its end, or closed */
 	struct bind_filter *filter;
 	bool backward;
 	const char *where;              /* the condition, in the arena; NULL: none */
-	bool any;                       /* a loop had an event */
-	struct condition condition;     /* compiled; its program and window are of `exprs`, too */
+	bool any;                       /* some event passed, or the note that none did was given */
+	struct condition condition;     /* compiled; `exprs` use its program and window, too */
 	struct bind_expr *exprs;        /* a list, in the arena */
-	struct run run;     /* its events are given one by one; count 0: a loss, or none */
-	uint32_t given;     /* of run.count */
-	uint32_t entry;     /* of the run's batch: the event that the cursor is at */
-	struct event event; /* time, class, stream and cpu; of a loss all */
+	struct run run;     /* of the current event; count 0: it is a loss, or there is none */
+	uint32_t given;     /* events of the run that the cursor passed */
+	uint32_t entry;     /* the current event, in the run's batch */
+	struct event event; /* of an event: time, class, stream and cpu; of a loss: all members */
 	uint64_t serial;
-	uint64_t decoded; /* serial of what `fields` are of */
+	uint64_t decoded; /* serial of the event that `fields` belong to */
 	struct fields fields;
 	struct buf scratch;
 	struct arena *arena;      /* names */
@@ -67,36 +66,36 @@ enum {
 };
 
 /*
- * Opens by the option table at 2 (or none) for the trace at 1 and puts the cursor at 3. Raises on
- * misuse; NULL: *err.
+ * Opens a cursor for the trace at stack index 1 by the option table at 2 (or nil), and leaves it at
+ * 3. Raises an error for wrong options. NULL: *err.
  */
 MUST_CHECK struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
 						const char *const *known, struct error *err);
-/* The same for a question that reads events itself: the filter without an open cursor. */
+/* The same without opening `events`: for queries that only need the filter. */
 MUST_CHECK struct bind_cursor *bind_cursor_filter(lua_State *L, struct bind_trace *bound,
 						  const char *const *known, struct error *err);
-/* The filter and range, as a one-liner takes them; borrowed from the cursor. */
+/* Sets the filter and range of a one-liner's work to those of the cursor, which lends them. */
 struct oneliner_work;
 void bind_cursor_fill(struct bind_cursor *cursor, struct oneliner_work *out);
-/* The begin of its range; NSTIME_MIN: of all. */
+/* The begin of its range; NSTIME_MIN: unbounded. */
 nstime bind_cursor_begin(const struct bind_cursor *cursor);
-/* For a walk that has ended: notes that its condition let nothing pass, once. */
+/* At the end of a loop: gives a note if no event passed the condition. */
 void bind_cursor_tell_empty(struct bind_cursor *cursor);
-/* False: no more. Raises errors. */
+/* Moves to the next event or loss. False: there is none. Raises errors. */
 bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor);
 /*
- * The next events of one stream, `most` at most, or a loss as the cursor's event where run->count
- * is 0; not of a cursor that goes backward, or whose condition reads the state. The cursor is at no
- * event then.
+ * Returns the next events of one stream, at most `most`, in *run; run->count 0: a loss, which is
+ * the cursor's event. Otherwise the cursor has no current event. Not for cursors that go backward
+ * or whose condition reads the state. False: there are no more.
  */
 bool bind_cursor_take(lua_State *L, struct bind_cursor *cursor, uint32_t most, struct run *run);
 bool bind_cursor_reads_state(const struct bind_cursor *cursor);
-/* The event that the cursor is at, as a run of one; false: a loss, or none. */
+/* The current event as a run of one; false: it is a loss, or there is none. */
 bool bind_cursor_current(const struct bind_cursor *cursor, struct run *out);
-/* A field of the event that the cursor is at; false when it has none of that name. */
+/* The field of that name of the current event; false: it has none. */
 bool bind_cursor_field(lua_State *L, struct bind_cursor *cursor, unsigned scopes, const char *name,
 		       struct field *out);
-/* The same in two steps: where events of a class have it, for as long as the cursor is there. */
+/* The same in two steps: first where a class has the field, valid as long as the cursor, */
 const struct bind_name *bind_cursor_name(struct bind_cursor *cursor,
 					 const struct event_class *class, unsigned scopes,
 					 const char *name);
@@ -106,7 +105,7 @@ bind_cursor_sought(struct bind_cursor *cursor, const struct event_class *class, 
 	return &cursor->sought[((uintptr_t)name >> 4 ^ class->index) % BIND_SOUGHT];
 }
 
-/* The same where it was the last one sought there, and was kept; else NULL. */
+/* bind_cursor_name() if its cache has the text marked by bind_cursor_keep(); else NULL. */
 static inline const struct bind_name *bind_cursor_kept(struct bind_cursor *cursor,
 						       const struct event_class *class,
 						       unsigned scopes, const char *name)
@@ -119,35 +118,34 @@ static inline const struct bind_name *bind_cursor_kept(struct bind_cursor *curso
 		       : NULL;
 }
 
-/* Of a name that was just sought: its text lives as long as the cursor. */
+/* Marks the name just looked up: the caller keeps its text alive as long as the cursor. */
 static inline void bind_cursor_keep(struct bind_cursor *cursor, const struct event_class *class,
 				    const char *name)
 {
 	bind_cursor_sought(cursor, class, name)->kept = true;
 }
 
+/* then the current event's field there. */
 bool bind_cursor_field_at(lua_State *L, struct bind_cursor *cursor, const struct bind_name *name,
 			  struct field *out);
-/* What an integer field is, without decoding the event where it need not be; false: it is no
- * integer.
- */
+/* The value of an integer field, if possible without decoding the event; false: it is none. */
 bool bind_cursor_integer(lua_State *L, struct bind_cursor *cursor, const struct bind_name *name,
 			 int64_t *out);
-/* The event's values, decoded at the first call for it. */
+/* The current event's fields; decoded by the first call. Raises an error for a loss. */
 const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor);
 
-/* Makes the condition's program and window, unless they are there; *rules are the state's. */
+/* Makes the condition's program and interval window on first use; *rules: those of the state. */
 MUST_CHECK bool bind_cursor_window(struct bind_cursor *cursor, struct rules **rules,
 				   struct error *err);
 
 /* ---- bind_expr.c: expressions of the rule language at the cursor's event ---- */
 
 /*
- * Compiles the text, unless it was; raises what is wrong with it. What it reads of the state is
- * what was true just before the event.
+ * Compiles the text on first use; raises errors. Reads of the state return the values just before
+ * the event.
  */
 struct bind_expr *bind_cursor_expr(lua_State *L, struct bind_cursor *cursor, const char *text);
-/* Its value at the event that the cursor is at; texts live until the next call. Raises errors. */
+/* The expression's value at the current event; texts live until the next call. Raises errors. */
 void bind_expr_value(lua_State *L, struct bind_cursor *cursor, struct bind_expr *expr,
 		     struct value *out);
 void bind_exprs_free(struct bind_cursor *cursor);
@@ -155,9 +153,9 @@ void bind_exprs_free(struct bind_cursor *cursor);
 /* ---- loops ---- */
 
 /*
- * Of the step function on top, with the cursor at 3, the generic for's four values; the last one
- * closes the cursor when the loop is left. Where a break would not do that it is left out, and the
- * collector closes the cursor.
+ * With the step function on top and the cursor at 3: pushes the four values of a generic `for`. The
+ * last one is the cursor, which Lua closes at the end of the loop; if a `break` would not close it
+ * (bind_breaks_close()), it is left out, and the collector closes the cursor.
  */
 int bind_push_loop(lua_State *L);
 

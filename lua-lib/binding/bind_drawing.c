@@ -16,7 +16,7 @@ static int buf_gc(lua_State *L)
 	return 0;
 }
 
-/* It is freed by Lua when an error comes in between. */
+/* Pushes a buffer as a userdata, so that it is freed after an error, too. */
 static struct buf *new_buf(lua_State *L)
 {
 	return bind_new_owned(L, sizeof(struct buf), BUF_TYPE, buf_gc);

@@ -5,9 +5,9 @@
  *
  *     for ev, tid in trace:events{name = "sched_switch", fields = {"next_tid"}} do print(tid) end
  *
- * A view costs one small userdata; its head (t, name, cpu, stream) stays good, its fields are
- * decoded when first read and only while the iterator is at it. Each loop has metatables of its
- * own: they keep its cursor alive, so that views need no user value.
+ * A view is one small userdata. Its head (ts, name, cpu, stream) stays valid; its fields are
+ * decoded when first read, which is possible until the loop goes on. Each loop has metatables of
+ * its own, which keep its cursor alive, so that views need no user value.
  */
 #include "engine/reader.h"
 #include "index/loaded_files.h"
@@ -28,7 +28,7 @@ struct event_view {
 };
 
 struct fields_view {
-	struct bind_cursor *cursor; /* likewise; of ev.state by user value 1 */
+	struct bind_cursor *cursor; /* likewise; ev.state has it as user value 1 */
 	uint64_t serial;
 	unsigned scopes;
 };
@@ -36,14 +36,13 @@ struct fields_view {
 static const char *const event_options[] = {"from",   "to",      "name",   "cpu",    "where",
 					    "stream", "reverse", "losses", "fields", NULL};
 
-/* Upvalues of __index: the metatables of the loop's views, so that none is looked up. */
+/* Upvalues of __index: the loop's two metatables, so that no lookup is needed. */
 enum { EVENT_META = 1, FIELDS_META };
-/* In both beside their functions: the cursor, and the names of fields that were read. */
+/* Members 1 and 2 of both metatables: the cursor, and a table of names of fields that were read. */
 enum { META_CURSOR = 1, META_NAMES };
-enum { SHORT_NAME = 32 /* bytes: of equal texts so short, Lua has one */ };
+enum { SHORT_NAME = 32 /* bytes: Lua interns texts up to this length */ };
 
-/* Of __index: the view at 1 is of the loop whose metatable is the upvalue. Leaves that on the
- * stack. */
+/* In __index: checks that the view at 1 belongs to this loop. Leaves its metatable on the stack. */
 static inline void *check_view(lua_State *L, int meta, const char *type)
 {
 	if (!lua_getmetatable(L, 1) || !lua_rawequal(L, -1, lua_upvalueindex(meta)))
@@ -51,7 +50,8 @@ static inline void *check_view(lua_State *L, int meta, const char *type)
 	return lua_touserdata(L, 1);
 }
 
-/* Of a method: the view at 1 is of any loop. Metatables of userdata are not the script's. */
+/* In a method: checks that argument 1 is a view of any loop, by the __name of its metatable, which
+ * scripts cannot change. */
 static void *check_any(lua_State *L, const char *type)
 {
 	bool same = lua_type(L, 1) == LUA_TUSERDATA && luaL_getmetafield(L, 1, "__name") &&
@@ -69,7 +69,7 @@ static void check_open(lua_State *L, const struct event_view *view)
 		luaL_error(L, "the event's trace is closed");
 }
 
-/* The view must be of a trace that is still open. */
+/* Argument 1 as an event; raises an error if its trace was closed. */
 static struct event_view *check_event(lua_State *L)
 {
 	struct event_view *view = check_any(L, EVENT_TYPE);
@@ -95,7 +95,10 @@ static inline const char *check_text(lua_State *L, size_t *len)
 
 /* ---- fields of an event ---- */
 
-/* A text that a table holds stands where it is, so the next one there is the same. */
+/*
+ * Looks up a field's name. A short text is put into the table META_NAMES, which keeps it alive, so
+ * that the next equal text has the same address.
+ */
 static const struct bind_name *seek_name(lua_State *L, const struct fields_view *view,
 					 const char *text, size_t len)
 {
@@ -137,7 +140,7 @@ static int fields_index(lua_State *L)
 	return 1;
 }
 
-/* A table of all members of the scopes; of equal names the one that a lookup finds. */
+/* Pushes a table of all members of the scopes; of equal names, the one that a lookup finds. */
 static void push_scopes(lua_State *L, struct bind_cursor *cursor, unsigned scopes)
 {
 	const struct fields *fields = bind_cursor_fields(L, cursor);
@@ -180,7 +183,7 @@ static int fields_pairs(lua_State *L)
 	return 3;
 }
 
-/* Of the event's fields or state, without its metatable; NULL: a loss has none, and it is nil. */
+/* Pushes a view of the event's fields or state, without metatable; NULL: a loss, pushes nil. */
 static struct fields_view *push_view(lua_State *L, const struct event_view *event, unsigned scopes,
 				     int user_values)
 {
@@ -229,7 +232,7 @@ static int push_loss(lua_State *L, const struct event_view *view, const char *ke
 	return 1;
 }
 
-/* Frames and texts ask them; nothing is read before the first address. */
+/* For frames and event texts. Symbol files are read when the first address is looked up. */
 struct symbols *bind_symbols(struct bind_trace *bound)
 {
 	struct symbols *symbols = NULL;
@@ -245,7 +248,7 @@ struct symbols *bind_symbols(struct bind_trace *bound)
 	return bound->symbols;
 }
 
-/* The event in the words of its format, as the format's own tool prints it; nil: it has none. */
+/* ev.text: the event as the tool of its format prints it; nil: the format has no such text. */
 static int push_text(lua_State *L, const struct event_view *view)
 {
 	struct bind_cursor *cursor = view->cursor;
@@ -289,8 +292,8 @@ static void push_frame(lua_State *L, const struct frame *frame)
 	}
 }
 
-/* The frames of the event's call chain, the innermost first, or the one at which a sample was; nil:
- * its class has none. `want` as of symbols_frames(). */
+/* Pushes the frames of the event's call chain, innermost first, or of its instruction pointer; nil:
+ * its class has neither. `want` as in symbols_frames(). */
 static int push_frames(lua_State *L, const struct event_view *view, unsigned want)
 {
 	struct bind_cursor *cursor = view->cursor;
@@ -304,7 +307,7 @@ static int push_frames(lua_State *L, const struct event_view *view, unsigned wan
 		return 1;
 	}
 	check_current(L, cursor, view->serial);
-	/* a user's part of LTTng's stacks is in files that LTTng-UST tells of */
+	/* addresses of LTTng's stacks lie in files that events of LTTng-UST name */
 	if (symbols_has_frames(view->class) && !symbols_chain(view->class) &&
 	    !tell_loaded_files(bound->index, bind_symbols(bound), bind_progress, bound->context,
 			       &err))
@@ -319,7 +322,7 @@ static int push_frames(lua_State *L, const struct event_view *view, unsigned wan
 	return 1;
 }
 
-/* ev.state: any expression of the rule language, its reads of the state just before the event. */
+/* ev.state[TEXT]: an expression of the rule language, with the state just before the event. */
 static int state_view_index(lua_State *L)
 {
 	const struct fields_view *view = luaL_checkudata(L, 1, STATE_VIEW_TYPE);
@@ -349,7 +352,7 @@ static inline bool is_key(const char *key, size_t len, const char *word)
 	return len == strlen(word) && !memcmp(key, word, len);
 }
 
-/* `t` was its name: said once for each trace. */
+/* Is the key `ts`, or its old name `t`, on which a note is given once per trace? */
 static bool is_time(const struct event_view *view, const char *key, size_t len)
 {
 	struct bind_trace *bound = view->cursor->bound;
@@ -370,7 +373,7 @@ static int event_index(lua_State *L)
 
 	check_open(L, view);
 	if (is_time(view, key, len)) {
-		bind_push_time(L, view->t); /* records without one hold from the start */
+		bind_push_time(L, view->t); /* nil for records without a time */
 		return 1;
 	}
 	if (is_key(key, len, "fields"))
@@ -403,7 +406,7 @@ static int event_index(lua_State *L)
 		return push_loss(L, view, key);
 	lua_getmetatable(L, 1);
 	lua_pushvalue(L, 2);
-	if (lua_rawget(L, -2) == LUA_TNIL) /* methods stand beside the metamethods */
+	if (lua_rawget(L, -2) == LUA_TNIL) /* the metatable has the methods, too */
 		luaL_error(L, "an event has no '%s': fields are in event.fields.%s", key, key);
 	return 1;
 }
@@ -425,7 +428,7 @@ static int event_label(lua_State *L)
 	return 1;
 }
 
-/* ev:table(): a copy of all there is, to keep. */
+/* ev:table(): a copy of the head and all fields, which stays valid. */
 static int event_table(lua_State *L)
 {
 	const struct event_view *view = check_event(L);
@@ -448,7 +451,7 @@ static int event_table(lua_State *L)
 	return 1;
 }
 
-/* ` name = value,` of each member of the payload; texts in quotes, what has members in short. */
+/* Appends ` name = value,` for each member of the payload: texts quoted, structures shortened. */
 static void add_payload(lua_State *L, struct bind_cursor *cursor, luaL_Buffer *text)
 {
 	const struct fields *fields = bind_cursor_fields(L, cursor);
@@ -490,7 +493,7 @@ static void add_payload(lua_State *L, struct bind_cursor *cursor, luaL_Buffer *t
 	}
 }
 
-/* Time, stream and name; while the iterator is at it, with the fields of its payload. */
+/* tostring(ev): time, stream and name; until the loop goes on, also the payload's fields. */
 static int event_tostring(lua_State *L)
 {
 	const struct event_view *view = check_event(L);
@@ -511,7 +514,7 @@ static int event_tostring(lua_State *L)
 
 /* ---- the iterator ---- */
 
-/* What a loop is given behind the event. */
+/* The values that a loop variable gets behind the event: option `fields`. */
 struct loop_columns {
 	struct bind_cursor *cursor; /* kept alive by the metatable of views */
 	size_t count;
@@ -519,7 +522,7 @@ struct loop_columns {
 };
 enum { LOOP_COLUMNS_MAX = 100 };
 
-/* Upvalues of a step, so that it looks nothing up. */
+/* Upvalues of the step function, so that no lookup is needed. */
 enum { LOOP_META = 1, LOOP_COLUMNS };
 
 static int events_step(lua_State *L)
@@ -573,11 +576,11 @@ static void push_loop_columns(lua_State *L, struct bind_cursor *cursor)
 		lua_remove(L, -2);
 }
 
-enum { CURSORS_LEFT = 16 }; /* that loops may have left open before they are collected */
+enum { CURSORS_LEFT = 16 }; /* abandoned cursors above which the collector runs */
 
 /*
- * A loop that is left keeps its cursor until Lua collects it, and Lua does not know how large it
- * is.
+ * Runs the collector if loops left many cursors open: Lua collects them late, because it does not
+ * know their size.
  */
 static void collect_left(lua_State *L, struct bind_trace *bound)
 {
@@ -603,7 +606,7 @@ int bind_push_loop(lua_State *L)
 	return 4;
 }
 
-/* What the registry has of that name, and what keeps the cursor at 3. */
+/* Pushes a copy of the registry's metatable `type`, which also holds the cursor at 3. */
 static void push_meta(lua_State *L, const char *type)
 {
 	lua_newtable(L);
@@ -621,7 +624,7 @@ static void push_meta(lua_State *L, const char *type)
 	lua_rawseti(L, -2, META_NAMES);
 }
 
-/* Of the metatable at `of`; those of events and of fields are the two on top. */
+/* Sets __index of the metatable at `of`; the two on top are its upvalues. */
 static void set_index(lua_State *L, int of, lua_CFunction function)
 {
 	of = lua_absindex(L, of);
@@ -631,7 +634,7 @@ static void set_index(lua_State *L, int of, lua_CFunction function)
 	lua_setfield(L, of, "__index");
 }
 
-/* Pushes that of the events of the cursor at 3, which knows that of their fields. */
+/* Pushes the metatable of events for the cursor at 3; it refers to that of their fields. */
 static void push_metas(lua_State *L)
 {
 	push_meta(L, EVENT_TYPE);
@@ -657,8 +660,8 @@ int bind_trace_events(lua_State *L)
 }
 
 /*
- * trace:symbol(pid, t, address): what is at an address of a process, as a frame; nil: nothing is
- * known. Only parts that tell of the process have an answer.
+ * trace:symbol(pid, t, address): the frame of an address of a process; nil: unknown. Only parts of
+ * the trace with events about the process are searched.
  */
 int bind_trace_symbol(lua_State *L)
 {

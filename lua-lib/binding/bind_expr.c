@@ -1,11 +1,11 @@
 /*
- * bind_expr.c - the state beside each event of a loop
+ * bind_expr.c - ev.state: expressions of the rule language at each event of a loop
  *
  *     ev.state["thread[cpu[cpu]/thread]/name"]
  *
- * A text is compiled when it is first asked for, for all event classes, and kept with the cursor.
- * State is read through one window of intervals that moves with the cursor, so that an event costs
- * a search and no question of its own.
+ * A text is compiled on first use, for all event classes; the cursor owns the result. The state is
+ * read through an interval window that moves with the cursor, so that each event costs a search in
+ * memory and no query of its own.
  */
 #include "lua-lib/binding/bind_cursor.h"
 

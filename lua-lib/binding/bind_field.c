@@ -10,7 +10,7 @@ enum { FIELD_DEPTH_MAX = 100 };
 
 #define ITER_TYPE "yore.field_iter"
 
-/* The iteration stands in a userdata, so that an error raised while it goes on ends it. */
+/* The iterator, in a userdata, so that it is freed if an error is raised. */
 struct iter_box {
 	struct field_iter iter;
 	struct field of;

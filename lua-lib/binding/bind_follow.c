@@ -3,10 +3,9 @@
  *
  *     for ev in trace:follow{ name = "sched_switch" } do ... end
  *
- * The loop's step is that of trace:events over one range that became final after the other. The
- * trace of the ranges is one of its own, in one userdata: each step of the follower puts the trace
- * as it is then into it, which ends what was made of it before. No error of Lua is raised inside of
- * follow/.
+ * For each range that becomes final, the loop runs the step of trace:events over it. The follower
+ * has one trace userdata of its own. Each time the trace grew, it is opened again and put into that
+ * userdata, which closes cursors of the last range. Callbacks from follow/ raise no Lua errors.
  */
 #include "lua-lib/binding/bind.h"
 
@@ -22,8 +21,8 @@
 #define FOLLOWER_TYPE "yore.follower"
 
 enum {
-	LOOK_MS = 250, /* Ctrl-C of the program, and hooks of an interpreter */
-	/* user values: the trace, the options, and the step over a range, which keeps its cursor */
+	LOOK_MS = 250, /* a wait lasts so long at most, then Ctrl-C and hooks are checked */
+	/* user values: the trace, the options, and the step over a range, which holds its cursor */
 	OF_TRACE = 1,
 	OF_OPTIONS,
 	OF_STEP
@@ -33,12 +32,12 @@ struct follower { /* a userdata */
 	struct bind_context *context;
 	char *path, *input;
 	struct follow_trace of;
-	struct follow *follow; /* NULL: it has ended, or the loop was left */
+	struct follow *follow; /* NULL: the trace has ended, or the loop was left */
 	struct watch_stop stop;
-	struct bind_trace *bound; /* of the user value */
-	struct trace *before;     /* as it was open; */
-	struct index *before_index;
-	nstime begin, end, from; /* what is asked for; what is before `from` was given */
+	struct bind_trace *bound;   /* user value OF_TRACE */
+	struct trace *before;       /* the trace as it was open before, */
+	struct index *before_index; /* and its index */
+	nstime begin, end, from;    /* the range of the options; the begin of the next range */
 	bool timed, ended, waits;
 	struct nameset said;
 	uint64_t late;
@@ -81,9 +80,9 @@ static int follower_gc(lua_State *L)
 	return 0;
 }
 
-/* ---- what follow/ asks ---- */
+/* ---- callbacks of follow/ ---- */
 
-/* Each opening warns of what it meets: once is enough. */
+/* Passes on each notice once, except on damage: the trace is opened many times. */
 static void say_once(void *arg, enum notice_kind kind, const char *text)
 {
 	struct follower *follower = arg;
@@ -132,7 +131,7 @@ static bool open_trace(struct follower *follower, const char *path, bool grows,
 	return false;
 }
 
-/* As struct follow_trace wants it. */
+/* struct follow_trace, open(): opens the trace again, after it grew. */
 static bool open_anew(void *arg, const char *copy, bool grows, struct error *err)
 {
 	struct follower *follower = arg;
@@ -180,7 +179,7 @@ static int nothing(lua_State *L)
 	return 0;
 }
 
-/* Waits until more is final; interrupted it raises, as does a hook of the interpreter. */
+/* Waits until more is final. Raises an error on interruption; hooks of Lua may raise one, too. */
 static void wait_for_more(lua_State *L, struct follower *follower, struct follow_news *news)
 {
 	struct error err;
@@ -199,7 +198,7 @@ static void wait_for_more(lua_State *L, struct follower *follower, struct follow
 	}
 }
 
-/* The times of the options at `i`, once the first event is final. */
+/* Reads the options `from` and `to`; to be called once the first event is final. */
 static void read_times(lua_State *L, struct follower *follower, int i)
 {
 	static const char *const names[] = {"from", "to"};
@@ -218,7 +217,7 @@ static void read_times(lua_State *L, struct follower *follower, int i)
 	follower->timed = true;
 }
 
-/* Does the trace have the name on top of the stack? What is no text is refused elsewhere. */
+/* Does the trace have the name on top of the stack? Wrong types are checked later. */
 static bool is_there(lua_State *L, struct follower *follower)
 {
 	struct buf ignored = {0};
@@ -236,7 +235,7 @@ static bool is_there(lua_State *L, struct follower *follower)
 	return there;
 }
 
-/* Events that are named and not there yet are waited for. */
+/* Does the trace have all names of the options yet? Else their events are waited for. */
 static bool names_are_there(lua_State *L, struct follower *follower, int i)
 {
 	int top = lua_gettop(L);
@@ -253,7 +252,7 @@ static bool names_are_there(lua_State *L, struct follower *follower, int i)
 	return there;
 }
 
-/* The step of trace:events over [begin, end), as a user value of the follower at `self`. */
+/* Calls trace:events over [begin, end), and stores its step as user value of the follower. */
 static void open_range(lua_State *L, int self, nstime begin, nstime end)
 {
 	int top = lua_gettop(L);
@@ -283,7 +282,7 @@ static void open_range(lua_State *L, int self, nstime begin, nstime end)
 	lua_setiuservalue(L, self, OF_STEP);
 }
 
-/* False: nothing more comes. */
+/* Waits for the next range and opens it if it has wanted events. False: the trace has ended. */
 static bool next_range(lua_State *L, struct follower *follower, int self)
 {
 	const struct bind_context *context = follower->context;
@@ -320,7 +319,7 @@ static bool next_range(lua_State *L, struct follower *follower, int self)
 	return true;
 }
 
-/* The step of the loop: what that over the range gives, as long as it gives something. */
+/* The step of the loop: calls the step over the range, and opens the next range at its end. */
 static int step(lua_State *L)
 {
 	const int self = lua_upvalueindex(1);
@@ -361,7 +360,7 @@ static int64_t read_patience(lua_State *L, int i)
 	return patience;
 }
 
-/* The options stand at 2, a table; the path is borrowed from what stands at 1. */
+/* Stack: the owner of `path` at 1, the option table at 2. */
 static int follow(lua_State *L, const char *path)
 {
 	struct error err;
@@ -402,7 +401,7 @@ static int follow(lua_State *L, const char *path)
 	return 4;
 }
 
-/* `input` may name files, which the program's own trace does not need. */
+/* Checks the options at 2. `input`: that option is allowed, which the program's trace lacks. */
 static void want_options(lua_State *L, bool input)
 {
 	static const char *const known[] = {"input",  "from",     "to",     "name",

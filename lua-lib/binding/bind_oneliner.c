@@ -1,10 +1,10 @@
 /*
- * bind_oneliner.c - one-liners in bpftrace's language, from Lua: maps come as tables
+ * bind_oneliner.c - one-liners in bpftrace's language, from Lua: their maps become tables
  *
  *     local maps, printed = trace:oneliner[[ sched_switch { @[prev_comm] = count(); } ]]
  *     maps["@"]["bash"]
  *
- * Nothing raises while the program runs: its maps are kept, and become tables when it has ended.
+ * No Lua error is raised while the program runs; its maps are converted after its end.
  */
 #include "lua-lib/binding/bind_cursor.h"
 
@@ -15,13 +15,13 @@
 
 enum { PRINTED_MAX = 256 << 20 };
 
-struct answer_maps { /* a userdata, so that an error frees what it has */
+struct answer_maps { /* in a userdata, so that all is freed after an error */
 	struct oneliner_question question;
 	struct oneliner_result result;
 	struct outlet outlet;
 	struct buf printed;
-	struct group **sorted; /* of the map that becomes a table */
-	bool is_long;          /* more was printed than is kept */
+	struct group **sorted; /* entries of the map that is being converted */
+	bool is_long;          /* printed text exceeded the limit, the rest was dropped */
 };
 
 static int answer_gc(lua_State *L)
@@ -80,7 +80,7 @@ static bool run(struct bind_trace *bound, struct bind_cursor *cursor, struct ans
 
 /* ---- maps as tables ---- */
 
-/* A float where it does not fit: bounds of buckets and sums beyond 64 bits. */
+/* Pushes an integer, or a float if it does not fit: a bound or a sum beyond 64 bits. */
 static void push_number(lua_State *L, __int128 number)
 {
 	if (number >= INT64_MIN && number <= INT64_MAX)
@@ -132,7 +132,7 @@ static void push_value(lua_State *L, const struct map *map, const struct group *
 	}
 }
 
-/* Into the table on top: a key leads to the value, of several keys to the table of the next. */
+/* Stores an entry in the table on top, in nested tables if it has several keys. */
 static void set_by_keys(lua_State *L, const struct map *map, const struct group *entry)
 {
 	uint32_t nkeys = map->use->nkeys;
@@ -159,7 +159,7 @@ static void set_by_keys(lua_State *L, const struct map *map, const struct group 
 	lua_settop(L, top);
 }
 
-/* {KEY, KEY, ..., value=} as item `i` of the list on top. */
+/* Stores {KEY, KEY, ..., value=} as item `i` of the list on top. */
 static void add_row(lua_State *L, const struct map *map, const struct group *entry, size_t i)
 {
 	lua_createtable(L, (int)map->use->nkeys, 1);
@@ -192,7 +192,7 @@ static void push_map(lua_State *L, struct answer_maps *answer, const struct map 
 
 /* ---- the method ---- */
 
-/* The program: the option of that name, or a text in place of the options. */
+/* The program's text: option `program`, or a text in place of the option table. */
 static const char *read_program(lua_State *L, size_t *len)
 {
 	lua_settop(L, 2);

@@ -1,23 +1,23 @@
 /*
- * bind_resample.c - how sure a mean is: the bootstrap; and how far ranks go by chance
+ * bind_resample.c - bootstrap: confidence intervals of means; and maxima of rank sums by chance
  *
  *     local mean, low, high, deviation = yore.resample(numbers, 0.001, 4000, 7)
  *
- * As many numbers as there are are drawn with replacement and their mean is taken, `rounds` times.
- * `low` and `high` leave out the given part of these means, half of it on each side; `deviation` is
- * their standard deviation. The same seed gives the same result.
+ * Draws as many numbers as the list has, with replacement, and takes their mean; `rounds` (4000)
+ * times. The given part (0.001) of these means lies outside of `low` and `high`, half of it on each
+ * side; `deviation` is their standard deviation. The same seed (7) gives the same result.
  *
  *     local difference, low, high, deviation = yore.resample_runs(a, b, 0.001, 4000, 7)
  *
- * a and b are lists of runs, and a run is a list of numbers. As many runs as there are are drawn,
- * of each run that was drawn as many numbers as it has; the mean of a side is that of its runs'
- * means.
+ * a and b are lists of runs; a run is a list of numbers. From each side as many runs are drawn as
+ * it has, and from each drawn run as many numbers as it has. The mean of a side is that of the
+ * means of its runs.
  *
  *     local maxima = yore.rank_maxima(500, 20000, 7)
  *
- * The numbers 1 to 500 are put in random order, 20,000 times. Of each order it is taken by how many
- * standard deviations the sum of the first t numbers lies off what is expected, at most, over all
- * t. The list of these maxima is in rising order.
+ * Puts the numbers 1 to 500 in random order, 20,000 times. For each order, finds the t for which
+ * the sum of the first t numbers is farthest from its expected value, in standard deviations.
+ * Returns the list of these distances, in rising order.
  */
 #include "lua-lib/binding/bind.h"
 
@@ -70,7 +70,7 @@ static int by_size(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The list at index i, of argument `arg`, in memory of a userdata, which is pushed. */
+/* Reads the list at index i, of argument `arg`, into an array, a userdata that is pushed. */
 static double *push_numbers(lua_State *L, int i_list, int arg, size_t *count)
 {
 	luaL_argexpected(L, lua_istable(L, i_list), arg, "list of numbers");
@@ -85,7 +85,7 @@ static double *push_numbers(lua_State *L, int i_list, int arg, size_t *count)
 	return numbers;
 }
 
-/* What is asked for behind the numbers, from argument i on. */
+/* The arguments behind the numbers. */
 struct resample_options {
 	double left_out;
 	lua_Integer rounds;
@@ -105,7 +105,7 @@ static struct resample_options read_request(lua_State *L, int i)
 	return request;
 }
 
-/* mean, low, high, deviation; `means` are put in order. */
+/* Pushes mean, low, high and deviation; sorts `means`. */
 static int push_bounds(lua_State *L, double mean, double *means,
 		       const struct resample_options *request)
 {
@@ -138,7 +138,7 @@ struct number_lists {
 	size_t *counts, count;
 };
 
-/* The runs of argument i; a list of the userdata that they are in is pushed. */
+/* Reads the runs of argument i; pushes a list of the userdata that hold them. */
 static struct number_lists push_runs(lua_State *L, int i)
 {
 	struct number_lists runs;
@@ -197,8 +197,8 @@ int bind_yore_resample_runs(lua_State *L)
 	return push_bounds(L, mean_of_runs(&b) - mean_of_runs(&a), means, &request);
 }
 
-/* The standardized sum of a random order of 1..count that lies farthest off; scale[t - 1]: of t
- * numbers. */
+/* The greatest standardized distance of a partial sum of a random order of 1..count from its
+ * expected value; scale[t - 1] is for the first t numbers. */
 static double random_maximum(double *numbers, const double *scale, size_t count, uint64_t *state)
 {
 	double middle = ((double)count + 1) / 2, sum = 0, most = 0;

@@ -1,9 +1,9 @@
 /*
  * bind_state.c - state for scripts: values at a moment, intervals of attributes
  *
- * state_intervals() calls back while it owns cursors, and no error may be raised across it. So the
- * caller's function runs in a protected call, its error is kept, and is raised again when the
- * question has ended. While one is answered the trace is busy: a second question inside it raises.
+ * state_intervals() calls back while it owns cursors, so that no Lua error may be raised through
+ * it. The script's function runs in a protected call, and its error is raised again after the
+ * query. Meanwhile the trace is busy: a second query inside the function raises an error.
  */
 #include "lua-lib/binding/bind.h"
 
@@ -16,14 +16,14 @@
 
 #define ASK_TYPE "yore.question"
 
-/* Whatever a question owns; a userdata, so that an error frees it. */
+/* All that a query owns, in a userdata, so that it is freed after an error. */
 struct lua_question {
 	struct bind_trace *bound;
 	struct query **queries;
 	size_t count, capacity;
 	struct answers answers;
 	bool has_answers;
-	bool noted; /* why it has no answer was said */
+	bool noted; /* a note why there is no answer was given */
 	struct arena *names;
 };
 
@@ -50,7 +50,7 @@ static int question_gc(lua_State *L)
 	return 0;
 }
 
-/* From here on the trace is busy; question_end() ends that. */
+/* Marks the trace as busy, until question_end(). */
 static void question_begin(lua_State *L, struct lua_question *question, struct bind_trace *bound)
 {
 	if (bound->busy)
@@ -72,7 +72,7 @@ static void add_path(lua_State *L, struct lua_question *question, int i)
 	question->count++;
 }
 
-/* A name that is not there is a mistake of the script's. The question is ended before it raises. */
+/* Raises an error for a path with unknown names, after question_end(). */
 static void look_up_paths(lua_State *L, struct lua_question *question, struct state *state)
 {
 	const struct notices *notices = &question->bound->trace->notices;
@@ -94,7 +94,7 @@ static void look_up_paths(lua_State *L, struct lua_question *question, struct st
 	bind_raise(L, &err);
 }
 
-/* A path, or a list of them. */
+/* Adds the path, or the paths of the list, at stack index `i`. */
 static void add_paths(lua_State *L, struct lua_question *question, int i)
 {
 	if (lua_type(L, i) != LUA_TTABLE) {
@@ -167,7 +167,7 @@ static void push_row(lua_State *L, const struct answer *answer)
 {
 	lua_createtable(L, 0, 7);
 	bind_set_integer(L, "ts", answer->t);
-	bind_set_integer(L, "t", answer->t); /* its name until this release */
+	bind_set_integer(L, "t", answer->t); /* the old name of `ts` */
 	bind_set_text(L, "path", answer->path);
 	bind_set_value(L, "value", &answer->value);
 	bind_push_time(L, answer->since);
@@ -179,7 +179,7 @@ static void push_row(lua_State *L, const struct answer *answer)
 	}
 }
 
-/* One plain path: its value and since; or nil, "none" or "unknown", since. */
+/* For one path without wildcards, pushes value and since; or nil, "none" or "unknown", since. */
 static int push_one(lua_State *L, const struct answer *answer)
 {
 	bind_push_value(L, &answer->value);
@@ -207,8 +207,7 @@ static int push_answers(lua_State *L, const struct answers *answers, enum shape 
 	return 1;
 }
 
-/* Moments of the time, or of the list of times, at `i`; in memory of a userdata, which is pushed.
- */
+/* Reads the time, or the list of times, at `i` into an array, a userdata that is pushed. */
 static struct moment *push_moments(lua_State *L, const struct bind_trace *bound, int i, bool before,
 				   size_t *count)
 {
@@ -231,8 +230,8 @@ static struct moment *push_moments(lua_State *L, const struct bind_trace *bound,
 }
 
 /*
- * The answers of each of several moments, as a list: a value, or false where there is none, or a
- * table by path. Equal moments have the same table.
+ * Pushes a list with an item for each moment: a value, or false if there is none, or a table by
+ * path. Equal moments share a table.
  */
 static int push_each(lua_State *L, const struct answers *answers, enum shape shape,
 		     const struct moment *moments, size_t count)
@@ -334,7 +333,7 @@ static bool check_before(lua_State *L, int i)
 	return bind_flag(L, i, "before");
 }
 
-/* The thread, or the list of them, at `i`; on the stack, for no error to lose. */
+/* Reads the thread, or the list of threads, at `i` into an array, a userdata that is pushed. */
 static struct comm *push_comms(lua_State *L, int i, const struct moment *moment, size_t *count)
 {
 	bool list = lua_istable(L, i);
@@ -351,7 +350,7 @@ static struct comm *push_comms(lua_State *L, int i, const struct moment *moment,
 	return comms;
 }
 
-/* Names by thread, and when each was told. */
+/* Pushes two tables by thread: names, and since when. */
 static int push_names(lua_State *L, const struct comm *comms, size_t count)
 {
 	lua_newtable(L);
@@ -368,8 +367,8 @@ static int push_names(lua_State *L, const struct comm *comms, size_t count)
 }
 
 /*
- * trace:comm(tid, t [, {before=}]): the name that the thread had then, or had last before, and
- * since when; nil where none is known. A list of tids gives two tables by tid.
+ * trace:comm(tid, t [, {before=}]): the name that the thread had at t, or last before it, and since
+ * when; nil if unknown. For a list of tids, two tables by tid.
  */
 int bind_trace_comm(lua_State *L)
 {
@@ -402,11 +401,11 @@ int bind_trace_comm(lua_State *L)
 
 /* ---- intervals ---- */
 
-/* What the callback works on: rows kept for the iterator, or the caller's function. */
+/* The target of intervals: a table of rows for the iterator, or the script's function. */
 struct interval_rows {
 	lua_State *L;
-	int function; /* stack index; 0: rows are put into the table at `rows` */
-	int rows;
+	int function; /* stack index of the script's function; 0: rows are stored in a table */
+	int rows;     /* stack index of that table */
 	lua_Integer count;
 	bool failed; /* the error is on top of the stack */
 	bool any;    /* some interval came */
@@ -431,7 +430,7 @@ static void push_interval(lua_State *L, const struct interval_rows *walk)
 	bind_push_value(L, &interval->value);
 }
 
-/* Arguments: the walk, and the function or the table. Runs protected. */
+/* Called in protected mode with the walk, and the function or the table. */
 static int one_interval(lua_State *L)
 {
 	struct interval_rows *walk = lua_touserdata(L, 1);
@@ -494,8 +493,7 @@ static nstime optional_time(lua_State *L, const struct bind_trace *bound, int i,
 	return lua_isnoneornil(L, i) ? otherwise : bind_check_time(L, bound, i);
 }
 
-/* An option table at 5, if one is there, which is taken out. True: intervals are to be cut to the
- * range. */
+/* Removes the option table at stack index 5, if there is one. True: option `clip` is set. */
 static bool take_interval_options(lua_State *L)
 {
 	static const char *const known[] = {"clip", NULL};
@@ -514,7 +512,7 @@ static bool take_interval_options(lua_State *L)
 	return clip;
 }
 
-/* Where the trace begins and ends, for a range that is cut to it. */
+/* With `clip`: limits the range to the trace's first and last event. */
 static void bound_range(lua_State *L, const struct bind_trace *bound, struct interval_rows *walk)
 {
 	nstime first, last;
@@ -545,8 +543,8 @@ static bool walk_intervals(struct bind_trace *bound, struct lua_question *questi
 
 /*
  * trace:intervals(path or list [, begin [, end [, {clip=}] [, function]]]): an iterator over path,
- * begin, end and value; with a function, calls it with them instead and keeps nothing. False from
- * it ends.
+ * begin, end and value. With a function, calls it with each interval instead, until it returns
+ * false.
  */
 int bind_trace_intervals(lua_State *L)
 {
@@ -580,7 +578,7 @@ int bind_trace_intervals(lua_State *L)
 	if (walk.failed)
 		return lua_error(L);
 	if (!done)
-		return bind_raise(L, &err); /* a `for` could do nothing with nil and a text */
+		return bind_raise(L, &err); /* a `for` loop cannot handle nil and a text */
 	if (walk.function)
 		return 0;
 	lua_pushvalue(L, walk.rows);

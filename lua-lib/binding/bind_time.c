@@ -1,9 +1,8 @@
 /*
  * bind_time.c - times and 64-bit numbers for scripts
  *
- * A time is an integer of nanoseconds everywhere. Texts are read and shown as on the command line;
- * what a text means by itself (a day, the zone) is the trace's, or the program's, which may have
- * been asked for UTC.
+ * Times are integers of nanoseconds. Texts are parsed and printed as on the command line; a missing
+ * day and the time zone come from the trace, or from the program's options (UTC).
  */
 #include "engine/timetext.h"
 #include "lua-lib/binding/bind.h"
@@ -20,7 +19,7 @@ static void plain_times(const struct bind_trace *bound, enum time_style style, s
 	times_init(out, style, false, trace_has_epoch(bound->trace), first, last);
 }
 
-/* `bound` may be NULL: then only words that need no trace are read. */
+/* `bound` NULL: only texts that need no trace can be parsed. */
 static bool bind_time_parse(const struct bind_trace *bound, const char *text, nstime *out,
 			    struct error *err)
 {
@@ -133,7 +132,7 @@ int bind_trace_text(lua_State *L)
 	return write_time(L, bind_check_trace(L, 1), 2);
 }
 
-/* The global `trace` gives the day and the zone, when there is one. */
+/* The global `trace`, for day and time zone; NULL: there is none. */
 static const struct bind_trace *global_trace(lua_State *L)
 {
 	struct bind_trace *bound;
@@ -180,7 +179,7 @@ static int yore_hex(lua_State *L)
 	return 1;
 }
 
-/* yore.range(): the begin and end that were asked for, nil where unbounded. */
+/* yore.range(): --begin and --end of the program, nil if unbounded. */
 static int yore_range(lua_State *L)
 {
 	const struct bind_context *context = bind_context(L);

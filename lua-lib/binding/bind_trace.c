@@ -1,9 +1,9 @@
 /*
- * bind_trace.c - yore.open and the trace userdata: who owns what, and what a trace says of itself
+ * bind_trace.c - yore.open() and the trace userdata: ownership, and descriptions of a trace
  *
- * The userdata exists before anything is opened and its __gc frees whatever is there, so an error
- * raised in between loses nothing. The program's own trace is only looked at: its `close` lets go.
- * Cursors over a trace are ended by its end; what they gave then raises instead of being read.
+ * The userdata is made before anything is opened, and its __gc frees all that it has, also after an
+ * error. The program's trace is borrowed: `close` only drops it. Closing a trace ends its cursors;
+ * reading fields of their events raises an error then.
  */
 #include "lua-lib/binding/bind.h"
 
@@ -84,7 +84,7 @@ static int trace_tostring(lua_State *L)
 
 /* ---- opening ---- */
 
-/* Option `rules`: a name or file, or a list of them; else all that come with yore. */
+/* Reads option `rules`, a name or file or a list of them; default: all built-in rule sets. */
 static bool read_rules(lua_State *L, int i, struct bind_trace *bound, struct error *err)
 {
 	int type = i ? lua_getfield(L, i, "rules") : LUA_TNIL;
@@ -165,8 +165,7 @@ static int yore_note(lua_State *L)
 	return 0;
 }
 
-/* yore.nearest(wanted, names): `did you mean "a"?`, of the names most like it; nil: none is like it
- */
+/* yore.nearest(wanted, names): `did you mean "a"?` with the most similar names; nil: none is. */
 static int yore_nearest(lua_State *L)
 {
 	char words[NEAREST_WORDS_MAX];
@@ -186,7 +185,7 @@ static int yore_nearest(lua_State *L)
 	return 1;
 }
 
-/* ---- what it says of itself ---- */
+/* ---- descriptions of a trace ---- */
 
 static void set_uuid(lua_State *L, const uint8_t uuid[16])
 {
@@ -432,8 +431,7 @@ static void push_loss(void *arg, const struct loss *loss)
 	lua_rawseti(L, -2, luaL_len(L, -2) + 1);
 }
 
-/* trace:losses_around(t): {{ts =, till =}, ...}, the places of losses that lie around the moment.
- */
+/* trace:losses_around(t): {{ts =, till =}, ...}, the losses whose time contains t. */
 static int trace_losses_around(lua_State *L)
 {
 	const struct bind_trace *bound = bind_check_trace(L, 1);

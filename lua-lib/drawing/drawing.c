@@ -3,13 +3,13 @@
 
 #include "engine/base/quote.h"
 
-/* U+FFFE and U+FFFF are UTF-8 and still no characters of XML. */
+/* U+FFFE and U+FFFF are valid UTF-8, but no characters of XML. */
 static bool is_no_character(const uint8_t *at, size_t len)
 {
 	return len == 3 && at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe;
 }
 
-/* Bytes of the character that begins here; 0: it is shown as a question mark. */
+/* The length of the character at `at`, in bytes; 0: it must be replaced by a question mark. */
 static size_t shown_bytes(const char *at, size_t left)
 {
 	size_t len = utf8_length((const uint8_t *)at, left);
@@ -20,7 +20,7 @@ static size_t shown_bytes(const char *at, size_t left)
 	return len;
 }
 
-/* Of XML, or of JSON that stands in XML; NULL: the character is itself. */
+/* The escape of a character in XML, or in JSON inside of XML; NULL: it needs none. */
 static const char *escape_of(char c, bool json)
 {
 	static const char special[] = "<>&\"\\";

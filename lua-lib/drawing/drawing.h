@@ -1,13 +1,12 @@
 /*
- * drawing.h - the frame of a picture that explains itself: one SVG file with its style and its
- * script
+ * drawing.h - the frame of an SVG picture: one file with its own style sheet and script
  *
  *     drawing_begin()   the head of the file, style, patterns, title
  *     ...               the caller's elements; texts through drawing_text()
  *     drawing_end()     the script that zooms and searches
  *
- * Names in a trace are somebody else's bytes. They reach the file only through drawing_text() and
- * drawing_json().
+ * Names in a trace are untrusted bytes. They are written to the file only by drawing_text() and
+ * drawing_json(), which escape them.
  */
 #ifndef LUA_LIB_DRAWING_DRAWING_H
 #define LUA_LIB_DRAWING_DRAWING_H
@@ -19,26 +18,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A file of this folder, embedded when the program is built: "picture.css". NULL: there is none. */
+/* The text of a file of this folder ("picture.css"), embedded at build time. NULL: no such file. */
 const char *drawing_part(const char *name);
 
 /*
- * Character data or the value of an attribute between '"'. What XML 1.0 (2.2) does not allow, what
- * is not UTF-8, marks that turn the direction of writing, and characters without width are question
- * marks.
+ * Appends a text as XML character data or attribute value in '"'. Bytes that are not UTF-8,
+ * characters that XML 1.0 (2.2) does not allow, marks of writing direction and characters without
+ * width become question marks.
  */
 void drawing_text(struct buf *out, const char *text, size_t len);
-/* A JSON string of the same characters, whose text needs no escape in XML. */
+/* Appends a JSON string with the same replacements, which needs no further escaping in XML. */
 void drawing_json(struct buf *out, const char *text, size_t len);
 
 /* Units are pixels. */
 void drawing_begin(struct buf *out, size_t width, size_t height, const char *title);
-/* `kind` is the name of its script without ".js", which comes after "picture.js". */
+/* Appends the scripts "picture.js" and `kind`.js, and ends the file. */
 void drawing_end(struct buf *out, const char *kind);
 
 /*
- * Classes of colour, "t0" to "t12" in picture.css. Values of a thread's state have their own; what
- * is still ("idle", "dead", 0, false) is pale; any other has one of eight by its hash.
+ * Classes of colour, "t0" to "t12" in picture.css. Each state of a thread has its own; values that
+ * mean inactive ("idle", "dead", 0, false) are pale; any other has one of eight, by its hash.
  */
 enum drawing_tone {
 	TONE_RUNNING,
@@ -49,7 +48,7 @@ enum drawing_tone {
 	TONE_OTHERS,
 	TONES = TONE_OTHERS + 8
 };
-/* Of a value whose text is `text` (NULL: no text) or that is `still`. */
+/* The colour of a value; `text` NULL: it is no text; `still`: it means inactive. */
 enum drawing_tone drawing_tone(const char *text, size_t len, bool still, uint64_t hash);
 enum drawing_tone value_tone(const struct value *value);
 

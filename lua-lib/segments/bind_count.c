@@ -1,5 +1,5 @@
 /*
- * bind_count.c - events counted by columns, in C
+ * bind_count.c - trace:count_by(): counts events by the values of columns, in C
  *
  *     trace:count_by{ name = "sched_switch", by = { "cpu", "next_comm" } }
  */
@@ -27,7 +27,7 @@ static int counts_gc(lua_State *L)
 	return 0;
 }
 
-/* A field that no event of the trace has would be a column without values. */
+/* Raises an error for a field that no event of the trace has. */
 static void check_column(lua_State *L, const struct trace *trace, const struct bind_column *column)
 {
 	struct error err;
@@ -95,7 +95,7 @@ int bind_trace_count_by(lua_State *L)
 		for (size_t i = 0; i < counts->nby; i++) {
 			bind_column_value(L, cursor, &counts->by[i], &keys[i]);
 			if (!value_exists(&keys[i]))
-				keys[i].kind = VALUE_NONE; /* as what is not known */
+				keys[i].kind = VALUE_NONE; /* as for unknown values */
 		}
 		groups_at(&counts->groups, keys)->totals[0].count++;
 	}

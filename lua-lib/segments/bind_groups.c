@@ -3,8 +3,8 @@
  *
  *     {by = {COLUMN, ...}, sum = {COLUMN, ...}, percentiles = {50, 99}}
  *
- * Segments of a collection are counted by it when it is there, those of a path also as they come:
- * then no collection is made.
+ * Groups are made from a collection, or directly while intervals of a path are read, without a
+ * collection.
  */
 #include "lua-lib/segments/bind_segments.h"
 
@@ -21,7 +21,7 @@ static int groups_gc(lua_State *L)
 	return 0;
 }
 
-/* A list of columns of the option table, as numbers; at most SEGMENTS_COLUMNS_MAX. */
+/* Reads an option that lists columns, as their numbers; at most SEGMENTS_COLUMNS_MAX. */
 static size_t read_columns(lua_State *L, const struct segments *segments, int options,
 			   const char *option, uint32_t *out)
 {
@@ -56,7 +56,7 @@ struct segment_groups *bind_push_groups(lua_State *L, const struct segments *seg
 	return groups;
 }
 
-/* p50, p99.9 of the list at the index `percentiles`, into the table on top. */
+/* Sets p50, p99.9 ... in the table on top, for the list at stack index `percentiles`. */
 static void set_percentiles(lua_State *L, int64_t *lengths, size_t count, int percentiles)
 {
 	char name[32];
@@ -71,7 +71,7 @@ static void set_percentiles(lua_State *L, int64_t *lengths, size_t count, int pe
 	lua_pop(L, 1);
 }
 
-/* Sums that do not fit stay at the least or greatest number. */
+/* Sets a total; one beyond 64 bits becomes the least or greatest integer. */
 static void set_total(lua_State *L, const char *name, const struct accumulator *total)
 {
 	__int128 number = total->number;

@@ -1,16 +1,15 @@
 /*
- * bind_intervals.c - segments from the intervals of a path
+ * bind_intervals.c - segments from the intervals of paths
  *
- *     path        thread[42]/state    thread[*]/state, cpu[*]/thread ...
- *     key         42                  what stands in the brackets; a path with several: all before
- * its name before      the value that ended where this one begins, if one did after       the value
- * that begins where this one ends
+ *     path    thread[*]/state, which stands for thread[42]/state ...
+ *     key     42, the text in the brackets; if there are several, the path without its last name
+ *     before  the value that ended where this one begins, if one did
+ *     after   the value that begins where this one ends
  *
- * A path with `join` becomes a column of the first one's segments: its value at their begin. Paths
- * come key by key, so that only the intervals of one key are there at a time.
+ * A path with `join` becomes a column of the first path's segments: its value at their begin. Paths
+ * are read key by key, so that only the intervals of one key are in memory at a time.
  *
- * Intervals that reach over the ends of the range are cut there; nothing is read for their true
- * ends.
+ * Intervals that reach over the ends of the range are cut there; their true ends are not searched.
  */
 #include "lua-lib/segments/bind_segments.h"
 
@@ -27,46 +26,46 @@ enum { PATHS_MAX = 8 };
 
 struct interval_groups { /* of one path */
 	struct segments *segments;
-	struct segment_groups *groups; /* count them in place of adding them; NULL: none */
-	int options;                   /* on the stack, of the groups */
-	struct totals_list *totals;    /* of each key and value, in place of segments; NULL: none */
-	struct time_segment pending;   /* it is counted when what is after it is known */
+	struct segment_groups *groups; /* segments are counted here, not stored; NULL: no groups */
+	int options;                   /* stack index of the option `groups` */
+	struct totals_list *totals;    /* by key and value, in place of segments; NULL: none */
+	struct time_segment pending;   /* with groups: not counted yet, since `after` is unknown */
 	uint32_t pending_cells[INTERVAL_COLUMNS];
-	uint32_t *cells; /* of the last one */
+	uint32_t *cells; /* of the last segment */
 	size_t counted;
-	int place;             /* on the stack, of the collection */
-	const char *wanted;    /* the path that was asked for */
-	struct interval_groups *again; /* the next one of the same path; NULL: none */
-	bool repeats;          /* it is that of one before it, which reads the path */
-	bool optional;         /* it may have no value, and rules may not write it */
+	int place;                     /* stack index of the collection */
+	const char *wanted;            /* the path of the options */
+	struct interval_groups *again; /* the next item with the same path; NULL: none */
+	bool repeats;          /* an item before has the same path and passes on its intervals */
+	bool optional;         /* no note and no error if it has no value or no rule writes it */
 	const char *join;      /* the column that it becomes; NULL: it is a collection of its own */
-	uint32_t column;
-	uint32_t joint_key; /* of the first path's atoms */
-	bool joined;        /* of the first path: others become columns */
-	size_t key_begins;  /* likewise: the first segment of its key */
-	bool noted;         /* why it has no value was said */
+	uint32_t column;       /* with join: its number in the first path's segments */
+	uint32_t joint_key;    /* with join: its key, as an atom of the first path */
+	bool joined;           /* first path: other paths become columns of it */
+	size_t key_begins;     /* first path: the first segment of the current key */
+	bool noted;            /* no note is needed if it has no value */
 	nstime begin, end;
-	bool whole;
-	bool after_unknown; /* only those before which nothing is known */
+	bool whole;         /* only intervals that are not cut by the range */
+	bool after_unknown; /* only intervals that follow an unknown value */
 	uint32_t
-		*befores; /* atoms: only those before which the value was one of these; none: all */
+		*befores; /* only intervals whose previous value is one of these atoms; none: all */
 	size_t nbefores;
-	bool until_unknown; /* only those behind which nothing is known */
-	uint32_t *values;   /* atoms of those that are kept; none: all */
+	bool until_unknown; /* only intervals that an unknown value follows */
+	uint32_t *values;   /* only intervals with one of these atoms as value; none: all */
 	size_t nvalues;
-	/* of the interval before */
-	char *path; /* of the arena; NULL: none yet */
+	/* the last interval */
+	char *path; /* in the arena; NULL: there was none */
 	size_t room;
 	uint32_t key, value;
 	nstime ended;
-	bool kept; /* as the last segment */
+	bool kept; /* it is the last segment */
 };
 
 struct fillings {
 	const struct bind_context *context;
 	struct interval_groups items[PATHS_MAX];
 	size_t count;
-	struct interval_groups *last; /* of the interval before */
+	struct interval_groups *last; /* the item of the last interval */
 };
 
 /* ---- totals: how long each key had each value ---- */
@@ -122,7 +121,7 @@ static void push_total_rows(lua_State *L, const struct segments *segments,
 
 /* ---- intervals ---- */
 
-/* What stands in the path's only brackets; else the path without its last name. */
+/* The atom of the text in the path's only brackets, else of the path without its last name. */
 static uint32_t key_of(struct segments *segments, const char *path)
 {
 	const char *open = strchr(path, '['), *slash = strrchr(path, '/');
@@ -145,7 +144,7 @@ static uint32_t key_of(struct segments *segments, const char *path)
 	return segments_intern(segments, &value);
 }
 
-/* Is the value one of these? Without any, all are. */
+/* Is the value in the list? True if the list is empty. */
 static bool is_wanted(const uint32_t *values, size_t count, uint32_t value)
 {
 	for (size_t i = 0; i < count; i++)
@@ -162,7 +161,7 @@ static void count_pending(struct interval_groups *filling)
 	filling->cells = NULL;
 }
 
-/* Its cells, all 0. */
+/* Adds a segment, or makes it pending if it is only counted; returns its cells, all 0. */
 static uint32_t *add_segment_cells(struct interval_groups *filling,
 				   const struct time_segment *segment)
 {
@@ -201,7 +200,7 @@ static bool keep_interval(struct interval_groups *filling, const struct interval
 	return true;
 }
 
-/* Is it a path that `wanted` stands for? Keys match *, all else is the same. */
+/* Does `path` match `wanted`, in which * stands for any key? */
 static bool stands_for(const char *wanted, const char *path)
 {
 	for (; *wanted && *path; wanted++) {
@@ -215,7 +214,7 @@ static bool stands_for(const char *wanted, const char *path)
 	return !*wanted && !*path;
 }
 
-/* Gives the first path's segments of the key what `other` has at their begins. */
+/* Sets the column of `other` in the first path's segments of its key: its value at their begins. */
 static void join(struct interval_groups *first, struct interval_groups *other)
 {
 	const struct segments *from = other->segments;
@@ -237,7 +236,7 @@ static void join(struct interval_groups *first, struct interval_groups *other)
 	}
 }
 
-/* All of a key of the first path is there: joins it, and counts it where groups are wanted. */
+/* At the end of a key of the first path: joins the other paths, and counts its segments. */
 static void end_key(struct fillings *fillings)
 {
 	struct interval_groups *first = &fillings->items[0];
@@ -279,7 +278,7 @@ static void turn_to_path(struct fillings *fillings, struct interval_groups *fill
 	filling->kept = false;
 }
 
-/* What the path is of; NULL: nothing that was asked for. */
+/* The first item that matches the path; NULL: none. */
 static struct interval_groups *find_filling(struct fillings *fillings, const char *path)
 {
 	for (size_t i = 0; i < fillings->count; i++)
@@ -288,7 +287,7 @@ static struct interval_groups *find_filling(struct fillings *fillings, const cha
 	return NULL;
 }
 
-/* What the interval is of, turned to its path; NULL: nothing that was asked for. */
+/* The item of an interval's path, prepared for that path; NULL: none matches. */
 static struct interval_groups *filling_of(struct fillings *fillings, const char *path)
 {
 	struct interval_groups *last = fillings->last;
@@ -360,7 +359,7 @@ static void read_unknown(lua_State *L, int options, struct interval_groups *out)
 	lua_pop(L, 1);
 }
 
-/* The option `name`, one value or a list, as atoms of the filling's own. */
+/* Reads the option `name`, one value or a list, as atoms of the item's collection. */
 static size_t read_values(lua_State *L, int options, const char *name,
 			  struct interval_groups *filling, uint32_t **out)
 {
@@ -382,7 +381,7 @@ static size_t read_values(lua_State *L, int options, const char *name,
 	return count;
 }
 
-/* What one table asks for; pushes the collection, and what must live as long as it is filled. */
+/* Reads an option table; pushes the collection, and values that must outlive the query. */
 static void push_filling(lua_State *L, int options, struct interval_groups *out)
 {
 	if (lua_getfield(L, options, "path") != LUA_TSTRING)
@@ -410,7 +409,7 @@ static void push_filling(lua_State *L, int options, struct interval_groups *out)
 	out->nbefores = read_values(L, options, "before", out, &out->befores);
 }
 
-/* A path that stands once more is read once: each of its intervals is given to both. */
+/* Links items with the same path, which is read once for all of them. */
 static void link_repeated(struct fillings *fillings)
 {
 	for (size_t i = 1; i < fillings->count; i++) {
@@ -428,7 +427,7 @@ static void link_repeated(struct fillings *fillings)
 	}
 }
 
-/* What rests on more than one path: columns that are joined, and groups, which may be by these. */
+/* Adds the columns of joined paths, and then makes groups, which may be by these columns. */
 static void link_fillings(lua_State *L, struct fillings *fillings)
 {
 	struct interval_groups *first = &fillings->items[0];
@@ -458,7 +457,7 @@ static void link_fillings(lua_State *L, struct fillings *fillings)
 	}
 }
 
-/* A query for each path that is read: their number in *count. */
+/* Parses the paths that are read; *count is their number. */
 static bool parse_queries(struct bind_trace *bound, struct state *state, struct fillings *fillings,
 			  struct query **queries, size_t *count, struct error *err)
 {
@@ -467,7 +466,7 @@ static bool parse_queries(struct bind_trace *bound, struct state *state, struct 
 
 	for (size_t i = 0; i < fillings->count && ok; i++) {
 		struct interval_groups *filling = &fillings->items[i];
-		/* of several values some may be other rules' */
+		/* with several values, some may belong to other rule sets: not checked */
 		const struct value *value =
 			filling->nvalues == 1 ? segments_atom(filling->segments, filling->values[0])
 					      : NULL;
@@ -488,7 +487,7 @@ static bool parse_queries(struct bind_trace *bound, struct state *state, struct 
 	return ok;
 }
 
-/* All paths in one go, with one nanosecond more on both sides, for what is before and after. */
+/* Reads all paths in one pass, and one nanosecond more on both sides, for `before` and `after`. */
 static bool read_intervals(struct bind_trace *bound, struct fillings *fillings, struct error *err)
 {
 	struct query *queries[PATHS_MAX] = {0};

@@ -1,32 +1,30 @@
 /*
- * bind_pairs.c - segments from pairs of events: one that begins, one of the same key that finishes
+ * bind_pairs.c - segments from pairs of events with the same key: one begins, the next finishes
  *
- *     trace:segments{ begin = { "irq_handler_entry" }, finish = { "irq_handler_exit" }, key =
- * "cpu", fields = { irq = "begin irq", ret = "end ret" } }
+ *     trace:segments{
+ *         begin = { "irq_handler_entry" }, finish = { "irq_handler_exit" }, key = "cpu",
+ *         fields = { irq = "begin irq", ret = "end ret" } }
  *
  * With `at` in place of `begin` and `finish` each event is a segment of no length.
  *
- * `same` is a column whose number must be the same at both ends: where it is not, events are
- * missing between them, and the two are no pair. A negative number of the end fits each begin.
- * `same_name` = { "syscall_entry_", "syscall_exit_" } has the names themselves tell it: what stands
- * behind the one in the begin's name must stand behind the other in the end's. An end named
- * "unknown" there fits each begin.
+ * `same` is a column whose number must be equal at both ends; if it is not, events are missing
+ * between them, and the two are no pair. A negative number at the end fits every begin. `same_name`
+ * = { "syscall_entry_", "syscall_exit_" } compares the names of the events, behind these prefixes.
+ * An end named "unknown" fits every begin.
  *
- * A key is one or more columns of the event, joined by +; | between columns gives alternatives, of
- * which the first that the event has counts: "context/tid | common_pid | cpu[cpu]/thread".
+ * A key is one or more columns of the event, joined by +. Columns with | between them are
+ * alternatives: the first that the event has is read, "context/tid | common_pid | cpu[cpu]/thread".
  *
- * A pair is dropped where the end of it and the begin of the next one of its key may be among
- * events that are missing (pair_doubts.h). Of pairs whose key is the CPU those are dropped that
- * last while events of that CPU were lost. Each begin that has no segment is counted by its reason
- * (enum pair_end, left_out), and by its name or, with `left_by`, by a column that is captured
- * there.
+ * A pair is dropped if its end and the next begin of its key may be among missing events
+ * (pair_doubts.h). If the key is the CPU, pairs are dropped that last while events of that CPU were
+ * lost. Begins without a segment are counted by reason (enum pair_end, left_out) and by name, or
+ * with `left_by` by a column of `fields`.
  *
- * With `not_idle` the idle thread has no such events: who runs is then unknown.
+ * `not_idle`: the idle thread cannot have such events. If it seems to run, the thread is unknown.
  *
- * cpu[cpu]/thread is asked of the state, a window at a time. Where `threads` is a function, the key
- * is a thread, and the function gives the intervals of cpu[*]/thread instead, which were read in
- * one go; it is called only when an event class has none of the alternatives before it, or a stream
- * lacks events.
+ * cpu[cpu]/thread is read from the state, through an interval window. If `threads` is a function,
+ * the key is a thread, and the function returns all intervals of cpu[*]/thread instead. It is
+ * called only if some event class has none of the alternatives before, or a stream lacks events.
  */
 #include "lua-lib/binding/bind_column.h"
 #include "lua-lib/segments/bind_segments.h"
@@ -46,7 +44,7 @@ enum { KIND_BEGIN = 1, KIND_FINISH = 2, KIND_AT = 4 };
 struct alternatives {
 	struct bind_column items[ALTERNATIVES_MAX];
 	size_t count;
-	uint8_t *may; /* by class that is read: a bit of each that its events may have */
+	uint8_t *may; /* by class: bit set of `items` that its events may have */
 };
 
 struct pair_key {
@@ -62,8 +60,8 @@ struct captured {
 
 struct open_pair {
 	struct pair_event begin;
-	int64_t same;        /* -1: the event has none */
-	uint32_t key, below; /* the one that was begun before it, of the same key; 0: none */
+	int64_t same;        /* number of column `same`; -1: the event has none */
+	uint32_t key, below; /* below: the next outer open pair of the same key; 0: none */
 	const struct event_class *class;
 	uint32_t cells[SEGMENTS_COLUMNS_MAX];
 };
@@ -71,27 +69,27 @@ struct open_pair {
 struct pairs {
 	struct bind_cursor *cursor;
 	struct segments *segments;
-	int options; /* on the stack */
+	int options; /* stack index of the option table */
 	struct pair_key begin_key, finish_key;
-	struct alternatives same; /* the number that both ends must have */
-	const char *same_name[2]; /* what stands before the same name in both; NULL: any */
+	struct alternatives same; /* option `same` */
+	const char *same_name[2]; /* option `same_name`: the prefixes; NULL: not given */
 	struct captured fields[SEGMENTS_COLUMNS_MAX];
 	size_t nfields;
 	bool nested, by_cpu, not_idle;
-	bool named;       /* the last event whose key was read tells it itself */
+	bool named;       /* the last key came from the event's own fields, not from the state */
 	uint32_t left_by; /* the column by which begins without a segment are counted */
-	uint8_t *kinds;   /* by class */
+	uint8_t *kinds;   /* by class: KIND_... bits */
 	uint32_t *names;  /* by class: the atom of its name; 0: not interned yet */
-	const struct event_class **fits; /* by class of an end: a begin that has the same name */
-	struct open_pair *open;          /* from 1 on; `below` links those that are free */
+	const struct event_class **fits; /* by class of an end: a begin with the same name */
+	struct open_pair *open;          /* from 1 on; free ones are linked by `below` */
 	size_t nopen, capacity, depth;
-	uint32_t spare;
-	uint32_t *heads; /* by atom of the key: the innermost that is open */
+	uint32_t spare;  /* the first free one; 0: none */
+	uint32_t *heads; /* by atom of the key: its innermost open pair; 0: none */
 	size_t nheads;
 	struct paged heads_memory; /* there may be as many atoms as segments */
 	struct pair_doubts *doubts;
-	bool has_runs;        /* `runs` was filled: the function `threads` was called */
-	struct cpu_runs runs; /* else the state is asked */
+	bool has_runs;        /* the function `threads` was called and has filled */
+	struct cpu_runs runs; /* this; else the state is read */
 	struct buf scratch;
 };
 
@@ -111,7 +109,7 @@ static int pairs_gc(lua_State *L)
 	return 0;
 }
 
-/* ---- what is asked for ---- */
+/* ---- options ---- */
 
 static const char *trimmed(lua_State *L, const char *text, size_t len)
 {
@@ -126,7 +124,7 @@ static const char *trimmed(lua_State *L, const char *text, size_t len)
 
 static const char who_runs[] = "cpu[cpu]/thread";
 
-/* Has an event class that is read none of the columns? Then the next alternative is asked. */
+/* Does some event class lack all the columns, so that the next alternative is needed? */
 static bool may_lack(struct pairs *pairs, const struct alternatives *of)
 {
 	const struct trace *trace = pairs->cursor->bound->trace;
@@ -145,7 +143,7 @@ static bool may_lack(struct pairs *pairs, const struct alternatives *of)
 	return false;
 }
 
-/* Calls the function `threads` of the options, if there is one, for who runs on each CPU. */
+/* Calls the function `threads`, if it is given, and fills pairs->runs from what it returns. */
 static bool get_runs(lua_State *L, struct pairs *pairs)
 {
 	if (pairs->has_runs)
@@ -185,7 +183,7 @@ static void add_alternative(lua_State *L, struct pairs *pairs, const char *text,
 	out->count++;
 }
 
-/* Has an event of that class the column? What is no field may always be there. */
+/* May events of the class have the column? True for all columns that are no fields. */
 static bool may_have(struct pairs *pairs, const struct bind_column *column,
 		     const struct event_class *class)
 {
@@ -204,7 +202,7 @@ static void find_places(struct pairs *pairs, struct alternatives *of)
 				of->may[c] |= (uint8_t)(1 << i);
 }
 
-/* Columns with | between them; none of them has one in its own text. */
+/* Parses columns separated by |. */
 static void read_alternatives(lua_State *L, struct pairs *pairs, const char *text, size_t len,
 			      struct alternatives *out)
 {
@@ -245,7 +243,7 @@ static bool read_key(lua_State *L, struct pairs *pairs, const char *option, stru
 	return true;
 }
 
-/* Has an event of that kind one of the columns? */
+/* Does some event class of that kind have one of the columns? */
 static bool any_has(const struct pairs *pairs, const struct alternatives *of, uint8_t kind)
 {
 	bool any = false;
@@ -255,7 +253,7 @@ static bool any_has(const struct pairs *pairs, const struct alternatives *of, ui
 	return any;
 }
 
-/* A part of the key that none of the events has is a mistake: there would be no pair. */
+/* Raises an error if no event class of that kind has a part of the key: there would be no pair. */
 static void check_key(lua_State *L, struct pairs *pairs, const char *option,
 		      const struct pair_key *key, uint8_t kind)
 {
@@ -281,7 +279,7 @@ static void check_key(lua_State *L, struct pairs *pairs, const char *option,
 	}
 }
 
-/* The texts live as long as the options. */
+/* Reads option `same_name`; its texts are borrowed from the option table. */
 static void read_same_name(lua_State *L, struct pairs *pairs)
 {
 	if (lua_getfield(L, pairs->options, "same_name") != LUA_TNIL) {
@@ -336,7 +334,7 @@ static void read_fields(lua_State *L, struct pairs *pairs)
 	lua_pop(L, 1);
 }
 
-/* The column by which begins without a segment are counted: the name, or one that `fields` has. */
+/* Reads option `left_by`, a column of `fields`; default: the column of event names. */
 static void read_left_by(lua_State *L, struct pairs *pairs)
 {
 	pairs->left_by = COLUMN_VALUE;
@@ -345,7 +343,7 @@ static void read_left_by(lua_State *L, struct pairs *pairs)
 	lua_pop(L, 1);
 }
 
-/* The names of the option, one or a list, into the list on top from number `n` on. */
+/* Appends the names of the option, one or a list, to the list on top, from index `n` on. */
 static lua_Integer add_names(lua_State *L, int options, const char *option, lua_Integer n)
 {
 	int type = lua_getfield(L, options, option);
@@ -374,7 +372,7 @@ static void mark_kind(lua_State *L, int options, const struct trace *trace, cons
 	lua_pop(L, 2);
 }
 
-/* The options with the names of both, and losses, for the cursor; in their place. */
+/* Replaces the options by a copy for the cursor, with `name` for all events, and `losses`. */
 static void widen_options(lua_State *L, int options)
 {
 	lua_newtable(L);
@@ -393,7 +391,7 @@ static void widen_options(lua_State *L, int options)
 	}
 	lua_setfield(L, -2, "name");
 	bind_set_boolean(L, "losses", true);
-	/* where it is the CPU, only what counters tell of that CPU matters */
+	/* with the CPU as key, only losses that tracers counted on that CPU matter */
 	lua_getfield(L, options, "key");
 	lua_pushliteral(L, "cpu");
 	bool by_cpu = lua_rawequal(L, -1, -2);
@@ -404,7 +402,7 @@ static void widen_options(lua_State *L, int options)
 
 /* ---- the walk ---- */
 
-/* The thread that ran just before the event, on its CPU; 0: not known. */
+/* The atom of the thread that ran just before the event on its CPU; 0: unknown. */
 static uint32_t running_atom(struct pairs *pairs)
 {
 	const struct event *event = &pairs->cursor->event;
@@ -416,7 +414,7 @@ static uint32_t running_atom(struct pairs *pairs)
 	return segments_intern(pairs->segments, &tid);
 }
 
-/* Integers, as most are, without the way of all columns. */
+/* The atom of the column's value; with a fast path for integers. */
 static inline uint32_t column_atom(lua_State *L, struct pairs *pairs,
 				   const struct bind_column *column,
 				   const struct event_class *class)
@@ -448,7 +446,7 @@ static uint32_t alternatives_atom(lua_State *L, struct pairs *pairs, const struc
 	return atom;
 }
 
-/* 0: the event has no key. */
+/* The atom of the event's key; 0: it has none. Sets pairs->named. */
 static uint32_t key_atom(lua_State *L, struct pairs *pairs, const struct pair_key *key)
 {
 	uint32_t atom = 0;
@@ -489,7 +487,7 @@ static int64_t same_number(lua_State *L, struct pairs *pairs)
 	return -1;
 }
 
-/* What stands behind the text in the name of an event; all, where the name does not have it. */
+/* The part of an event's name behind the prefix; the whole name if it lacks the prefix. */
 static const char *name_behind(const char *name, const char *text)
 {
 	const char *found = strstr(name, text);
@@ -497,7 +495,7 @@ static const char *name_behind(const char *name, const char *text)
 	return found ? found + strlen(text) : name;
 }
 
-/* Looks at the names where the begin is not of the class that fitted last. */
+/* Compares names by `same_name`; pairs->fits has the class that matched last. */
 static bool names_differ(struct pairs *pairs, const struct open_pair *open)
 {
 	const struct event_class *class = pairs->cursor->event.class;
@@ -513,7 +511,7 @@ static bool names_differ(struct pairs *pairs, const struct open_pair *open)
 	return false;
 }
 
-/* Do both ends tell of different things? */
+/* Do the options `same` or `same_name` show that the event is not the end of this pair? */
 static bool contradicts(lua_State *L, struct pairs *pairs, const struct open_pair *open)
 {
 	int64_t number = open->same < 0 ? -1 : same_number(L, pairs);
@@ -576,9 +574,7 @@ static void on_moment(lua_State *L, struct pairs *pairs)
 	       pairs->segments->ncolumns * sizeof *cells);
 }
 
-/* Counts a begin that has no segment, by enum pair_end or left_out; `cells`: what was captured of
- * it.
- */
+/* Counts a begin that has no segment; `why`: enum pair_end or left_out; `cells`: its columns. */
 static void leave_out(struct pairs *pairs, unsigned why, const uint32_t *cells)
 {
 	struct segments *segments = pairs->segments;
@@ -596,7 +592,7 @@ static struct pair_event pair_event_of(const struct pairs *pairs)
 	return (struct pair_event){event->time, event->cpu, pairs->named, event->class->index};
 }
 
-/* Why events that are missing may have ended the pair, and begun another one; PAIR_WHOLE: none. */
+/* Why missing events may have ended this pair and begun another; PAIR_WHOLE: they cannot. */
 static enum pair_end doubt_of(lua_State *L, struct pairs *pairs, const struct open_pair *open)
 {
 	const struct pair_event end = pair_event_of(pairs);
@@ -611,8 +607,8 @@ static enum pair_end doubt_of(lua_State *L, struct pairs *pairs, const struct op
 }
 
 /*
- * The event has no key. Where the state tells it, the event is of a thread that is not known: it
- * may have been of any.
+ * Handles an event without a key. If the key is read from the state, the event may belong to any
+ * thread, which puts pairs that last now in doubt.
  */
 static void on_nameless(lua_State *L, struct pairs *pairs, bool begins)
 {
@@ -694,7 +690,7 @@ static void on_finish(lua_State *L, struct pairs *pairs)
 	close_open(pairs, head);
 }
 
-/* Drops what is open, of one CPU or (-1) all. */
+/* Drops the open pairs of one CPU, or (-1) of all. */
 static void drop_open(struct pairs *pairs, int32_t cpu, enum pair_end why)
 {
 	for (size_t i = 1; i < pairs->nopen; i++) {
@@ -747,7 +743,7 @@ static const char *const known_options[] = {
 	"nested", "where",  "cpu",       "name",       "losses",   "all_losses", "threads",
 	"same",   "at",     "same_name", "left_by",    "not_idle", NULL};
 
-/* Of the trace and the widened options, as the cursor wants them. */
+/* Called with the trace and the widened options at stack indices 1 and 2: pushes the cursor. */
 static int open_cursor(lua_State *L)
 {
 	struct bind_trace *bound = bind_check_trace(L, 1);

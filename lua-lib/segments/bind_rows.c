@@ -1,12 +1,12 @@
 /*
- * bind_rows.c - yore.condition(text, columns): the terms of a condition on rows of named columns
+ * bind_rows.c - yore.condition(text, columns): a condition on rows of named columns, term by term
  *
  *     for _, term in ipairs(yore.condition("dur > 1ms && comm ~ 'a*'", {"comm", "dur"})) do
- *         term.names   the columns that it reads, as keys of a set
+ *         term.names   a set of the columns that it reads
  *         term.test(row)
  *     end
  *
- * All terms must hold. A mistake in the text is raised with its place. Also yore.path().
+ * All terms must hold. Raises an error with the place of a mistake in the text. Also yore.path().
  */
 #include "engine/base/mem.h"
 #include "lua-lib/binding/bind.h"
@@ -20,7 +20,7 @@ enum { SELF = 1, TERM, NAMES }; /* upvalues of test(): the last one is the list 
 
 struct row_condition {
 	struct rows_where *where;
-	const char **names; /* borrowed from the list, which lives as long */
+	const char **names; /* borrowed from the list, which is an upvalue of test() */
 	struct value *values;
 	size_t count;
 };
@@ -36,7 +36,7 @@ static int condition_gc(lua_State *L)
 	return 0;
 }
 
-/* Values of rows are the row's own: texts live until it is given back. */
+/* term.test(row). Texts are borrowed from the row during the call. */
 static int test(lua_State *L)
 {
 	struct row_condition *condition = lua_touserdata(L, lua_upvalueindex(SELF));
@@ -56,7 +56,7 @@ static int test(lua_State *L)
 	return 1;
 }
 
-/* The term, with the condition at stack place 3. */
+/* Pushes the table of a term; the condition is at stack index 3. */
 static void push_term(lua_State *L, const struct row_condition *condition, size_t term)
 {
 	lua_newtable(L);

@@ -1,13 +1,13 @@
 /*
- * bind_segments.c - segments for scripts: filled from a trace, selected, joined, sorted, grouped
+ * bind_segments.c - trace:segments(), and methods that select, join, sort and group segments
  *
  *     local waits = trace:segments{ path = "thread[*]/state", value = "ready", whole = true }
  *     for _, g in ipairs(waits:groups{ by = { "key" }, percentiles = { 50, 99 } }) do
  *         print(g.key, g.count, g.total, g.max, g.p50, g.p99)
  *     end
  *
- * All but the rows of the result stays in C; a row is a table with the columns by name and `begin`,
- * `end`, `dur`, `begun`, `ended`.
+ * All data stays in C, except for rows that a script reads: a row is a table with the columns by
+ * name and `begin`, `end`, `dur`, `begun`, `ended`.
  */
 #include "lua-lib/segments/bind_segments.h"
 
@@ -64,9 +64,9 @@ void bind_segments_range(lua_State *L, const struct bind_trace *bound, int optio
 }
 
 /*
- * trace:segments{path=, value=, whole=, from=, to=}; or with several tables of path, value and
- * whole in its list part, which are read in one go and give as many collections; or {begin=,
- * finish=, key=, ...}, {at=, key=, ...}
+ * trace:segments{path=, value=, whole=, from=, to=} returns a collection. With several tables of
+ * path, value and whole in its list part, it reads all in one pass and returns a collection for
+ * each. For {begin=, finish=, key=, ...} and {at=, key=, ...} see bind_pairs.c.
  */
 static int trace_segments(lua_State *L)
 {
@@ -86,8 +86,7 @@ static int trace_segments(lua_State *L)
 
 static int segments_distinct(lua_State *L);
 
-/* trace:keys(path [, from [, to]]): what stands in the brackets of the attributes that have a value
- */
+/* trace:keys(path [, from [, to]]): the keys, in brackets, of attributes that have a value */
 static int trace_keys(lua_State *L)
 {
 	static const char *const names[] = {"path", "from", "to"};
@@ -110,7 +109,7 @@ static int trace_keys(lua_State *L)
 	return 1;
 }
 
-/* yore.NAME(...) is trace:NAME(...) of the global trace; the name is the upvalue. */
+/* yore.NAME(...): calls trace:NAME(...) of the global `trace`; the name is the upvalue. */
 static int of_global_trace(lua_State *L)
 {
 	if (lua_getglobal(L, "trace") != LUA_TUSERDATA)
@@ -154,7 +153,7 @@ static void set_atom(const struct segments *segments, const struct value *value,
 	set[atom] |= atom != 0;
 }
 
-/* Of a function: what it says of each value that the column has; `nil` stands for no value. */
+/* Marks the atoms of the column for whose value (nil: no value) the function returns true. */
 static void ask_atoms(lua_State *L, const struct segments *segments, uint32_t column, int function,
 		      uint8_t *set)
 {
@@ -172,8 +171,8 @@ static void ask_atoms(lua_State *L, const struct segments *segments, uint32_t co
 }
 
 /*
- * Which atoms of the column pass: those of a value, of a list of values, or what a function of a
- * value says, which stands at `i`. In memory of a userdata, which is pushed.
+ * The atoms of the column that pass what is at stack index `i`: a value, a list of values, or a
+ * function of a value. The result is a byte per atom, in a userdata that is pushed.
  */
 static const uint8_t *push_atoms(lua_State *L, const struct segments *segments, uint32_t column,
 				 int i)
@@ -293,7 +292,7 @@ uint32_t bind_check_column(lua_State *L, const struct segments *segments, const 
 	return column;
 }
 
-/* A number's limits from {min=, max=} or true and false, at the top of the stack. */
+/* Reads limits of a number from the top of the stack: {min=, max=}, or true or false for a flag. */
 static void read_limits(lua_State *L, struct segment_limit *out)
 {
 	out->least = INT64_MIN;
@@ -310,8 +309,7 @@ static void read_limits(lua_State *L, struct segment_limit *out)
 	lua_pop(L, 2);
 }
 
-/* Of the collection on top those for whose rows the function at `function` is true, in its place.
- */
+/* Replaces the collection on top by the segments for whose rows the function returns true. */
 static void select_rows(lua_State *L, int function)
 {
 	const struct segments *segments = bind_check_segments(L, -1);
@@ -333,8 +331,8 @@ static void select_rows(lua_State *L, int function)
 }
 
 /*
- * segments:select{key=, value=, ..., dur={min=, max=}, ended=true, row=function}: those that pass
- * all. The function is called with the rows of those that pass all else.
+ * segments:select{key=, value=, ..., dur={min=, max=}, ended=true, row=function}: a copy of the
+ * segments that pass all. The function is called for rows that pass all other conditions.
  */
 static int segments_select_method(lua_State *L)
 {
@@ -363,8 +361,8 @@ static int segments_select_method(lua_State *L)
 		}
 		limit->column = bind_check_column(L, segments, name);
 		limit->atoms = push_atoms(L, segments, limit->column, lua_gettop(L));
-		lua_replace(L, -2); /* the set in place of what it was read from */
-		lua_insert(L, -2);  /* and below the key, which goes on */
+		lua_replace(L, -2); /* the set of atoms replaces the option's value, */
+		lua_insert(L, -2);  /* below the key, which lua_next() needs on top */
 	}
 	bool rows = lua_getfield(L, 2, "row") != LUA_TNIL;
 	int function = lua_gettop(L);
@@ -375,7 +373,7 @@ static int segments_select_method(lua_State *L)
 	return 1;
 }
 
-/* segments:append(others): adds them, by the columns that both have; returns the first */
+/* segments:append(others): adds the others' segments, with common columns; returns the first */
 static int segments_append_method(lua_State *L)
 {
 	struct segments *segments = bind_check_segments(L, 1);
@@ -389,8 +387,8 @@ static int segments_append_method(lua_State *L)
 }
 
 /*
- * segments:between(values): what lies between two segments of such values, a value, a list or a
- * function, of one key. They are in order of (key, begin), as those of a path are.
+ * segments:between(values): the times between two segments of one key that have such values (a
+ * value, a list or a function). The segments must be in order of (key, begin), as those of a path.
  */
 static int segments_between_method(lua_State *L)
 {
@@ -404,8 +402,7 @@ static int segments_between_method(lua_State *L)
 	return 1;
 }
 
-/* A column of the join at the end of the list; `name` and what stands at `i` are kept by the
- * caller. */
+/* Fills *out with a column to join; `name` and the text at `i` must stay on the stack. */
 static void add_join(lua_State *L, const struct segments *segments, const struct segments *other,
 		     const char *name, int i, struct segment_join *out)
 {
@@ -416,8 +413,8 @@ static void add_join(lua_State *L, const struct segments *segments, const struct
 }
 
 /*
- * segments:join(others, {name = column, ...} [, {at = "end", match = "begins"}]): columns with what
- * `others` has for the key at the begin, or the end; a name alone stands for {name = "value"}
+ * segments:join(others, {name = column, ...} [, {at = "end", match = "begins"}]): adds columns from
+ * the segment of `others` with the same key at the begin (or end); a text is {text = "value"}
  */
 static int segments_join_method(lua_State *L)
 {
@@ -459,8 +456,8 @@ static int segments_join_method(lua_State *L)
 	return 1;
 }
 
-/* Of a method (key, t): where the last one of the key is that begins at t or before; SIZE_MAX:
- * there is none. */
+/* For methods with arguments (key, t): the number of the key's last segment that begins at or
+ * before t; SIZE_MAX: there is none. */
 static size_t check_place(lua_State *L, struct segments *segments)
 {
 	struct value key = bind_check_value(L, 2);
@@ -471,8 +468,8 @@ static size_t check_place(lua_State *L, struct segments *segments)
 }
 
 /*
- * segments:find(key, t): the row of the last one of the key that begins at t or before. They are in
- * order of (key, begin), as those of a path and of rekey() are.
+ * segments:find(key, t): the row of the key's last segment that begins at or before t. The segments
+ * must be in order of (key, begin), as those of a path and of rekey() are.
  */
 static int segments_find_method(lua_State *L)
 {
@@ -486,7 +483,7 @@ static int segments_find_method(lua_State *L)
 	return 1;
 }
 
-/* segments:times(i): begin and end of the i-th one */
+/* segments:times(i): begin and end of segment i, from 1 */
 static int segments_times(lua_State *L)
 {
 	const struct segments *segments = bind_check_segments(L, 1);
@@ -498,7 +495,7 @@ static int segments_times(lua_State *L)
 	return 2;
 }
 
-/* segments:look(key, t): begin, end and value of the one that find() finds; nil: there is none */
+/* segments:look(key, t): begin, end and value of the segment that find() returns; nil: none */
 static int segments_look(lua_State *L)
 {
 	struct segments *segments = bind_check_segments(L, 1);
@@ -522,7 +519,7 @@ static int segments_rekey_method(lua_State *L)
 	return 1;
 }
 
-/* segments:distinct(column): its values, in the order in which they came first */
+/* segments:distinct(column): its different values, in order of their first occurrence */
 static int segments_distinct(lua_State *L)
 {
 	const struct segments *segments = bind_check_segments(L, 1);
@@ -563,7 +560,7 @@ static void push_buckets(lua_State *L, const uint64_t *counts)
 	}
 }
 
-/* segments:hist(): how many are so long, in buckets of powers of two: {low=, high=, count=} */
+/* segments:hist(): a histogram of lengths, in powers of two: a list of {low=, high=, count=} */
 static int segments_hist(lua_State *L)
 {
 	const struct segments *segments = bind_check_segments(L, 1);
@@ -575,7 +572,7 @@ static int segments_hist(lua_State *L)
 	return 1;
 }
 
-/* yore.hist(list): the same of a list of numbers; what is no integer is not counted */
+/* yore.hist(list): the same of a list of numbers; only integers are counted */
 static int yore_hist(lua_State *L)
 {
 	uint64_t counts[POWER_BUCKETS + 1] = {0};
@@ -588,8 +585,7 @@ static int yore_hist(lua_State *L)
 	return 1;
 }
 
-/* segments:groups{by=, sum=, percentiles=}: a list of groups, in the order of their first segment
- */
+/* segments:groups{by=, sum=, percentiles=}: a list of groups, in order of their first segment */
 static int segments_groups(lua_State *L)
 {
 	const struct segments *segments = bind_check_segments(L, 1);
@@ -637,8 +633,8 @@ static int segments_index(lua_State *L)
 }
 
 /*
- * segments:left(): of pairs, how many begins have no segment: {lost=, unrecorded=, switch=,
- * thread=, key=, other=, open=, by = {[VALUE] = how many}}
+ * segments:left(): for pairs, the number of begins without a segment, by reason: {lost=,
+ * unrecorded=, switch=, thread=, key=, other=, open=, by = {[VALUE] = number}}
  */
 static int segments_left(lua_State *L)
 {

@@ -1,38 +1,38 @@
-/* bind_segments.h - what the files about segments share: the userdata, and who fills it */
+/* bind_segments.h - shared by the bindings of segments: the userdata, and functions that fill it */
 #ifndef LUA_LIB_SEGMENTS_BIND_SEGMENTS_H
 #define LUA_LIB_SEGMENTS_BIND_SEGMENTS_H
 
 #include "lua-lib/binding/bind.h"
 #include "lua-lib/segments/segments.h"
 
-/* An empty collection as a new userdata on the stack, freed by the collector. */
+/* Pushes an empty collection, a userdata that the collector frees. */
 struct segments *bind_push_segments(lua_State *L);
-/* When it is filled: Lua, which does not see how large it is, collects others that are garbage. */
+/* After filling it: runs a step of the collector, which does not see the memory of collections. */
 void bind_segments_weigh(lua_State *L, const struct segments *segments);
 /* Argument `i`, a collection; raises otherwise. */
 struct segments *bind_check_segments(lua_State *L, int i);
 
-/* The value at `i` of the stack; raises where it is none that a column can have. */
+/* The Lua value at stack index `i`; raises an error if a column cannot have it. */
 struct value bind_check_value(lua_State *L, int i);
-/* The number of a column; raises where there is none of that name. */
+/* The number of the column of that name; raises an error if there is none. */
 uint32_t bind_check_column(lua_State *L, const struct segments *segments, const char *name);
 
-/* Groups as the table at `options` wants them, empty, as a new userdata on the stack. */
+/* Pushes a userdata with empty groups, by the option table at `options`. */
 struct segment_groups *bind_push_groups(lua_State *L, const struct segments *segments, int options);
-/* Pushes the list of what was counted; `segments` has the atoms. Returns 1. */
+/* Pushes the list of groups as tables; `segments` has the atoms of their keys. Returns 1. */
 int bind_push_group_rows(lua_State *L, const struct segments *segments,
 			 struct segment_groups *groups, int options);
 
 /*
- * From intervals of paths (bind_intervals.c), by the table at 2: pushes a collection for each path,
- * or the list of its groups, and returns how many.
+ * Reads intervals of paths (bind_intervals.c) by the option table at 2: pushes for each path a
+ * collection, or the list of its groups, and returns how many.
  */
 int bind_push_intervals(lua_State *L, struct bind_trace *bound);
-/* From pairs of events (bind_pairs.c), by the table at `options`. */
+/* Adds segments from pairs of events (bind_pairs.c), by the option table at `options`. */
 void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options,
 		     struct segments *segments);
 
-/* The range of the options' `from` and `to`, else what was asked for, else all of the trace. */
+/* The range: options `from` and `to`, else bind_range(), cut to the trace's events. */
 void bind_segments_range(lua_State *L, const struct bind_trace *bound, int options, nstime *begin,
 			 nstime *end);
 

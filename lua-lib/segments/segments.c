@@ -1,4 +1,4 @@
-/* segments.c - segments and their atoms, selected, joined and sorted */
+/* segments.c - collections of segments: atoms, selecting, joining, sorting */
 #include "lua-lib/segments/segments.h"
 
 #include "engine/base/hash_index.h"
@@ -12,12 +12,12 @@
 enum { RECENT_TEXTS = 64 };
 
 struct atoms {
-	struct value *values; /* from 1 on; there may be as many as segments */
+	struct value *values; /* by atom, from 1 on; there may be as many as segments */
 	size_t count, capacity;
 	struct paged values_memory;
 	struct hash_index index;       /* of atoms by their values */
-	struct number_map numbers;     /* of small integers, as most are */
-	uint32_t recent[RECENT_TEXTS]; /* by where a text stood; 0: none */
+	struct number_map numbers;     /* atoms of small integers, the most frequent values */
+	uint32_t recent[RECENT_TEXTS]; /* a cache of texts, by address; 0: none */
 };
 
 static void grow_atoms(struct atoms *atoms)
@@ -68,7 +68,7 @@ uint32_t segments_column(const struct segments *segments, const char *name)
 	return UINT32_MAX;
 }
 
-/* Room for so many in all, of the columns that there are now. */
+/* Grows the arrays to `count` segments with the current columns. */
 static void reserve(struct segments *segments, size_t count)
 {
 	segments->capacity = count;
@@ -96,7 +96,7 @@ uint32_t segments_add_column(struct segments *segments, const char *name)
 
 /* ---- atoms ---- */
 
-/* HASH_INDEX_NONE: no atom has it yet. */
+/* The atom of a value; HASH_INDEX_NONE: there is none. */
 static uint32_t find_atom(const struct atoms *atoms, const struct value *value, uint64_t hash)
 {
 	return hash_index_find(&atoms->index, hash, i, value_equal(&atoms->values[i], value));
@@ -126,7 +126,7 @@ static uint32_t intern_new(struct segments *segments, const struct value *value)
 	return atom;
 }
 
-/* Most texts stand where they stood the last time. */
+/* Uses a cache by address, since most texts are at the same address as last time. */
 static uint32_t intern_text(struct segments *segments, const struct value *value)
 {
 	struct atoms *atoms = segments->atoms;
@@ -212,7 +212,7 @@ static bool passes(const struct time_segment *segment, const uint32_t *cells,
 	return number >= limit->least && number <= limit->most;
 }
 
-/* Columns and atoms of `out` become those of `segments`; cells can then be copied. */
+/* Gives an empty `out` the columns, atoms and counts of `segments`, so that cells can be copied. */
 static void take_shape(struct segments *out, const struct segments *segments)
 {
 	for (uint32_t i = out->ncolumns; i < segments->ncolumns; i++)
@@ -259,7 +259,7 @@ void segments_append(struct segments *segments, const struct segments *other)
 
 void segments_between(const struct segments *segments, const uint8_t *outer, struct segments *out)
 {
-	bool open = false; /* one of `outer` ended at `begin`, and all since then touch */
+	bool open = false; /* a segment of `outer` ended at `begin`; no gap since then */
 	nstime begin = 0, last = 0;
 	uint32_t key = 0;
 
@@ -306,11 +306,11 @@ static const struct segment_range *stretches_by_key(struct segments *segments)
 	return found;
 }
 
-/* The segment of the other collection that counts at t; SIZE_MAX: there is none. */
+/* The segment of the range that matches t; SIZE_MAX: none. */
 static size_t find_at(const struct segments *other, struct segment_range range, nstime t,
 		      enum join_match match)
 {
-	nstime ends = match == MATCH_ENDS ? t - 1 : t; /* those that end by then are passed over */
+	nstime ends = match == MATCH_ENDS ? t - 1 : t; /* skips segments that end until then */
 	size_t at = search_first(k, range.first, range.last, other->items[k].end <= ends);
 
 	if (at == range.last || other->items[at].begin > t ||
@@ -354,8 +354,8 @@ void segments_join(struct segments *segments, struct segments *other,
 /* ---- another key ---- */
 
 /*
- * Places by value, those of one in the order in which they stand: counts[v] becomes where those of
- * value v end.
+ * Counting sort: places[] are the numbers of segments, stably sorted by value; counts[v] becomes
+ * the end of the part with value v.
  */
 static void by_value(const struct segments *segments, size_t *counts, size_t *places)
 {
@@ -372,7 +372,7 @@ static void by_value(const struct segments *segments, size_t *counts, size_t *pl
 		places[counts[segments_cells(segments, i)[COLUMN_VALUE]]++] = i;
 }
 
-/* Merges the rising stretches [from, middle) and [middle, to); equal ones stay as they are. */
+/* Merges the sorted runs [from, middle) and [middle, to) into `out`, stably. */
 static void merge(const struct segments *segments, const size_t *places, size_t from, size_t middle,
 		  size_t to, size_t *out)
 {
@@ -385,7 +385,7 @@ static void merge(const struct segments *segments, const size_t *places, size_t 
 	}
 }
 
-/* The end of the rising stretch that begins at `from`. */
+/* The end of the sorted run that begins at `from`. */
 static size_t rising(const struct segments *segments, const size_t *places, size_t from, size_t to)
 {
 	while (++from < to &&
@@ -394,7 +394,7 @@ static size_t rising(const struct segments *segments, const size_t *places, size
 	return from < to ? from : to;
 }
 
-/* Sorts by begin; there are few rising stretches, one of each key that the value had. */
+/* Natural merge sort by begin: there are few sorted runs, one for each key that has the value. */
 static void sort_rising(const struct segments *segments, size_t *places, size_t from, size_t to,
 			size_t *spare)
 {
@@ -471,7 +471,7 @@ static int64_t order_value(const struct time_segment *segment, enum segment_orde
 	return 0;
 }
 
-/* A heap with the greatest on top: what stays in it are the least `most`. */
+/* Sifts down in a max-heap, which has the least `most` segments so far. */
 static void sift(struct group_order *heap, size_t count, size_t at)
 {
 	for (size_t child; (child = 2 * at + 1) < count; at = child) {

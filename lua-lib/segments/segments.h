@@ -1,12 +1,12 @@
 /*
- * segments.h - stretches of time with columns of values, for analyses
+ * segments.h - a table of segments, intervals of time with columns of values, for analyses
  *
  *     begin      end   │ key  value     before      after      ...
  *     120        185   │ 42   "ready"   "sleeping"  "running"
  *
- * A segment comes from an interval of an attribute or from a pair of events. Values are interned:
- * a cell is the number of an atom, and 0 is no value. Segments are in the order in which they were
- * added; what is grouped, selected and sorted is done here, so that Lua sees results alone.
+ * A segment comes from an interval of an attribute or from a pair of events. Values are interned as
+ * atoms: a cell is the number of an atom, 0 is no value. Segments keep the order in which they were
+ * added. Grouping, selecting and sorting are done in C, so that Lua only sees results.
  */
 #ifndef LUA_LIB_SEGMENTS_SEGMENTS_H
 #define LUA_LIB_SEGMENTS_SEGMENTS_H
@@ -22,20 +22,19 @@
 
 enum { SEGMENTS_COLUMNS_MAX = 24 };
 
-/* Columns that each collection has; of intervals also those behind them. */
+/* Columns of each collection; `before` and `after` only in those from intervals. */
 enum { COLUMN_KEY, COLUMN_VALUE, COLUMN_BEFORE, COLUMN_AFTER, INTERVAL_COLUMNS };
 
 struct time_segment {
 	nstime begin, end;
-	/* it begins, ends there; else that is where the range cuts it, or the end where it becomes
-	 * unknown */
+	/* false: the range cuts it at `begin` or `end`, or it becomes unknown at `end` */
 	bool begun, ended;
 };
 
-/* Why the begin of a pair has no segment: as enum pair_end, or */
+/* Why the begin of a pair has no segment: a value of enum pair_end, or one of these. */
 enum left_out {
-	LEFT_THREAD = PAIR_ENDS, /* a switch is missing: it is not known which thread began it */
-	LEFT_KEY,                /* its event has no key */
+	LEFT_THREAD = PAIR_ENDS, /* its thread is unknown, since a switch is missing */
+	LEFT_KEY,                /* the event has no key */
 	LEFT_REASONS
 };
 
@@ -52,29 +51,29 @@ struct segments {
 	struct atoms *atoms;
 	struct arena *arena;
 	struct segment_range
-		*stretches;          /* by atom of the key; NULL: not made of what there is now */
+		*stretches;          /* by atom of the key; NULL: not made since the last change */
 	uint64_t left[LEFT_REASONS]; /* of pairs: begins that have no segment, by the reason */
-	uint64_t unbegun;            /* ends without a begin */
+	uint64_t unbegun;            /* of pairs: ends without a begin */
 	uint64_t losses;             /* places where events were lost */
-	uint64_t *left_by; /* by atom of what pairs are counted by: begins that have no segment */
+	uint64_t *left_by; /* begins that have no segment, by atom of the option `left_by` */
 	size_t nleft_by;
 	struct paged left_memory;
 };
 
 void segments_init(struct segments *segments);
 void segments_release(struct segments *segments);
-/* Of an empty collection: it will be of intervals. */
+/* Adds the columns `before` and `after` to an empty collection. */
 void segments_of_intervals(struct segments *segments);
-/* Adds a column; its cells of segments that are there are 0. Returns its number. */
+/* Adds a column, with 0 in all segments. Returns its number. */
 uint32_t segments_add_column(struct segments *segments, const char *name);
 /* The column's number; UINT32_MAX: there is none. */
 uint32_t segments_column(const struct segments *segments, const char *name);
 
-/* The atom of a value, whose text is copied; 0 of what is unknown or none. */
+/* Interns a value, copying its text, and returns its atom; 0 if it is unknown or none. */
 uint32_t segments_intern(struct segments *segments, const struct value *value);
-/* The atom of a value that is there; 0: it is not. */
+/* The atom of a value; 0: it is not interned. */
 uint32_t segments_find(const struct segments *segments, const struct value *value);
-/* Atoms are numbered from 1 to this. */
+/* The number of atoms, which are numbered from 1. */
 uint32_t segments_atoms(const struct segments *segments);
 const struct value *segments_atom(const struct segments *segments, uint32_t atom);
 
@@ -90,95 +89,101 @@ static inline int64_t segment_length(const struct time_segment *segment)
 	return segment->end - segment->begin;
 }
 
-/* What is asked of each segment by segments_select(): limits of numbers, a set of atoms. */
+/* A condition of segments_select() on each segment: limits of a number, or a set of atoms. */
 enum limit_of { LIMIT_BEGIN, LIMIT_END, LIMIT_LENGTH, LIMIT_BEGUN, LIMIT_ENDED, LIMIT_CELL };
 struct segment_limit {
 	enum limit_of of;
-	uint32_t column;      /* CELL */
-	int64_t least, most;  /* of times, lengths, flags */
-	const uint8_t *atoms; /* CELL: by atom, whether it passes */
+	uint32_t column;      /* LIMIT_CELL */
+	int64_t least, most;  /* other kinds: bounds, inclusive, in ns or of flags 0 and 1 */
+	const uint8_t *atoms; /* LIMIT_CELL: by atom, non-zero if it passes */
 };
-/* Copies those that pass all limits to *out, which was initialised by segments_init(). */
+/* Copies the segments that pass all limits to *out, which is empty (segments_init()). */
 void segments_select(const struct segments *segments, const struct segment_limit *limits,
 		     size_t nlimits, struct segments *out);
 
-/* Adds those of `other`, which is another collection, by the columns that both have. */
+/* Appends the segments of `other`, not the same collection, with the columns that both have. */
 void segments_append(struct segments *segments, const struct segments *other);
 
 /*
- * Adds to *out, which was initialised by segments_init(), what lies between two segments of one key
- * whose values are in `outer` (by atom): from the end of one to the begin of the next, where others
- * follow each other there without a gap. They must be in order of (key, begin).
+ * Adds to *out, which is empty (segments_init()), the time between two segments of one key whose
+ * values are in `outer` (by atom): from the end of one to the begin of the next, if other segments
+ * fill that time without a gap. `segments` must be in order of (key, begin).
  */
 void segments_between(const struct segments *segments, const uint8_t *outer, struct segments *out);
 
-/* A column that segments_join() makes: `from` of the other collection. */
+/* A new column of segments_join(): its name, and the column of the other collection to copy. */
 struct segment_join {
 	const char *name;
 	uint32_t from;
 };
-/* Which segment of the other collection counts at a moment. */
+/* Which segment of the other collection matches a moment: that contains it, begins, ends there. */
 enum join_match { MATCH_HOLDS, MATCH_BEGINS, MATCH_ENDS };
 /*
- * Gives each segment, as new columns, what `other` has for the same key at its begin (or end): of
- * the segment that holds then, or of one that begins or ends right then. `other` must be in order
- * of (key, begin), as the intervals of a path are, and as segments_rekey() leaves them.
+ * Adds columns to each segment, from the segment of `other` with the same key that matches its
+ * begin
+ * (`at_end`: its end). `other` must be in order of (key, begin), as intervals of a path and results
+ * of segments_rekey() are.
  */
 void segments_join(struct segments *segments, struct segments *other,
 		   const struct segment_join *joins, size_t njoins, bool at_end,
 		   enum join_match match);
 
 /*
- * The last segment of the key that begins at t or before; SIZE_MAX: there is none. They must be in
- * order of (key, begin).
+ * The number of the key's last segment that begins at or before t; SIZE_MAX: there is none.
+ * `segments` must be in order of (key, begin).
  */
 size_t segments_find_before(struct segments *segments, uint32_t key, nstime t);
 
-/* Copies all to *out with key and value exchanged, in order of (key, begin). */
+/* Copies all segments to *out with key and value swapped, sorted by (key, begin). */
 void segments_rekey(const struct segments *segments, struct segments *out);
 
-/* Numbers of the segments in order: by length or by begin, then by their number. */
 enum segment_order { ORDER_BEGIN, ORDER_END, ORDER_LENGTH, ORDER_LENGTH_FALLING };
-/* The first `most` of them; the caller frees what is returned. */
+/*
+ * The numbers of the first `most` segments in that order, equal ones by number; *count is how many.
+ * The caller frees the array.
+ */
 size_t *segments_sorted(const struct segments *segments, enum segment_order order, size_t most,
 			size_t *count);
 
-/* Totals of a group; behind them the sums of the columns that are summed up. */
+/* A group's totals of lengths; the sums of columns follow behind LENGTH_TOTALS. */
 enum { LENGTH_TOTAL, LENGTH_LEAST, LENGTH_MOST, LENGTH_TOTALS };
 
-struct segment_group {  /* what there is beside the totals */
-	size_t longest; /* a segment's number, and its begin */
+struct segment_group {  /* of a group, beside its totals */
+	size_t longest; /* number of the longest segment, and its begin */
 	nstime longest_begin;
-	uint64_t begun; /* so many begin where they say */
+	uint64_t begun; /* number of segments with time_segment.begun */
 	nstime last_end;
 	double mean, squares; /* sum of squared distances from the mean (Welford) */
-	int64_t *lengths;     /* of its segments, in no order; of segment_groups_gather() */
+	int64_t *lengths;     /* of its segments, unsorted; set by segment_groups_gather() */
 };
 
 struct segment_groups {
-	struct groups groups;        /* by atoms, as numbers; in order of their first segment */
+	struct groups groups;        /* keys are atoms, as numbers; in order of first segment */
 	struct segment_group *items; /* by number of the group */
 	size_t nitems;
 	struct aggregate aggregates[LENGTH_TOTALS + SEGMENTS_COLUMNS_MAX];
 	uint32_t columns[SEGMENTS_COLUMNS_MAX], summed[SEGMENTS_COLUMNS_MAX];
 	size_t nsums;
-	bool lengths; /* are kept, for percentiles: */
+	bool lengths; /* stores the length of each segment, for percentiles: */
 	size_t nlengths, lengths_capacity;
-	/* lengths as they came, each one's group, lengths by group */
+	/* lengths in order of arrival; the group of each; lengths sorted by group */
 	struct paged all, of, gathered;
 };
 
-/* Grouped by `columns`; integers of the columns `sums` are added up. *groups may not move. */
+/*
+ * Groups by `columns`, and sums up integers of the columns `sums`. `lengths`: for percentiles.
+ * *groups must not be moved in memory afterwards.
+ */
 void segment_groups_init(struct segment_groups *groups, const uint32_t *columns, size_t ncolumns,
 			 const uint32_t *sums, size_t nsums, bool lengths);
-/* Counts a segment, which is or would be the collection's one of that number. */
+/* Adds a segment to its group; `number` is its number in the collection, or would be. */
 void segment_groups_count(struct segment_groups *groups, const struct segments *segments,
 			  const struct time_segment *segment, const uint32_t *cells, size_t number);
 void segment_groups_release(struct segment_groups *groups);
-/* Of groups with lengths, when all is counted: gives each group its own. */
+/* After the last segment, if `lengths` was set: sets segment_group.lengths. */
 void segment_groups_gather(struct segment_groups *groups);
 
-/* Of a number: 0 of what is below 1, else 1 + the place of its highest bit: [2^(n-1), 2^n). */
+/* The bucket of a number: 0 if it is below 1, else n for [2^(n-1), 2^n). */
 static inline unsigned power_bucket(int64_t number)
 {
 	return number < 1 ? 0 : 64 - (unsigned)__builtin_clzll((unsigned long long)number);

@@ -35,14 +35,14 @@ for name, kind in pairs(threads.options) do
 end
 local formats = { table = true, csv = true, json = true, bars = true, lami = true }
 
--- `did you mean "x"?` and a blank, where one of the names is like the wanted one, else nothing.
+-- `did you mean "x"?` and a blank if some name is similar to the wanted one, else "".
 function analysis.hint(wanted, names)
 	local words = yore.nearest(wanted, names)
 	return words and words .. " " or ""
 end
 
--- What f(...) returns, where its words are the user's: what it raises is then a mistake of theirs, and not of the script.
--- `option` stands before it where it is not nil.
+-- Returns f(...), whose arguments come from the user: an error that it raises is raised again without its place in the
+-- script, and with the name of `option` before it (nil: none).
 function analysis.asked(option, f, ...)
 	local function told(done, ...)
 		if not done then
@@ -55,7 +55,7 @@ function analysis.asked(option, f, ...)
 	return told(pcall(f, ...))
 end
 
--- Does the option, without its dashes, stand before a value in every analysis?
+-- Is it an option of all analyses (given without dashes) that takes a value?
 function analysis.takes_value(name)
 	return common[name] == true or common[name] == "list"
 end
@@ -101,8 +101,8 @@ local function number_option(self, name)
 	return number
 end
 
--- The range [start, stop) of the global trace from `from` to `till`, texts or times, else all of it; the moment after its
--- last event then ends it. Also its first and last time. nil and why: the trace has nothing there. A text that is no time is an error.
+-- Returns start and stop of [start, stop) from `from` to `till` (texts, times, or nil: as far as the trace goes), and the times
+-- of the first and last event. nil and an error text: the trace has nothing there. Raises an error for a text that is no time.
 function analysis.range_of(from, till)
 	local first, last = trace:bounds()
 	if not first then
@@ -126,7 +126,7 @@ function analysis.range_of(from, till)
 	return low, high, first, last
 end
 
--- The same, where having nothing is an error, too.
+-- The same, but raises an error if the trace has nothing there.
 function analysis.range(from, till)
 	return basics.given(analysis.range_of(from, till))
 end
@@ -140,7 +140,7 @@ local function read_range(self)
 	self.whole = self.start == first and self.stop == last + 1
 end
 
--- Hosts have CPUs and threads of the same numbers.
+-- Raises an error for a trace of several hosts, whose CPUs and threads have the same numbers.
 local function need_one_host(spec)
 	local hosts = trace:info().hosts
 	if #hosts > 1 then
@@ -149,8 +149,8 @@ local function need_one_host(spec)
 	end
 end
 
--- perf counts what it lost once more when the recording ends. What no place of the trace has of that was lost behind the last
--- event of a CPU, or where nothing tells.
+-- At the end of a recording perf writes the total of lost events. Gives a note if it is more than the sum of all losses in the
+-- trace: the rest was lost behind the last event of a CPU, or at unknown times.
 local function tell_untold_losses(self)
 	local untold = 0
 	if #analysis.present{ "perf_lost_samples" } == 0 then
@@ -170,8 +170,8 @@ local function tell_untold_losses(self)
 	end
 end
 
--- Calls visit(t, till, lost) with each loss of the global trace in [start, stop), by time: first those that reach into it from before, of
--- which `lost`, how many events of the range it took, is nil; else as ev.lost.
+-- Calls visit(t, till, lost) with each loss of the global trace in [start, stop), by time. `lost` is ev.lost, or nil for losses
+-- that begin before `start`, which come first.
 function analysis.each_loss(start, stop, visit)
 	for _, place in ipairs(trace:losses_around(start)) do
 		if place.ts < start then
@@ -183,7 +183,7 @@ function analysis.each_loss(start, stop, visit)
 	end
 end
 
--- Says how many events the global trace lost from `start` to `stop`, which are called `range`.
+-- Gives a note on how many events the global trace lost from `start` to `stop`; `range` is the text for this range.
 function analysis.tell_losses(name, range, start, stop)
 	local places, events, uncounted = 0, 0, false
 	analysis.each_loss(start, stop, function(_, _, lost)
@@ -201,7 +201,7 @@ function analysis.tell_losses(name, range, start, stop)
 	end
 end
 
--- Options that this verb does not heed are a mistake; those that a picture does not heed are told.
+-- Raises an error for options without effect on this verb, and gives a note on those without effect on a picture.
 local function check_effects(self, spec, given)
 	for name, verbs in pairs(spec.verbs_of or {}) do
 		if self[name] and not verbs[self.verb] then
@@ -219,7 +219,7 @@ local function check_effects(self, spec, given)
 	end
 end
 
--- The columns of --where must be those that the verb's rows have.
+-- Raises an error if --where has a column that the verb's rows lack.
 local function check_terms(self, spec)
 	local columns = spec.columns_of and spec.columns_of[self.verb]
 	for _, term in ipairs(columns and self.terms or {}) do
@@ -243,7 +243,7 @@ local function parse_where(text, known)
 	return terms
 end
 
--- Calls use() while the trace at `path` is the global one.
+-- Calls use() with the trace at `path` as the global `trace`.
 function analysis.with_trace(path, use)
 	local before = trace
 	trace = basics.given(yore.open(path, yore.opened()))
@@ -251,7 +251,7 @@ function analysis.with_trace(path, use)
 	trace = before
 end
 
--- Columns of --where that only rows of two traces have are a mistake without --against.
+-- Raises an error if --where has one of these columns, which only rows of two traces have, without --against.
 function methods:need_against(columns)
 	for _, term in ipairs(self.against and {} or self.terms) do
 		for _, name in ipairs(columns) do
@@ -331,7 +331,7 @@ local function bare(name)
 	return name:match("([^:]*)$")
 end
 
--- Names of the trace's event classes that one of the globs matches, whole or behind their last colon.
+-- The names of the trace's event classes that one of the globs matches, as a whole or behind the last colon.
 function analysis.present(globs)
 	if lami.knows_all then
 		return globs
@@ -351,7 +351,7 @@ function analysis.present(globs)
 	return found
 end
 
--- The first of the names that the class of the first of the events has as a field; nil: it has none of them.
+-- The first of the names (...) that is a field of event class events[1]; nil: none is.
 function analysis.field_of(events, ...)
 	for _, class in ipairs(trace:info().classes) do
 		for _, field in ipairs(class.name == events[1] and class.fields or {}) do
@@ -364,7 +364,7 @@ function analysis.field_of(events, ...)
 	end
 end
 
--- What to do about events that the trace does not have: `advice`, but not where it has tracepoints without names.
+-- Advice for missing events: `advice`, or another text if the trace has tracepoints without names, which may be these.
 function analysis.advice(advice)
 	for _, class in ipairs(trace:info().classes) do
 		if class.name == "unknown tracepoint" then
@@ -374,7 +374,7 @@ function analysis.advice(advice)
 	return advice
 end
 
--- How to record the first of the events, after `when`; another one of them may be what LTTng calls it.
+-- The text `when` and how to record events[1] with LTTng, perf and trace-cmd; one of the others may be LTTng's name for it.
 local function how_to_record(events, when)
 	local event, call = events[1], events[1]:match("^sys_enter_(.+)")
 	local lttng = call and "--syscall " .. call or event
@@ -385,7 +385,7 @@ local function how_to_record(events, when)
 		.. "' or trace-cmd record -e " .. event .. (call and " -e sys_exit_" .. call or ""))
 end
 
--- `did you mean "x"?` and a blank, where the trace has an event of nearly that name, else nothing.
+-- analysis.hint() with the names of the trace's event classes.
 local function like_an_event(wanted)
 	local names = {}
 	for i, class in ipairs(trace:info().classes) do
@@ -394,7 +394,7 @@ local function like_an_event(wanted)
 	return analysis.hint(wanted, names)
 end
 
--- Raises when the trace has none of the events that the user names; each is told that is none.
+-- The event classes that match the names of an option. Raises an error for a name that matches none.
 function methods:need_named(option, events)
 	for _, event in ipairs(events) do
 		if #analysis.present({ event }) == 0 then
@@ -408,7 +408,7 @@ function methods:need_named(option, events)
 	return found
 end
 
--- Raises when the trace has none of the events, and says what they are needed for.
+-- The event classes that match; raises an error if there is none, which says that they are needed for `what`.
 function methods:need(events, what)
 	local found = analysis.present(events)
 	self.needed = self.needed or {}
@@ -420,14 +420,14 @@ function methods:need(events, what)
 	return found
 end
 
--- Raises what an analysis lacks in the trace, if that is not one of nothing (LAMI's metadata).
+-- Raises an error on what the trace lacks, unless it is the empty trace for LAMI's metadata.
 function methods:lack(text)
 	if not lami.is_empty then
 		error(self.spec.name .. ": " .. text, 0)
 	end
 end
 
--- Of a table without rows: the events that are needed may be described in the trace, and none of them recorded.
+-- For a table without rows: gives a note if the trace describes the needed events, but has none in the range.
 local function tell_unrecorded(self)
 	local needed = not lami.is_empty and self.needed or {}
 	self.needed = nil
@@ -470,7 +470,7 @@ function analysis.cpus(rows)
 	return cpus
 end
 
--- CPUs of which it is not known all the time who runs there; how long, of all of them together; and how many CPUs there are.
+-- Returns the CPUs whose thread is unknown for some time of the range, the sum of these times, and the number of CPUs.
 local function unknown_runs(self)
 	local known, unknown, time = {}, {}, 0
 	for _, group in ipairs(self.known_runs) do
@@ -485,7 +485,7 @@ local function unknown_runs(self)
 	return unknown, time, #cpus
 end
 
--- Says once why a table is empty that rests on who runs.
+-- Gives a note, once, why a table is empty that needs to know which threads ran.
 local function tell_empty(self)
 	local cpus = self.known_runs and not self.told_empty and unknown_runs(self) or {}
 	if #cpus > 0 then
@@ -497,9 +497,9 @@ end
 
 -- ---- names of threads ----
 
--- Segments of paths, {path=, value=, whole=, groups=, totals=}, over the range in one go: as many collections or lists of groups. With
--- a pass over a whole trace the names of threads come along, for which names() then needs no pass of its own (from timelines a
--- name is told in microseconds); who runs comes along for head(), which tells how long that is unknown.
+-- Reads segments of paths, {path=, value=, whole=, groups=, totals=}, over the range in one pass, and returns a collection or a
+-- list of groups for each. The same pass reads cpu[*]/thread, for head(), and over a whole trace without timelines also names
+-- of threads, for names().
 function methods:segments(...)
 	local paths, runs = { ... }, nil
 	for i, path in ipairs(paths) do
@@ -518,7 +518,7 @@ function methods:segments(...)
 	return table.unpack(found, 1, count)
 end
 
--- The same from another moment on.
+-- The same from `start` instead of the range's begin, without cpu[*]/thread.
 function methods:segments_from(start, ...)
 	local paths = { from = start, to = self.stop, ... }
 	local along = self.whole and not trace:timelines()
@@ -530,18 +530,18 @@ function methods:segments_from(start, ...)
 	return table.unpack(found, 1, along and #paths - 1 or #paths)
 end
 
--- Reads the names of threads over a whole trace, where many of them will be asked for at moments of their own.
+-- If the range is the whole trace, reads all names of threads, for an analysis that needs many names at different moments.
 function methods:read_names()
 	if self.whole then
 		self.told = trace:segments{ path = "thread[*]/name", optional = true, from = self.start, to = self.stop }
 	end
 end
 
--- Of more threads than this the names are read in one pass over the range, unless timelines answer: each that is gone, and
--- each whose number was given again, would be a question of its own. Names that the range does not tell are asked for then.
+-- For more threads than this, one pass over the range reads their names, unless there are timelines: otherwise each thread that
+-- ended, and each reused id, needs a query of its own. Names that no event of the range has are looked up afterwards.
 local THREADS_ASKED = 1000
 
--- Names by thread of a list of them, at the end of the range.
+-- Returns names by tid, for a list of tids, at the end of the range.
 function methods:names(list)
 	local last = {}
 	for _, tid in ipairs(list) do
@@ -550,9 +550,9 @@ function methods:names(list)
 	return self:names_at(last)
 end
 
--- Names by thread of those of a table {[tid] = last time}, all in one question at the end of
--- the range. A name that was told after a thread's last time may be that of another thread that
--- got its number: that one is asked for again. The event that ends a thread's run may tell its name.
+-- Returns names by tid, for a table {[tid] = last time}, by one query at the end of the range. If a name is newer than the
+-- thread's last time, the id may have been reused, and the name is looked up again at that time, or just before it, since the
+-- event that ends a thread's run may set its name.
 function methods:names_at(times)
 	local tids, last = {}, {}
 	for tid, time in pairs(times) do
@@ -576,15 +576,15 @@ function methods:names_at(times)
 	return names
 end
 
--- As trace:comm() gives it: none where it is empty, without bytes that steer a terminal.
+-- A name as trace:comm() returns it: nil if it is empty, control characters replaced.
 local function shown_name(value)
 	if type(value) == "string" and value ~= "" then
 		return (value:gsub("%c", "?"))
 	end
 end
 
--- The same of the names that were read along or before. As for trace:comm(), a name holds no longer than the recording: what
--- damaged packets tell behind it does not count.
+-- Like names(), from self.told, the names that segments() or read_names() read. As in trace:comm(), names that damaged packets
+-- have after the end of the recording are ignored.
 function methods:names_told(last)
 	local names, untold = {}, {}
 	local stop = math.min(self.stop, select(2, trace:recorded()))
@@ -606,7 +606,7 @@ function methods:names_told(last)
 	return names
 end
 
--- Gives each row the name of its thread as row.comm. last_time(row): a moment when the thread was there.
+-- Sets row.comm of each row to the name of thread row.tid. last_time(row): the last moment at which the row shows the thread.
 function methods:name_threads(rows, last_time)
 	local last = {}
 	for _, row in ipairs(rows) do
@@ -625,8 +625,8 @@ end
 
 local limits = { ["end"] = true, begin = true, dur = true }
 
--- Of segments those that --where leaves. columns: by name of a column of --where, the column of
--- segments that it is, or {column, function of its value}.
+-- Returns the segments for which --where holds. columns: for each column of --where, the column of the segments, or
+-- {column, function of its value}.
 function methods:filter(segments, columns)
 	for _, term in ipairs(self.terms) do
 		local names, single, same = {}, nil, true
@@ -659,7 +659,7 @@ function methods:filter(segments, columns)
 	return segments
 end
 
--- Does --where leave rows of this value of a column, as far as that column alone tells?
+-- Can --where hold for rows with this value of the column? Only terms that read no other column are tested.
 function methods:leaves(column, value)
 	for _, term in ipairs(self.terms) do
 		if term.names[column] and not next(term.names, next(term.names)) and not term.test{ [column] = value } then
@@ -669,7 +669,7 @@ function methods:leaves(column, value)
 	return true
 end
 
--- The same of rows that are tables already.
+-- Returns the rows (tables) for which --where holds.
 function methods:filter_rows(rows)
 	if #self.terms == 0 then
 		return rows
@@ -708,8 +708,8 @@ local statistics = {
 	max_begin = { head = "which began", kind = "time" },
 }
 
--- The columns of what segments:groups() says of lengths: the count under the head `count`, then those of a
--- list of keys. `bar` is the key of the column that bars show.
+-- Columns for lengths in groups of segments:groups(): the count, with the head `count`, and those of a list of keys ("total",
+-- "max", ...). `bar` is the key of the column that --format bars shows.
 function analysis.statistics(count, keys, bar)
 	local columns = { { key = "count", head = count, kind = "count" } }
 	for i, key in ipairs(keys) do
@@ -725,8 +725,8 @@ local function before(a, b)
 	return tostring(a) < tostring(b)
 end
 
--- A comparison for table.sort: by the first key, where that is equal by the second, and so on; -KEY falls. Rows
--- without a value are last.
+-- Returns a comparison for table.sort: by the first key, then by the second, and so on; "-KEY" is falling. Rows without a value
+-- come last.
 function analysis.order(...)
 	local keys = {}
 	for i, key in ipairs{ ... } do
@@ -747,9 +747,9 @@ function analysis.order(...)
 	end
 end
 
--- Rows of collections of segments, for the verb `top` the longest ones (10 without --limit), else all in order of time. A
--- collection is a table with `segments`; fill(row, collection) completes each row. Also says how many there are: of a
--- log with --limit and without --sort, no other rows are made.
+-- Returns rows of collections ({segments =, ...}), and how many rows there are in all. The verb `top` has the longest segments
+-- (10 without --limit), any other verb all in order of time; with --limit and without --sort, only the first rows are made.
+-- fill(row, collection) completes each row.
 function methods:listed(collections, fill)
 	local top, rows, all = self.verb == "top", {}, 0
 	local most = top and (self.limit or 10) or not self.sort and self.limit or nil
@@ -843,7 +843,7 @@ local function shown(column, value)
 	return type(value) == "string" and text:find("%c") and text:gsub("%c", "?") or text
 end
 
--- As it is in csv and json, where an address is hexadecimal, too.
+-- A value for csv and json: as it is, except for addresses, which are hexadecimal.
 local function raw(column, value)
 	return column.kind == "hex" and value ~= nil and yore.hex(value) or value
 end
@@ -858,7 +858,7 @@ end
 
 local BAR = 30
 
--- As many eighths of a character as it takes.
+-- A bar whose length is rounded to an eighth of a character.
 local function bar_text(value, most)
 	if not value or most <= 0 then
 		return ""
@@ -900,7 +900,7 @@ local spaces = setmetatable({}, { __index = function(self, n)
 	return self[n]
 end })
 
--- A function that prints cells of the columns in these widths, without the spaces at the end of a line.
+-- Returns a function that prints a row's cells in these widths, without trailing spaces.
 local function aligner(columns, widths)
 	local left, last = {}, #columns
 	for c, column in ipairs(columns) do
@@ -952,7 +952,7 @@ local function print_aligned(self, columns, rows)
 	end
 end
 
--- The column of --sort; nil where another one of several tables may have it.
+-- The column of --sort; nil: this table lacks it, but another table of the analysis may have it.
 local function find_sort(self, columns)
 	local name = self.sort:match("^[+-]?(.*)$")
 	self.sort_keys = self.sort_keys or {}
@@ -1008,7 +1008,7 @@ local function sort_rows(self, columns, rows)
 	self.sorted_by = key
 end
 
--- Sorts a list of rows, such as those below one, by `order`, a comparison, and by --sort, which then is not for the whole table.
+-- Sorts a part of a table's rows by `order`, a comparison, and then by --sort, which is not applied to the whole table then.
 function methods:sort_list(columns, rows, order)
 	self.sort_done = false
 	table.sort(rows, order)
@@ -1016,7 +1016,7 @@ function methods:sort_list(columns, rows, order)
 	self.sort_done = true
 end
 
--- The rows are what `_` is at the prompt; of several tables those of each by its title.
+-- Sets the global `_`, for the prompt, to the rows; with several tables, to {[title] = rows}.
 local function keep_last(self, title, rows)
 	if self.tables then
 		self.last = self.last or {}
@@ -1095,7 +1095,7 @@ function methods:table(title, columns, rows, all)
 	end
 end
 
--- A line of a table's text; left out of csv and json.
+-- Prints a line of text, unless the format is csv or json.
 function methods:line(text)
 	if self.format == "table" or self.format == "bars" then
 		print(text)
@@ -1103,7 +1103,7 @@ function methods:line(text)
 	end
 end
 
--- The range, as the first line; and for how much of it threads may have run unseen.
+-- Prints the range as the first line, and for how long the threads of CPUs are unknown.
 function methods:head()
 	self:line("range " .. trace:text(self.start) .. " to " .. trace:text(self.stop) .. ", "
 		.. yore.span(self.length))
@@ -1138,7 +1138,7 @@ function methods:histogram(title, buckets)
 	}, rows)
 end
 
--- Raises when there is nothing of what --svg draws.
+-- Raises an error if --svg has nothing to draw: `count` of `what` is 0.
 function methods:need_drawn(count, what)
 	if count == 0 then
 		error(self.spec.name .. ": there is nothing to draw: no " .. what
@@ -1146,8 +1146,8 @@ function methods:need_drawn(count, what)
 	end
 end
 
--- With --svg FILE: draws a list of collections of segments, a histogram of their lengths for the verb
--- freq, else a heat map over time; true: that is done, and there is nothing to print.
+-- With --svg FILE, draws a list of collections of segments: for the verb freq a histogram of their lengths, else a heat map over
+-- time. True: a picture was written, and nothing is to be printed.
 function methods:draw(collections, what)
 	if not self.svg then
 		return false
@@ -1157,7 +1157,7 @@ function methods:draw(collections, what)
 		all:append(collections[i])
 	end
 	self:need_drawn(#all, what)
-	-- a part at a time: only counts stay
+	-- 1,000 rows at a time: the picture only needs counts
 	local function each(visit)
 		for first = 1, #all, 1000 do
 			for _, row in ipairs(all:rows(first, first + 999)) do
@@ -1181,8 +1181,8 @@ function methods:draw(collections, what)
 	return basics.given(yore.save(self.svg, text))
 end
 
--- Draws or prints collections as listed() takes them; `what` they are, in the plural. by_verb: functions, for verbs that are neither
--- a listing, of the columns and with fill() as listed() calls it, nor `freq`, whose histograms bear the name of the collection's `kind`.
+-- Draws or prints collections, see listed(); `what`: their name in the plural. by_verb[verb] is called for verbs with output of
+-- their own. `freq` prints a histogram for each collection, titled by its `kind`; all other verbs print listing().
 function methods:show(what, collections, columns, fill, by_verb)
 	local drawn = {}
 	for i, of in ipairs(collections) do
@@ -1203,7 +1203,7 @@ function methods:show(what, collections, columns, fill, by_verb)
 	end
 end
 
--- Why pairs are left out, in the order in which a note tells it, and what is said of so many of them.
+-- Reasons of segments:left() in the order of the note, and their texts.
 local left_out = {
 	{ "lost", "%d lasted while events were lost" },
 	{ "unrecorded", "%d lasted while a CPU was not recorded" },
@@ -1214,9 +1214,9 @@ local left_out = {
 	{ "open", "%d have no end of their own in the range" },
 }
 
-local much_left = 0.05 -- of a name: that so large a part is left out is told by name
+local much_left = 0.05 -- the note lists names of which more than this share is left out
 
--- The names of which most are left out, " (read 20 of 30, ...)"; column and name_of: see tell_pairs().
+-- " (read 20 of 30, ...)": the three names with most pairs left out; column and name_of: see tell_pairs().
 local function most_left(segments, by, column, name_of)
 	local rows = {}
 	for _, row in ipairs(segments:groups{ by = { column } }) do
@@ -1237,14 +1237,14 @@ local function most_left(segments, by, column, name_of)
 	return #list > 0 and " (" .. table.concat(list, ", ") .. ")" or ""
 end
 
--- What a note begins with that counts what is left out: that is never known of one thread alone, since of some of it the thread
--- is not known. So --tid and the like do not limit it.
+-- The begin of a note that counts pairs left out. It counts those of all threads, without --tid and the like, because the
+-- thread of some is unknown.
 function methods:counting()
 	return self.spec.name .. ": " .. (self.leaving and "counted without " .. self.leaving .. ", " or "")
 end
 
--- Says in one note how many pairs are left out, and why. `column` is the one by which they are counted (left_by, else the
--- name of the event that begins them), name_of(value) what it is called; without them no names are told.
+-- Gives one note on how many pairs are left out, and why. `column`: the column of the option left_by, or of the names of begins,
+-- and name_of(value) its text; without them the note has no names.
 function methods:tell_pairs(segments, what, column, name_of)
 	local left, reasons, all = segments:left(), {}, 0
 	for _, reason in ipairs(left_out) do

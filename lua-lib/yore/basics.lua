@@ -1,8 +1,8 @@
--- basics: what Lua has no function for
+-- basics: small functions that Lua lacks
 
 local basics = {}
 
--- The keys of tables, sorted and each once, in one list.
+-- A sorted list of the keys of all tables, without duplicates.
 function basics.keys(...)
 	local list, seen = {}, {}
 	for _, set in ipairs{ ... } do
@@ -23,13 +23,13 @@ function basics.set(list, key)
 	return set
 end
 
--- Makes a row of a list that of a key in `found`, for `found[key] or basics.add(found, key, list, row)`; returns it.
+-- Appends `row` to the list, stores it as found[key] and returns it: `found[key] or basics.add(found, key, list, row)`.
 function basics.add(found, key, list, row)
 	found[key], list[#list + 1] = row, row
 	return row
 end
 
--- The first i of 1 to `count` that `holds` is true of, which then is true of all behind it; count + 1: of none.
+-- Bisection: the first i from 1 to `count` for which holds(i) is true; it must be true for all later ones. count + 1: none.
 function basics.first(count, holds)
 	local low, high = 1, count + 1
 	while low < high do
@@ -39,7 +39,7 @@ function basics.first(count, holds)
 	return low
 end
 
--- A function of a text: does the glob match it? As `~` of a condition does.
+-- Returns a function that tests whether the glob matches a text, like `~` in a condition.
 function basics.glob(glob)
 	local test = yore.condition('text ~ "' .. glob:gsub('[\\"]', "\\%0"):gsub("%c", function(byte)
 		return ("\\x%02x"):format(byte:byte())
@@ -47,7 +47,7 @@ function basics.glob(glob)
 	return function(text) return test{ text = text } end
 end
 
--- What a function gives that gives nil and why it has nothing: then that is raised.
+-- Returns its arguments; if they are nil and an error text, raises the text.
 function basics.given(value, ...)
 	if not value then
 		error((...), 0)

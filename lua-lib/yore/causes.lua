@@ -28,7 +28,7 @@ local may_time_out = { poll = true, ppoll = true, select = true, pselect6 = true
 local futexes = { futex = true, futex_wait = true, futex_waitv = true }
 local wait_after_io = 50000 -- ns: at most so much later the thread is woken whose request is complete
 
--- ---- what is read of a trace ----
+-- ---- reading a trace ----
 
 local function pairs_of(self, begin, finish, key, fields)
 	local enter, leave = analysis.present(begin), analysis.present(finish)
@@ -56,7 +56,7 @@ function causes.read_requests(self)
 	return { ends = ends, begins = begins, devs = devs }
 end
 
--- What the global trace tells of its threads from `start` to `stop`.
+-- Reads states, names, interrupts and requests of the global trace from `start` to `stop`; see its members.
 function causes.read(start, stop)
 	local self = setmetatable({ start = start, stop = stop, irq_names = {}, known_names = {}, ran = {} }, methods)
 	local function optional(path)
@@ -80,7 +80,7 @@ function causes.read(start, stop)
 	return self
 end
 
--- What a thread is called whose name is not known.
+-- The text for a thread without a known name.
 function causes.nameless(tid)
 	return tid == 0 and "swapper" or "thread " .. tostring(tid)
 end
@@ -121,7 +121,7 @@ end
 
 -- ---- one piece of time ----
 
--- Keys of parts: keys[cause][who] is cause, zero, who. They are looked up millions of times.
+-- A cache of keys of parts, which are looked up millions of times: keys[cause][who] is cause, a zero byte, who.
 local keys = setmetatable({}, { __index = function(all, cause)
 	all[cause] = setmetatable({}, { __index = function(own, who)
 		own[who] = cause .. "\0" .. who
@@ -130,7 +130,7 @@ local keys = setmetatable({}, { __index = function(all, cause)
 	return all[cause]
 end })
 
--- The part of a unit's time that is of this cause; made when there is none.
+-- The part of a unit's time with this cause and `who`, made if there is none.
 function causes.part_of(unit, cause, who)
 	local key = keys[cause][who or ""]
 	local part = unit.parts[key]
@@ -265,7 +265,7 @@ local function add_ready(self, unit, thread, begin, stop)
 	add(unit, "ready", nil, begin, left)
 end
 
--- The device of the last request that was complete when the sleep `row` ended, at t.
+-- The device of the last request that completed before the sleep `row` ended at t.
 function causes.device(requests, row, t)
 	if not requests or row.value ~= "blocked" then
 		return
@@ -287,7 +287,7 @@ local function in_lock(self, thread, row)
 	return till ~= nil and till > row.begin
 end
 
--- The cause of a sleep that no other thread need explain; nil: there is none.
+-- The cause of a sleep that needs no other thread as explanation; nil: it needs one.
 local function cause_of(self, thread, row)
 	local stop = row["end"]
 	if not chain.asleep[row.value] then

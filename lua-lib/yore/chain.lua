@@ -25,12 +25,12 @@ function methods:before(thread, t)
 	return row and row["end"] >= t and row or nil, row
 end
 
--- Does the stretch `row` end at t with a wake-up?
+-- Does the interval `row` of a thread's state end at t with a wake-up?
 function chain.is_woken(row, t)
 	return row ~= nil and chain.asleep[row.value] == true and row["end"] == t and row.ended
 end
 
--- The thread that ended the sleep of `row` at t, whom the chain goes on with; nil: none.
+-- The thread that ended the sleep of `row` at t by a wake-up, with which the chain goes on; nil: none.
 function methods:waker(thread, row, t)
 	local waker = chain.is_woken(row, t) and row.waker
 	return math.type(waker) and waker ~= 0 and waker ~= thread and self:before(waker, t) and waker or nil
@@ -61,7 +61,7 @@ function methods:last_waker(thread, from, t)
 	end
 end
 
--- Where the stretch begins that ends at t, not before `from`.
+-- The begin of the interval that ends at t, or `from` if it begins before that.
 local function begin_of(row, earlier, from)
 	return math.max(row and row.begin or earlier and earlier["end"] or from, from)
 end
@@ -110,7 +110,7 @@ function methods:split(thread, from, t, explained, visit, sleep, depth)
 	end
 end
 
--- Says that of so many sleeps it is not known who ended them; `name` is the analysis, `which` says which sleeps.
+-- Gives a note that the waker of `count` sleeps is unknown; `name` is the analysis, `which` describes the sleeps.
 function chain.tell_unknown(name, count, which)
 	if count > 0 then
 		yore.note(string.format("%s: of %d wake-ups %s nothing tells whether a thread or an interrupt woke: record the events "

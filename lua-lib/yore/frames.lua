@@ -41,7 +41,7 @@ function frames.name(frame)
 	return "[unknown]"
 end
 
--- The names of a chain, the outermost first, behind those of `list`; and how many frames are the kernel's, which are the
+-- Appends the names of a chain's frames to `list`, outermost first; also returns the number of kernel frames, which are the
 -- innermost ones.
 function frames.names(chain, list)
 	for i = #chain, 1, -1 do
@@ -54,7 +54,7 @@ function frames.names(chain, list)
 	return list, inside
 end
 
--- The chain of ftrace's event kernel_stack, by its text: "=> NAME (ADDRESS)" or "=> ADDRESS" on a line each.
+-- Parses the text of ftrace's event kernel_stack as a chain: lines "=> NAME (ADDRESS)" or "=> ADDRESS".
 function frames.of_stack(text)
 	local chain = {}
 	for line in text:gmatch("=> ([^\n]+)") do
@@ -63,7 +63,7 @@ function frames.of_stack(text)
 	return chain
 end
 
--- The names of ftrace's events that are the stack of the event before them on the same CPU; nil: the trace has none.
+-- The set of ftrace's event names that have the stack of the previous event on the same CPU; nil: the trace has none.
 function frames.stack_events()
 	local found = {}
 	for _, class in ipairs(trace:info().classes) do
@@ -72,8 +72,8 @@ function frames.stack_events()
 	return next(found) and found
 end
 
--- Calls each(event, chain, thread) with the events of these names (nil: all) in the range that ftrace has written a stack for.
--- Of the event there is its t, name, cpu, and the fields prev_pid and prev_tid; the thread is the one that it was recorded in.
+-- Calls each(event, chain, thread) for the events of these names (nil: all) in the range that a stack event follows. `event` only
+-- has ts, name, cpu, tid, and the fields prev_pid and prev_tid; `thread` is the thread in which it was recorded.
 function frames.each_stacked(stacks, names, from, to, each)
 	local wanted, last = basics.set(names or {}), {}
 	for ev in trace:events{ from = from, to = to } do
@@ -91,7 +91,7 @@ end
 
 local named = 4 -- events in a note
 
--- A note that of the events with frames only those of the name `counted` are counted.
+-- Gives a note that only events `counted` are counted, and lists other events with stacks.
 function frames.note_others(analysis, counted, others)
 	local list = table.concat(others, ", ", 1, math.min(#others, named))
 	if #others > 0 then

@@ -1,4 +1,4 @@
--- kernel: what the same thing is called in traces of LTTng, perf and ftrace
+-- kernel: names of the same events and fields in traces of LTTng, perf and ftrace
 
 local analysis = require("yore.analysis")
 local basics = require("yore.basics")
@@ -8,11 +8,11 @@ local kernel = {}
 -- The states of a thread that has a CPU: it runs while it exits, too.
 kernel.has_cpu = { running = true, exiting = true }
 
--- The thread that an event is of: its own context, else the thread that runs on its CPU.
+-- A key (see trace:segments()) for the thread of an event: its own fields, else the thread that runs on its CPU.
 kernel.thread = "context/tid | perf_tid | common_pid | context/vtid | cpu[cpu]/thread"
 
--- Pairs of events by thread: what trace:segments() takes, less key and range. Where events do not tell their thread,
--- who ran on their CPU just before them is read in one go, and names of threads come along.
+-- Pairs of events by thread; takes the options of trace:segments() without key and range. If events lack a field of their
+-- thread, one pass reads cpu[*]/thread, and with it the names of threads.
 function kernel.pairs_by_thread(a, options)
 	options.key, options.from, options.to = kernel.thread, a.start, a.stop
 	options.threads = function()
@@ -64,8 +64,8 @@ function kernel.waker_of(value)
 	end
 end
 
--- The columns of an event that tell its thread, the surest first: `kernel.thread` for batches and counts.
--- The state is read only where an event of the range has none of the fields.
+-- The columns of an event's thread, the most reliable first: `kernel.thread` for batches and counts. The column that reads the
+-- state is included only if some event of the range lacks all fields.
 function kernel.thread_columns(a, events)
 	local own = { "context/tid", "perf_tid", "common_pid", "context/vtid" }
 	for _, group in ipairs(trace:count_by{ name = events, from = a.start, to = a.stop, by = own, optional = true }) do
@@ -77,7 +77,7 @@ function kernel.thread_columns(a, events)
 	return own
 end
 
--- The thread by the columns of a row: a table, or a function of a column's name.
+-- The first of these columns that the row has; `row` is a table, or a function of a column's name.
 function kernel.thread_of(columns, row)
 	for _, column in ipairs(columns) do
 		local tid = type(row) == "table" and row[column] or type(row) == "function" and row(column)
@@ -87,7 +87,7 @@ function kernel.thread_of(columns, row)
 	end
 end
 
--- Counts of events by thread and other columns: rows with `tid`, these columns, and `count`.
+-- Counts events by thread and the given columns: rows with `tid`, these columns, and `count`.
 function kernel.count_by_thread(a, events, columns, condition)
 	local of_thread = kernel.thread_columns(a, events)
 	local rows = trace:count_by{ name = events, from = a.start, to = a.stop, where = condition, optional = true,
@@ -108,7 +108,7 @@ local syscall_kinds = {
 	old = { prefix = "sys_" },
 }
 
--- Of the events of these names those that occur in the range, as a set: a trace may describe more than it has.
+-- The set of those names whose events occur in the range; a trace may describe events that it does not have.
 function kernel.recorded(a, names)
 	return basics.set(trace:count_by{ name = names, from = a.start, to = a.stop, by = { "name" }, optional = true }, "name")
 end
@@ -133,7 +133,7 @@ function kernel.has_calls(a)
 	return #trace:call_events{ from = a.start, to = a.start, exits = true } > 0
 end
 
--- How often each call was entered in the range: {[name] = count}; by the events that tell the calls.
+-- How often each system call was entered in the range, {[name] = count}, by the events of calls_told().
 function kernel.calls_entered(a)
 	local found, calls = {}, calls_told(a, false)
 	if not calls then
@@ -148,7 +148,7 @@ function kernel.calls_entered(a)
 	return found
 end
 
--- Of names of events those of the calls `wanted`, which stand behind the prefix; without one of the two, all.
+-- Those event names that are `prefix` and the name of a call in `wanted`; all names if prefix or wanted is nil.
 local function only(names, prefix, wanted)
 	if not prefix or not wanted then
 		return names

@@ -1,13 +1,13 @@
--- shares: by how much the shares of two profiles differ, and how sure that is
+-- shares: the difference of a part's share between two profiles, with its confidence interval
 --
--- A side is the samples of one recording. Samples that follow each other in time form blocks, of which there are up to 400: then
--- two neighbours become one. So bounds hold, too, where what a program does goes on for longer than a sample, and memory does not grow with
--- the samples. Of a part (a function, a stack) the weight in each block is known. Its share is a ratio of two sums,
--- and is the mean of what it is linearised to in each block:
+-- A side is the samples of one recording. Consecutive samples form blocks; at 400 blocks, each two neighbours are joined. Blocks
+-- make the bounds valid if neighbouring samples are alike, and limit the memory. For a part (a function, a stack) its weight in
+-- each block is stored. Its share is a ratio of two sums. The bounds are computed from the linearisation of this ratio, whose
+-- mean over all blocks is the share:
 --
 --     share + (weight of the part - share * weight of all) * blocks / weight of all blocks
 --
--- Both sides are independent of each other: the variance of the difference is that of differences of blocks.
+-- The sides are independent, so the variance of the difference is that of the differences of blocks.
 
 local differ = require("yore.differ")
 
@@ -16,14 +16,14 @@ local methods = {}
 methods.__index = methods
 
 local most_blocks = 200
-local long_blocks = 40 -- so many when they are long, for what goes on for longer than a short block
+local long_blocks = 40 -- number of long blocks, for phases of a program that are longer than a short block
 
 -- A side without samples.
 function shares.new()
 	return setmetatable({ samples = 0, weight = 0, width = 1, all = shares.sums() }, methods)
 end
 
--- The weight of a part in each block of a side.
+-- An empty list of a part's weights by block.
 function shares.sums()
 	return { width = 1, blocks = {} }
 end
@@ -39,7 +39,7 @@ local function widen(sums, width)
 	end
 end
 
--- Adds weight to a part, in the block of the sample that was begun last.
+-- Adds weight to a part, in the block of the current sample.
 function methods:add(sums, weight)
 	widen(sums, self.width)
 	local block = (self.samples - 1) // self.width
@@ -74,7 +74,7 @@ local function linearised(side, sums, count)
 	return own
 end
 
--- Student's interval of the mean.
+-- Student's confidence interval of the mean; `left_out` is the chance that the mean lies outside.
 local function student(numbers, left_out)
 	local sum, squares, count = 0, 0, #numbers
 	for _, number in ipairs(numbers) do
@@ -103,8 +103,8 @@ local function resampled(numbers, left_out)
 	return low, high
 end
 
--- The bounds of a part's share on side `b` less that on side `a`, which leave out a part of the chances: Student's; where these
--- do not hold zero also the bootstrap's, if they are wider. nil: there are too few samples. sums_of_a and sums_of_b may be nil: the side does not have the part.
+-- The confidence interval of a part's share on side `b` less that on side `a`: Student's; if it does not contain 0, extended to
+-- the bootstrap's. `left_out`: the chance outside. nil: too few samples. sums_of_a or sums_of_b nil: that side lacks the part.
 function shares.bounds(a, sums_of_a, b, sums_of_b, left_out)
 	local count = math.min(most_blocks, blocks_of(a), blocks_of(b))
 	if count < differ.fewest or a.weight <= 0 or b.weight <= 0 then

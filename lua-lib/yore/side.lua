@@ -1,7 +1,7 @@
--- side: one of two recordings that are compared: its trace, range, names, and what is read of it at once
+-- side: one of two recordings that are compared: its trace, range, names of threads, and data of windows of time
 --
--- Of a small trace everything is read at once and stays. Of a large one, units are counted by walks over their events alone, and
--- their time is split in windows spread over the range, of which one is in memory at a time.
+-- A small trace is read as a whole, and its data stays in memory. In a large one, units are counted by reading only their events,
+-- and their time is split in windows spread over the range, of which one is in memory at a time.
 
 local causes = require("yore.causes")
 
@@ -9,8 +9,8 @@ local side = {}
 local methods = {}
 methods.__index = methods
 
-side.at_once = 64 << 20 -- bytes of a trace that is read at once, where nothing else is asked for
-local window_part = 3 / 16 -- about so much of that is in a window of a large trace
+side.at_once = 64 << 20 -- bytes of a trace that is read as a whole, by default
+local window_part = 3 / 16 -- size of a window of a large trace, as a part of that
 local windows = 2
 
 local function bytes_of(trace)
@@ -21,7 +21,7 @@ local function bytes_of(trace)
 	return bytes
 end
 
--- A window is read from `low` to `high`; the units that end from `from` on are split there, if they begin in it.
+-- The windows of the range. Each is read from `low` to `high`; units that begin in it and end at or after `from` are split.
 local function windows_of(self, bytes, at_once)
 	local length = self.stop - self.start
 	local part = math.ceil(length * (at_once * window_part / bytes))
@@ -53,13 +53,13 @@ local function names_of(start, stop)
 	return last_values(names, stop), last_values(parents, stop)
 end
 
--- Of the global trace from `start` to `stop`; nothing is read of it before it is asked for: units can be counted, and not split.
+-- A side of the global trace from `start` to `stop`, without data: its units can be counted, but not split.
 function side.unread(start, stop)
 	return setmetatable({ trace = trace, path = trace:info().path or "", start = start, stop = stop,
 		spec = { name = "compare" } }, methods)
 end
 
--- The same, of which so many bytes are read at once.
+-- The same with data: read as a whole if the range has at most `at_once` bytes, else with windows.
 function side.new(at_once, start, stop)
 	local self = side.unread(start, stop)
 	local first, last = trace:bounds()
@@ -75,7 +75,7 @@ function side.new(at_once, start, stop)
 	return self
 end
 
--- Makes the middle of a large trace all there is of it.
+-- Reduces the range of a large trace to its middle window.
 function methods:narrow()
 	local middle = self.windows[(#self.windows + 1) // 2]
 	self.start, self.stop, self.large, self.narrowed = middle.low, middle.high, false, true
@@ -84,7 +84,7 @@ function methods:narrow()
 	self.data, self.names = causes.read(self.start, self.stop), nil
 end
 
--- What a window tells, read anew where it is not all of the range.
+-- The data of a window, from causes.read(); it is read again for each call if the trace is large.
 function methods:detail(window)
 	if self.data then
 		return self.data
@@ -103,13 +103,13 @@ function methods:name(tid)
 	return self.names[tid] or causes.nameless(tid)
 end
 
--- Drops what units were found by.
+-- Frees the data by which units were found.
 function methods:forget()
 	self.calls, self.activities = nil, nil
 	collectgarbage()
 end
 
--- Its parent's name there; nil: it is not known.
+-- The name of the thread's parent at the end of the range; nil: unknown.
 function methods:parent_name(tid)
 	self.parents = self.parents or last_values(trace:segments{ from = self.start, to = self.stop,
 		path = "thread[*]/parent", optional = true }, self.stop)
@@ -122,7 +122,7 @@ function methods:segments_from(start, path)
 	return trace:segments{ from = start, to = self.stop, path }
 end
 
--- For kernel.syscalls(): what is not whole is counted as unknown.
+-- For kernel.syscalls(): gives no note, since calls without begin or end are counted as unknown.
 function methods:tell_pairs()
 end
 

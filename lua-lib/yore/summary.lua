@@ -1,4 +1,4 @@
--- summary: what a side has of its units, without its trace: counts, and the parts of some of them
+-- summary: the units of a side without its trace: counts, and the parts (by cause) of some of them
 --
 -- {path =, start =, stop =, told = {[kind] = true}, units = {{unit =, proposed =, count =, unknown =, mean =, p50 =, p99 =,
 -- groups = {{name =, parent =, tid =, total =, count =, pieces = {units whose time is split}}}}}}. baseline.read() gives the same.
@@ -9,11 +9,11 @@ local units = require("yore.units")
 
 local summary = {}
 
--- What only one side tells makes causes that only one side has.
+-- Kinds of data, with their names: if only one side recorded a kind, it has causes that the other side cannot have.
 summary.kinds = { { "on_cpu", "who runs" }, { "calls", "system calls" }, { "irqs", "interrupts" },
 	{ "softirqs", "softirqs" }, { "frequencies", "frequencies of CPUs" } }
 
--- Where threads have one name, their parents' names.
+-- Sets group.parent, the name of the parent, in groups of threads that share their name.
 function summary.name_parents(one, groups)
 	local seen = {}
 	for _, group in ipairs(groups) do
@@ -24,7 +24,7 @@ function summary.name_parents(one, groups)
 	end
 end
 
--- Splits the pieces of a side that lie in the window; sets in `told` which kinds of events the window has.
+-- Splits the time of the pieces that lie in the window; sets in `told` which kinds of data the window has.
 function summary.split(one, window, pieces, told)
 	local data
 	for _, piece in ipairs(pieces) do
@@ -39,8 +39,8 @@ function summary.split(one, window, pieces, told)
 	end
 end
 
--- Calls visit(group, count) with how many units of each group are chosen, of a unit that has `all` of them: up to `most`, as many
--- of each as its part is.
+-- Chooses up to `most` of `all` units, from each group in proportion to count_of(group), and calls visit(group, number) with the
+-- number to choose from it.
 local function share(own, all, most, count_of, visit)
 	local part, rest = math.min(1, most / math.max(all, 1)), 0.5
 	for _, group in ipairs(own.groups) do
@@ -51,7 +51,7 @@ local function share(own, all, most, count_of, visit)
 	end
 end
 
--- Of a baseline the named units, all where none is named, and of the units whose time is split up to `most` of all kinds, evenly chosen.
+-- Reduces a baseline to the named units (none named: all), and to at most `most` of their split units, evenly chosen.
 function summary.keep(one, named, most)
 	local wanted, left = basics.set(named, "unit"), {}
 	for _, own in ipairs(one.units) do
@@ -69,7 +69,7 @@ function summary.keep(one, named, most)
 	end
 end
 
--- Of a side whose trace is the global one, the parts of up to `most` units of all kinds.
+-- Makes the summary of a side of the global trace, with the parts of up to `most` units of all kinds together.
 function summary.of(one, named, most)
 	local all, pieces = { path = one.path, start = one.start, stop = one.stop, told = {}, units = {} }, {}
 	for k, unit in ipairs(named) do
@@ -89,7 +89,7 @@ function summary.of(one, named, most)
 			own.groups[i] = { name = group.name, parent = group.parent, tid = group.tid, total = group.total,
 				count = group.count, pieces = group.chosen }
 			for _, piece in ipairs(group.chosen) do
-				piece.window, piece.thread_of = nil, nil -- which hold what the trace had
+				piece.window, piece.thread_of = nil, nil -- they refer to data of the trace
 			end
 		end
 	end

@@ -1,8 +1,8 @@
 -- threads: --cpu, --tid, --pid and --comm of analyses
 --
--- A name of --tid and a process mean the threads that have it at some time of the range, as thread["make"]/state does: all rows
--- of these threads pass. --comm asks for the name that stands in the row, or that the thread has at the event's time. A row is of
--- the CPU that its column tells, else of the one that its thread was on when it began.
+-- A name of --tid, or a process of --pid, selects the threads that have it at some time of the range, as thread["make"]/state
+-- does, and all their rows. --comm tests the name in the row, or the thread's name at the time of the event. --cpu tests the
+-- row's column cpu; without one, the CPU of its thread when the row begins.
 
 local basics = require("yore.basics")
 local lami = require("yore.lami")
@@ -11,9 +11,9 @@ local threads = {}
 
 threads.options = { cpu = "list", tid = "list", pid = "list", comm = "list" }
 local order = { "cpu", "tid", "pid", "comm" }
-local columns = { cpu = "cpu", tid = "tid", pid = "tid", comm = "comm" } -- of rows that options ask
+local columns = { cpu = "cpu", tid = "tid", pid = "tid", comm = "comm" } -- the column that each option tests
 
--- The words of an option, which commas part outside of brackets.
+-- The words of an option, separated by commas outside of brackets.
 local function words_of(values)
 	local words = {}
 	for _, value in ipairs(values) do
@@ -31,7 +31,7 @@ local function words_of(values)
 	return words
 end
 
--- Numbers and ranges of the words as a list {low, high}; what begins with no digit goes to `names`, if there is such a list.
+-- Numbers and ranges of the words as a list of {low, high}; words without a leading digit go to `names`, unless it is nil.
 local function ranges_of(option, words, names)
 	local ranges = {}
 	for _, word in ipairs(words) do
@@ -60,13 +60,13 @@ local function inside(ranges, number)
 	return false
 end
 
--- A table that has each thread of which the attribute has a value in the range that `meant` holds for.
+-- The set of threads whose attribute `name` has, at some time of the range, a value for which `meant` is true; and all segments.
 local function of_attribute(self, name, meant)
 	local told = trace:segments{ path = "thread[*]/" .. name, optional = true, from = self.start, to = self.stop }
 	return basics.set(told:select{ value = meant }:distinct("key")), told
 end
 
--- The threads that are called so; a name that none has is told.
+-- The set of threads that have one of these names; gives a note for a name that no thread has.
 local function called(self, words)
 	local wanted, met = basics.set(words), {}
 	local found, told = of_attribute(self, "name", function(name)
@@ -83,11 +83,11 @@ local function called(self, words)
 	return found
 end
 
--- A function of a name that says whether some word matches it.
+-- Returns a function that tests whether one of the words (globs) matches a name.
 local function name_test(words)
 	local tests, known = {}, {}
 	for i, word in ipairs(words) do
-		tests[i] = basics.glob((word:gsub("\\(.)", "[%1]"))) -- a backslash takes what follows as it is
+		tests[i] = basics.glob((word:gsub("\\(.)", "[%1]"))) -- a backslash makes the next character literal
 	end
 	return function(name)
 		if type(name) == "string" and known[name] == nil then

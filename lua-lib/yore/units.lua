@@ -91,14 +91,14 @@ end
 
 -- ---- finding them ----
 
--- Whole calls in order of (thread, begin), and how many there are of unknown begin or end; from a walk over their events.
+-- Reads the events of a system call: its calls in order of (thread, begin), and how many have an unknown begin or end.
 local function walk_calls(side, name)
 	side.calls = side.calls or {}
 	local known = side.calls[name]
 	if not known then
 		local found, column, name_of = kernel.syscalls(side, nil, { [name] = true })
 		local unknown = found.lost + found.unbegun + found.unfinished
-		if column ~= "value" then -- the names of events do not tell the call
+		if column ~= "value" then -- events of all calls have one name
 			found = found:select{ [column] = function(one) return one ~= nil and name_of(one) == name end }
 		end
 		found = found:rekey()
@@ -109,7 +109,7 @@ local function walk_calls(side, name)
 	return known.found, known.unknown
 end
 
--- Of the threads of such a name.
+-- The segments of threads whose name matches the glob `comm`; nil: all.
 local function of_thread(side, found, comm)
 	if not comm then
 		return found
@@ -157,7 +157,7 @@ local function activities_of(side, unit)
 	return found, math.max(0, #begun - #found)
 end
 
--- Segments by words of the unit's SPEC.
+-- trace:segments() with options from the unit's SPEC, so that errors name it.
 local function segments_of(unit, options)
 	return analysis.asked("--unit '" .. unit.unit .. "'", trace.segments, trace, options)
 end
@@ -180,7 +180,7 @@ local function intervals_of(side, unit)
 	return found, #all - #found
 end
 
--- The thread of the event at the end of an interval that is of no thread.
+-- The thread of the event at time t, the end of an interval whose path names no thread.
 local function thread_at(data, t)
 	for event in trace:events{ from = t, to = t + 1 } do
 		local fields = event.context
@@ -202,7 +202,7 @@ local function name_groups(side, groups)
 	return groups
 end
 
--- Of segments in order of (thread, begin).
+-- Groups segments that are in order of (thread, begin).
 local function group_in_order(found)
 	local groups, before = {}, 0
 	for _, row in ipairs(found:groups{ by = { "key" } }) do
@@ -217,7 +217,7 @@ local function group_in_order(found)
 	return groups
 end
 
--- Of segments in any order whose thread is in the column `tid`; those without one belong to nobody's group.
+-- Groups segments in any order by the column `tid`; those without one form a group without a thread.
 local function group_by_column(found)
 	local groups, by_tid, chunk = {}, {}, 4096
 	for first = 1, #found, chunk do
@@ -237,7 +237,7 @@ local function group_by_column(found)
 	return groups
 end
 
--- Of intervals that are of no thread: one group.
+-- Puts intervals whose path names no thread into one group.
 local function group_together(unit, found)
 	local group = new_group()
 	group.name, group.count = unit.path, #found
@@ -267,7 +267,7 @@ local function groups_of(unit, found)
 	return group_in_order(found)
 end
 
--- What segments:groups() gives of all units of the global trace, with these percentiles; nil: it has none.
+-- The group of segments:groups() for all units of the global trace, with these percentiles; nil: there are none.
 function units.numbers(side, unit, percentiles)
 	local found = finders[unit.kind](side, unit)
 	return found and found:groups{ by = {}, percentiles = percentiles }[1]
@@ -280,7 +280,7 @@ function units.find(side, unit)
 	local found, unknown = finders[unit.kind](side, unit)
 	local groups = groups_of(unit, found)
 	local all = found and found:groups{ by = {}, percentiles = { 50, 99 } }[1] or {}
-	collectgarbage() -- segments are larger than Lua knows
+	collectgarbage() -- Lua does not know the size of segments
 	return { groups = name_groups(side, groups), count = found and #found or 0, unknown = unknown or 0, mean = all.mean,
 		p50 = all.p50, p99 = all.p99 }
 end

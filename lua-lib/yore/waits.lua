@@ -1,8 +1,8 @@
 -- waits: which waits of threads are left out, and why
 --
--- A wait ends where a thread comes to a CPU: sched_switch names it. Of each such moment the state tells what the thread did right
--- before, or it does not: since events were lost, a CPU was not recorded, or a switch is missing. Waits that have not ended are told
--- apart from these.
+-- A wait ends when sched_switch brings the thread to a CPU. It is left out if the state does not know what the thread did just
+-- before: events were lost, a CPU was not recorded, or a switch is missing. Waits that have not ended at the end of the range are
+-- counted apart from these.
 
 local analysis = require("yore.analysis")
 local basics = require("yore.basics")
@@ -11,16 +11,16 @@ local waits = {}
 
 local asleep = { "sleeping", "blocked", "stopped", "traced", "parked" }
 
--- The paths that waits.left_out() wants, for a:segments() beside the others: where threads begin to run that were asleep until then; where it
--- is not known what they did until then; and where it is not known what they did after they were off the CPU.
+-- Paths for a:segments(), whose collections waits.left_out() needs: threads that run after sleep; threads that run after an
+-- unknown state; threads off the CPU whose next state is unknown.
 waits.paths = {
 	{ path = "thread[*]/state", value = "running", before = asleep },
 	{ path = "thread[*]/state", value = "running", unknown = "before" },
 	{ path = "thread[*]/state", value = { "ready", table.unpack(asleep) }, unknown = "after" },
 }
 
--- Where some CPU does not tell all: lost, the places of the range where events were lost, {t =, till = the latest end so far}, rising by time;
--- edges, {[t] = true} of the events of the range around these; begun, until when some CPU was not recorded yet; ended, since when one no longer was.
+-- Where the recording is incomplete: lost, a list of losses by time, {t =, till = the latest end so far}; edges, {[t] = true} for
+-- their begins and ends in the range; begun, until when some CPU was not recorded yet; ended, since when one no longer was.
 local function read_places(a)
 	local places = { lost = {}, edges = {}, begun = math.mininteger, ended = math.maxinteger }
 	local lost, last = places.lost, math.mininteger
@@ -43,13 +43,13 @@ local function read_places(a)
 	return places
 end
 
--- Does one of the places touch [from, till]?
+-- Does one of the losses overlap [from, till]?
 local function touches(places, from, till)
 	local behind = basics.first(#places, function(i) return places[i].t > till end)
 	return behind > 1 and places[behind - 1].till >= from
 end
 
--- Why nothing is known in [from, till]; from: nil where nothing was known before in the range.
+-- Why the state of a thread is unknown in [from, till]; from nil: it was unknown since the begin of the range.
 local function reason_of(a, places, from, till)
 	local since = from or a.start - 1
 	if touches(places.lost, since, till) then
@@ -60,10 +60,10 @@ local function reason_of(a, places, from, till)
 	return trace:info().tasks and "tasks" or from and "switch" or "before"
 end
 
-local windows = 200 -- at most so many parts of the range are read for single switches
+local windows = 200 -- single switches are read in at most so many parts of the range
 
--- Calls visit(cpu, tid, t) with each sched_switch at one of the times, {[t] = true}, by which a thread comes to the CPU. Where a switch before or
--- after it is missing, the state does not know who ran, and the event alone tells it.
+-- Calls visit(cpu, tid, t) for each sched_switch at one of the times, {[t] = true}, that brings thread tid to the CPU. If the
+-- switch before or after it is missing, only the event itself, not the state, has the thread.
 function waits.each_switch(a, times, visit)
 	local names, list = analysis.present{ "sched_switch" }, basics.keys(times)
 	local first, apart = 1, a.length // windows
@@ -84,8 +84,8 @@ local function is_nil(value)
 	return value == nil
 end
 
--- The moments at which threads may have come to a CPU, and of which the state does not tell whether they did: {[t] = true}, with those
--- of edges, and by CPU and time the thread that runs from then on, as far as it is known.
+-- The times, {[t] = true}, at which a thread may have come to a CPU without a run in the state to show it, added to `edges`; and
+-- {["CPU t"] = thread} for runs that begin after an unknown one.
 local function doubtful(runs, edges, stop)
 	local times, found = edges, {}
 	for _, row in ipairs(runs:select{ begun = true, before = is_nil, value = function(tid) return tid ~= 0 end }:rows()) do
@@ -97,8 +97,8 @@ local function doubtful(runs, edges, stop)
 	return times, found
 end
 
--- The switches that each_switch() tells: `unseen`, a set by thread and time, of runs that begin; `cut`, {tid =, t =} of those with which no run
--- begins, as events are missing behind them.
+-- Reads the switches at these times: `unseen`, a set by thread and time of those that begin a run; `cut`, a list of {tid =, t =}
+-- of those that begin none in the state, because events are missing behind them.
 local function events_of(a, runs, edges)
 	local times, found = doubtful(runs, edges, a.stop)
 	local unseen, cut = {}, {}
@@ -113,7 +113,7 @@ local function events_of(a, runs, edges)
 	return unseen, cut
 end
 
--- Calls visit(tid, t) with each of the stretches that begins with a switch.
+-- Calls visit(tid, t) for each segment of `stretches` that begins with a switch.
 local function each_begin(stretches, runs, by_thread, unseen, visit)
 	for first = 1, #stretches, 1000 do
 		for _, row in ipairs(stretches:rows(first, first + 999)) do
@@ -126,8 +126,8 @@ local function each_begin(stretches, runs, by_thread, unseen, visit)
 	end
 end
 
--- How many ends of waits in the range are left out, by reason: {reason = count}. needs_wakeup: those are left out, too, whose thread was asleep
--- right before. runs: of cpu[*]/thread, by_thread: the same by thread, found: what the paths gave. The second result is how many are not.
+-- Returns how many ends of waits in the range are left out, {[reason] = count}, and how many are not. needs_wakeup: also those
+-- whose thread slept until it ran. runs: segments of cpu[*]/thread; by_thread: runs:rekey(); found: collections of waits.paths.
 function waits.left_out(a, needs_wakeup, runs, by_thread, found)
 	local from_sleep, unknown, until_unknown = table.unpack(found)
 	local left, all, places = {}, 0, read_places(a)
@@ -158,7 +158,7 @@ function waits.left_out(a, needs_wakeup, runs, by_thread, found)
 			add_sleep()
 		end
 	end
-	-- behind its last switch a CPU may tell no more of the thread
+	-- the last run of each CPU: the thread may have no state behind the CPU's last switch
 	for _, cpu in ipairs(runs:distinct("key")) do
 		local run = runs:find(cpu, a.stop)
 		if run.value ~= 0 and run.begun and (run.before ~= nil or unseen[run.value .. " " .. run.begin])
@@ -170,9 +170,9 @@ function waits.left_out(a, needs_wakeup, runs, by_thread, found)
 	return left, all
 end
 
--- How many of the waits `started` (segments, of which waits may not be told) have not ended at the end of the range, and of how many the end is
--- missing: where they became unknown, and their thread is not seen to come to a CPU then or later. by_thread: runs by thread; seen: the
--- ends that each_switch() told, by thread and time.
+-- Returns how many of the waits `started` (segments) last at the end of the range, and how many have no known end: the state
+-- became unknown, and the thread did not run then or later. by_thread: runs by thread; seen: the switches of each_switch(), by
+-- thread and time.
 function waits.unended(a, started, by_thread, seen)
 	local missing = 0
 	for _, row in ipairs(started:select{ ended = false, ["end"] = { max = a.stop - 1 } }:rows()) do
@@ -184,7 +184,7 @@ function waits.unended(a, started, by_thread, seen)
 	return #started:select{ ["end"] = { min = a.stop } }, missing
 end
 
--- In the order in which a note tells them, and what is said of so many.
+-- Reasons in the order of the note, and their texts.
 local texts = {
 	{ "lost", "%d lasted while events were lost" },
 	{ "unrecorded", "%d lasted while a CPU was not recorded" },
@@ -196,7 +196,7 @@ local texts = {
 	{ "unended", "the end of %d is missing" },
 }
 
--- Says once how many are left out, and why; `what` they are, in the plural, and how many of them are told.
+-- Gives a note on how many waits are left out, and why; `what`: their name in the plural; `told`: how many are not left out.
 function waits.tell(a, left, told, what)
 	local reasons, all = {}, 0
 	for _, reason in ipairs(texts) do

@@ -56,8 +56,8 @@ local options = { unit = "list", ["range-a"] = "text", ["range-b"] = "text", ["f
 
 -- ---- the command line ----
 
--- Calls visit(word, name, value) with each word that is no value of an option; `name` is that of an option without its dashes,
--- `value` what it has behind itself.
+-- Calls visit(word, name, value) for each word that is not the value of an option; for an option, `name` is its name without
+-- dashes, and `value` the next word if it takes one.
 local function each_word(all, visit)
 	local i = 1
 	while all[i] do
@@ -68,7 +68,7 @@ local function each_word(all, visit)
 	end
 end
 
--- Takes the word out that is neither an option nor its value: the path of B.
+-- Removes the first word that is neither an option nor its value, the path of B; returns it and the other words.
 local function take_path(all)
 	local rest, path = {}, nil
 	each_word(all, function(word, _, value)
@@ -81,7 +81,7 @@ local function take_path(all)
 	return path, rest
 end
 
--- Takes out what stands behind --a and --b: {a = list of patterns, b = list}; nil: there are none.
+-- Removes --a and --b with the words behind them. Returns {a = list of patterns, b = list}, or nil, and the other words.
 local function take_runs(all)
 	local rest, patterns, list = {}, {}, nil
 	each_word(all, function(word, name, value)
@@ -178,7 +178,7 @@ local function open_b()
 	return basics.given(yore.open(path_of_b, yore.opened()))
 end
 
--- A side of a trace, which becomes the global one.
+-- Makes `opened` the global trace, and returns a side of it.
 local function new_side(opened, option)
 	trace = opened
 	local start, stop = analysis.range(range_of(a[option], option, a.begin, a["end"]))
@@ -189,7 +189,7 @@ end
 local own_trace = trace
 local sides, order = {}, {}
 
--- Calls visit(name of the side, side) with its trace as the global one, of sides that have one; A's is it again afterwards.
+-- Calls visit(name, side) for each side with a trace, which is the global one meanwhile; afterwards that is A's again.
 local function each_side(visit)
 	for _, name in ipairs(order) do
 		trace = sides[name].trace
@@ -202,8 +202,8 @@ local of_one_side = {} -- kinds of units that only A has, or only B
 
 local narrowed = false -- of a large trace only the middle is compared
 
--- Those that events mark, where there are any; else of a large trace what its middle has. visit_all(visit) calls
--- visit(name of the side, side) for all sides that have a trace.
+-- Proposes units: pairs of events that mark units, if there are any, else system calls and wake-ups, of a large trace only those
+-- in its middle. visit_all(visit) calls visit(name, side) for all sides with a trace.
 local function propose(visit_all)
 	local weights, kinds = { a = {}, b = {} }, { a = {}, b = {} }
 	local function add(sums, found)
@@ -356,14 +356,14 @@ end
 
 -- ---- several runs on each side ----
 
--- What a path of a run names, the same for all its spellings: CTF's metadata stands for its folder.
+-- A text that is equal for all paths of one recording; the file metadata of CTF stands for its folder.
 local function identity_of(path)
 	local folder = path == "metadata" and "." or path:match("^(.*/)metadata$") or path
 	local _, identity = yore.stat(folder)
 	return identity or path
 end
 
--- The paths that patterns name, each recording once.
+-- The paths that match the patterns, each recording once; gives a note on duplicates.
 local function paths_of(name, list)
 	local paths, seen = {}, {}
 	for _, pattern in ipairs(list or {}) do
@@ -387,8 +387,8 @@ local function paths_of(name, list)
 	return paths
 end
 
--- Calls visit(side) with the run's trace as the global one, which is closed afterwards; false and why the run has nothing to
--- read. An error of what reads it ends the command.
+-- Opens the run's trace as the global one, calls visit(side), and closes it. false and an error text: it cannot be opened, or has
+-- nothing in the range. Errors of visit() end the command.
 local function with_run(run, option, visit)
 	local opened, why = yore.open(run.path, yore.opened())
 	if not opened then
@@ -397,7 +397,7 @@ local function with_run(run, option, visit)
 	local _ <close> = setmetatable({}, { __close = function()
 		trace = own_trace
 		opened:close()
-		collectgarbage() -- what was read of it is large, and Lua does not know how large
+		collectgarbage() -- its data is large, which Lua does not know
 	end })
 	trace = opened
 	local start, stop = analysis.range_of(range_of(a[option], option, a.begin, a["end"]))
@@ -408,12 +408,12 @@ local function with_run(run, option, visit)
 	return true
 end
 
--- A fault of a path without the path that stands before it.
+-- An error text without "PATH: " at its begin.
 local function without_path(path, fault)
 	return fault:sub(1, #path + 2) == path .. ": " and fault:sub(#path + 3) or fault
 end
 
--- Calls read(run) with each run that is still there; leaves out the run of which it says false and why.
+-- Calls read(name, run) for each run that is not left out; if it returns false and an error text, leaves the run out with a note.
 local function each_run(all, read)
 	for _, name in ipairs{ "a", "b" } do
 		local left = {}
@@ -433,9 +433,9 @@ local function each_run(all, read)
 	end
 end
 
--- Reads the run if it is a baseline, of which up to `most` units stay; false and why it cannot be read.
+-- Reads the run if it is a baseline, and keeps up to `most` of its units; false and an error text: it cannot be read.
 local function read_baseline(run, most)
-	if yore.stat(run.path) == "other" then -- a trace is opened again for each pass over it
+	if yore.stat(run.path) == "other" then -- it is read several times, which a pipe cannot be
 		return false, "it is neither a file nor a folder"
 	elseif not baseline.is_one(run.path) then
 		return true

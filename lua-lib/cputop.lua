@@ -21,7 +21,7 @@ local a = analysis.open(arg, {
 	name = "cputop", verbs = { "all", "cpus", "threads" }, tables = { all = true }, columns = { "cpu", "tid", "comm" },
 })
 
--- Of each thread on each CPU: how long, how often it came on, when it left last.
+-- Totals for each thread on each CPU: how long and how often it ran, and when it last left.
 local runs = a:segments{ path = "cpu[*]/thread", totals = true }
 if #runs == 0 then
 	a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "which thread runs")

@@ -58,8 +58,8 @@ states:join(wakers, { waker = "value" }, { at = "end" })
 local requests, unknown = causes.read_requests(a), 0
 local creations, waits = kernel.creations(a)
 
--- What is no thread and ended the sleep `row` at t, where the path does not go on with a thread; nil: it ends with no sleep, a thread
--- ended it, or it is not known.
+-- The text of the device, timer or interrupt that ended the sleep `row` at t; nil: there was no wake-up, a thread ended it,
+-- or the waker is unknown.
 local function awaited(row, t)
 	if not chain.is_woken(row, t) then
 		return
@@ -73,7 +73,7 @@ local function awaited(row, t)
 	return other or thread == 0 and "idle" or nil
 end
 
--- The stretches of a thread's path, the last first.
+-- The rows of a thread's path, from the last to the first.
 local function path_of(tid)
 	local path = {}
 	chain.new(states, creations, waits):path(tid, a.start, a.stop, function(thread, state, from, till, row)
@@ -84,7 +84,7 @@ local function path_of(tid)
 	return path
 end
 
--- Of the threads those of which something is known in the range.
+-- The threads of --tid whose state is known in the range; gives a note, or an error, on the others.
 local function threads_known()
 	local known, others = {}, {}
 	for _, tid in ipairs(tids) do
@@ -126,7 +126,7 @@ local function summed(path)
 	return list
 end
 
--- Gives the rows of all paths the names of their threads, in one question.
+-- Sets the names of threads in the rows of all paths, by one query.
 local function name_rows(paths)
 	local last = {}
 	for _, path in ipairs(paths) do

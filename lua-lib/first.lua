@@ -31,7 +31,7 @@ local units = require("yore.units")
 
 -- ---- the command line ----
 
--- Takes the word NAME(unit) out.
+-- Removes the word NAME(unit); returns NAME and the other words.
 local function take_statistic(words)
 	local rest, name = {}, nil
 	for _, word in ipairs(words) do
@@ -77,7 +77,7 @@ check_words()
 local unit = units.parse(a.unit)
 local what = statistic .. "(unit)"
 
--- ---- of one trace: in a process of its own, by the words that ask_all() gives ----
+-- ---- one trace: run with --measure, by ask_all() ----
 
 -- Do all clocks of its streams count from 1970?
 local function tells_day()
@@ -97,7 +97,7 @@ local function measure()
 	print(first, tells_day() and "day" or "own", found.count, number or "-")
 end
 
--- ---- of all ----
+-- ---- all traces ----
 
 local function ask_all()
 	local given = { "--measure", "--unit", a.unit, what }
@@ -109,7 +109,7 @@ local function ask_all()
 	return basics.given(yore.ask_traces{ catalog = a.catalog, analysis = "first", words = given, timeout = a.timeout })
 end
 
--- Reads what a trace printed: {trace =, place =, damaged =, begin =, day =, count =, number =}, or {trace =, place =, error =}.
+-- Parses a trace's output: {trace =, place =, damaged =, begin =, day =, count =, number =}, or {trace =, place =, error =}.
 local function read_answer(answer, place)
 	local run = { trace = answer.path, place = place, error = answer.error, damaged = answer.damaged > 0 }
 	if answer.text then
@@ -120,7 +120,7 @@ local function read_answer(answer, place)
 	return run
 end
 
--- Those that have a number in the order asked for, and all of them: without a number last.
+-- Returns the runs that have a number, in the order of --order, and all runs, those without a number last.
 local function in_order(runs)
 	local good, by_begin = {}, a.order ~= "listed"
 	for _, run in ipairs(runs) do
@@ -173,7 +173,7 @@ local function shown(number)
 	return kind == "span" and yore.span(number) or tostring(number)
 end
 
--- Between ' for a shell, where it must be.
+-- Quotes a text for a shell, if that is needed.
 local function quoted(text)
 	return text:find("^[%w/._@%%+=:,-]+$") and text or "'" .. text:gsub("'", "'\\''") .. "'"
 end
@@ -203,7 +203,7 @@ local function smallest_text(numbers, where)
 	return not step and "no rise" or "a rise by " .. (ratio and string.format("%.3g %%", (step - 1) * 100) or shown(step))
 end
 
--- In text; CSV and JSON have no row then, and a note says why.
+-- Prints that no change was found; for CSV and JSON, which have no row then, gives a note.
 local function say_none(numbers)
 	local middle, late = smallest_text(numbers, 0.5), smallest_text(numbers, 0.9)
 	if a.format == "csv" or a.format == "json" then

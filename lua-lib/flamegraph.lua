@@ -47,7 +47,7 @@ if own.event and own.stack then
 	error("flamegraph: --event and --stack: call chains of an event are drawn, or what is on a path of the state", 0)
 end
 
--- Without a range records count that have no time, too.
+-- Without a range, records that have no time are counted, too.
 local start, stop = yore.range()
 start, stop = own.begin or start, own["end"] or stop
 local range, meant, meant_thread = {}, nil, nil
@@ -55,7 +55,7 @@ if start or stop then
 	range.start, range.stop = analysis.range(start, stop)
 end
 
--- Names of threads, by the records that give and inherit them; those before the range, too.
+-- Names of threads from perf's records perf_comm and perf_fork, including those before the range.
 local names
 
 local function learn(ev)
@@ -83,12 +83,12 @@ local function learn_before()
 	end
 end
 
--- Weights by stack, and by how many of its frames are the kernel's; what they are in each block of samples, for --against.
+-- A profile: weights by stack and by number of kernel frames; with --against also the weights in each block of samples.
 local function new_profile()
 	return { stacks = {}, total = 0, unit = "samples", side = own.against and shares.new(), sums = {} }
 end
 
-local profile -- the one that is gathered
+local profile -- the profile that samples are added to
 
 local function add(key, inside, weight)
 	local weights = profile.stacks[key] or {}
@@ -106,7 +106,7 @@ local function add_sample(key, inside, weight)
 	end
 end
 
--- The name of a thread at t. perf's records tell it on the way; elsewhere the state has it.
+-- The name of a thread at t: from perf's records read so far, if the trace has them, else from the state.
 local told
 local function name_at(tid, t)
 	if not tid or #telling > 0 then
@@ -120,7 +120,7 @@ local function name_at(tid, t)
 	return row and row.value or names[tid]
 end
 
--- tid: the thread, where the event itself does not say it.
+-- Adds the chain of an event to the profile; tid: the thread, if the event has no field of it.
 local function fold(ev, chain, tid)
 	local weight = 1
 	if not tid then

@@ -33,14 +33,14 @@ local a = analysis.open(arg, {
 a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "when threads run")
 a:want({ "sched_wakeup", "sched_waking" }, "it is not known when threads are woken: only preemptions are measured")
 
--- A wait ends with a switch that was seen: the thread comes on a CPU on which another one ran until then.
+-- The end of a wait must be a recorded switch: the thread begins to run on a CPU whose previous thread is known.
 local found = { a:segments({ path = "thread[*]/state", value = "ready" }, { path = "cpu[*]/thread" }, table.unpack(left_out.paths)) }
 local ready, runs = found[1], found[2]
 local waits = ready:select{ begun = true, ended = true, after = "running" }
 local by_thread = runs:rekey()
 waits:join(by_thread, { cpu = "value", last = "before" }, { at = "end", match = "begins" })
--- Where a switch before or after it is missing, it is not known who ran: the event that ends the wait says that it does, and on which
--- CPU. Returns these waits, and the CPUs by thread and end.
+-- If the switch before or after the end of a wait is missing, the state does not know who ran; the sched_switch that ends
+-- the wait has the CPU. Returns these waits, and their CPUs by thread and end.
 local function seen_alone()
 	local times, cpus, found = {}, {}, nil
 	local function of_event(row)
@@ -66,7 +66,7 @@ end
 local alone, cpu_of = seen_alone()
 waits = waits:select{ last = function(tid) return tid ~= nil end }
 
--- Says which waits are left out.
+-- Gives a note on the waits that are left out.
 local function tell_left_out()
 	local left = left_out.left_out(a, true, runs, by_thread, { table.unpack(found, 3) })
 	left.open, left.unended = left_out.unended(a, ready, by_thread, cpu_of)
@@ -75,7 +75,7 @@ local function tell_left_out()
 end
 tell_left_out()
 
--- Moments at which threads were forked: {[thread] = {[time] = true}}.
+-- The times at which threads were forked: {[thread] = {[time] = true}}.
 local function forks()
 	local found, events = {}, analysis.present{ "sched_process_fork" }
 	if #events > 0 then
@@ -88,7 +88,7 @@ local function forks()
 	return found
 end
 
--- Where no state is known before a wait, the thread was preempted if it left a CPU then, or it is new.
+-- Splits waits by kind. After an unknown state: preempted if the thread left a CPU then, new if it was forked then.
 local function split(all)
 	local first = all:select{ before = function(v) return v == nil end }
 	first:join(by_thread, { left = "value" }, { match = "ends" })
@@ -134,15 +134,15 @@ local function stats()
 	end
 end
 
-local most_instead = 3 -- threads that are told of one wait
+local most_instead = 3 -- threads that a row lists for one wait
 
--- What a thread was called at t.
+-- The name of a thread at t.
 local function name_at(tid, t)
 	return tid == 0 and "idle" or trace:comm(tid, t) or nil
 end
 
--- Those who ran during the wait on the CPU on which the thread then ran, the longest first: their shares of the wait are in
--- the columns, and all of it in one text.
+-- Sets the columns `instead...` of a row: the threads that ran during the wait on the CPU that the thread got then, with their
+-- shares of the wait, longest first; and instead_text, all of it in one text.
 local function tell_instead(row)
 	local found, list, texts = {}, {}, {}
 	kernel.overlaps(runs, row.cpu, row.begin, row["end"], function(tid, from, till)
@@ -160,7 +160,7 @@ local function tell_instead(row)
 	row.instead_text = #texts > 0 and table.concat(texts, ", ") or nil
 end
 
--- Who woke the thread at the begin, where that is recorded: a thread or an interrupt; and who ran instead.
+-- Sets the columns of the waker of each wait, a thread or an interrupt, if it was recorded; and of the threads that ran instead.
 local function explain(rows)
 	for _, row in ipairs(rows) do
 		if row.cpu and row.dur > 0 then

@@ -45,7 +45,7 @@ local calls = { futex = true, futex_time64 = true }
 
 local found, lacks = {}, nil
 
--- Those of the calls whose operation is one of these.
+-- The futex calls whose operation is one of these.
 local function operating(futexes, operations)
 	return futexes:select{ op = function(op) return op ~= nil and operations[op & 0x7f] == true end }
 end
@@ -114,9 +114,9 @@ local function fill(row, of)
 	return row
 end
 
-local unknown = 0 -- waits of which nothing tells whether a thread or an interrupt ended them
+local unknown = 0 -- waits for which it is unknown whether a thread or an interrupt ended them
 
--- A function of a row of a wait: the thread that held the lock, nil where it is not known.
+-- Returns a function that gives the thread that held the lock of a wait; nil: unknown.
 local function holders()
 	local events = a:want({ "sched_waking" }, "it is not known who held a lock")
 	if not events then
@@ -137,7 +137,7 @@ local function holders()
 	return function(row, of)
 		local waker, t, sleep = path:last_waker(row.key, row.begin, row["end"])
 		unknown = unknown + (#wakers > 0 and chain.is_woken(sleep, t) and sleep.waker == nil and 1 or 0)
-		local waking = waker and wakings:look(row.key, t) -- may be before t: another CPU is asked to end the sleep
+		local waking = waker and wakings:look(row.key, t) -- it may precede t, if another CPU ends the sleep
 		if not waking or waking < row.begin then
 			return
 		elseif of.kind == "kernel" then

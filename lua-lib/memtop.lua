@@ -41,7 +41,7 @@ local a = analysis.open(arg, {
 		rss = { "tid", "comm", "resident", "max", "file", "anon", "shmem", "swap" } },
 })
 
--- The field that tells which page it is, and a condition for that there is none.
+-- A condition for events without a page, by the field that has the page; nil: no such field.
 local function no_page(events)
 	local page = analysis.field_of(events, "pfn", "page")
 	return page == "pfn" and "pfn == 0xffffffffffffffff" or page and "page == 0"
@@ -90,8 +90,8 @@ local function whole_pages(bytes)
 	return (bytes or 0) + PAGE - 1 & -PAGE
 end
 
--- A process' mapped addresses are a list {begin, end, begin, end, ...} that rises, without any two ranges that touch. The place of the
--- first range that ends at `address` or after it.
+-- The mapped addresses of a process are a rising list {begin, end, begin, end, ...}, in which no two ranges touch. Returns the
+-- index of the first range that ends at `address` or after it.
 local function find_range(list, address)
 	local low, high = 1, #list // 2 + 1
 	while low < high do
@@ -105,7 +105,7 @@ local function find_range(list, address)
 	return 2 * low - 1
 end
 
--- Puts `values` in place of the ranges [first, last) of the list, which are places of their begins.
+-- Replaces the ranges at indices [first, last) of the list by `values`.
 local function replace(list, first, last, values)
 	local behind = first + #values
 	if behind ~= last then
@@ -114,7 +114,7 @@ local function replace(list, first, last, values)
 	table.move(values, 1, #values, first, list)
 end
 
--- Takes [from, to) out of the ranges; how much of it was in them.
+-- Removes [from, to) from the ranges; returns how many bytes of it were mapped.
 local function take(list, from, to)
 	local first, taken, left = find_range(list, from + 1), 0, {}
 	local last = first
@@ -133,7 +133,7 @@ local function take(list, from, to)
 	return taken
 end
 
--- Puts [from, to), of which nothing is in them, into the ranges.
+-- Adds [from, to), of which no byte is mapped, to the ranges.
 local function put(list, from, to)
 	local first = find_range(list, from)
 	local last = first
@@ -191,7 +191,7 @@ function effects.brk(row, call)
 	row.heap = call.ret
 end
 
--- The events of these calls, those that enter and those that leave.
+-- The names of the events that enter, and of those that leave, the calls that map memory.
 local function call_events()
 	local enter, leave, found = {}, {}, {}
 	for _, name in ipairs{ "mmap", "mmap2", "munmap", "mremap", "brk" } do
@@ -216,7 +216,7 @@ local function call_events()
 	return enter, leave
 end
 
--- A function of a call: its process, by the event, else by what the state has told of the thread until then.
+-- Returns a function that gives the process of a call: of the event, else thread[T]/process at its end, else the thread.
 local function process_of()
 	local told
 	return function(call)
@@ -231,12 +231,12 @@ local function process_of()
 	end
 end
 
--- Where each call has its arguments among those of raw system calls.
+-- The arguments of each call, in the order of the raw system call's.
 local arguments = {
 	mmap = { "addr", "len", "prot", "flags" }, munmap = { "addr", "len" }, mremap = { "addr", "old", "new", "flags" }, brk = { "brk" },
 }
 
--- Calls by events of their own; nil: the range has none, and raw system calls, whose numbers have names.
+-- The calls from events with their name; nil: the range has none of these, but raw system calls.
 local function named_calls()
 	if #analysis.present{ "sys_enter" } > 0 and #analysis.present{ "sys_exit" } > 0 then
 		local named = analysis.present{ "sys_enter_mmap", "sys_enter_munmap", "sys_enter_brk", "syscall_entry_mmap" }

@@ -47,7 +47,7 @@ local columns = {}
 for _, column in ipairs(by) do
 	columns[#columns + 1] = (column ~= "syscall" or has_syscall) and column or nil
 end
--- Where single stretches are not needed, they are counted as they come.
+-- If single segments are not needed, they are counted in groups while they are read.
 local counted = a.verb == "stats" and not a.leaving and not a.svg and a.by ~= "stack"
 local off = { "sleeping", "blocked", "ready", "stopped", "traced", "parked" }
 local paths = { { path = "thread[*]/state", value = off, groups = counted and { by = columns, percentiles = { 50, 99 } } or nil },
@@ -56,7 +56,7 @@ paths[#paths + 1] = has_syscall and { path = "thread[*]/syscall", join = "syscal
 local found = { a:segments(table.unpack(paths)) }
 local all, runs = found[1], found[2]
 
--- Says of how many times it is not known what threads did before they came to a CPU.
+-- Gives a note on how many times off the CPU are left out.
 local function tell_left_out()
 	local left, told = left_out.left_out(a, false, runs, runs:rekey(), { table.unpack(found, 3) })
 	left_out.tell(a, left, told, "times off the CPU")
@@ -74,7 +74,7 @@ local function fill(row)
 	return row
 end
 
--- A call chain as a stack: {text =, frames =, inside =}, one table for all that are alike.
+-- Converts a call chain to a stack, {text =, frames =, inside =}; equal chains share a table.
 local shared = {}
 local function stack_of(chain)
 	local list, inside = frames.names(chain, {})
@@ -89,8 +89,8 @@ local function stack_of(chain)
 	return shared[key]
 end
 
--- Calls visit(row) with each stretch, and the stack of the switch with which its thread left the CPU. Stacks of so many switches
--- are kept at a time; the stretches that begin up to there are then visited.
+-- Calls visit(row) for each segment, with the stack of the switch by which its thread left the CPU. Keeps the stacks of so many
+-- switches in memory, then visits the segments that begin until the last of them.
 local SWITCHES = 50000
 
 local function each_with_stack(visit)

@@ -60,7 +60,7 @@ for i, name in ipairs(a.by or {}) do
 	end
 end
 
--- A field that no event has would be a column of nothing. Of alternatives one will do.
+-- Raises an error for a field that no event has; of alternatives one must exist.
 for name, field in pairs(fields) do
 	local has, why
 	for column in field:gsub("^%a+ ", ""):gmatch("[^|]+") do

@@ -28,7 +28,7 @@ local a = analysis.open(arg, {
 
 a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "when threads run")
 
--- What ran on a CPU, and where another thread came before and after it, when the run began and ended.
+-- The runs of threads on CPUs, without those of the idle thread.
 local runs, states = a:segments({ path = "cpu[*]/thread" }, a.verb == "log" and { path = "thread[*]/state" } or nil)
 runs = runs:select{ value = function(tid) return tid ~= 0 end }
 local names = a:names(runs:distinct("value"))
@@ -58,7 +58,7 @@ local function state_until(tid, t)
 	return state and state["end"] == t and state or nil
 end
 
--- For a thread that runs from t on: when it had stopped to run, and when it had become ready.
+-- For a thread that runs from t on: when it stopped to run before that, and when it became ready.
 local function waits(tid, t)
 	local state = state_until(tid, t)
 	if not state or kernel.has_cpu[state.value] or state.after ~= "running" then
@@ -71,7 +71,7 @@ local function waits(tid, t)
 	return state and state["end"], ready
 end
 
--- Both switches lie in the range: the one at its end does not.
+-- The runs whose begin and end are switches in the range; a switch at the end of the range is outside.
 local function whole()
 	return runs:select{ begun = true, ended = true, before = is_known, after = is_known, ["end"] = { max = a.stop - 1 } }
 end

@@ -57,10 +57,10 @@ end
 a:need_against{ "change", "low", "high" }
 
 local found, list, samples = {}, {}, 0
-local side = "" -- of which trace samples are counted: "", or "against_"
+local side = "" -- prefix of the columns for the trace that is read: "", or "against_"
 local sides = { [""] = shares.new(), against_ = shares.new() }
 
--- The part of a profile with that key in a table of parts.
+-- The row of that key in the table `parts`, made if there is none.
 local function entry_in(parts, key, make)
 	local one = parts[key]
 	if not one then
@@ -78,19 +78,19 @@ local function module_of(frame)
 	return frame.object and frame.object:gsub(".*/", "") or "[unknown]"
 end
 
--- Without a name the place in the file stands for it, which is the same in each process.
+-- The name of a frame's function, else its offset in the file, which is the same in each process.
 local function function_of(frame)
 	return frame.symbol or yore.hex(frame.file_offset or frame.ip)
 end
 
--- What is compared: of the tree total, else self.
+-- Adds weight to the blocks of a row's compared column: total for the verb tree, else self.
 local function add_to_blocks(one, weight)
 	local key = side .. "sums"
 	one[key] = one[key] or shares.sums()
 	sides[side]:add(one[key], weight)
 end
 
--- A sample counts once for each function, however often it is in the chain.
+-- Adds a sample to a row, but only once if the function is several times in the chain.
 local function add(one, weight, is_self)
 	local self, total = side .. "self", side .. "total"
 	if is_self then
@@ -220,16 +220,16 @@ for _, one in ipairs(list) do
 	one.self_percent, one.total_percent = one.self * 100 / all, one.total * 100 / all
 end
 
--- The rows whose difference is asked about.
+-- The rows that have samples in the compared column, on some side.
 local function compared_rows(rows)
 	local own = {}
 	for _, one in ipairs(rows) do
-		own[#own + 1] = (one.sums or one.against_sums) and one or nil -- what only calls others changes with these
+		own[#own + 1] = (one.sums or one.against_sums) and one or nil -- others only call functions that changed
 	end
 	return own
 end
 
--- Gives rows the difference between both sides, in percent of all, with its bounds.
+-- Sets the difference between both sides in each row, in percent of all, with its confidence interval.
 local function compare(rows)
 	local what = a.verb == "tree" and "total" or "self"
 	for _, one in ipairs(rows) do
@@ -244,7 +244,7 @@ end
 -- The rows of the tree that are large enough, with their stacks.
 local function large_rows()
 	local large = {}
-	for _, one in ipairs(list) do -- a row stands behind the one that called it
+	for _, one in ipairs(list) do -- callers come before the functions that they call
 		local share = math.max(one.total_percent, one.against_total * 100 / math.max(all_against, 1))
 		if share >= least then
 			one.stack = (one.above.stack and one.above.stack .. ";" or "") .. one["function"]

@@ -11,9 +11,9 @@ local differ = {}
 
 local part_of = causes.part_of
 
-local most_units = 4000  -- whose time is split by cause, of all kinds; of more, an even choice
-local most_blocks = 200  -- of pairs that follow each other in time, which are resampled
-local long_blocks = 40   -- so many of them when they are long, for what goes on longer than a short block
+local most_units = 4000  -- units of all kinds whose time is split by cause; of more, they are evenly chosen
+local most_blocks = 200  -- blocks of consecutive pairs, which are resampled
+local long_blocks = 40   -- number of long blocks, for phases that are longer than a short block
 local fewest_blocks = 5
 local rounds, seed = 4000, 19
 local known_part = 0.01
@@ -24,7 +24,7 @@ local function without_numbers(name)
 	return (name:gsub("%d+", "N"))
 end
 
--- The groups by a text, each list with the most work first.
+-- Lists of groups by text_of(group), each with the most work first.
 local function listed(groups, text_of)
 	local found, order = {}, {}
 	for _, group in ipairs(groups) do
@@ -60,7 +60,7 @@ local function match_by(a, b, text_of, pairs_of_groups)
 	end
 end
 
--- Pairs of groups, {a =, b =, count =}; count is how many units both have.
+-- Matches groups of both sides: a list of {a =, b =, count =}; count: the smaller number of units.
 function differ.match(a, b)
 	local found = {}
 	match_by(a, b, function(group) return group.parent and group.name .. "\0" .. group.parent end, found)
@@ -160,7 +160,7 @@ local function move(unit, cause, time, at)
 	end
 end
 
--- What a lower frequency costs: running time beyond what the same cycles take at the mean frequency of side A.
+-- Moves the cost of a lower frequency to its own cause: running time beyond that of the same cycles at the mean frequency of A.
 local function split_frequency(sides)
 	local cycles, clocked = 0, 0
 	for _, unit in ipairs(sides.a) do
@@ -218,7 +218,7 @@ local function split_migration(sides)
 	end
 end
 
--- Who only one side names becomes its name without numbers where that is what both sides have.
+-- New names for parts whose `who` only one side has: the name without numbers, if both sides have such parts.
 local function unify_names(sides)
 	local seen = { a = {}, b = {} }
 	for side, names in pairs(seen) do
@@ -274,8 +274,8 @@ function differ.is_known(unit)
 	return not unknown or unknown.time <= known_part * (unit["end"] - unit.begin)
 end
 
--- The pairs of which both units are known but for one part in a hundred, and how many are not: what is unknown would be missing
--- in all other causes. Where most are not known, all pairs.
+-- The pairs whose units have at most 1 % of unknown time, and how many pairs are left out: unknown time would be missing in other
+-- causes. If most pairs have more, returns all.
 function differ.known(list)
 	local found = {}
 	for _, pair in ipairs(list) do
@@ -287,7 +287,7 @@ function differ.known(list)
 	return found, #list - #found
 end
 
--- Prepares split units of both sides, {a = list, b = list}: what is computed from all of them.
+-- Adds to split units of both sides, {a = list, b = list}, the causes that are computed from all units: frequency, migration.
 function differ.prepare_sides(sides)
 	split_frequency(sides)
 	split_migration(sides)
@@ -392,7 +392,7 @@ local function sums_of(list, blocks)
 	return found
 end
 
--- The pairs in which the cause differs the most, as moments of both sides.
+-- The moments, on both sides, of the pairs in which the cause differs most.
 local function moments_of(list, sum, most)
 	local sign = sum.b >= sum.a and 1 or -1
 	local order = {}
@@ -425,7 +425,7 @@ function differ.slow_clock(list)
 	return best
 end
 
--- The time of each cause per unit, whoever is behind it: {a = {[cause] = ns}, b = ...}.
+-- The mean time of each cause per unit, summed over `who`: {a = {[cause] = ns}, b = ...}.
 function differ.totals(list)
 	local totals = { a = {}, b = {} }
 	for _, pair in ipairs(list) do
@@ -452,13 +452,13 @@ function differ.causes_of(sides)
 	return found, count
 end
 
--- How many causes there are to decide about, of a list of pairs.
+-- The number of different causes in a list of pairs.
 function differ.causes(list)
 	return select(2, differ.causes_of(sides_of(list)))
 end
 
--- The mean of blocks with the bounds that leave out a part of the chances: the wider of the bootstrap's percentiles and of
--- Student's interval.
+-- The mean of blocks and its confidence interval, the wider of the bootstrap's percentiles and Student's; `left_out`: the chance
+-- outside of it.
 local function bounds_of(blocks, left_out)
 	local mean, low, high, deviation = yore.resample(blocks, left_out, rounds, seed)
 	local student = quantile(left_out / 2, #blocks - 1)

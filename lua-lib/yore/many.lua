@@ -9,11 +9,11 @@ local differ = require("yore.differ")
 
 local many = {}
 
-local most_blocks = 20 -- of units of one run that follow each other in time
+local most_blocks = 20 -- blocks of consecutive units of one run
 
 -- ---- units of both sides ----
 
--- In how many runs each name of a thread occurs, by text_of(name); of names without such a text nothing is counted.
+-- The number of runs in which each text_of(name of a thread) occurs; nil is not counted.
 local function names_in(runs, text_of)
 	local found = {}
 	for _, own in ipairs(runs) do
@@ -35,8 +35,8 @@ local function itself(name)
 	return name
 end
 
--- The label of a thread's name that both sides have: the name if at least half of the runs of both sides have it, else the
--- name without its numbers; nil: only one side has it.
+-- Returns a function from a thread's name to a label that both sides have: the name if at least half of the runs of each side
+-- have it, else the name without its numbers; nil: only one side has it.
 local function labels_of(sides)
 	local exact, general = {}, {}
 	for name, runs in pairs(sides) do
@@ -95,7 +95,7 @@ local function pieces_of(own, label_of)
 	return found
 end
 
--- Of a list of runs how many pieces of each label a run has, {[run] = {[label] = count}}, and how many runs have the label.
+-- The number of pieces of each label in each run, {[run] = {[label] = count}}, and the number of runs with each label.
 local function labels_in(runs)
 	local counts, with = {}, {}
 	for _, run in ipairs(runs) do

@@ -11,7 +11,7 @@
 struct row_list {
 	struct arena *arena;
 	size_t ncolumns;     /* cells per row; a fill() may lower it before it adds rows */
-	nstime begin, end;   /* `losses` has only those that overlap [begin, end) */
+	nstime begin, end;   /* `losses`: losses that overlap it; damaged packets always */
 	const char *told;    /* the argument of a table such as yore_do(TEXT); may be NULL */
 	struct value *cells; /* row by row */
 	size_t ncells, capacity;

@@ -63,7 +63,7 @@ void batch_room(struct batch *batch, uint32_t room)
 	batch->flags = batch->head + room;
 }
 
-/* A look that many times are given at once: it says yes, too, where signs differ. */
+/* A quick test, which the compiler vectorizes: also true where the signs of two times differ. */
 static bool may_fall(const struct batch *batch)
 {
 	const nstime *time = batch->time;

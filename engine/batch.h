@@ -4,11 +4,11 @@
  * A head's position is bits from the start of the packet's bytes. `at` is where the event begins
  * (its header), `at + head` where its contexts and payload begin. Positions rise inside a batch.
  *
- * Arrays are as long as the batch was ever to hold: of a thousand streams' batches, only what is in
- * use then takes room in a cache and in its table of pages.
+ * Arrays have room for as many heads as the batch was asked to hold so far: batches of a thousand
+ * streams with few events each stay small enough for the processor's caches.
  *
- * A caller that wants the values of most events has them decoded with the heads: one look at the
- * packet's bytes instead of two. Slots of all events then lie behind one another.
+ * A caller that wants the values of most events has them decoded together with the heads, so that
+ * the packet's bytes are read once. The slots of all events then lie in one array.
  */
 #ifndef ENGINE_BATCH_H
 #define ENGINE_BATCH_H
@@ -21,7 +21,9 @@
 
 enum { BATCH_MIN = 32, BATCH_MAX = 1024 };
 
-enum head_flag { HEAD_NO_TIME = 1 << 0 /* the event itself has no time; it inherits */ };
+enum head_flag {
+	HEAD_NO_TIME = 1 << 0 /* the event has no time, and gets that of the one before */
+};
 
 struct slot;
 
@@ -30,29 +32,29 @@ struct slot;
 struct batch_values {
 	const uint64_t *classes; /* bit per class whose values are wanted, NULL: all; borrowed */
 	uint32_t capacity;       /* slots */
-	bool ends; /* where they are used up the batch may end; else what follows has no values */
+	bool ends; /* full slots may end the batch; else further events come without values */
 };
 
 /* Members that every event needs come first, in one cache line. */
 struct batch {
 	nstime *time;
 	uint32_t *class_index; /* into trace->classes */
-	uint32_t *slot;        /* first of an event; BATCH_NO_VALUES: decoder_fields() decodes it */
+	uint32_t *slot;        /* index of an event's first slot; BATCH_NO_VALUES: not decoded */
 	struct slot *slots;    /* NULL: values are not wanted yet */
 	uint64_t *at;
 	uint16_t *head; /* bits of the header */
 	uint16_t *flags;
 	uint32_t count;
 	uint32_t first;    /* index in its packet of event 0 of the batch */
-	uint32_t capacity; /* how many the next fill may hold, <= room */
-	uint32_t room;     /* of the arrays, which lie in one block */
+	uint32_t capacity; /* the most heads that the next fill may add, <= room */
+	uint32_t room;     /* length of the arrays, which lie in one block of memory */
 	struct batch_values values;
 };
 
 /* `slots`: room for values, 0: none. `classes` is borrowed. */
 struct batch *batch_new(uint32_t room, uint32_t slots, const uint64_t *classes);
 void batch_free(struct batch *batch);
-/* At least so much room; where it has to grow, what the batch held is gone. */
+/* Makes `room` at least so large; a batch that has to grow loses its heads. */
 void batch_room(struct batch *batch, uint32_t room);
 /* Puts entry `from` in the place of entry `to`. */
 static inline void batch_move(struct batch *batch, uint32_t to, uint32_t from)
@@ -66,14 +68,15 @@ static inline void batch_move(struct batch *batch, uint32_t to, uint32_t from)
 		batch->slot[to] = batch->slot[from];
 }
 
-/* Of a batch that is not empty. */
+/* The times of a batch that is not empty. */
 struct batch_times {
 	nstime least, greatest;
-	bool fall; /* some time lies before the one in front of it */
+	bool fall; /* they are not sorted */
 };
 struct batch_times batch_times(const struct batch *batch);
 
-/* Entries of [from, to) whose class has its bit set in `classes`, rising: how many. NULL: all. */
+/* Writes the entries of [from, to) whose class is in `classes` (a bit each; NULL: all); how many.
+ */
 static inline uint32_t batch_of_classes(const struct batch *batch, uint32_t from, uint32_t to,
 					const uint64_t *classes, uint16_t *entries)
 {
@@ -87,7 +90,7 @@ static inline uint32_t batch_of_classes(const struct batch *batch, uint32_t from
 	return n;
 }
 
-/* Behind a decoder_next() that does not fill them: there are none. */
+/* After decoder_next() of a reader that decodes no values (not `filled`): marks all as missing. */
 static inline void batch_no_values(struct batch *batch, bool filled)
 {
 	for (uint32_t i = 0; batch->slots && !filled && i < batch->count; i++)

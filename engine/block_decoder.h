@@ -1,9 +1,8 @@
 /*
- * block_decoder.h - a decoder whose packet is one run of bytes of the stream's first source, read
- * from front to back
+ * block_decoder.h - a decoder for packets that are one run of bytes of the stream's first source
  *
- * A format puts these functions into its table of reader.h and adds what finds its heads. What it
- * keeps beside, it has in `own`.
+ * A format puts these functions into its struct reader, and adds a block_heads that finds event
+ * heads from front to back. State of its own is in `own`.
  */
 #ifndef ENGINE_BLOCK_DECODER_H
 #define ENGINE_BLOCK_DECODER_H
@@ -11,7 +10,7 @@
 #include "engine/event.h"
 #include "engine/reader.h"
 
-/* Fills a batch from d->at on. False: damage, and *err. */
+/* Adds heads to the batch, from d->at on. False: the packet is damaged, see *err. */
 typedef bool block_heads(struct decoder *d, struct batch *b, struct error *err);
 
 struct decoder {
@@ -26,7 +25,7 @@ struct decoder {
 	block_heads *heads;
 };
 
-/* `slots` at most of one event; `own_bytes` zero-filled, freed with the decoder. */
+/* `slots`: the most that one event has; `own_bytes`: size of `own`, zero-filled. */
 struct decoder *block_decoder_new(const struct stream *stream, size_t slots, size_t own_bytes,
 				  block_heads *heads);
 void block_decoder_free(struct decoder *d); /* NULL is fine */

@@ -1,14 +1,14 @@
 /*
  * clocks.c - see clocks.h
  *
- * Two clocks are one when they have the same UUID (LTTng's is the boot's id, so kernel and user
- * space agree), or read the same clock of the kernel on the same host. No format but LTTng's tells
- * the boot: that two traces are of one is taken for granted, and `info` says so. What LTTng
- * measured as the distance to the Unix epoch differs by some ns between the traces of a session;
- * the clock is one, so one of the distances is used for all.
+ * Two clocks are the same when they have the same UUID (LTTng's is the boot's id, equal for kernel
+ * and user space), or are the same kernel clock of the same host. Only LTTng records the boot; for
+ * other formats yore assumes that the traces are of one boot, and `info` says so. The distance to
+ * the Unix epoch that LTTng measured differs by some ns between the traces of a session; one of the
+ * distances is used for all.
  *
- * Sets of clocks that are one are found by two names: "u" and the UUID, "c", the kernel's clock and
- * the host. Each set is known by its first clock.
+ * A set of same clocks is found by two keys: "u" and the UUID; "c", kernel clock and host. It is
+ * identified by its first clock.
  */
 #include "engine/clocks.h"
 
@@ -66,10 +66,10 @@ void hosts_complete(struct trace *trace)
 struct relate {
 	struct trace *trace;
 	const char **hosts; /* of each clock; NULL: no stream with times uses it */
-	uint32_t *sets;     /* of each clock: the first of those that are one with it */
-	bool *booted;       /* of each set: a UUID tells its boot */
+	uint32_t *sets;     /* of each clock: the first clock of its set */
+	bool *booted;       /* of each set: one of its clocks has a UUID, and so a known boot */
 	struct nameset names;
-	uint32_t path; /* the first with a clock, which others must have a relation to */
+	uint32_t path; /* the first path with a clock in use: others are related to it */
 };
 
 static void find_hosts(struct relate *relate)
@@ -83,7 +83,7 @@ static void find_hosts(struct relate *relate)
 	}
 }
 
-/* Clocks of paths with offsets are in groups of their own. */
+/* The keys below contain the group, so that clocks of a path with an --offset match no others. */
 static const char *uuid_key(struct trace *trace, const struct clock *clock, uint32_t group)
 {
 	uint64_t half[2];
@@ -99,7 +99,7 @@ static const char *counter_key(struct trace *trace, const struct clock *clock, c
 	return arena_printf(trace->arena, "c%" PRIu32 ":%s:%s", group, clock->counter, host);
 }
 
-/* Where it counts from, as CTF 2 or the epoch says; NULL: not known. */
+/* The key of the clock's origin, the Unix epoch or one that CTF 2 names; NULL: not known. */
 static const char *origin_key(struct trace *trace, const struct clock *clock)
 {
 	const struct full_name *origin = &clock->origin;
@@ -112,7 +112,7 @@ static const char *origin_key(struct trace *trace, const struct clock *clock)
 			    origin->name, origin->uid);
 }
 
-/* Gives the clock the origin of `to`, where its cycles are as long and times can be told by it. */
+/* Gives the clock the origin of `to`, if both have one frequency and the origin is in range. */
 static void move(struct clock *clock, const struct clock *to)
 {
 	struct error ignored;
@@ -127,7 +127,7 @@ static void move(struct clock *clock, const struct clock *to)
 	clock->epoch = to->epoch;
 }
 
-/* The set has an origin of its own until one of its clocks counts from the epoch: once. */
+/* Moves a set's clocks before `end` to the origin of its first clock that counts from the epoch. */
 static void move_set(struct relate *relate, uint32_t set, size_t end, const struct clock *to)
 {
 	for (size_t i = set; i < end; i++)
@@ -150,7 +150,7 @@ static void join_set(struct relate *relate, size_t i, uint32_t set, enum clock_r
 	relate->booted[set] |= clock->has_uuid;
 }
 
-/* Finds the set that the clock belongs to, or begins one with it: false. */
+/* Adds clock i to the set that it belongs to. False: there is none, and the clock begins one. */
 static bool find_set(struct relate *relate, size_t i, uint32_t group)
 {
 	struct trace *trace = relate->trace;
@@ -177,7 +177,7 @@ static bool find_set(struct relate *relate, size_t i, uint32_t group)
 	return same;
 }
 
-/* The clock is one with no earlier one: what else says where its origin is? */
+/* The relation of a clock that is the same as no earlier one. */
 static enum clock_relation relation_without(const struct relate *relate, const struct clock *clock,
 					    const struct clock_group *groups)
 {
@@ -191,7 +191,7 @@ static enum clock_relation relation_without(const struct relate *relate, const s
 								    : CLOCK_UNRELATED;
 }
 
-/* Which path each clock is of; the path of the first one that streams use counts as the first. */
+/* Sets clock->path of all clocks, and relate->path: that of the first clock that a stream uses. */
 static void find_paths(struct relate *relate, const struct clock_group *groups)
 {
 	uint32_t path = 0;
@@ -212,7 +212,7 @@ static void find_paths(struct relate *relate, const struct clock_group *groups)
 	}
 }
 
-/* Origins are final: readers whose stamps are ns add them. */
+/* Sets part->origin, once origins are final: readers whose timestamps are ns add it to them. */
 static void tell_parts(struct trace *trace)
 {
 	for (size_t i = 0; i < trace->nstreams; i++) {

@@ -1,8 +1,8 @@
 /*
- * ctf_own.h - what yore writes into a CTF trace so that it reads back what the source had
+ * ctf_own.h - names by which a CTF trace that yore wrote keeps what CTF 1.8 cannot express
  *
- * Other readers see ordinary members and types; `yore_ctf` in the environment says that these names
- * mean more (docs/ctf.md, "What yore writes").
+ * Other readers see ordinary members and types. The entry `yore_ctf` in the environment says that
+ * these names have the meanings below (docs/ctf.md, "What yore writes").
  *
  *     __yore_length_NAME, __yore_option_NAME   a member that is hidden: NAME's length or selector
  *     __yore_name_TEXT                         a name that is no identifier, see own_name_write()
@@ -34,10 +34,10 @@
 #define OWN_ENV "yore_ctf"
 #define OWN_ENV_STREAM "yore_stream_"
 
-/* Letters and digits stay, an underscore is two, any other byte is an underscore and its two
-   hexadecimal digits. */
+/* Appends an encoded name: letters and digits stay, an underscore becomes two, any other byte an
+   underscore and its two hexadecimal digits. */
 void own_name_write(struct buf *out, const char *name);
-/* The reverse, of what stands behind OWN_NAME. False: it was not written so; *out is undefined. */
+/* Decodes the text behind OWN_NAME. False: it is no encoded name; *out is then undefined. */
 bool own_name_read(const char *text, struct buf *out);
 
 bool ctf_is_own_env(const char *name); /* an entry of the environment that yore added */

@@ -1,4 +1,4 @@
-/* detect.c - which format is this? The table of readers, asked with the first bytes */
+/* detect.c - the table of readers; finds the one whose probe() accepts a path's first bytes */
 #include "engine/base/arena.h"
 #include "engine/base/digits.h"
 #include "engine/base/nearest.h"
@@ -134,7 +134,7 @@ static bool read_probe(const char *path, struct probe *probe, uint8_t head[HEAD_
 	return good;
 }
 
-/* The reader that is surest of what `look` saw, and how sure; NULL: none knows it. */
+/* The reader whose probe() returns the most, which is *how; NULL: all return 0. */
 static const struct reader *surest(const struct probe *probe, int *how)
 {
 	const struct reader *best = NULL;
@@ -161,7 +161,7 @@ static bool is_known(const char *path)
 	return read_probe(path, &probe, head, &ignored) && surest(&probe, &sure);
 }
 
-/* What packs files, by the bytes with which its files begin. */
+/* The compressor or archiver that wrote the file, by its first bytes. */
 static const char *packed_by(const struct probe *probe)
 {
 	static const struct {
@@ -184,7 +184,7 @@ static const char *packed_by(const struct probe *probe)
 	return NULL;
 }
 
-/* Is there a file named metadata beside it? Then it may be one of that trace's. */
+/* Is there a file "metadata" in its folder? Then it may be a stream file of that CTF trace. */
 static bool is_beside_metadata(const char *path, struct buf *folder)
 {
 	struct stat st;
@@ -198,7 +198,7 @@ static bool is_beside_metadata(const char *path, struct buf *folder)
 	return is;
 }
 
-/* OUT.cpuN, which a recorder of trace-cmd writes for one CPU. */
+/* Is it named OUT.cpuN, as the file that trace-cmd writes for one CPU? */
 static bool is_of_recorder(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -219,7 +219,7 @@ static bool has_of_recorder(const char *path)
 	return has;
 }
 
-/* A search below a folder for what is a trace. */
+/* A search for a trace below a folder. */
 struct trace_search {
 	unsigned left; /* entries that may still be looked at */
 	struct buf *found;
@@ -257,9 +257,8 @@ static bool find_inside(struct trace_search *search, const char *path, unsigned 
 }
 
 /*
- * Adds what a file is that no reader knows, and what to do: packed, a file of packets beside its
- * metadata. Of a folder the first file or folder in it that is a trace. Adds nothing where there is
- * no such hint.
+ * Appends a hint for a path that no reader accepts: that a file is compressed, or is a stream file
+ * whose metadata is beside it; for a folder, the first trace inside it. May append nothing.
  */
 static void add_unknown_hint(const struct probe *probe, struct buf *out)
 {

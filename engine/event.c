@@ -1,8 +1,8 @@
 /*
  * event.c - typed views of slots
  *
- * A view knows its class and the slots that its own members stand in, so that going down a struct
- * costs nothing. Elements of arrays that are not plain scalars are decoded when they are visited.
+ * A view has its class and the slots of its scope or element, so that a struct's member is found
+ * without decoding. Array elements that are not plain scalars are decoded when they are visited.
  */
 #include "engine/event.h"
 
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* Whose bytes the positions of a scope's slots count in. */
+/* The fields in whose `data` the positions of this scope's slots are. */
 static const struct fields *holder(const struct fields *fields, enum scope scope)
 {
 	return fields->packet && scope <= SCOPE_PACKET_CONTEXT ? fields->packet : fields;
@@ -43,7 +43,7 @@ static const enum scope search_order[] = {SCOPE_PAYLOAD, SCOPE_EVENT_CONTEXT,
 					  SCOPE_PACKET_HEADER};
 enum { SEARCHED = sizeof search_order / sizeof *search_order };
 
-/* A member of that name, or one of the stream event context that is shown under it. */
+/* The scope's member of that name; of the stream event context also by its "context_" name. */
 static const struct member *scope_member(const struct event_class *class, enum scope scope,
 					 const char *name)
 {
@@ -135,7 +135,7 @@ int64_t fields_number(const struct fields *fields, const struct field_path *path
 	return field.slot.s;
 }
 
-/* The element whose decimal number is `text`, or the member of that name. False: none. */
+/* Moves *field to the element with the decimal number `text` or the member `text`; false: none. */
 static bool step_into(struct field *field, const char *text, struct slot **scratch)
 {
 	struct field_iter iter;
@@ -200,7 +200,8 @@ bool fields_get(const struct fields *fields, unsigned scopes, const char *const 
 			found = step_into(out, names[k], &scratch);
 		break;
 	}
-	/* what stands in an element's slots goes away: only the value itself may be used */
+	/* the slots of an element are freed here: the field's own value is a copy, its members' not
+	 */
 	if (found && scratch)
 		out->inside = NULL;
 	mem_free(scratch);
@@ -286,7 +287,7 @@ bool field_is_text(const struct field *field)
 	       class->element->kind == FIELD_INT && class->element->is_text;
 }
 
-/* Four bits of a wide integer, of which its elements hold one or eight each. */
+/* Hexadecimal digit `digit` of a wide integer, an array of bits or bytes. */
 static unsigned wide_digit(const struct field *field, uint64_t digit)
 {
 	const struct field_class *element = field->class->element;
@@ -315,7 +316,7 @@ static const uint8_t *wide_text(const struct field *field, struct buf *scratch, 
 	return (const uint8_t *)buf_text(scratch);
 }
 
-/* UTF-16 or UTF-32 up to its first zero, as UTF-8. A part of a code unit at the end is none. */
+/* Appends UTF-16 or UTF-32 up to its first zero as UTF-8; ignores half a code unit at the end. */
 static void convert_text(enum text_encoding encoding, const uint8_t *bytes, size_t count,
 			 struct buf *out)
 {
@@ -336,7 +337,7 @@ static void convert_text(enum text_encoding encoding, const uint8_t *bytes, size
 			}
 		}
 		bool is_none = code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff);
-		utf8_add(out, is_none ? 0xfffd : code); /* what Unicode has for what is none */
+		utf8_add(out, is_none ? 0xfffd : code); /* U+FFFD for an invalid code */
 	}
 }
 

@@ -25,7 +25,7 @@ struct slot {
 		       INT of variable length: bytes */
 };
 
-/* The values of event i, when they were decoded with its head; NULL: they were not. */
+/* The slots of event i; NULL: its values were not decoded with its head. */
 static inline const struct slot *batch_slots(const struct batch *batch, uint32_t i)
 {
 	return batch->slots && batch->slot[i] != BATCH_NO_VALUES ? batch->slots + batch->slot[i]
@@ -34,26 +34,26 @@ static inline const struct slot *batch_slots(const struct batch *batch, uint32_t
 
 struct fields {
 	const struct event_class *class;
-	const uint8_t *data; /* what positions count from */
+	const uint8_t *data; /* positions count from here */
 	uint64_t bits;	     /* readable from there */
 	const struct slot *packet_header, *packet_context; /* NULL where there is none */
 	const struct slot *slots; /* the event's own scopes, at class->slot_base[scope] */
 	uint64_t *registers;	  /* values that lengths and tags refer to */
-	/* what the packet's scopes are read from, when that is not `data`; NULL: it is */
+	/* the fields whose `data` has the packet's scopes; NULL: it is this `data` */
 	const struct fields *packet;
-	uint32_t unread; /* bytes of the record that belong to no value: their kind is not known */
+	uint32_t unread; /* bytes at the record's end that yore does not know how to decode */
 };
 
 struct field {
 	const struct field_class *class;
 	const struct fields *in;
 	struct slot slot;	  /* of a STRUCT: unused */
-	const struct slot *inside; /* slots that this field's members stand in */
+	const struct slot *inside; /* the slots of its scope or element, its members' among them */
 };
 
 /*
- * The field of that class among `inside`, the slots of its scope or element: a leaf's slot is its
- * own; a struct's members stand where the struct stands.
+ * Makes *out a view of the node `class` among `inside`, the slots of its scope or element. A struct
+ * has no slot of its own: its members have theirs in `inside`.
  */
 static inline void field_view(const struct field_class *class, const struct fields *in,
 			      const struct slot *inside, struct field *out)
@@ -66,27 +66,26 @@ static inline void field_view(const struct field_class *class, const struct fiel
 /* A whole scope as a struct field; false when the event has no such scope. */
 bool fields_scope(const struct fields *fields, enum scope scope, struct field *out);
 
-/* Where a field of a class is, found once: used for every event of the class. */
+/* Where a field is in all events of one class: found once, used for each event. */
 struct field_path {
 	enum scope scope;
-	uint32_t slot; /* place in its scope's run of slots; struct members only on the way */
+	uint32_t slot;                   /* index into the slots of its scope */
 	const struct field_class *class; /* NULL: not found */
 };
 
 /*
- * Finds `names` (n of them, a member of a member...) in the scopes whose bit (1 << scope) is in
- * `scopes`, payload first, then event context, stream event context (whose members may have
- * their field_context_name(), too), packet context. False when
- * there is none, or when the way leads through an array or variant: then use fields_get().
+ * Finds a field by `names`, n of them: a member, a member of that member, and so on. Searches the
+ * scopes whose bit (1 << scope) is set: payload first, then event context, stream event context
+ * (also by field_context_name()), packet context and header. False: not found, or it is inside an
+ * array or variant, where only fields_get() finds it.
  */
 bool field_path_find(const struct event_class *class, unsigned scopes, const char *const *names,
 		     size_t n, struct field_path *out);
-/* The same of one name, where the field is an integer. False: there is none; then out->class is
- * NULL. */
+/* The same for one name and an integer field. False: there is none; out->class is then NULL. */
 bool field_path_find_int(const struct event_class *class, unsigned scopes, const char *name,
 			 struct field_path *out);
 
-/* Of "sched:sched_switch" what stands behind the last colon; a name without one as it is. */
+/* The name without its subsystem: "sched_switch" of "sched:sched_switch". Borrowed from `name`. */
 static inline const char *event_bare_name(const char *name)
 {
 	const char *colon = strrchr(name, ':');
@@ -94,31 +93,28 @@ static inline const char *event_bare_name(const char *name)
 	return colon ? colon + 1 : name;
 }
 
-/* Where an event of the class says which thread it is of, and which process; class NULL: nowhere.
- */
+/* The fields with the IDs of an event's thread and process; class NULL: the class has no such. */
 struct event_thread {
 	struct field_path tid, pid; /* integers */
-	const char *name;           /* of the field that is tid; NULL: there is none */
+	const char *name;           /* name of the field `tid`; NULL: there is none */
 };
 /*
- * The thread by the contexts of LTTng (tid and pid, else vtid and vpid), by perf's sample, by
- * perf's sample in CTF (perf_tid), or by what all tracepoints of Linux begin with (common_pid).
+ * Looks for LTTng's contexts (tid and pid, else vtid and vpid), then the fields of perf's samples,
+ * of perf's samples in CTF (perf_tid), and the common_pid of Linux tracepoints.
  */
 struct event_thread event_thread_of(const struct event_class *class);
 void fields_at(const struct fields *fields, const struct field_path *path, struct field *out);
-/* The number that an integer field has; `none` where the path has no class. */
+/* The value of an integer field; `none` where path->class is NULL. */
 int64_t fields_number(const struct fields *fields, const struct field_path *path, int64_t none);
 
 /*
- * As above per event, through variants (the chosen option is looked into) and array elements
- * (names that are decimal numbers). False when this event has no such field.
+ * As field_path_find() and fields_at(), for one event: also finds fields in the selected option of
+ * a variant, and array elements (by a decimal number as name). False: this event has none.
  */
 bool fields_get(const struct fields *fields, unsigned scopes, const char *const *names, size_t n,
 		struct field *out);
 
-/*
- * Members of a struct, elements of an array, the option of a variant (one item), in order.
- */
+/* Iterates over the members of a struct, elements of an array, or the one option of a variant. */
 struct field_iter {
 	const struct field *of;
 	uint64_t index, count;

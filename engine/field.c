@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Most names differ in their first byte. */
+/* Compares the first bytes before it calls strcmp(): most names differ there. */
 static inline bool same_name(const char *a, const char *b)
 {
 	return *a == *b && !strcmp(a, b);
@@ -62,7 +62,7 @@ bool enum_label_holds(const struct enum_label *label, bool is_signed, uint64_t v
 	return value >= label->low && value <= label->high;
 }
 
-/* The one label that may hold `value`, nlabels when none does. Values are compared unsigned. */
+/* Binary search for the label that may hold `value`, compared unsigned; nlabels: none. */
 static uint32_t rising_label(const struct field_class *integer, uint64_t value)
 {
 	uint32_t low = search_first(i, 0, integer->nlabels, integer->labels[i].low <= value);

@@ -19,8 +19,8 @@
 #include <sys/statfs.h>
 
 /*
- * How sure a reader must be: what only might be a log of seL4, of which the first bytes are little
- * evidence, is none.
+ * What probe() must return at least. It is less for a file that may be a log of seL4, whose first
+ * bytes are weak evidence: such files are skipped.
  */
 enum { SURE = 30, DEPTH_MOST = 100 };
 
@@ -48,7 +48,7 @@ static bool is_new(struct trace_walk *walk, const struct stat *st)
 	return new;
 }
 
-/* perf.data, perf.data.old, trace.dat: what a recorder left that was killed at once. */
+/* Is it named as a recording? An empty one is left by a recorder that was killed at once. */
 static bool is_named_as_trace(const char *path)
 {
 	const char *name = basename(path);
@@ -76,7 +76,7 @@ static bool look_inside(struct trace_walk *walk, const char *path, unsigned dept
 	return ok;
 }
 
-/* Files of the kernel's own: reading one may wait for ever, or do something. */
+/* Is it on a file system of the kernel's own? Reading a file there may block or have effects. */
 static bool is_of_kernel(const char *path)
 {
 	static const unsigned long types[] = {
@@ -95,7 +95,7 @@ static bool is_of_kernel(const char *path)
 	return false;
 }
 
-/* A file or folder that was not looked at yet. */
+/* Visits a file or folder that was not visited before. */
 static bool look_at(struct trace_walk *walk, const char *path, const struct stat *st,
 		    unsigned depth, struct error *err)
 {

@@ -1,9 +1,10 @@
-/* growth.c - a trace that is opened again while it is written: what is as it was before */
+/* growth.c - a growing trace that is opened again: which streams and files are the same as before
+ */
 #include "engine/reader.h"
 
 #include <string.h>
 
-/* The same file, which is not shorter; `whole`: nor longer. */
+/* Are both the same file, and is it now at least as long as then (`whole`: exactly as long)? */
 static bool is_same_file(const struct source *now, const struct source *then, bool whole)
 {
 	struct source_stamp a, b;

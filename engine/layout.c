@@ -1,9 +1,9 @@
 /*
- * layout.c - the compiler: from a tree to steps
+ * layout.c - the compiler: from a tree of field classes to steps
  *
- * One walk over the tree emits the decode list; a second pass over that list folds what only has
- * to be passed over into single skips. What is known of the position (struct layout_grid) is
- * followed along the way, so that alignment costs a step only where it can matter.
+ * One walk over the tree emits the decode list. A second pass over that list makes the skip list,
+ * in which neighbours of constant size become one OP_SKIP. The compiler tracks the alignment of the
+ * position (struct layout_grid), so that it emits OP_ALIGN only where padding is possible.
  */
 #include "engine/layout.h"
 
@@ -62,7 +62,7 @@ static void advance(struct compiler *c, uint64_t bits)
 	c->grid.offset += bits;
 }
 
-/* After something whose size is a multiple of `unit` bits, and otherwise unknown. */
+/* Updates c->grid behind a field whose size is an unknown multiple of `unit` bits. */
 static void advance_unknown(struct compiler *c, uint64_t unit)
 {
 	unit &= -unit; /* grids are powers of two */
@@ -77,7 +77,8 @@ static void align(struct compiler *c, uint32_t bits)
 {
 	if (bits <= 1 || (bits <= c->grid.grid && c->grid.offset % bits == 0))
 		return;
-	if (bits <= c->grid.grid) { /* the padding is one number: still a step, still known */
+	if (bits <=
+	    c->grid.grid) { /* the padding has a known size, and so has the position behind it */
 		emit(c, OP_ALIGN, NULL)->count = bits;
 		c->grid.offset = (c->grid.offset + bits - 1) / bits * bits;
 		return;
@@ -113,7 +114,7 @@ static enum op integer_op(const struct field_class *class, bool byte)
 	}
 }
 
-/* The value of a node that lengths or tags refer to is there from here on. */
+/* Emits a step that marks the node as present, if a length or tag may refer to it while absent. */
 static void note_there(struct compiler *c, const struct field_class *class)
 {
 	uint32_t reg = field_same(class)->there_register;
@@ -125,7 +126,7 @@ static void note_there(struct compiler *c, const struct field_class *class)
 	step->count = 1;
 }
 
-/* Before a length or tag is used that may not be there. */
+/* Emits a step that fails when the length or tag, which may be absent, is. */
 static void check_there(struct compiler *c, const struct field_class *class)
 {
 	if (class->ref && class->may_lack)
@@ -223,8 +224,9 @@ static bool compile_element_from(struct compiler *c, struct field_class *class, 
 }
 
 /*
- * The second element begins where the first ends: on a byte only if every size is whole bytes.
- * Compiled again from 1 only after a try from 8: nested arrays cost the square of their depth.
+ * Compiles an element for a start at a byte; where it may then end inside a byte, the next element
+ * begins there, and so it is compiled again for a start at any bit. For nested arrays this takes
+ * time by the square of their depth.
  */
 static bool compile_element(struct compiler *c, struct field_class *class, unsigned depth)
 {
@@ -241,7 +243,7 @@ static bool compile_element(struct compiler *c, struct field_class *class, unsig
 	return compile_element_from(c, class, depth, 1);
 }
 
-/* Arrays that a word points to, or that take what is left. */
+/* Arrays with `place` PLACE_DATA_LOC, PLACE_REL_LOC or PLACE_REST. */
 static bool compile_placed(struct compiler *c, struct field_class *class)
 {
 	uint64_t stride = layout_stride(class->element);
@@ -316,7 +318,8 @@ static bool compile_array(struct compiler *c, struct field_class *class, unsigne
 	}
 	uint64_t total;
 	if (stride != class->element->bits || stride % 8)
-		c->bytewise = false; /* a last element without its padding: bits decide */
+		c->bytewise = false; /* the last element has no padding behind it: the array may end
+					inside a byte */
 	if (sequence)
 		advance_unknown(c, stride == class->element->bits ? stride : 1);
 	else if (__builtin_mul_overflow(class->length, stride, &total) || total >> ARRAY_BITS_LOG)
@@ -338,7 +341,7 @@ uint32_t layout_option(const struct field_class *variant, uint64_t value)
 	return variant->nmembers;
 }
 
-/* What is known after either of two ways. */
+/* The alignment that holds for both of two positions: behind options of a variant. */
 static struct layout_grid grid_common(struct layout_grid a, struct layout_grid b)
 {
 	uint64_t grid = a.grid < b.grid ? a.grid : b.grid;
@@ -348,7 +351,8 @@ static struct layout_grid grid_common(struct layout_grid a, struct layout_grid b
 	return (struct layout_grid){grid, a.offset % grid};
 }
 
-/* What others refer to inside of a variant is not there until its option turns out to have it. */
+/* Emits steps that mark the nodes inside a variant as absent, until an option's steps decode them.
+ */
 static void forget_inside(struct compiler *c, const struct field_class *class)
 {
 	uint32_t reg = field_same(class)->there_register;
@@ -468,13 +472,13 @@ bool layout_step_bits(const struct layout_step *step, uint64_t *bits)
 	}
 }
 
-/* One number of bits, when a step's size is that and nothing needs its value. */
+/* True, and *bits, when the step has a constant size and nothing refers to its value. */
 static bool step_constant(const struct layout_step *step, uint64_t *bits)
 {
 	return step->op != OP_LOCATED && !step->reg && layout_step_bits(step, bits);
 }
 
-/* The same list, with neighbours of constant size folded; jumps are moved along. */
+/* Makes the skip list: neighbours of constant size become one step; jumps are adjusted. */
 static const struct layout_step *fold(struct compiler *c, size_t *count)
 {
 	struct layout_step *skips = arena_array(c->arena, c->nsteps + 1, sizeof *skips);
@@ -519,7 +523,7 @@ static const struct layout_step *fold(struct compiler *c, size_t *count)
 	return skips;
 }
 
-/* An integer as the prefix reads it; false for what needs more than a load and a mask. */
+/* An integer of the prefix; false when the step needs more than a load, a shift and a mask. */
 static bool plain_integer(const struct layout_step *step, struct layout_integer *out)
 {
 	const struct field_class *class = step->class;
@@ -640,7 +644,7 @@ bool layout_compile(struct field_class *const *roots, size_t nroots, uint32_t *s
 			slot_base[i] = c.slot_base;
 		if (!roots[i])
 			continue;
-		/* alignment over what is known moves a start that may not be on a byte */
+		/* the first root may begin inside a byte, as the caller's *grid says */
 		if (!c.nsteps && !at_byte(&c) && roots[i]->align < 8)
 			c.bytewise = false;
 		ok = compile_root(&c, roots[i], 0);

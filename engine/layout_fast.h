@@ -1,7 +1,7 @@
 /*
- * layout_fast.h - the loads of a layout's leading steps, in sight of the loops that run them
+ * layout_fast.h - the loads of a layout's leading steps (struct layout_prefix), as inline functions
  *
- * Nothing here compares with what remains: the caller has, once for all of them.
+ * Nothing here checks bounds: the caller has checked them once for the whole prefix.
  */
 #ifndef ENGINE_LAYOUT_FAST_H
 #define ENGINE_LAYOUT_FAST_H
@@ -41,7 +41,7 @@ static inline void layout_load_integer(const struct layout_integer *integer, con
 	slots[integer->slot].u = (value ^ integer->sign) - integer->sign;
 }
 
-/* Two at a time: how many a class has is what the processor guesses wrong. */
+/* Two at a time: the end of this loop differs by class, and is what the processor mispredicts. */
 static inline void layout_load_integers(const struct layout_integer *integer, uint32_t ngroups,
 					const uint8_t *p, struct slot *slots)
 {
@@ -65,8 +65,8 @@ static inline void layout_load_others(const struct layout_prefix *prefix, uint64
 }
 
 /*
- * The integers and arrays of a prefix whose first byte is p, bit `at` of the packet: all of a plain
- * layout. `prefix->need` bytes are readable.
+ * Loads the integers and arrays of a prefix, which is all of a plain layout. `p` is its first byte,
+ * at bit `at` of the packet; prefix->need bytes must be readable.
  */
 static inline void layout_load(const struct layout_prefix *prefix, const uint8_t *p, uint64_t at,
 			       uint64_t *registers, struct slot *slots)
@@ -76,7 +76,7 @@ static inline void layout_load(const struct layout_prefix *prefix, const uint8_t
 		layout_load_others(prefix, at, registers, slots);
 }
 
-/* layout_decode() of a plain layout. False: it is not, or what there is may be too short for it. */
+/* layout_decode() for a plain layout. False: it is not plain, or `size` is less than `need`. */
 static inline bool layout_load_all(const struct layout *layout, const uint8_t *p, size_t size,
 				   uint64_t at, uint64_t *registers, struct slot *slots)
 {

@@ -24,14 +24,14 @@ enum op {
 	OP_SEQUENCE, /* as many as the register says */
 	OP_ARRAY_OF, /* count elements, each by the sub-layout */
 	OP_SEQUENCE_OF,
-	OP_LOCATED, /* a 32-bit word that says where the elements are, `class->place` from where */
+	OP_LOCATED, /* a 32-bit word with offset and size of the elements: see class->place */
 	OP_REST,    /* elements up to the end of the data */
 	OP_ALIGN,   /* to `count` bits */
 	OP_UNIT,  /* to `count` bits where the class would cross a multiple of them; by bits only */
 	OP_SKIP,  /* `count` bits: gaps; in skip lists also fields that nothing refers to */
-	OP_NOTE,  /* the register becomes `count` */
-	OP_THERE, /* fails when the register is 0: what is referred to is not there */
-	OP_VARIANT, /* jump to the option that the register selects, or behind them all */
+	OP_NOTE,  /* sets the register to `count` */
+	OP_THERE, /* fails when the register is 0: a length or tag is absent */
+	OP_VARIANT, /* jumps to the option that the register selects, or behind all options */
 	OP_JUMP     /* to step `jump` */
 };
 
@@ -50,10 +50,11 @@ struct layout_step {
 };
 
 /*
- * The leading steps whose places are constant, decoded behind one comparison and without a branch
- * per field: every little-endian integer of up to 64 bits is (load & mask ^ sign) - sign, of eight
- * bytes read from its place. The last ones' eight bytes end where the prefix ends and are shifted,
- * since records (the kernel's) often end there too.
+ * The leading steps, whose offsets are constant: decoded after one bounds check and without a
+ * branch per field. Every little-endian integer of up to 64 bits is (load & mask ^ sign) - sign,
+ * where load is eight bytes at its offset. For the last fields the eight bytes end at the prefix's
+ * end and are shifted right, since a record (of the kernel) often ends there and no more bytes are
+ * readable.
  */
 struct layout_integer {
 	uint64_t mask, sign; /* sign: the sign bit, 0 when unsigned */
@@ -67,7 +68,7 @@ struct layout_array {
 	uint32_t offset, slot;
 };
 
-struct layout_located { /* an array whose word is there */
+struct layout_located { /* a step OP_LOCATED whose word is at a constant offset */
 	const struct layout_step *step;
 	uint32_t offset;
 };
@@ -83,12 +84,12 @@ struct layout_prefix {
 	const struct layout_array *arrays;
 	const struct layout_located *located;
 	const struct layout_copy *copies;
-	uint32_t ngroups; /* of LAYOUT_GROUP integers; the last is filled up with its last one */
+	uint32_t ngroups; /* of LAYOUT_GROUP integers; the last group repeats the last integer */
 	uint32_t nintegers, narrays, nlocated, ncopies;
-	bool others;                    /* there are arrays or copies */
-	uint32_t bytes;                 /* that all of them take */
+	bool others;                    /* narrays or ncopies is not 0 */
+	uint32_t bytes;                 /* size of the prefix */
 	uint32_t need;                  /* bytes that must be readable, at least 8 */
-	const struct layout_step *rest; /* what comes behind it */
+	const struct layout_step *rest; /* the first step behind the prefix */
 };
 
 struct layout {
@@ -98,15 +99,15 @@ struct layout {
 	uint32_t nslots;
 	bool bytewise; /* every step begins on a byte */
 	bool constant; /* skips is at most one OP_SKIP */
-	bool plain;    /* the prefix is all, and no place of it is said by a word */
-	bool lazy;     /* elements are decoded when they are visited, by registers of the event */
+	bool plain;    /* the prefix is the whole layout, and has no OP_LOCATED */
+	bool lazy;     /* see layout_is_lazy() */
 	uint64_t constant_bits;
 };
 
-/* Bits that the step takes in every event; false: that differs. */
+/* The size of the step's field in bits; false: it differs from event to event. */
 bool layout_step_bits(const struct layout_step *step, uint64_t *bits);
 
-/* The option (index) of a variant that `value` of its tag selects; nmembers when none does. */
+/* The index of the option that the tag's `value` selects; variant->nmembers when none matches. */
 uint32_t layout_option(const struct field_class *variant, uint64_t value);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * layout_run.c - the loops that run steps over a packet
  *
- * take_step() takes one step of any kind at any bit. Layouts whose steps all begin on a byte, as
- * those of real tracers do, have loops of their own, one that decodes and one that skips: these
- * take the frequent steps themselves. All compare every read with what remains; none moves
- * backwards, and a loop over elements that take no bits counts those after the first.
+ * take_step() runs one step of any kind at any bit. Layouts whose steps all begin on a byte, as
+ * those of real tracers do, have two faster loops, one that decodes and one that skips, with the
+ * frequent steps inline. Every read is bounds-checked, and no step moves backwards. Elements of
+ * size 0 are decoded once and then only counted, so that no loop runs without end.
  */
 #include "engine/base/cursor.h"
 #include "engine/layout_fast.h"
@@ -125,7 +125,7 @@ uint64_t layout_scalar(const struct field_class *class, const uint8_t *data, uin
 	return class->is_signed ? sign_extend(raw, class->bits) : raw;
 }
 
-/* Bits of `count` elements; false when they cannot all lie in `room`. */
+/* *bits: the size of `count` elements; false when that is more than `room` bits. */
 static inline bool elements_fit(const struct layout_step *step, uint64_t count, uint64_t room,
 				uint64_t *bits)
 {
@@ -186,7 +186,7 @@ static bool find_ended(const uint8_t *p, uint64_t room, unsigned unit, uint64_t 
 
 static bool skip_on(const struct layout *layout, struct layout_input *in);
 
-/* False when `count` elements like one that took no bits and held `inside` such are too many. */
+/* Counts `count` elements of size 0, each with `inside` more inside it; false: too many. */
 static bool count_empty(struct layout_input *in, uint64_t count, uint64_t inside)
 {
 	uint64_t all;
@@ -200,7 +200,7 @@ static bool count_empty(struct layout_input *in, uint64_t count, uint64_t inside
 	return true;
 }
 
-/* Elements by their own layout: decoded into nothing, since views decode them again. */
+/* Skips elements that have a layout of their own; a struct field_iter decodes them when visited. */
 static bool pass_elements(const struct layout_step *step, uint64_t count, struct layout_input *in)
 {
 	for (uint64_t i = 0; i < count; i++) {
@@ -208,7 +208,7 @@ static bool pass_elements(const struct layout_step *step, uint64_t count, struct
 		uint32_t empty = in->progress.empty;
 		if (!skip_on(step->sub, in))
 			return false;
-		if (in->at == before) { /* nothing moves: the others are like this one */
+		if (in->at == before) { /* size 0: so are all others */
 			uint32_t inside = in->progress.empty - empty;
 			in->progress.empty = empty;
 			return count_empty(in, count - i, inside);
@@ -218,8 +218,8 @@ static bool pass_elements(const struct layout_step *step, uint64_t count, struct
 }
 
 /*
- * The slot of an array whose 32-bit word stands at bit `at` of the layout that began at bit
- * `begin`. False when what the word names does not lie between there and the end of the data.
+ * Makes the slot of an array whose 32-bit word (PLACE_DATA_LOC, PLACE_REL_LOC) is at bit `at`, in a
+ * layout that began at bit `begin`. False: the elements reach behind the end of the data.
  */
 static bool find_located(const struct layout_step *step, const struct layout_input *in,
 			 uint64_t begin, uint64_t at, struct slot *out)
@@ -235,7 +235,7 @@ static bool find_located(const struct layout_step *step, const struct layout_inp
 	return true;
 }
 
-/* OP_THERE: is the length or selector that the step asks for there? */
+/* OP_THERE: is the length or tag of the next step present? */
 static inline bool is_there(const struct layout_step *step, struct layout_input *in)
 {
 	if (in->registers[step->reg - 1])
@@ -253,9 +253,9 @@ static void keep_register(const struct layout_step *step, struct layout_input *i
 }
 
 /*
- * A field that begins inside a byte must have the byte order of the one before it (CTF 1.8,
- * 4.1.6), which may be the last one of an array's last element. Fields that end on a byte's
- * border need no note: the next one begins there.
+ * A field that begins inside a byte must have the byte order of the field before it (CTF 1.8,
+ * 4.1.6), which may be in the last element of an array. in->progress.order is only read inside a
+ * byte, so fields that end on a byte's border need not set it.
  */
 static bool follow_order(struct layout_input *in, bool big_endian)
 {
@@ -356,8 +356,8 @@ static inline bool find_option(const struct layout_step *step, const struct layo
 }
 
 /*
- * The step at *at of `list`, which belongs to a layout that began at bit `begin`; *at is then the
- * next one. `slots` NULL: only pass over.
+ * Runs the step *at of `list`, whose layout began at bit `begin`, and moves *at to the next step.
+ * `slots` NULL: skips. False: failed.
  */
 static bool take_step(const struct layout_step **at, const struct layout_step *list,
 		      struct layout_input *in, uint64_t begin, struct slot *slots)
@@ -439,7 +439,7 @@ static bool run_bits(const struct layout *layout, struct layout_input *in, struc
 	return true;
 }
 
-/* Whole bytes: frequent steps without a call, all others as above. */
+/* The loops over bytes: frequent steps inline, all others by take_step(). */
 
 #define ROOM(count)                                                               \
 	do {                                                                      \
@@ -467,7 +467,7 @@ static bool run_bits(const struct layout *layout, struct layout_input *in, struc
 		s++;                                                  \
 	} while (0)
 
-/* False when an array's word points out of the data. `at`: of the layout's first byte, bits. */
+/* Decodes the prefix, whose first byte is p, bit `at`. False: an array is outside of the data. */
 static inline bool decode_prefix(const struct layout_prefix *prefix, const uint8_t *p, uint64_t at,
 				 const struct layout_input *in, struct slot *slots)
 {
@@ -599,7 +599,7 @@ bool layout_decode(const struct layout *layout, struct layout_input *in, struct 
 	return layout->bytewise ? decode_bytes(layout, in, slots) : run_bits(layout, in, slots);
 }
 
-/* layout_skip() inside another call. */
+/* layout_skip() that goes on with in->progress: for elements inside a layout. */
 static bool skip_on(const struct layout *layout, struct layout_input *in)
 {
 	return layout->bytewise ? skip_bytes(layout, in) : run_bits(layout, in, NULL);

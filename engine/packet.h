@@ -1,8 +1,8 @@
 /*
- * packet.h - the packet record: what every reader emits and every search looks at
+ * packet.h - the packet record: where a packet is and which times it holds
  *
- * 64 bytes, stored as they are; what is rare rides beside it in struct packet_info and is packed
- * into a side list by the table.
+ * 64 bytes, stored as they are. Readers make the records, tables sort them. What few packets have
+ * is beside the record, in struct packet_info; a table packs that into its side list.
  *
  *     OFF  TYPE    FIELD    MEANING
  *       0  s64     min      least event time, inclusive, ns (or ordinal: stream->has_time false)
@@ -26,24 +26,26 @@
 #include <stdint.h>
 
 enum packet_flag {
-	PACKET_UNSORTED = 1 << 0,   /* times inside fall at least once */
+	PACKET_UNSORTED = 1 << 0,   /* its events are not all in order of time */
 	PACKET_DESCENDING = 1 << 1, /* newest first: logical order is the reverse of the file's */
 	PACKET_SPILL = 1 << 2,      /* extents are in a decompressed copy */
 	PACKET_COMPRESSED = 1 << 3, /* each extent is a unit that decompresses alone */
-	PACKET_FOREIGN = 1 << 4,    /* extents hold records of others too; the decoder skips them */
-	PACKET_PIECE = 1 << 5,      /* part of a longer packet; carried bytes say how to start */
-	PACKET_BEFORE_ALL = 1 << 6, /* events without a time that hold from the start */
+	PACKET_FOREIGN =
+		1 << 4, /* extents also hold other streams' records; the decoder skips them */
+	PACKET_PIECE = 1 << 5, /* part of a longer packet; `carried` is the decoder's start state */
+	PACKET_BEFORE_ALL = 1 << 6, /* its events have no time: they hold from the trace's start */
 	PACKET_EXACT_MIN = 1 << 7,  /* min is an event's time, seen by decoding */
 	PACKET_EXACT_MAX = 1 << 8,  /* likewise max */
-	PACKET_MENDED = 1 << 9,     /* min or max is not what the file says */
-	PACKET_SUSPECT = 1 << 10,   /* times known wrong and not mendable yet */
-	PACKET_LOST_UNKNOWN = 1 << 11, /* a loss before its first event, of unknown count */
-	PACKET_EMPTY = 1 << 12,        /* no event: kept for counters and range, never decoded */
-	PACKET_OPEN = 1 << 13,         /* last of a stream in a file that may grow */
-	PACKET_DAMAGED = 1 << 14,      /* decoding stopped before its end */
-	PACKET_DOUBLED = 1 << 15,      /* a copy of another packet; EMPTY, too */
-	PACKET_OTHER = 1 << 16,        /* of another session; EMPTY and BEFORE_ALL, too */
-	PACKET_CONTRADICTED = 1 << 17  /* its events lie outside of what was listed; never stored */
+	PACKET_MENDED = 1 << 9,     /* min or max was corrected and differs from the file's */
+	PACKET_SUSPECT = 1 << 10,   /* min or max is known to be wrong, and not yet corrected */
+	PACKET_LOST_UNKNOWN =
+		1 << 11,          /* events were lost before its first one; not known how many */
+	PACKET_EMPTY = 1 << 12,   /* has no event, but counters and times; never decoded */
+	PACKET_OPEN = 1 << 13,    /* the last of a stream in a file that may grow: may change */
+	PACKET_DAMAGED = 1 << 14, /* decoding stopped before its end */
+	PACKET_DOUBLED = 1 << 15, /* a copy of another packet; also EMPTY */
+	PACKET_OTHER = 1 << 16,   /* belongs to another session; also EMPTY and BEFORE_ALL */
+	PACKET_CONTRADICTED = 1 << 17 /* has events outside of its listed times; never stored */
 };
 
 #define PACKET_NONE UINT64_MAX
@@ -62,7 +64,7 @@ struct extent {
 	uint64_t off, len; /* bytes, in the packet's source */
 };
 
-/* A record with all that may ride beside it; pointers are borrowed from what filled it. */
+/* A record and what may be beside it; whoever fills it says how long `extents` lives. */
 struct packet_info {
 	struct packet rec;
 	uint64_t long_len;	      /* bytes, when rec.len is all ones */
@@ -74,8 +76,8 @@ struct packet_info {
 };
 
 /*
- * Steps from one sequence number to another, modulo 2^bits (0: 64), in the direction in which they
- * are fewer; 0 when that is none.
+ * The difference of two sequence numbers of `bits` bits (0: 64), modulo 2^bits, as a signed number;
+ * 0 when it is exactly half of the range, and so has no sign.
  */
 static inline int64_t packet_steps(uint64_t from, uint64_t to, unsigned bits)
 {
@@ -90,7 +92,7 @@ static inline uint64_t packet_bytes(const struct packet_info *info)
 	return info->rec.len == UINT32_MAX ? info->long_len : info->rec.len;
 }
 
-/* With those of its extents. */
+/* Bytes of the packet over all its extents. */
 static inline uint64_t packet_all_bytes(const struct packet_info *info)
 {
 	uint64_t bytes = packet_bytes(info);

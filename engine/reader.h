@@ -30,16 +30,16 @@ struct probe {
 	size_t nhead;
 };
 
-/* The words of a format's own tool for an event. */
+/* Whether the format's own tool (trace-cmd, perf script, ...) has a text for an event. */
 enum event_words {
-	WORDS_NONE, /* it has none for events of this class */
+	WORDS_NONE, /* no text for events of this class */
 	WORDS_LINE,
-	WORDS_LINES /* newlines may be among them */
+	WORDS_LINES /* the text may contain newlines */
 };
 
 /*
- * What changed in an address space, in order of time: what symbols are found by. Names and build
- * ids are borrowed for the call.
+ * A change of an address space; symbols are found by these. Names and build ids are borrowed for
+ * the call.
  */
 enum map_event_kind {
 	MAP_ADD,  /* [start, start + len) of process `pid` shows `name` from `file_offset` on */
@@ -56,28 +56,28 @@ struct map_event {
 	const char *name;
 	const uint8_t *build_id;
 	size_t nbuild_id; /* 0: not known */
-	bool data;        /* MAP_ADD: it was not to be executed */
+	bool data;        /* MAP_ADD: the mapping is not executable */
 };
 
 /*
- * The kernel function at or below an address, and where it begins; NULL: not known. Thread-safe;
- * names live as long as the resolver is set.
+ * Returns the name of the kernel function at or below an address, and its address in *start; NULL:
+ * not known. Thread-safe; names live as long as the resolver is set.
  */
 typedef const char *kernel_resolver(void *arg, uint64_t address, uint64_t *start);
 
-/* Where raw hardware-trace bytes go: one run of bytes of one CPU's or thread's buffer. */
+/* A piece of a raw hardware trace: consecutive bytes of the buffer of one CPU or thread. */
 struct aux_chunk {
 	int32_t cpu;        /* -1: of a thread */
 	int64_t tid;        /* -1: of a CPU */
 	uint32_t index;     /* number of the buffer, where neither is known */
 	uint64_t offset;    /* in that buffer, bytes */
-	uint64_t reference; /* the recorder's mark of when it copied them */
+	uint64_t reference; /* perf's reference number of the record that holds them */
 	struct source *source;
 	uint64_t at, len; /* the bytes, in the source */
 	bool truncated;   /* the recorder lost what follows */
 };
 
-/* How to read the bytes; fields of engine/perf's fact sheet, decoded. */
+/* Parameters for decoding the bytes, from perf's PERF_RECORD_AUXTRACE_INFO. */
 struct aux_kind {
 	const char *name; /* "intel_pt", "arm_spe", ... */
 	bool is_intel_pt;
@@ -91,7 +91,7 @@ struct aux_kind {
 
 enum { SCAN_PRIV_MAX = 64 };
 
-/* Where a scan stands; plain data, stored with the table, so that a grown trace is caught up. */
+/* How far a scan has come. Plain data, stored with the table: the scan of a grown trace resumes. */
 struct scan {
 	uint32_t source; /* being scanned */
 	uint32_t reserved;
@@ -100,15 +100,15 @@ struct scan {
 	uint8_t priv[SCAN_PRIV_MAX]; /* the reader's; all zeros at the start */
 };
 
-/* A restart point inside a packet: what a decoder needs to go on from an event. Plain data. */
+/* A restart point inside a packet: the state a decoder needs to go on from an event. Plain data. */
 struct mark {
-	uint64_t at;    /* bits */
-	uint64_t clock; /* carried cycles */
-	uint64_t more[2];
+	uint64_t at;      /* position in the packet, bits */
+	uint64_t clock;   /* the clock's value so far, cycles */
+	uint64_t more[2]; /* the format's */
 	uint32_t index; /* number of the event in its packet */
 };
 
-/* A tracepoint's record as the kernel wrote it, from its common_type on, and what it says of it. */
+/* A tracepoint's record as the kernel wrote it, from common_type on, and the format that it has. */
 struct tracepoint {
 	const struct tracing *tracing;
 	const struct tracing_format *format;
@@ -118,51 +118,52 @@ struct tracepoint {
 
 struct decoder;
 
-/* Events in the words of the format's own tool. Each function but write() may be NULL. */
+/* Events as the format's own tool prints them. Each function but write() may be NULL. */
 struct reader_text {
 	/*
-	 * Adds the event as the tool prints its payload, without a line's end. `fields` is what
-	 * decoder_fields() gave.
+	 * Appends the payload as the tool prints it, without a newline at the end. `fields` come
+	 * from decoder_fields().
 	 */
 	enum event_words (*write)(const struct fields *fields, struct buf *out);
 	/*
-	 * False: events of this class are no tracepoints of Linux. `fields` NULL: out->record is
-	 * not asked for.
+	 * Fills *out. False: the class is no tracepoint of Linux. With `fields` NULL out->record
+	 * and out->size are not set.
 	 */
 	bool (*tracepoint)(const struct event_class *class, const struct fields *fields,
 			   struct tracepoint *out);
 	/*
-	 * Texts ask `resolver` for kernel functions before what the part brings along; NULL ends
-	 * that. Not while texts are made.
+	 * Sets the resolver that names kernel functions in texts, before the part's own symbols;
+	 * NULL removes it. Not to be called while texts are made.
 	 */
 	void (*set_resolver)(struct part *part, kernel_resolver *resolver, void *arg);
 };
 
-/* Whose an address is, by the event that has it. */
+/* The address space that an event's address belongs to. */
 enum whose {
 	WHOSE_PROCESS,
 	WHOSE_KERNEL,
-	WHOSE_OTHERS /* a hypervisor, guests, and what the event does not say: no maps tell of it */
+	WHOSE_OTHERS /* a hypervisor's or a guest's, or not known: no maps cover it */
 };
 
 /* Which files were mapped at which addresses. */
 struct reader_maps {
-	/* Calls `each` for all changes of address spaces, in order of time. */
+	/* Calls `each` for all changes of address spaces, by rising time. */
 	bool (*all)(const struct part *part, void (*each)(void *arg, const struct map_event *event),
 		    void *arg, struct error *err);
-	/* Only those that hold from the start; little is read where they stand in front. Or NULL.
-	 */
+	/* As all(), but only for changes with t NSTIME_MIN: cheap where a file begins with them.
+	   May be NULL. */
 	bool (*first)(const struct part *part,
 		      void (*each)(void *arg, const struct map_event *event), void *arg,
 		      struct error *err);
 	/*
-	 * Whose the member `ip` of an event of decoder_fields() is; false: the event does not say
-	 * it. Or NULL.
+	 * The address space of the event's member `ip`; false: the event does not tell it. May be
+	 * NULL.
 	 */
 	bool (*whose)(const struct fields *fields, enum whose *out);
 	/*
-	 * Adds the process' addresses, 64 bits each and marks among them, that a call chain of
-	 * thread `tid` at `t` promised under `cookie`; none where they were not recorded. Or NULL.
+	 * Appends the user-space addresses, 64 bits each with marks among them, that perf recorded
+	 * later under `cookie` for a call chain of thread `tid` at `t`; none if missing. May be
+	 * NULL.
 	 */
 	void (*deferred)(const struct part *part, nstime t, int64_t tid, uint64_t cookie,
 			 struct buf *out);
@@ -170,7 +171,7 @@ struct reader_maps {
 
 /* Raw hardware traces. */
 struct reader_aux {
-	/* Calls `each` for all chunks, in file order; false from it ends. */
+	/* Fills *kind and calls `each` for all chunks, in file order, until it returns false. */
 	bool (*chunks)(const struct part *part, struct aux_kind *kind,
 		       bool (*each)(void *arg, const struct aux_chunk *chunk, struct error *err),
 		       void *arg, struct error *err);
@@ -180,41 +181,42 @@ struct reader {
 	const char *format;     /* "ctf", "perf", "ftrace", ...: the FORMAT of rules */
 	const char *looks_like; /* for people: its name, and which files or folders it is */
 	bool values; /* decoder_next() decodes values where the batch has room for them */
-	bool falls;  /* times may fall inside of a packet whose record does not say so */
-	bool rises;  /* events are written as time goes on: where times fall, the clock stepped back */
+	bool falls;  /* times may fall inside a packet without PACKET_UNSORTED in its record */
+	bool rises; /* events are written in order of time: a falling time is a clock's step back */
 
-	/* How sure: 0 not this format, 100 certain. */
+	/* How sure the reader is that the path is of its format: 0 not at all, 100 certain. */
 	int (*probe)(const struct probe *probe);
 	/*
-	 * Of a folder that probe() knows: does it hold traces that were recorded apart, which
-	 * open() would merge? May be NULL: a folder is one trace.
+	 * Does a folder that probe() accepted hold several traces recorded independently, which
+	 * open() would merge? NULL: a folder is always one trace.
 	 */
 	bool (*is_collection)(const char *path);
 	/* Adds parts, clocks, streams and classes. `settings` is what follows FORMAT in --input. */
 	bool (*open)(struct trace *trace, const char *path, const char *settings,
 		     enum source_mode mode, struct error *err);
-	void (*close)(struct part *part); /* frees what the part's and its streams' priv own */
+	void (*close)(struct part *part); /* frees `priv` of the part and of its streams */
 
 	/*
-	 * The next record in file order. STEP_ERROR: the rest of this source cannot be found (the
-	 * caller reports it; calling again goes on with the next source, if any).
-	 * What *out points to lives until the next call with the same `scan`... in priv of it.
+	 * The next packet record in file order. STEP_ERROR: no more packets can be found in this
+	 * source (the caller reports it; the next call goes on with the next source, if any). What
+	 * *out points to lives until the next call with the same `scan`.
 	 */
 	enum step (*scan)(const struct stream *stream, struct scan *scan, struct packet_info *out,
 			  struct error *err);
-	/* May be NULL. How many records the stream has, when record i can be had without a scan. */
+	/* True, and the count of records, when packet_at() can read any of them without a scan.
+	   May be NULL. */
 	bool (*computed)(const struct stream *stream, uint64_t *count);
-	/* Record i of a computed table; false when the file is not as regular as it seemed. */
+	/* Record i of a computed table; false: the file is not as regular as computed() took it. */
 	bool (*packet_at)(const struct stream *stream, uint64_t i, struct packet_info *out,
 			  struct error *err);
 
 	/* A decoder reads one packet at a time of one stream and belongs to one thread. */
 	struct decoder *(*decoder_new)(const struct stream *stream);
 	void (*decoder_free)(struct decoder *decoder);
-	/* Turns to a packet. `info` is copied; its extents must live until the next open. */
+	/* Opens a packet. `info` is copied; its extents must live until the next open. */
 	bool (*decoder_open)(struct decoder *decoder, const struct packet_info *info,
 			     struct error *err);
-	/* Gives back the packet's bytes; decoder_free() does it too. */
+	/* Releases the packet's bytes; decoder_free() does it too. */
 	void (*decoder_leave)(struct decoder *decoder);
 	/*
 	 * Fills *batch with up to batch->capacity heads, in file order. STEP_ITEM: count > 0.
@@ -223,12 +225,11 @@ struct reader {
 	 */
 	enum step (*decoder_next)(struct decoder *decoder, struct batch *batch, struct error *err);
 	/*
-	 * Prefetches the bytes that decoder_next() begins with: a thread that goes from one of
-	 * many decoders to the next would wait for them. A packet is open. NULL: nothing is
-	 * prefetched.
+	 * Prefetches the bytes that decoder_next() will read first, so that a thread with many
+	 * decoders need not wait for them. A packet must be open. May be NULL.
 	 */
 	void (*decoder_prefetch)(const struct decoder *decoder);
-	/* Between two batches: where the decoder stands, and back to there (same packet). */
+	/* Between two batches: save the decoder's position, and return to it (same packet). */
 	void (*decoder_mark)(const struct decoder *decoder, struct mark *mark);
 	void (*decoder_seek)(struct decoder *decoder, const struct mark *mark);
 	/*
@@ -239,27 +240,27 @@ struct reader {
 			       struct fields *out, struct error *err);
 
 	/*
-	 * Bits that event i of a batch of the packet that is open takes: its header, contexts and
-	 * payload, and what must lie between it and the next event's header. 0: it cannot be found.
+	 * Size in bits of event i of a batch of the open packet: header, contexts, payload, and
+	 * the padding before the next event's header. 0: its end cannot be found.
 	 */
 	uint64_t (*event_bits)(struct decoder *decoder, const struct batch *batch, uint32_t i);
-	/* Events follow one another: what one takes ends where the next of its batch begins. */
+	/* An event's size is the distance to the next event of its batch: nothing lies between. */
 	bool gapless;
 
 	/* Each below may be NULL: the format has no such thing. */
 
-	/* As trace_watermark(), of a stream of a trace that grows, all of whose records were found. */
+	/* As trace_watermark(), of a stream of a growing trace that was scanned to its end. */
 	bool (*watermark)(const struct stream *stream, nstime *until);
 
 	/*
-	 * May a scan go on from where one stood when the trace was shorter? Not where what came
-	 * since changes records of before, as packets do that lie out of their order.
+	 * May a scan of a grown trace resume at *scan? False where new bytes change records that
+	 * were found before, as packets out of order do.
 	 */
 	bool (*goes_on)(const struct stream *stream, const struct scan *scan);
 
 	/*
 	 * Loads the value at `place`, which column_place() found, of entries[0..n) of the batch;
-	 * all are of one class. False: not all can be had so, and decoder_fields() says why.
+	 * all are of one class. False: some could not be loaded; decoder_fields() tells why.
 	 */
 	bool (*decoder_column)(struct decoder *decoder, const struct batch *batch,
 			       const uint16_t *entries, uint32_t n,
@@ -279,18 +280,18 @@ static inline bool reader_goes_on(const struct reader *reader, const struct stre
 {
 	return !reader->goes_on || reader->goes_on(stream, scan);
 }
-/* A `watermark` of formats whose files are written when the recording has ended. */
+/* reader->watermark of formats whose files are complete as soon as they exist. */
 bool reader_watermark_whole(const struct stream *stream, nstime *until);
-/* The reader that knows the file or folder best; NULL and ERR_FORMAT when none does. */
+/* The reader whose probe() is surest of the path; NULL and ERR_FORMAT when none accepts it. */
 MUST_CHECK const struct reader *reader_detect(const char *path, struct error *err);
 /*
- * The same for a search through many files; *sure, 1 to 100, is how well the reader knows the path.
- * NULL with err->kind ERR_NONE: no reader knows it.
+ * The same for a search through many files; *sure is what probe() returned, 1 to 100. NULL with
+ * err->kind ERR_NONE: no reader accepts the path.
  */
 MUST_CHECK const struct reader *reader_guess(const char *path, int *sure, struct error *err);
 const struct reader *reader_named(const char *format); /* NULL when there is none */
-const struct reader *reader_at(size_t i);              /* all there are; NULL behind the last */
-/* Adds the names of all formats: "ctf, perf or ftrace" where `last` is " or ". */
+const struct reader *reader_at(size_t i);              /* the i-th of all; NULL behind the last */
+/* Appends the names of all formats: "ctf, perf or ftrace" where `last` is " or ". */
 void reader_names(struct buf *out, const char *last);
 /* For tests: puts one more reader before the built-in ones. Not for use while traces are open. */
 void reader_register(const struct reader *reader);

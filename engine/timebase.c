@@ -1,4 +1,4 @@
-/* timebase.c - one place where cycles become nanoseconds; 128 bits inside, no double anywhere */
+/* timebase.c - the one place that converts cycles to nanoseconds: in 128 bits, without doubles */
 #include "engine/timebase.h"
 
 #include "engine/base/search.h"

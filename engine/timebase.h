@@ -16,15 +16,15 @@ typedef int64_t nstime;
 #define NSTIME_MAX INT64_MAX
 
 /*
- * Nanoseconds from `begin` to `end`; 0 when it ends before it begins. Two times may lie further
- * apart than an nstime holds, so a difference is never taken in another way.
+ * Nanoseconds from `begin` to `end`; 0 when `end` is before `begin`. Use it for all differences:
+ * two times may be further apart than an nstime can hold.
  */
 static inline uint64_t time_span(nstime begin, nstime end)
 {
 	return end > begin ? (uint64_t)end - (uint64_t)begin : 0;
 }
 
-/* Times far away end at NSTIME_MAX and NSTIME_MIN. */
+/* t + by and t - by; an overflow gives NSTIME_MAX or NSTIME_MIN. */
 static inline nstime time_later(nstime t, nstime by)
 {
 	return __builtin_add_overflow(t, by, &t) ? NSTIME_MAX : t;
@@ -34,7 +34,7 @@ static inline nstime time_earlier(nstime t, nstime by)
 	return __builtin_sub_overflow(t, by, &t) ? NSTIME_MIN : t;
 }
 
-/* The nearest time that a moment may have. */
+/* `ns`, or the nearest time that an event may have. */
 static inline nstime nstime_clamp(__int128 ns)
 {
 	if (ns <= NSTIME_MIN)
@@ -51,16 +51,16 @@ struct timebase {
 /* floor((offset_s * frequency + offset_cycles + cycles) * 1e9 / frequency); ERR_RANGE on misfit. */
 MUST_CHECK bool timebase_to_ns(const struct timebase *tb, uint64_t cycles, nstime *out,
 			       struct error *err);
-/* As above, but a misfit is NSTIME_MIN + 1 or NSTIME_MAX - 1: for bounds that headers claim. */
+/* As above, but clamped to NSTIME_MIN + 1 and NSTIME_MAX - 1: for times in packet headers. */
 nstime timebase_to_ns_clamped(const struct timebase *tb, uint64_t cycles);
-/* The ns of cycle 0 when every cycle is one nanosecond and nothing can overflow for `cycles` up to
-   2^62: then time is `cycles + *out`. False otherwise. */
+/* True when a cycle is one nanosecond and `cycles` up to 2^62 cannot overflow: then a time is
+   `cycles + *out`. */
 bool timebase_is_plain(const struct timebase *tb, nstime *out);
-/* memcmp order of keys == order of times */
+/* Encodes a time so that memcmp() of keys orders as the times do. */
 void nstime_to_key(nstime t, uint8_t key[8]);
 /*
- * Of `count` elements of `size` bytes, each with its time at the front, rising: the last at or
- * before t; the first where there is none.
+ * Binary search in `count` elements of `size` bytes that begin with an nstime, by which they are
+ * sorted: the index of the last one at or before t; 0 when there is none.
  */
 size_t nstime_last(const void *items, size_t count, size_t size, nstime t);
 

@@ -1,9 +1,9 @@
 /*
  * timetext.c - reading time words by exact decimal arithmetic, and writing times fast
  *
- * A word becomes (what it counts from, nanoseconds) first, since only some forms need the trace's
- * first or last event. Writing keeps the text of the last second: most neighbours differ only in
- * the nine digits after it.
+ * A word is first parsed to a struct time_word, since only some forms need the trace's first or
+ * last event. Writing caches the text of the last second: most times differ from the one written
+ * before only in the nine digits behind it.
  */
 #include "engine/timetext.h"
 
@@ -413,7 +413,7 @@ static char *put_clock(char *to, int64_t of_day)
 	return put2(to, of_day % 60);
 }
 
-/* Writes what stands before the nanoseconds of `second` to times->text. False: not for the next. */
+/* Writes the text before the nanoseconds to times->text. False: only this time has it (a date). */
 static bool second_text(struct times *times, int64_t second)
 {
 	char *to = times->text;

@@ -1,4 +1,4 @@
-/* trace.c - the flat tables of an opened trace; readers fill them part by part while it opens */
+/* trace.c - opening a trace, and its flat tables, which readers fill part by part */
 #include "engine/trace.h"
 
 #include "engine/base/buf.h"
@@ -105,7 +105,7 @@ void trace_add_copy(struct trace *trace, const char *path)
 	trace->copies[trace->ncopies++] = arena_strdup(trace->arena, path);
 }
 
-/* True: it is new; also of what finds no room. */
+/* Adds a message to trace->damages if there is room. False: it was there before. */
 static bool remember_damage(struct trace *trace, const char *text)
 {
 	struct buf *texts = &trace->damages;
@@ -167,7 +167,7 @@ void trace_damage_again(struct trace *trace, const char *text)
 		say_damage(trace, text);
 }
 
-/* The streams of one packet (CTF whose events name their CPUs) are read side by side. */
+/* Was damage at `where` reported lately? Several streams may read the same packet. */
 static bool is_told(struct trace *trace, const char *where)
 {
 	uint64_t hash = XXH3_64bits(where, strlen(where));
@@ -240,7 +240,7 @@ static void no_format(const char *format, struct error *err)
 	buf_release(&names);
 }
 
-/* "ctf,key=value": the reader of that name, and what follows the comma. */
+/* Parses --input "ctf,key=value": returns the reader; *settings is the text behind the comma. */
 static const struct reader *reader_asked_for(struct trace *trace, const char *input,
 					     const char **settings, struct error *err)
 {
@@ -254,7 +254,7 @@ static const struct reader *reader_asked_for(struct trace *trace, const char *in
 	return reader;
 }
 
-/* Shifting a clock's origin shifts every time that is computed from it. */
+/* Applies --offset to the clocks from `first_clock` on and to the parts from `first_part` on. */
 static bool shift_clocks(struct trace *trace, size_t first_clock, size_t first_part, nstime offset,
 			 struct error *err)
 {
@@ -284,7 +284,7 @@ void trace_locate_by(char *(*locate)(const char *path, const char *keep, struct 
 	locates = locate;
 }
 
-/* Path i, or where readers find what it names; NULL: *err. */
+/* The local path of options->paths[i], see trace_locate_by(); NULL: *err. */
 static const char *locate(struct trace *trace, const struct trace_options *options, size_t i,
 			  struct error *err)
 {
@@ -319,7 +319,7 @@ static bool open_one(struct trace *trace, const struct trace_options *options, s
 	       shift_clocks(trace, clocks, parts, options->offsets[i], err);
 }
 
-/* Two merged traces may both have a "channel0_0": the later ones get their part in front. */
+/* Merged traces may both have a "channel0_0": later ones are renamed "PART:NAME". */
 static void make_names_unique(struct trace *trace)
 {
 	struct nameset names = {0};
@@ -337,7 +337,7 @@ static void make_names_unique(struct trace *trace)
 	nameset_release(&names);
 }
 
-/* What opening a trace that grows has met is forgotten: it may be whole the next time. */
+/* Drops damage reported while a growing trace was opened: it may be complete the next time. */
 static void begin_telling(struct trace *trace, const struct notices *notices)
 {
 	trace->notices = *notices;
@@ -346,7 +346,7 @@ static void begin_telling(struct trace *trace, const struct notices *notices)
 	atomic_store(&trace->unknown, 0);
 }
 
-/* A path as messages have it: of a URL without what may be a password or a signature. */
+/* A path for messages: a URL without user name, password and query (a signature). */
 static const char *shown(struct arena *arena, const char *path)
 {
 	const char *host = strstr(path, "://");
@@ -456,7 +456,7 @@ static uint64_t sum_bytes(const struct trace *trace)
 
 uint64_t trace_bytes(const struct trace *trace)
 {
-	/* every packet of a scan may ask for it */
+	/* cached, since a scan may call it for every packet */
 	struct trace *kept = (struct trace *)(uintptr_t)trace;
 	uint64_t bytes = atomic_load(&kept->bytes);
 

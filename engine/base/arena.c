@@ -1,10 +1,10 @@
 /*
  * arena.c - a list of blocks, filled from the front
  *
- * The first block is small, since there may be many arenas. The others are 16 KB, or a quarter of
- * what the arena has, so that there are few, or as large as the one allocation that did not fit.
- * Reset keeps the largest that is not very large and fills it with 0xDD in debug builds, so that a
- * use after reset shows at once.
+ * The first block is small, since there may be many arenas. Each further block is the largest of
+ * 16 KB, a quarter of the arena's size, so that there are few blocks, and the allocation that did
+ * not fit. Reset keeps the largest block that is not very large; debug builds fill it with 0xDD, so
+ * that a use after reset shows at once.
  */
 #include "engine/base/arena.h"
 
@@ -29,7 +29,7 @@ struct arena {
 	size_t used;
 };
 
-/* Not cleared: what is allocated is, and pages that nothing is in stay untouched. */
+/* Not cleared: each allocation is, so that unused pages of the block stay untouched. */
 static struct arena_block *block_new(size_t size)
 {
 	struct arena_block *block = mem_resize(NULL, 1, sizeof *block + size);
@@ -117,7 +117,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 	return memset(take_bytes(arena, size), 0, size);
 }
 
-/* SIZE_MAX: it does not fit in a number. */
+/* count * size; SIZE_MAX: it overflows. */
 static size_t product(size_t count, size_t size)
 {
 	size_t total;

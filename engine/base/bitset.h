@@ -29,7 +29,8 @@ static inline bool bitset_has(const uint64_t *set, size_t i)
 }
 
 /*
- * The first number that is *i or more, of a set of so many words; false: there is none.
+ * Sets *i to the least number of the set that is *i or more; false: there is none. `words`: length
+ * of the set in 64-bit words.
  *
  *     for (size_t i = 0; bitset_next(set, words, &i); i++)
  */

@@ -14,7 +14,7 @@
 
 enum { LOOK_MS = 20, MEGABYTE = 1 << 20 };
 
-/* ---- what there is ---- */
+/* ---- the memory of the machine and of control groups ---- */
 
 /* The beginning of a small file as text; false: it cannot be read. */
 static bool read_text(const char *path, char *text, size_t room)
@@ -45,7 +45,7 @@ struct memory_used memory_used(void)
 				    .data = data * page};
 }
 
-/* The number behind the word in a file, in units of `unit`; SIZE_MAX: it says none. */
+/* The number behind `word` in a file, times `unit`; SIZE_MAX: there is none. */
 static size_t number_in(const char *path, const char *word, size_t unit)
 {
 	char text[8192], *at = text, *end;
@@ -57,7 +57,7 @@ static size_t number_in(const char *path, const char *word, size_t unit)
 	return end == at || number > SIZE_MAX / unit ? SIZE_MAX : (size_t)number * unit;
 }
 
-/* What a control group has left: pages of files can be dropped. SIZE_MAX: it has no limit. */
+/* The memory that a control group has left, counting pages of files as free; SIZE_MAX: no limit. */
 static size_t left_in_group(const char *folder, const char *limit, const char *usage)
 {
 	char path[PATH_MAX + 64];
@@ -75,7 +75,7 @@ static size_t left_in_group(const char *folder, const char *limit, const char *u
 	return used < most ? most - used : 0;
 }
 
-/* Of the group at the path below `root` and all above it. */
+/* The least that the group `root`/`path` and all groups above it have left. */
 static size_t left_in_groups(const char *root, const char *path, const char *limit,
 			     const char *usage)
 {
@@ -109,7 +109,7 @@ static size_t left_on_machine(void)
 	return group < left ? group : left;
 }
 
-/* ---- what grew ---- */
+/* ---- kinds of data that grow ---- */
 
 static struct grown *_Atomic all;
 
@@ -133,7 +133,7 @@ static const struct grown *largest(void)
 	return best;
 }
 
-/* ---- what a question may take ---- */
+/* ---- limits of a question ---- */
 
 static struct { /* written between questions */
 	size_t anonymous, size, data;
@@ -142,9 +142,9 @@ static struct { /* written between questions */
 
 static atomic_bool grew, telling, over;
 static _Atomic int64_t looked;
-static char text[320]; /* once it is over */
+static char text[320]; /* of budget_text(), set when `over` becomes true */
 
-/* Some is left for what allocates between two looks, and to tell of it. */
+/* The limit less a reserve, for allocations before the next measurement and for the message. */
 static size_t near_limit(__rlimit_resource_t resource, size_t used)
 {
 	struct rlimit limit;

@@ -1,9 +1,9 @@
 /*
- * budget.h - how much memory a question may take, and what it takes
+ * budget.h - how much memory a question may take, and how much it has taken
  *
- * The program says when a question begins. What it asks where it looks for Ctrl-C is
- * budget_is_over(): it measures at most some fifty times a second, and after a large block was
- * taken.
+ * The program calls budget_begin() when a question begins, and budget_is_over() wherever it checks
+ * for Ctrl-C. That measures the process's memory at most some fifty times a second, and after a
+ * large block was allocated.
  */
 #ifndef ENGINE_BASE_BUDGET_H
 #define ENGINE_BASE_BUDGET_H
@@ -12,32 +12,33 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct memory_used {      /* by the process, bytes; all 0: the system does not tell */
-	size_t anonymous; /* resident, and no page of a file */
-	size_t size;      /* of its address space: RLIMIT_AS is of that */
-	size_t data;      /* private and writable: RLIMIT_DATA */
+struct memory_used {      /* by the process, bytes; all 0: not known */
+	size_t anonymous; /* resident pages that belong to no file */
+	size_t size;      /* address space, which RLIMIT_AS limits */
+	size_t data;      /* private writable pages, which RLIMIT_DATA limits */
 };
 
 struct memory_used memory_used(void);
 
 /*
- * A question begins: it may let the process's anonymous memory grow to `wanted` bytes, or, where
- * that is 0, by most of what the machine and the control group have left. Either way it may not
- * come near the process's own limits (ulimit -v, -d).
+ * Begins a question. The process's anonymous memory may grow to `wanted` bytes or, when that is 0,
+ * by most of what the machine and the control group have left. In both cases it must stay below the
+ * process's own limits (ulimit -v, -d).
  */
 void budget_begin(size_t wanted);
-/* How many anonymous bytes the process may have, by any limit; SIZE_MAX: nothing says. */
+/* The most anonymous memory that the process may have, bytes; SIZE_MAX: no limit. */
 size_t budget_most(void);
-/* A large block was taken: the next look measures. */
+/* To be called after a large block was allocated: makes the next budget_is_over() measure. */
 void budget_grew(void);
-/* Does it have more than it may? Callable from any thread. */
+/* Does the process have more memory than the question may take? For any thread. */
 bool budget_is_over(void);
-/* Once it was over: what the limit was, and what grew most. Returns text of static life. */
+/* After budget_is_over() was true: the limit and what grew most, as a static text. */
 const char *budget_text(void);
 
 /*
- * What may grow with a question, by its name in the plural. Those who hold it say by how many bytes
- * it grew or, less than 0, shrank; a few are enough.
+ * A kind of data that may grow with a question, for budget_text(); `what` is a noun in the plural.
+ * Its owners call grown_add() with the bytes by which it grew or, below 0, shrank. Only the few
+ * kinds that can become large need one.
  */
 struct grown {
 	const char *what;

@@ -18,7 +18,8 @@ void buf_release(struct buf *buf);
 void buf_clear(struct buf *buf);
 void buf_grow(struct buf *buf, size_t more); /* for buf_room() */
 
-/* Where `more` bytes may be written, and a zero behind them; then buf->len += what was. */
+/* Makes room for `more` bytes and a zero behind them; the caller writes there and adds to buf->len.
+ */
 static inline char *buf_room(struct buf *buf, size_t more)
 {
 	if (buf->capacity - buf->len <= more)
@@ -26,7 +27,7 @@ static inline char *buf_room(struct buf *buf, size_t more)
 	return buf->data + buf->len;
 }
 
-/* Behind its bytes; NULL where there are none, as `data` is then. */
+/* The end of its bytes; where there are none, `data`, which may be NULL. */
 static inline const uint8_t *buf_end(const struct buf *buf)
 {
 	return buf->len ? (const uint8_t *)buf->data + buf->len : (const uint8_t *)buf->data;
@@ -65,7 +66,7 @@ static inline bool text_ends(const char *text, const char *end)
 	return len >= nend && !memcmp(text + len - nend, end, nend);
 }
 
-/* Bytes in front of the first zero among 16. */
+/* strnlen(bytes, 16); all 16 bytes must be readable. */
 static inline size_t length16(const uint8_t *bytes)
 {
 #ifdef __x86_64__
@@ -79,8 +80,8 @@ static inline size_t length16(const uint8_t *bytes)
 }
 
 /*
- * As memcpy(), for the few bytes that text is made of: a call costs more than they do. The two ends
- * of 4 to 16 bytes overlap, so that no loop is needed.
+ * As memcpy(), without a call for up to 16 bytes, as most texts are: 4 to 16 bytes are copied as
+ * two words, which may overlap, so that no loop is needed.
  */
 static inline void copy_short(char *to, const char *from, size_t count)
 {
@@ -100,8 +101,9 @@ static inline void copy_short(char *to, const char *from, size_t count)
 }
 
 /*
- * The same without a branch on short counts, for text that is copied again and again: it reads and
- * writes whole runs of COPY_PAD bytes, up to COPY_PAD - 1 behind the last one, 16 for none.
+ * Copies `count` bytes in blocks of COPY_PAD, without a branch for short counts, and returns the
+ * end of the copy. It reads and writes at least one block, so up to COPY_PAD bytes behind the last
+ * one.
  */
 enum { COPY_PAD = 16 };
 static inline char *copy_padded(char *to, const char *from, size_t count)

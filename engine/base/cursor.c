@@ -1,4 +1,4 @@
-/* cursor.c - cursor_bytes() is the only place where a bound is compared */
+/* cursor.c - bounds-checked reading; cursor_bytes() is the only function that checks bounds */
 #include "engine/base/cursor.h"
 
 const uint8_t *cursor_bytes(struct cursor *c, size_t count)

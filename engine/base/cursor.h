@@ -29,10 +29,10 @@ uint64_t cursor_u64le(struct cursor *c);
 uint64_t cursor_u64be(struct cursor *c);
 /* A number of `count` bytes, at most 8. */
 uint64_t cursor_number(struct cursor *c, unsigned count, bool big_endian);
-/* A text and the zero that ends it, borrowed; NULL when no zero follows. */
+/* Reads a zero-terminated text; borrowed from the data. NULL: there is no zero. */
 const char *cursor_text(struct cursor *c);
 
-/* Loads for code that has compared the bounds itself. */
+/* Loads without bounds checks, for callers that have checked. */
 static inline uint64_t load_le(const uint8_t *bytes, unsigned count)
 {
 	uint64_t value = 0;
@@ -51,7 +51,7 @@ static inline uint64_t load_be(const uint8_t *bytes, unsigned count)
 	return value;
 }
 
-/* One load each; `swap`: the bytes are in the order that is not the machine's. */
+/* One load each; `swap`: the bytes are not in the machine's byte order. */
 static inline uint16_t get16(const uint8_t *bytes, bool swap)
 {
 	uint16_t value;

@@ -1,9 +1,9 @@
 /*
- * digits.h - kinds of characters; numbers as text, made in registers: what output waits for
+ * digits.h - kinds of characters, and fast conversion of numbers to text
  *
- * Eight digits are made at once, each in a byte of one word, and stored at once: leading zeros are
- * shifted out, so that no branch depends on how long a number is. Stores reach over the digits'
- * end: NUMBER_ROOM bytes must be there.
+ * Writing numbers takes most of the time of output. Eight digits are computed at once, each in a
+ * byte of one 64-bit word, and stored at once; leading zeros are shifted out, so that no branch
+ * depends on the length. Stores reach behind the digits: NUMBER_ROOM bytes must be writable.
  */
 #ifndef ENGINE_BASE_DIGITS_H
 #define ENGINE_BASE_DIGITS_H
@@ -17,7 +17,7 @@
 #include <emmintrin.h>
 #endif
 
-/* Of ASCII, whatever the locale; a word has letters, digits and _. */
+/* ASCII, whatever the locale; a word consists of letters, digits and _. */
 static inline bool char_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -38,7 +38,7 @@ static inline bool char_is_word(char c)
 	return char_begins_word(c) || char_is_digit(c);
 }
 
-/* What a hexadecimal digit is worth; -1: it is none. */
+/* The value of a hexadecimal digit; -1: it is none. */
 static inline int hex_digit(char c)
 {
 	char lower = (char)(c | 0x20);
@@ -49,8 +49,8 @@ static inline int hex_digit(char c)
 }
 
 /*
- * The decimal number at *at, before `end`; NULL: what is no digit ends the text. *at goes behind
- * its digits; it stays where there is none. UINT64_MAX: the number does not fit.
+ * Parses the decimal digits at *at, up to `end` (NULL: up to the first byte that is no digit), and
+ * moves *at behind them. UINT64_MAX: the number does not fit; 0, and *at stays: no digit.
  */
 static inline uint64_t decimal_take(const char **at, const char *end)
 {
@@ -89,7 +89,7 @@ static inline char *decimal_put8(char *to, uint32_t number)
 	return to + 8;
 }
 
-/* As many digits as it has, of a number below 10^8. */
+/* A number below 10^8 without leading zeros. */
 static inline char *decimal_put_short(char *to, uint32_t number)
 {
 	uint64_t digits = decimal_word(number);
@@ -101,7 +101,7 @@ static inline char *decimal_put_short(char *to, uint32_t number)
 	return to + 8 - zeros;
 }
 
-/* Digits at `to`; returns their end. */
+/* Writes the number to `to` and returns the end of its digits. */
 static inline char *decimal_put(char *to, uint64_t number)
 {
 	const uint64_t unit = 100000000;
@@ -124,7 +124,7 @@ static inline char *decimal_put_signed(char *to, int64_t number)
 	return decimal_put(to + (number < 0), number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
 }
 
-/* Nine digits of a number below 10^9: what follows a second. */
+/* All nine digits of a number below 10^9: the nanoseconds of a second. */
 static inline char *decimal_put_nanos(char *to, uint32_t nanos)
 {
 	to = decimal_put8(to, nanos / 10);
@@ -133,8 +133,8 @@ static inline char *decimal_put_nanos(char *to, uint32_t nanos)
 }
 
 /*
- * All sixteen digits, the highest first: a nibble goes to each byte, all are made characters at
- * once.
+ * All sixteen hexadecimal digits, the highest first: spreads the nibbles to bytes and converts all
+ * of them to characters at once.
  */
 #ifdef __x86_64__
 static inline void hex_put16(char *to, uint64_t number)
@@ -174,11 +174,10 @@ static inline unsigned hex_length(uint64_t number)
 	return (67 - (unsigned)__builtin_clzll(number | 1)) / 4;
 }
 
-/* Sixteen characters: the digits that it has, blanks in front of them. */
+/* Hexadecimal, right-aligned with blanks to sixteen characters. */
 static inline char *hex_put_right16(char *to, uint64_t number)
 {
-	/* '0' less 16 is ' '; the loads begin where as many bytes of 16 are left as there are zeros
-	 */
+	/* '0' - 16 is ' '. The two loads begin so that they cover a 16 for each leading zero. */
 	static const uint64_t blank[] = {UINT64_C(0x1010101010101010), UINT64_C(0x1010101010101010),
 					 0, 0};
 	uint64_t text[2], less[2];
@@ -192,7 +191,7 @@ static inline char *hex_put_right16(char *to, uint64_t number)
 	return to + 16;
 }
 
-/* At least so many digits, up to 16. */
+/* Hexadecimal with at least `least` digits, up to 16. */
 static inline char *hex_put(char *to, uint64_t number, unsigned least)
 {
 	unsigned count = hex_length(number);

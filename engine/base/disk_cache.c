@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TIME_STEP = 2 }; /* seconds: the coarsest times of file systems */
+enum { TIME_STEP = 2 }; /* seconds: the coarsest resolution of file times */
 
 void disk_cache_name(struct disk_cache *cache, const char *folder, const uint64_t digest[2],
 		     const char *suffix)
@@ -51,7 +51,7 @@ int disk_cache_create(struct disk_cache *cache)
 
 void disk_cache_end(struct disk_cache *cache, int fd, bool complete)
 {
-	/* somebody may have removed it: its bytes end with its descriptor then */
+	/* another process may have removed it; closing the descriptor then frees its bytes */
 	if (file_is(fd, cache->temporary) &&
 	    (!complete || rename(cache->temporary, cache->path) != 0))
 		unlink(cache->temporary);
@@ -70,7 +70,7 @@ bool file_state_of(const struct source *source, struct file_state *out, int64_t 
 	*age = now.tv_sec - st.st_mtim.tv_sec - (now.tv_nsec < st.st_mtim.tv_nsec);
 	out->device = st.st_dev;
 	out->inode = st.st_ino;
-	/* the time of modification can be set back, that of change cannot */
+	/* mtime and ctime: a program can set the mtime back, but not the ctime */
 	if (*age >= TIME_STEP && out->bytes == (uint64_t)st.st_size)
 		out->changed = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec +
 			       (int64_t)st.st_ctim.tv_sec * 1000003 + st.st_ctim.tv_nsec;

@@ -16,28 +16,29 @@ struct disk_cache {
 	int noted; /* for temporary_forget(), while the file is written */
 };
 
-/* Names the file FOLDER/DIGEST.SUFFIX; ended by disk_cache_release(). */
+/* Sets the path to FOLDER/DIGEST.SUFFIX; the caller ends *cache with disk_cache_release(). */
 void disk_cache_name(struct disk_cache *cache, const char *folder, const uint64_t digest[2],
 		     const char *suffix);
 void disk_cache_release(struct disk_cache *cache); /* a cache without a name, too */
-/* The file that is there, for reading and, where that is allowed, writing; -1: there is none. */
+/* Opens an existing cache file for reading and, if permitted, writing; -1: there is none. */
 int disk_cache_open(const struct disk_cache *cache);
-/* An empty file to write to; the caller calls disk_cache_end() and closes it. -1: not to be had. */
+/* Creates the temporary file; the caller calls disk_cache_end() and closes it. -1: not possible. */
 int disk_cache_create(struct disk_cache *cache);
 /* Gives the new file its name when it is `complete`, else removes it. */
 void disk_cache_end(struct disk_cache *cache, int fd, bool complete);
 
-/* What tells a file, and its content, from others; stored as it is in caches of it. */
+/* Identifies a file and its content; stored as it is in cache files made from the file. */
 struct file_state {
 	uint64_t bytes;
-	int64_t changed; /* 0: so lately that the next change may have the same time */
+	int64_t changed; /* from its times; 0: changed too lately for these to tell the next change
+			  */
 	uint64_t device, inode;
 };
 _Static_assert(sizeof(struct file_state) == 32, "the state is stored as it is");
 
-/* *age: whole seconds since the file was modified. False: the file is not there any more. */
+/* *age: whole seconds since the file was modified. False: the file does not exist any more. */
 bool file_state_of(const struct source *source, struct file_state *out, int64_t *age);
-/* Are they of the same file with the same content, as far as both tell? */
+/* True when both are states of one file with the same content; false also when not known. */
 bool file_state_same(const struct file_state *a, const struct file_state *b);
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 /*
- * A message is one line, and what a trace calls its things moves no cursor. Queries and scripts are
- * the user's own text: their messages may show lines of it.
+ * Makes a message one line without control characters, since names from a trace may contain those.
+ * Errors in queries and scripts may show several lines of the user's own text.
  */
 static void make_line(char *text)
 {

@@ -16,9 +16,9 @@ enum error_kind {
 	ERR_UNKNOWN      /* sound, but of a kind that this version does not know; file and offset */
 };
 
-/* Of a function that may fail: its result must be looked at. */
+/* Marks a function that may fail: the compiler warns where its result is not used. */
 #define MUST_CHECK __attribute__((warn_unused_result))
-/* Calls it where nothing more is to be done when it fails; a comment says why. */
+/* Calls such a function where a failure does not matter; a comment beside it says why. */
 #define MAY_FAIL(call) ((void)!(call))
 
 struct error {
@@ -27,25 +27,25 @@ struct error {
 	char text[512];
 };
 
-/* Fills *err where the fact is known. Always returns false, so that a caller can return it. */
+/* Fills *err. Always returns false, so that a function that fails can return the call. */
 bool error_set(struct error *err, enum error_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Puts what was being done before the text of *err: "opening trace /t: <cause>". Returns false. */
+/* Puts a text in front of the cause: "opening trace /t: <cause>". Always returns false. */
 bool error_while(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Where a room sends what is worth a line but does not end the work: damage, a rebuilt index, a
- * warning about metadata. The text is borrowed for the call. Callable from several threads.
+ * Messages to the user that do not end the work: damage, a rebuilt index, a warning about metadata.
+ * The text is borrowed for the call. say() may be called from several threads.
  */
 enum notice_kind {
-	NOTICE_INFO,	/* something was done that the user may wonder about */
+	NOTICE_INFO,    /* something was done that the user may wonder about */
 	NOTICE_WARNING, /* the trace is odd or lost something; answers stand */
-	NOTICE_DAMAGE,	/* part of the trace could not be read; answers lack it */
-	NOTICE_DEBUG	/* what a room does; never for each event or packet */
+	NOTICE_DAMAGE,  /* part of the trace could not be read; answers lack it */
+	NOTICE_DEBUG    /* what yore does; never for each event or packet */
 };
 
-/* What a room can say of its own work, a bit each; the text begins with the name. */
+/* Topics of NOTICE_DEBUG, a bit each; the text begins with the topic's name. */
 enum debug_topic {
 	DEBUG_INDEX = 1 << 0,  /* which stores and tables are used, and what is scanned */
 	DEBUG_CURSOR = 1 << 1, /* which events are read */

@@ -1,10 +1,9 @@
 /*
- * expansion.h - how much may come out of compressed bytes
+ * expansion.h - a limit for decompression, against decompression bombs
  *
- * A block of zstd that repeats one byte makes 128 KB of four. Recordings are made of times, which
- * differ: a sample with a large stack that was seen before is some hundred times what zstd makes of
- * it. What is more than that and not small is no recording, and is told as damage before it fills a
- * disk or the memory.
+ * Four bytes of zstd can expand to 128 KB of one byte. Real recordings contain timestamps and
+ * expand far less: at most some hundred times, for samples that repeat a large stack. Data that
+ * expands more, and is not small, is reported as damage before it fills the disk or the memory.
  */
 #ifndef ENGINE_BASE_EXPANSION_H
 #define ENGINE_BASE_EXPANSION_H
@@ -14,7 +13,7 @@
 
 enum { EXPANSION_RATIO = 512, EXPANSION_FREE = 64 << 20 /* bytes that any file may become */ };
 
-/* May `plain` bytes have become of `bytes`? Both are sums over what a file has of one kind. */
+/* Can `bytes` compressed bytes expand to `plain` in a real recording? Both are sums over a file. */
 static inline bool expansion_fits(uint64_t bytes, uint64_t plain)
 {
 	return plain <= EXPANSION_FREE || (plain - EXPANSION_FREE) / EXPANSION_RATIO < bytes;

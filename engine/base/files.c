@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <sys/resource.h>
 
-/* More than anybody needs: a limit of a billion would make what closes all descriptors slow. */
+/* LIMIT_MOST is enough; with a limit of a billion, programs that close all descriptors are slow. */
 enum { LIMIT_MOST = 1 << 16, LIMIT_USUAL = 1024 };
 
 static atomic_uint taken;

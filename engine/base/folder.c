@@ -164,7 +164,7 @@ bool folder_is_shared(const char *path)
 		(about.st_uid != geteuid() && about.st_uid != 0));
 }
 
-/* False: errno, EWOULDBLOCK after so many us. */
+/* Locks the file exclusively; waits for at most `most` us. False: errno, EWOULDBLOCK. */
 static bool take_lock(int fd, unsigned most)
 {
 	for (unsigned waited = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited += LOCK_STEP_US) {
@@ -183,7 +183,7 @@ int file_create_locked(const char *path, unsigned most)
 		return -1;
 	bool locked = take_lock(fd, most);
 	int cause = errno;
-	/* the process that held the lock may just have given the file its name */
+	/* the process that had the lock may have renamed the file just before */
 	if (locked && file_is(fd, path) && ftruncate(fd, 0) == 0)
 		return fd;
 	close(fd);
@@ -230,7 +230,7 @@ bool folders_make(char *path, size_t above, bool last, mode_t mode)
 	return !failed;
 }
 
-/* `at` -1: behind what was written last. */
+/* Writes at offset `at`; -1: at the current position. */
 static bool put_all(int fd, const char *bytes, size_t size, off_t at)
 {
 	while (size) {

@@ -1,4 +1,5 @@
-/* folder.h - what a folder holds, paths into it, and files of one user and of one process */
+/* folder.h - lists of folders, paths, private and locked files, and reading and writing whole ones
+ */
 #ifndef ENGINE_BASE_FOLDER_H
 #define ENGINE_BASE_FOLDER_H
 
@@ -13,15 +14,15 @@ struct folder_names { /* end it with folder_release() */
 	size_t count, capacity;
 };
 
-/* The list of a folder's files, by which it is read over HTTP: it is none of what was recorded. */
+/* The list of a folder's files that yore uses to read it over HTTP; no part of the recording. */
 #define FOLDER_MANIFEST "yore-manifest.json"
 /*
- * In natural order, cpu2 before cpu10; hidden ones and FOLDER_MANIFEST are left out. Failed: *out
- * is empty.
+ * The names in a folder, in natural order (cpu2 before cpu10), without hidden ones and
+ * FOLDER_MANIFEST. On failure *out is empty.
  */
 MUST_CHECK bool folder_list(const char *path, struct folder_names *out, struct error *err);
 void folder_release(struct folder_names *names);
-/* Calls `each` for all of them, in that order, with path and name. */
+/* Calls `each` with path and name of each entry that folder_list() lists, in that order. */
 MUST_CHECK bool folder_each(const char *folder,
 			    void (*each)(void *arg, const char *path, const char *name), void *arg,
 			    struct error *err);
@@ -31,20 +32,20 @@ char *folder_join(const char *folder, const char *name);
 char *folder_above(const char *path);
 
 /*
- * Removes all files of the path's folder whose names begin as the path's own does; none is fine,
- * also where there is no folder.
+ * Removes all files whose path begins with `path`. It is no error when there are none, or when the
+ * folder does not exist.
  */
 MUST_CHECK bool folder_remove_beside(const char *path, struct error *err);
 
 /*
- * Is there a regular file, links followed? Its size in *size. False: *err says what is there
- * instead. Nothing is opened, since a FIFO would wait and a device might act.
+ * Is `path` a regular file, links followed? *size: its size. False: *err says what it is instead.
+ * The file is not opened, since opening a FIFO would block and opening a device may have effects.
  */
 MUST_CHECK bool file_is_regular(const char *path, uint64_t *size, struct error *err);
 
 /*
- * Opens a file that yore keeps for itself, made if need be: for its owner alone (0600), never
- * through a symbolic link, and regular. `flags` are open()'s, O_RDWR or with O_EXCL. -1: errno.
+ * Opens or creates a private file of yore's: regular, of mode 0600, never through a symbolic link.
+ * `flags` are open()'s: O_RDWR, or with O_EXCL. -1: errno.
  */
 int file_open_own(const char *path, int flags);
 /*
@@ -54,32 +55,32 @@ int file_open_own(const char *path, int flags);
 bool folder_is_shared(const char *path);
 
 /*
- * A file to be written by its caller alone, until it is closed: made if need be, and emptied. What
- * a killed process left there is taken over. Waits for another process for at most so many us. -1:
- * errno, EWOULDBLOCK where it has the file. Before it gets its own name it must be asked file_is():
- * somebody may have removed it meanwhile.
+ * Opens a file with an exclusive lock, which lasts until it is closed, and truncates it; creates it
+ * if needed. Waits for a process that has the lock for at most `most` us. -1: errno, EWOULDBLOCK
+ * when that time is over. Before the caller renames the file it must check file_is(): another
+ * process may have removed it meanwhile.
  */
 int file_create_locked(const char *path, unsigned most);
 /* Is the open file still the one at `path`? */
 bool file_is(int fd, const char *path);
 
 /*
- * Makes the folders that `path` names before each slash behind its first `above` bytes, and with
- * `last` the path itself; those that are there stay. `path` is changed meanwhile, and what it was
- * behind that. False: the last of them is not there; errno says why, of the first that failed.
+ * Creates the folders up to each slash of `path` behind its first `above` bytes and, with `last`,
+ * `path` itself, if they do not exist. `path` is modified during the call, and restored. False: the
+ * last folder could not be made; errno is of the first failure.
  */
 bool folders_make(char *path, size_t above, bool last, mode_t mode);
 
-/* Writes all of the bytes behind one another; false: errno. */
+/* Writes all bytes at the file's current position; false: errno. */
 bool file_put(int fd, const void *bytes, size_t size);
-/* The same at a place of the file, which need not be the end of it. */
+/* Writes all bytes at offset `at`, which need not be the end of the file; false: errno. */
 bool file_put_at(int fd, const void *bytes, size_t size, uint64_t at);
 /*
- * Reads `size` bytes at a place of the file. Returns how many it got: where these are fewer, the
- * file ends there (errno is 0), or errno says why.
+ * Reads `size` bytes at offset `at`. Returns how many it read; when that is less, the file ends
+ * there (errno is 0) or errno says why.
  */
 size_t file_get(int fd, void *to, size_t size, uint64_t at);
-/* A small file, all of it, behind what *out holds. False: it cannot be read. */
+/* Appends the whole content of a small file to *out. False: it cannot be read. */
 bool file_read(const char *path, struct buf *out);
 
 #endif

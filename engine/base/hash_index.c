@@ -63,7 +63,7 @@ void hash_index_remove(struct hash_index *index, uint64_t hash, size_t number)
 
 	while (index->slots[at].item != (uint32_t)number + 1)
 		at = (at + 1) & mask;
-	/* what follows without a gap moves up where its search would end at the free slot */
+	/* move items behind the free slot, up to the next gap, whose search would now stop at it */
 	for (size_t i = (at + 1) & mask; index->slots[i].item; i = (i + 1) & mask) {
 		if (((i - index->slots[i].bits) & mask) < ((i - at) & mask))
 			continue;

@@ -8,9 +8,9 @@
  *		at = hash_index_add(&index, hash, count++);
  *	}
  *
- * The items are the caller's, who numbers them. The condition is compiled where it stands, and is
- * tested for items of the same hash alone. Open addressing with linear probing; each slot keeps 32
- * bits of the hash, so that a table grows without its items.
+ * The caller owns the items and numbers them. The condition is inlined by the macro and only tested
+ * for items of the same hash. Open addressing with linear probing; each slot has 32 bits of the
+ * hash, so that a table can grow without its items.
  */
 #ifndef ENGINE_BASE_HASH_INDEX_H
 #define ENGINE_BASE_HASH_INDEX_H
@@ -23,16 +23,17 @@
 
 #define HASH_INDEX_NONE UINT32_MAX
 
-/* Zero-filled it is empty. */
+/* An empty index is all zeros. */
 struct hash_index {
 	struct hash_slot {
 		uint32_t bits; /* of the hash */
 		uint32_t item; /* 1 + number, 0: the slot is free */
 	} * slots;
 	size_t size, count; /* size: a power of two, or 0 */
-	/* Set while it is empty, where items grow with a trace: many slots lie in a file. */
+	/* To be set while the index is empty, if items grow with a trace: many slots go to a file.
+	 */
 	bool paged;
-	struct paged memory; /* of these */
+	struct paged memory; /* of the slots, with `paged` */
 };
 
 /* Hashes of a number and of bytes. Two numbers: hash_number(hash_number(a) + b). */
@@ -50,8 +51,8 @@ static inline uint32_t hash_index_fold(uint64_t hash)
 }
 
 /*
- * The number of the item that was added with this hash and for which `same` holds, or
- * HASH_INDEX_NONE. `i` is the number's name in `same`.
+ * The number of the item that was added with this hash and for which the expression `same` is true,
+ * or HASH_INDEX_NONE. `i` is the name of a variable: the number of the item to test.
  */
 #define hash_index_find(index, hash, i, same)                                               \
 	({                                                                                  \

@@ -1,13 +1,12 @@
 /*
- * heap.h - binary heaps in whatever arrays: what comes first stands at place 0
+ * heap.h - binary heaps in any arrays: the first item is at place 0
  *
  *     heap_settle(items, count, hole, item, a, b, a->time < b->time, place, (void)0)
  *
- * One of the `count` places is free, `hole`: `item` gets it, or another one where it, or what
- * stands there, must move. The condition tells whether *a comes before *b, and `moved` is done for
- * each `place` that has another item then; both are compiled where they stand. An item is added at
- * hole = count - 1, when the place is counted, and the first is taken away by giving hole 0 to the
- * last, when it is not counted any more.
+ * Puts `item` into a heap of `count` places of which `hole` is free, moving other items up or down
+ * as needed. The condition says whether *a comes before *b; `moved` is a statement that is run for
+ * each `place` that gets an item. Both are inlined by the macro. To add an item, increase count and
+ * use hole = count - 1; to remove the first one, decrease count and put the last item at hole 0.
  */
 #ifndef ENGINE_BASE_HEAP_H
 #define ENGINE_BASE_HEAP_H

@@ -7,7 +7,7 @@
 struct helper {
 	struct workers workers; /* one thread; its lock is that of all below */
 	struct duty *duties;
-	const struct duty *at; /* being worked on */
+	const struct duty *at; /* the one that the helper works on; NULL: it is idle */
 	bool ending;
 };
 
@@ -44,7 +44,7 @@ static void do_duties(void *arg, unsigned i)
 struct helper *helper_new(void)
 {
 	struct helper *helper = mem_new(sizeof *helper);
-	struct error ignored; /* duties tell their own failures */
+	struct error ignored; /* duties report their own failures */
 
 	workers_init(&helper->workers);
 	if (workers_start(&helper->workers, 1, do_duties, helper))

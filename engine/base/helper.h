@@ -1,7 +1,8 @@
 /*
- * helper.h - a second thread with duties: it does the first that is due, and looks again
+ * helper.h - a second thread with a list of duties: it repeatedly works on the first one that is
+ * due
  *
- * What a duty shares with the thread that gave it is under the helper's lock.
+ * The helper's lock protects the data that a duty shares with other threads.
  */
 #ifndef ENGINE_BASE_HELPER_H
 #define ENGINE_BASE_HELPER_H
@@ -9,9 +10,9 @@
 #include <stdbool.h>
 
 struct duty {
-	/* Is there something to be done? Under the lock. */
+	/* Is there work to do? Called under the lock. */
 	bool (*due)(void *arg);
-	/* Does a piece of it. The lock is held when it is called and when it returns. */
+	/* Does a piece of the work. The lock is held when it is called and when it returns. */
 	void (*work)(void *arg);
 	void *arg;
 	struct duty *next; /* the helper's */
@@ -19,20 +20,21 @@ struct duty {
 
 struct helper;
 
-struct helper *helper_new(void);         /* NULL: no thread is to be had */
-void helper_free(struct helper *helper); /* it has no duties any more; NULL is fine */
-/* The duty is borrowed until it is ended. Those that were given before come first. */
+struct helper *helper_new(void);         /* NULL: no thread could be started */
+void helper_free(struct helper *helper); /* after all duties were ended; NULL is fine */
+/* Appends a duty to the list; borrowed until helper_end(). Earlier duties have precedence. */
 void helper_give(struct helper *helper, struct duty *duty);
-/* Not while it is worked on: waits. No other thread may give or end duties meanwhile. */
+/* Removes a duty, and waits while the helper works on it. No other thread may call helper_give() or
+ * helper_end() meanwhile. */
 void helper_end(struct helper *helper, struct duty *duty);
 
 void helper_lock(struct helper *helper);
 void helper_unlock(struct helper *helper);
-/* Under the lock, which is given up meanwhile: until something changed. */
+/* Under the lock, which it releases while it waits for helper_changed(). */
 void helper_wait(struct helper *helper);
-/* Under the lock: wakes all threads that wait. The helper does so after each piece of work. */
+/* Under the lock: wakes all threads that wait. The helper calls it after each piece of work. */
 void helper_changed(struct helper *helper);
-/* Under the lock: it is at nothing, and this duty is the first that is due. */
+/* Under the lock: true when the helper is idle and this duty is the first that is due. */
 bool helper_is_next(const struct helper *helper, const struct duty *duty);
 
 #endif

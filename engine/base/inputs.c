@@ -92,7 +92,7 @@ static bool is_read(const struct stat *about)
 	return read;
 }
 
-/* In a folder of which all files are read? */
+/* Is it in a folder that inputs_add_folder() added? */
 static bool lies_among(const char *path)
 {
 	char *copy = mem_strdup(path);

@@ -1,9 +1,9 @@
 /*
- * inputs.h - which files were read, so that no output takes the place of one
+ * inputs.h - the set of files that were read, so that no output overwrites one of them
  *
- * A program that writes files calls inputs_record() when it begins. From then on what is opened for
- * reading is remembered by device and inode until the process ends or begins anew, 16 bytes a file;
- * a library that only reads remembers nothing. Thread-safe.
+ * A program that writes files calls inputs_record() when it begins. From then on each file opened
+ * for reading is added to the set, by device and inode, 16 bytes a file. Without that call, as in a
+ * library that only reads, the set stays empty. Thread-safe.
  */
 #ifndef ENGINE_BASE_INPUTS_H
 #define ENGINE_BASE_INPUTS_H
@@ -13,18 +13,18 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-void inputs_record(void); /* from nothing on: a file that is gone leaves its inode to another */
-/* A file is read; what is no regular one, or has no name any more, is not remembered. */
+void inputs_record(void); /* empties the set: inodes of files since deleted may be in use again */
+/* Adds a file that is read; ignored when it is not regular, or was deleted. */
 void inputs_add(const struct stat *about);
 void inputs_add_fd(int fd);
-void inputs_add_path(const char *path); /* nothing where there is none */
+void inputs_add_path(const char *path); /* ignored when there is no such file */
 
-/* Of this folder all files are read: what is written into it would be one of them. */
+/* Adds a folder: all files in it are read, so that no output may be written into it. */
 void inputs_add_folder(const char *path);
 
 /*
- * May `path` be written? False, ERR_QUERY: it is, by whatever name, a file that was read, or lies in
- * a folder of which all are. "-" is standard output. To be asked before anything is opened for writing.
+ * May `path` ("-": standard output) be written? False, ERR_QUERY: it is a file that was read, maybe
+ * under another name, or lies in a folder that was added. To be called before opening for writing.
  */
 MUST_CHECK bool inputs_spare(const char *path, struct error *err);
 

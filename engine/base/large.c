@@ -1,8 +1,8 @@
 /*
  * large.c - see large.h
  *
- * The table has a fixed size, since there are few blocks, each larger than a megabyte: what finds
- * no place in it stays in memory.
+ * The table of blocks has a fixed size, since each block is larger than a megabyte and there are
+ * few. When it is full, further blocks stay in memory.
  */
 #include "engine/base/large.h"
 
@@ -25,7 +25,7 @@ void large_limit(size_t anonymous)
 	atomic_store(&limit, anonymous);
 }
 
-/* Under the lock. MOST: there is none. */
+/* The index of a block, under the lock; MOST: it is not in the table. */
 static unsigned find_block(const void *block)
 {
 	unsigned i = 0;

@@ -13,7 +13,10 @@
 #include <sys/resource.h>
 
 enum { LINE = 64 /* bytes of a cache's line on most machines */, HUGE = 2 << 20 };
-enum { HEAP_SPACE = 64 << 20, HEAPS_MOST = 64 /* which the address space has to have room for */ };
+enum {
+	HEAP_SPACE = 64 << 20,
+	HEAPS_MOST = 64 /* heaps for which the address space must suffice */
+};
 enum { FIRST_BYTES = 128, FIRST_MOST = 16 /* elements of an array that grows */ };
 
 static void (*_Atomic failed)(size_t bytes);
@@ -92,7 +95,7 @@ void *mem_new_huge(size_t size)
 {
 	if (size > PTRDIFF_MAX - HUGE)
 		fail(SIZE_MAX);
-	if (size < HUGE / 2) /* the kernel would clear all of a page of which little is used */
+	if (size < HUGE / 2) /* the kernel would clear a whole huge page, of which little is used */
 		return mem_resize(NULL, 1, size);
 	size = (size + HUGE - 1) / HUGE * HUGE;
 	void *memory = checked(aligned_alloc(HUGE, size), size);
@@ -100,7 +103,7 @@ void *mem_new_huge(size_t size)
 	return memory;
 }
 
-/* From memory to a file, where there is need or it `must` be, or back; NULL: there is no room. */
+/* Moves a block from memory to a file (as large_new() decides), or back; NULL: not possible. */
 static void *move(void *old, size_t bytes, bool must)
 {
 	bool was_large = is_large(old);
@@ -130,7 +133,7 @@ static void *resize_large(void *old, size_t bytes)
 	return memory ? memory : move(old, bytes, true);
 }
 
-/* NULL: there is no room, and `old` stays. */
+/* Returns NULL when there is no memory; `old` is then unchanged. */
 static void *try_resize(void *old, size_t bytes)
 {
 	return bytes >= LARGE_LEAST || is_large(old) ? resize_large(old, bytes)
@@ -168,7 +171,7 @@ void mem_free(void *memory)
 		free(memory);
 }
 
-/* Where twice as much is not to be had, an eighth more: the question may end before the next. */
+/* Grows to *capacity or, when there is no memory for it, by an eighth, which may be enough. */
 static void *grow_large(void *array, size_t count, size_t *capacity, size_t size)
 {
 	void *grown = try_resize(array, product(*capacity, size));
@@ -188,7 +191,7 @@ void *mem_grow(void *array, size_t count, size_t *capacity, size_t size)
 	first = FIRST_BYTES / size;
 	first = first < 1 ? 1 : first < FIRST_MOST ? first : FIRST_MOST;
 	*capacity = *capacity ? *capacity * 2 : first;
-	if (*capacity <= count) /* large items, of which some are never used */
+	if (*capacity <= count) /* `count` may exceed the capacity that doubling gives */
 		*capacity = count + 1;
 	if (*capacity * size >= LARGE_LEAST)
 		return grow_large(array, count, capacity, size);

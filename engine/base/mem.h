@@ -9,25 +9,25 @@
 #include <stddef.h>
 
 /*
- * What to do when an allocation of so many bytes fails (SIZE_MAX: more than can be): it should end
- * the process or the thread; where it is NULL, or returns, abort(3) is called. From any thread, and
- * it must not allocate.
+ * Sets the function that is called when an allocation of so many bytes fails (SIZE_MAX: the size
+ * overflowed). It should end the process or the thread; if it returns or is NULL, abort(3) is
+ * called. It may be called by any thread and must not allocate.
  */
 void mem_on_failure(void (*hook)(size_t bytes));
 /*
- * To be called before there are threads: where little address space is allowed (ulimit -v), all of
- * them take memory from one heap. A heap of its own would reserve 64 MB for each.
+ * To be called before threads are started. If the address space is limited (ulimit -v), makes all
+ * threads share one malloc() heap, since a heap of its own reserves 64 MB for each thread.
  */
 void mem_fit_address_space(void);
 
 void *mem_new(size_t size);                     /* zero-filled */
-void *mem_new_array(size_t count, size_t size); /* zero-filled; count * size may not overflow */
-void *mem_new_lines(size_t count, size_t size); /* the same, aligned to a line of a cache */
-/* Not cleared, for what is used all over: in huge pages where the system has them and one would be
- * filled by half. */
+void *mem_new_array(size_t count, size_t size); /* zero-filled; an overflow ends the process */
+void *mem_new_lines(size_t count, size_t size); /* the same, aligned to a cache line */
+/* Not cleared; for blocks of which all parts are used. Blocks of at least half a huge page are in
+ * huge pages, where the system has them. */
 void *mem_new_huge(size_t size);
 void *mem_resize(void *old, size_t count, size_t size); /* new bytes are not cleared */
-/* From `old` elements to `count`, not fewer; the new ones are cleared. */
+/* Grows an array from `old` to `count` elements; the new ones are cleared. */
 void *mem_resize_zeroed(void *array, size_t old, size_t count, size_t size);
 char *mem_strdup(const char *text);
 void mem_free(void *memory); /* NULL is fine */
@@ -38,7 +38,7 @@ void mem_free(void *memory); /* NULL is fine */
  */
 void *mem_grow(void *array, size_t count, size_t *capacity, size_t size);
 /*
- * Appends an element, which is not cleared, to an array that has count and capacity. Its place is:
+ * Appends an element, not cleared, to an array with count and capacity, and returns its address:
  *
  *     *mem_push(list->items, list->count, list->capacity) = item;
  */
@@ -49,8 +49,8 @@ void *mem_grow(void *array, size_t count, size_t *capacity, size_t size);
 		&(array)[(count)++];                                                        \
 	})
 /*
- * Makes room for element `at` of an array whose *count elements may all be used: the new ones are
- * cleared. Half as many again, so that going up through the places is amortised constant.
+ * Makes sure that an array of *count elements has element `at`; new elements are cleared. Grows to
+ * one and a half times `at`, so that access by rising `at` is amortised constant.
  */
 void *mem_reach(void *array, size_t at, size_t *count, size_t size);
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The text as the set has it; the caller frees it. */
+/* A copy of the text, in lower case if the set folds; the caller frees it. */
 static char *folded_text(const struct nameset *set, const char *text)
 {
 	char *folded = mem_strdup(text);

@@ -1,4 +1,4 @@
-/* nameset.h - texts to numbers: whether a name was seen, and what was kept with it */
+/* nameset.h - a map from texts to numbers */
 #ifndef ENGINE_BASE_NAMESET_H
 #define ENGINE_BASE_NAMESET_H
 
@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero-filled it is empty. It keeps copies of its texts. */
+/* An empty set is all zeros. It has copies of its texts. */
 struct nameset {
 	struct nameset_entry {
-		char *text; /* folded, where the set folds */
+		char *text; /* with `folds` in lower case */
 		uint32_t number;
 	} * entries;
 	size_t count, capacity;
@@ -20,15 +20,15 @@ struct nameset {
 	bool folds; /* the owner's to set: "Name" and "name" are one (ASCII) */
 };
 
-/* Adds the text with that number; false: it is there already, and keeps its number. */
+/* Adds the text with that number; false: it is in the set already, and its number stays. */
 bool nameset_add(struct nameset *set, const char *text, uint32_t number);
-/* False: it is not there, and *number stays; `number` may be NULL. */
+/* *number: the text's number. False: not in the set; *number is unchanged. May be NULL. */
 bool nameset_find(const struct nameset *set, const char *text, uint32_t *number);
-/* The text has that number now, whether it was there or is new. */
+/* Sets the number of the text, and adds it if it is not in the set. */
 void nameset_set(struct nameset *set, const char *text, uint32_t number);
 /*
- * Makes of a text one that is not there: before its last `tail` bytes comes "-2", "-3" and so on,
- * where "-" is `before`. The caller adds it, as it adds all, with the number 2.
+ * Makes the text unique: if it is in the set, inserts "-2", "-3" and so on before its last `tail`
+ * bytes, where "-" is `before`. The caller then adds it, as all its texts, with the number 2.
  */
 void nameset_make_free(struct nameset *set, struct buf *text, size_t tail, const char *before);
 void nameset_release(struct nameset *set);

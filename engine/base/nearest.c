@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORD_LEAST = 3 }; /* letters of a word that is looked for within names */
+enum { WORD_LEAST = 3 }; /* least letters of a word that is searched for within names */
 
 static size_t least(size_t a, size_t b)
 {
@@ -17,7 +17,7 @@ static bool same(char a, char b)
 	return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Optimal string alignment: three rows of the table of distances between beginnings. */
+/* The optimal string alignment distance; keeps three rows of the table of prefixes' distances. */
 static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 {
 	size_t rows[3][NEAREST_LENGTH_MAX + 1];
@@ -42,7 +42,7 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 	return last[nb];
 }
 
-/* SIZE_MAX: not alike. */
+/* The distance of two names; SIZE_MAX: they are not alike. */
 static size_t likeness(const char *wanted, const char *name)
 {
 	size_t na = strlen(wanted), nb = strlen(name), longer = na > nb ? na : nb, found;
@@ -53,7 +53,8 @@ static size_t likeness(const char *wanted, const char *name)
 	return found <= (longer < 6 ? 1 : longer / 3) && found < longer ? found : (size_t)-1;
 }
 
-/* Does the name have the wanted one as a word, or as several? What is no letter parts words. */
+/* Does the name contain the wanted one as one or more whole words? Other characters separate them.
+ */
 static bool has_word(const char *name, const char *wanted)
 {
 	size_t len = strlen(wanted);
@@ -65,7 +66,7 @@ static bool has_word(const char *name, const char *wanted)
 	return false;
 }
 
-/* What different tables and tracers call the same: never far from each other. */
+/* Are both different tables' or tracers' names for the same thing? These always count as alike. */
 static bool means_the_same(const char *wanted, const char *name)
 {
 	static const char *const words[][6] = {{"ts", "t", "time", "timestamp", "begin", "nsecs"},

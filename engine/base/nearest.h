@@ -1,5 +1,5 @@
 /*
- * nearest.h - the names most like one that was not found
+ * nearest.h - "did you mean": the names that are most like one that was not found
  *
  *     nearest_begin(&nearest, "sched_swich");
  *     nearest_offer(&nearest, "sched_switch");            once per name that exists

@@ -22,7 +22,7 @@ int new_file_begin(struct new_file *file, const char *path, const char *suffix)
 	return file->fd >= 0 ? 0 : new_file_end(file, errno, false);
 }
 
-/* A name is on the disk when its folder is. */
+/* Syncs the path's folder: only then a rename is on the disk. Returns 0 or an errno. */
 static int sync_folder(const char *path)
 {
 	char *folder = folder_above(path);

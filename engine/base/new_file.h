@@ -1,4 +1,4 @@
-/* new_file.h - a file that gets its name when it is whole: others find it so, or what was before */
+/* new_file.h - replaces a file atomically: writes a temporary file, and renames it when complete */
 #ifndef ENGINE_BASE_NEW_FILE_H
 #define ENGINE_BASE_NEW_FILE_H
 
@@ -13,16 +13,16 @@ struct new_file {
 };
 
 /*
- * Begins what will have this path, as PATH.SUFFIX, which a killed process may have left. It is its
- * owner's alone. 0, or an errno, and then there is nothing to end.
+ * Creates PATH.SUFFIX, of mode 0600, in place of one that a killed process may have left. Returns
+ * 0, or an errno, and then new_file_end() need not be called.
  */
 int new_file_begin(struct new_file *file, const char *path, const char *suffix);
 /*
- * Gives it its name; `sync`: it is on the disk then. With a `failed` that is not 0 it goes. Returns
- * that, or an errno, and then there is no file.
+ * Renames the file to PATH; `sync`: and waits until it is on the disk. If `failed` is not 0,
+ * removes it and returns `failed`. Returns 0, or an errno, and then the new file is removed.
  */
 int new_file_end(struct new_file *file, int failed, bool sync);
-/* All of it at once, on the disk, as PATH.part first: one at a time writes that path. */
+/* Writes a whole file, by way of PATH.part, and syncs it. Only one process at a time may do so. */
 MUST_CHECK bool file_write(const char *path, const struct buf *bytes, struct error *err);
 
 #endif

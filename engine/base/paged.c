@@ -38,7 +38,7 @@ static size_t lesser(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* To a file of `size` bytes; false: there is none to be had. */
+/* Moves the block to a new file of `size` bytes; false: no file can be made. */
 static bool move_to_file(struct paged *paged, size_t size)
 {
 	struct paged file;
@@ -52,7 +52,7 @@ static bool move_to_file(struct paged *paged, size_t size)
 	return true;
 }
 
-/* From the file back to memory: the disk is full. */
+/* Moves the block from its file back to memory, when the disk is full. */
 static void move_to_memory(struct paged *paged, size_t size)
 {
 	void *bytes = mem_resize(NULL, size, 1);

@@ -1,10 +1,9 @@
 /*
- * paged.h - bytes that grow with a trace: in memory while they are few, then in a file without a
- * name
+ * paged.h - a growing block of bytes: in memory while it is small, then in an unnamed file
  *
- * The file is mapped, and its pages can be written back and dropped: what grows takes no anonymous
- * memory. Its room on the disk is reserved as it grows. Where there is none, or the folder for
- * temporary files lies in memory itself, the bytes stay in memory.
+ * The file is mapped, so that the system can write back and drop its pages: a block that grows with
+ * a trace then takes no anonymous memory. Disk space is reserved as it grows. Where there is none,
+ * or the folder for temporary files is in memory itself (tmpfs), the bytes stay in memory.
  */
 #ifndef ENGINE_BASE_PAGED_H
 #define ENGINE_BASE_PAGED_H
@@ -20,24 +19,24 @@ struct paged { /* all 0: nothing */
 
 enum { PAGED_CLOSED = -1 };
 
-/* So many bytes from now on: what was there stays, new ones are not cleared. Returns ->bytes. */
+/* Resizes to `size` bytes; new bytes are not cleared. Returns paged->bytes. */
 void *paged_resize(struct paged *paged, size_t size);
 /*
- * Makes room for element `at` of an array of *count elements of `size` bytes that is in it: new
- * ones are cleared, half as many again. Returns ->bytes. As mem_reach().
+ * As mem_reach(), for an array of *count elements of `size` bytes in *paged: makes sure that
+ * element `at` exists; new elements are cleared. Returns paged->bytes.
  */
 void *paged_reach(struct paged *paged, size_t at, size_t *count, size_t size);
 /*
- * As paged_resize(), for one of very many: at most `most` bytes stay in memory, and of a file no
- * descriptor stays open. All are copied to another file when there are to be more, so `size` should
- * double. A child of fork(2) shares the bytes.
+ * As paged_resize(), for one of very many blocks: at most `most` bytes are in memory, and a file's
+ * descriptor is closed at once. Each resize then copies to a new file, so `size` should double. A
+ * child of fork(2) shares the bytes.
  */
 void *paged_resize_closed(struct paged *paged, size_t size, size_t most);
 void paged_free(struct paged *paged);
 
-/* New bytes, zeros, in a file whatever their number; false: there is none to be had. */
+/* Creates a block of zeros in a file, whatever its size; false: no file can be made. */
 bool paged_map(struct paged *paged, size_t size);
-/* The same of bytes that are in a file, with so many from now on; false: they stay as they were. */
+/* Resizes a block that is in a file; false: not possible, and it stays as it was. */
 bool paged_remap(struct paged *paged, size_t size);
 
 #endif

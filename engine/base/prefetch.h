@@ -1,8 +1,8 @@
 /*
- * prefetch.h - asking the memory early for what will be looked at
+ * prefetch.h - prefetching memory into the processor's caches
  *
- * gcc takes a function that only asks for a pure one, and leaves out calls of it: those that stand
- * in sight of their callers are ASKING, which is always inline.
+ * gcc takes a function that only prefetches for a pure one without a result, and omits calls of it.
+ * So inline functions that prefetch are declared PREFETCHING, which always inlines them.
  */
 #ifndef ENGINE_BASE_PREFETCH_H
 #define ENGINE_BASE_PREFETCH_H
@@ -11,7 +11,7 @@
 
 #define PREFETCHING static inline __attribute__((always_inline))
 
-/* For all lines of a cache in [from, from + bytes), which may be any address. */
+/* Prefetches all cache lines of [from, from + bytes), which need not be valid addresses. */
 PREFETCHING void prefetch_bytes(const void *from, size_t bytes)
 {
 	for (size_t at = 0; at < bytes; at += 64)

@@ -71,7 +71,7 @@ void utf8_add(struct buf *out, uint32_t code)
 
 static const char hex[] = "0123456789abcdef";
 
-/* 0 plain; 1 needs an escape; 2 begins or continues something beyond ASCII. */
+/* By byte: 0 plain; 1 needs an escape; 2 is not ASCII. */
 static const uint8_t care[256] = {[0 ... 31] = 1, ['"'] = 1, ['\\'] = 1, [128 ... 255] = 2};
 
 static void json_escape(struct buf *out, uint8_t c)
@@ -100,7 +100,7 @@ static void text_escape(struct buf *out, uint8_t c)
 
 #define EACH(byte) ((byte)*UINT64_C(0x0101010101010101))
 
-/* Not zero when a byte of a word is below 32, '"', '\\' or beyond ASCII. */
+/* Not zero when one of the word's bytes is below 32, '"', '\\' or not ASCII. */
 static uint64_t needs_care(uint64_t word)
 {
 	return ((word - EACH(32)) | ((word ^ EACH('"')) - EACH(1)) |
@@ -108,7 +108,7 @@ static uint64_t needs_care(uint64_t word)
 	       EACH(0x80);
 }
 
-/* Not zero when it has a '"', comma or line's end. */
+/* Not zero when one of the word's bytes is a '"', a comma, or ends a line. */
 static uint64_t needs_quotes(uint64_t word)
 {
 	uint64_t quote = word ^ EACH('"'), comma = word ^ EACH(','), lf = word ^ EACH('\n'),
@@ -119,7 +119,7 @@ static uint64_t needs_quotes(uint64_t word)
 	       EACH(0x80);
 }
 
-/* Is there no byte that `flagged` finds? The last word overlaps the one before. */
+/* True when flagged() is 0 for all words of the bytes; the last word may overlap the one before. */
 static inline bool is_plain(const void *bytes, size_t len, uint64_t (*flagged)(uint64_t))
 {
 	const char *at = bytes;
@@ -205,8 +205,8 @@ void quote_csv(struct buf *out, const void *bytes, size_t len)
 }
 
 /*
- * Code points that move the cursor, end a line, turn the direction of what follows, or have no
- * width, so that two names look alike that are not.
+ * Is it a code point that moves the cursor, ends a line, changes the direction of text, or has no
+ * width (so that different names look the same)?
  */
 static bool is_steering(uint32_t c)
 {
@@ -226,7 +226,7 @@ static uint32_t code_point(const uint8_t *at, size_t n)
 	return c;
 }
 
-/* Bytes of the character at `at` that may be shown; 0: it is to be escaped. */
+/* Length of the character at `at` if it can be shown as it is; 0: it must be escaped. */
 static size_t shown_length(const uint8_t *at, size_t left)
 {
 	size_t n = *at < 0x20 ? (*at == '\n' || *at == '\t') : utf8_length(at, left);
@@ -235,14 +235,14 @@ static size_t shown_length(const uint8_t *at, size_t left)
 }
 
 #ifdef __x86_64__
-/* Of 16 bytes: all bits are set in those that are plain ASCII, line ends or tabs. */
+/* Sets all bits of those of 16 bytes that are plain ASCII, '\n' or '\t'; clears the others. */
 static inline __m128i ascii_mask(const uint8_t *bytes)
 {
 	__m128i v = _mm_loadu_si128((const __m128i_u *)bytes);
-	/* One more, signed: what is shown is above 0x20; DEL and all beyond are below zero. */
+	/* v + 1, signed: above 0x20 for printable ASCII; below 0 for DEL and all bytes above it. */
 	__m128i next = _mm_add_epi8(v, _mm_set1_epi8(1));
 	__m128i shown = _mm_cmpgt_epi8(next, _mm_set1_epi8(0x20));
-	/* A tab and a line end differ in the last bit of what is one more. */
+	/* '\t' + 1 and '\n' + 1 differ in the last bit only. */
 	__m128i ends =
 		_mm_cmpeq_epi8(_mm_or_si128(next, _mm_set1_epi8(1)), _mm_set1_epi8('\n' + 1));
 
@@ -250,7 +250,7 @@ static inline __m128i ascii_mask(const uint8_t *bytes)
 }
 #endif
 
-/* Bytes of plain ASCII, line ends and tabs. */
+/* How many bytes at the beginning are plain ASCII, '\n' or '\t'. */
 static size_t ascii_length(const uint8_t *bytes, size_t len)
 {
 	size_t i = 0;
@@ -361,7 +361,7 @@ char *uuid_put(const uint8_t uuid[16], char text[UUID_TEXT])
 	return text;
 }
 
-/* glibc has it ready: nothing is allocated. */
+/* The "C" locale; newlocale() of glibc returns a static object for it. */
 static locale_t plain_locale(void)
 {
 	return newlocale(LC_ALL_MASK, "C", (locale_t)0);

@@ -1,8 +1,8 @@
 /*
- * quote.h - bytes as texts that other programs read: JSON strings, CSV cells, base64, numbers
+ * quote.h - bytes as text for other programs: JSON strings, CSV cells, base64, numbers
  *
- * Strings are the bulk of most traces. They are scanned eight bytes at a time for those that need
- * care; a string without any, which is nearly each, is copied at once.
+ * Most traces have many strings. They are scanned eight bytes at a time for characters that need an
+ * escape; a string without any, as nearly all are, is copied as a whole.
  */
 #ifndef ENGINE_BASE_QUOTE_H
 #define ENGINE_BASE_QUOTE_H
@@ -13,10 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the UTF-8 character at `at`, of `left` bytes, at least one; 0: it is none (RFC 3629). */
+/* Length of the UTF-8 character at `at`, where `left` >= 1 bytes are left; 0: invalid (RFC 3629).
+ */
 size_t utf8_length(const uint8_t *at, size_t left);
-bool utf8_is(const uint8_t *at, size_t len); /* all of the bytes */
-/* Adds them; bytes that are not UTF-8 become the characters U+0080 to U+00FF. */
+bool utf8_is(const uint8_t *at, size_t len); /* are all of the bytes valid UTF-8? */
+/* Appends the bytes as UTF-8; invalid ones become the characters U+0080 to U+00FF. */
 void utf8_mend(struct buf *out, const uint8_t *at, size_t len);
 void utf8_add(struct buf *out, uint32_t code); /* a code point */
 
@@ -33,13 +34,13 @@ void quote_csv(struct buf *out, const void *bytes, size_t len);
  * `lines`: '\n' and '\t' stay, too.
  */
 void quote_printable(struct buf *out, const void *bytes, size_t len, bool lines);
-/* Bytes before the first one that quote_printable() with `lines` changes. */
+/* How many bytes quote_printable() with `lines` leaves unchanged at the beginning. */
 size_t printable_length(const void *bytes, size_t len);
 
-/* Escapes the character at `at`, of `left` bytes, at least one; returns its length. */
+/* Appends the character at `at` escaped; `left` >= 1 bytes are left. Returns its length there. */
 size_t quote_character(struct buf *out, const void *at, size_t left);
 
-/* Two digits of each byte. */
+/* Appends two hexadecimal digits for each byte. */
 void quote_hex(struct buf *out, const void *bytes, size_t len);
 /* A UUID as 8-4-4-4-12 digits; returns them. */
 enum { UUID_TEXT = 37 };

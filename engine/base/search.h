@@ -3,9 +3,9 @@
  *
  *     search_first(i, 0, count, items[i].time < t)
  *
- * is the first i in [0, count) at which the condition does not hold, count where it holds
- * everywhere. It must hold up to some place and nowhere behind it. The condition is compiled where
- * it stands; `i` is of the type of the range's end.
+ * is the first i in [0, count) at which the condition is false; count if it is true everywhere. It
+ * must be true up to some i, and false from there on. The macro inlines the condition; `i` is a
+ * variable that it declares, with the type of the range's end.
  */
 #ifndef ENGINE_BASE_SEARCH_H
 #define ENGINE_BASE_SEARCH_H

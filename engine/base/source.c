@@ -1,18 +1,18 @@
 /*
  * source.c - mapped files, files read by pread, memory, and files whose bytes lie elsewhere
  *
- * Maps are told MADV_RANDOM, since a search hops: default read-ahead makes each hop cost a
- * megabyte. A block that will be decoded is populated in one call instead. The table of maps that
- * the fault handler looks at is a fixed array of atomics, because a handler cannot take a lock;
- * a source that finds no place in it is read by pread.
+ * Maps are MADV_RANDOM, since a search jumps between packets: with the kernel's read-ahead each
+ * jump would read a megabyte. A block that will be decoded is prefetched in one call instead. The
+ * table of maps, which the fault handler searches, is a fixed array of atomics, because a handler
+ * cannot take a lock; when it is full, further sources are read by pread.
  *
- * Asking for pages that are there costs a look at each. What was asked for as a whole is not asked
- * for again, by passes that follow or packets that share a region; unless pages went meanwhile.
- * It is remembered in pieces smaller than most packets, so that packets need not share any.
+ * Even when all pages are in memory, madvise() visits each of them. So `asked` has a bit for each
+ * PIECE of the file that was prefetched as a whole, and later calls for it are skipped, unless this
+ * thread has had page faults since. PIECE is smaller than most packets.
  *
- * A file that is not mapped keeps a descriptor, as long as such files have a part of what the
- * process may have (files.h). Of more of them a read opens the file, looks whether it is the same
- * one, and leaves the descriptor for the next read of it, until another file's takes its place.
+ * A file that is not mapped keeps its descriptor open while files_take() permits (files.h). Beyond
+ * that limit each read opens the file, checks that it is the same one, and leaves the descriptor
+ * in `idle` for the next read, until another file's takes its place.
  */
 #include "engine/base/source.h"
 
@@ -40,11 +40,11 @@
 
 enum {
 	MAPS_MAX = 32768,
-	MAPS_KEPT = 256,       /* of these, for what must be mapped */
-	IDLE_MAX = 64,         /* descriptors that reads left */
-	PIECE = 1 << 14,       /* bytes: what is remembered as asked for */
-	TICK_NS = 11000000,    /* of times of files, where the kernel counts 100 in a second */
-	COARSE_NS = 2000000000 /* where a file system keeps whole seconds */
+	MAPS_KEPT = 256,       /* of these, reserved for files that must be mapped */
+	IDLE_MAX = 64,         /* descriptors left open by reads */
+	PIECE = 1 << 14,       /* bytes for each bit of `asked` */
+	TICK_NS = 11000000,    /* resolution of file times, for a kernel with 100 ticks a second */
+	COARSE_NS = 2000000000 /* the same of file systems that store whole seconds */
 };
 
 struct source {
@@ -52,30 +52,30 @@ struct source {
 	const uint8_t *data; /* map or memory; NULL when read by pread */
 	uint64_t size;
 	int fd;         /* -1 unless read by pread */
-	bool counted;   /* the descriptor, by files_take() */
-	dev_t device;   /* without data and descriptor: the file to be opened for each read */
+	bool counted;   /* `fd` is counted by files_take() */
+	dev_t device;   /* device and inode of a file that is opened for each read */
 	ino_t inode;
 	int map_slot;   /* -1 unless mapped */
-	uint8_t *asked; /* bit per piece; of maps; by __atomic operations */
+	uint8_t *asked; /* of maps: bit per PIECE that was prefetched; by __atomic operations */
 	atomic_bool broken;
 	_Atomic uint64_t bytes_read;
 	struct source_stamp stamp;
-	int64_t looked; /* ns: when the stamp was taken */
-	int64_t newest; /* the latest of all times in it */
-	char *made_of;	/* the file that the stamp is of; NULL: its own */
-	struct verified *verified; /* NULL: it is believed */
-	uint64_t file_size;        /* `size` but for a source that is put together */
-	struct source_piece *pieces; /* NULL: it is not */
+	int64_t looked;              /* when the stamp was taken, ns */
+	int64_t newest;              /* the later of the stamp's two times */
+	char *made_of;               /* path of the file that the stamp is of; NULL: its own file */
+	struct verified *verified;   /* NULL: its bytes need no verification */
+	uint64_t file_size;          /* differs from `size` for an arranged source */
+	struct source_piece *pieces; /* of an arranged source; else NULL */
 	size_t npieces;
 	const struct source_backing *backing; /* NULL: the file has its bytes itself */
 };
 
 struct verified {
 	uint64_t *sums;
-	uint8_t *seen; /* bit per block that agreed; by __atomic operations */
+	uint8_t *seen; /* bit per block whose sum was right; by __atomic operations */
 	int (*again)(void *arg);
 	void *arg;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* of `asked` and of calls of again() */
 	bool asked;           /* again() was called */
 };
 
@@ -96,7 +96,7 @@ static struct idle *idle_place(const struct source *source)
 	return &idle[(hash >> 32) % IDLE_MAX];
 }
 
-/* The descriptor that the last read of the source left; -1: it is gone. The caller leaves it again. */
+/* Takes the descriptor that the last read of the source left; -1: none. Return it by idle_put(). */
 static int idle_take(const struct source *source)
 {
 	struct idle *place = idle_place(source);
@@ -124,8 +124,8 @@ static void idle_put(const struct source *source, int fd)
 }
 
 /*
- * Looks on behind the place that was found last: places come free in any order. At most `most` are
- * taken then.
+ * Takes a free place in `maps`, searching on from the one that was taken last, since places come
+ * free in any order. -1: `most` places or all are in use.
  */
 static int map_register(struct source *source, unsigned most)
 {
@@ -170,7 +170,7 @@ bool source_absorb_fault(const void *address)
 	return false;
 }
 
-/* File systems whose files can change under a map without a word. statfs(2), f_type. */
+/* File systems whose files can change under a map without notice, by f_type of statfs(2). */
 static bool on_network(int fd)
 {
 	static const unsigned long networks[] = {
@@ -210,7 +210,7 @@ static void take_stamp(struct source *source, const struct stat *st)
 	source->looked = clock_ns(CLOCK_REALTIME);
 }
 
-/* How long a time must be over before no other change can have it. */
+/* How long after the file time `t` a change of the file is sure to get another time. */
 static int64_t tick_of(int64_t t)
 {
 	return t % 1000000000 ? TICK_NS : COARSE_NS;
@@ -249,7 +249,7 @@ void source_beside(struct source *source, const struct source_stamp *beside)
 	source->stamp.beside = fold;
 }
 
-/* A file that is still as it was when it was opened has a stamp as final as one taken now. */
+/* Takes the stamp again: if it is the same, it is as final as a stamp taken now. */
 static void look_again(struct source *source)
 {
 	struct source now = {0};
@@ -274,7 +274,7 @@ void sources_wait_tick(struct source *const *sources, size_t count)
 	}
 	if (wait)
 		nanosleep(&(struct timespec){.tv_nsec = (long)wait}, NULL);
-	/* also where the tick ended between the look at the file and now */
+	/* also of files whose tick ended after their stamp was taken */
 	for (size_t i = 0; i < count; i++)
 		if (sources[i]->newest && !is_stamp_final(sources[i]))
 			look_again(sources[i]);
@@ -307,7 +307,7 @@ static void source_map(struct source *source, int fd, unsigned most)
 	source->data = map;
 }
 
-/* ---- files whose bytes lie elsewhere ---- */
+/* ---- files with a struct source_backing ---- */
 
 static struct backed {
 	dev_t device;
@@ -337,7 +337,7 @@ bool source_back(const char *path, const struct source_backing *backing, struct 
 
 	if (stat(path, &st) != 0)
 		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-	own = mem_new(sizeof *own); /* sources may have the one before it: it stays, too */
+	own = mem_new(sizeof *own); /* an earlier one is not freed: sources may use it */
 	*own = *backing;
 	pthread_mutex_lock(&backed_lock);
 	uint32_t at = find_backed(&st);
@@ -501,7 +501,7 @@ static bool in_bounds(struct source *source, uint64_t offset, size_t size, struc
 			 (unsigned long long)source->size);
 }
 
-/* The file of a source that keeps no descriptor; -1: *err. */
+/* Opens the file of a source without a descriptor; -1: *err. */
 static int open_again(const struct source *source, struct error *err)
 {
 	int fd = open(source->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -544,7 +544,7 @@ static bool read_fully(const struct source *source, uint64_t offset, void *to, s
 	return good;
 }
 
-/* ---- sums ---- */
+/* ---- verification by checksums ---- */
 
 static uint64_t blocks_of(uint64_t size)
 {
@@ -559,7 +559,7 @@ static bool block_agrees(const struct source *source, uint64_t i)
 	return XXH3_64bits(source->data + at, size) == source->verified->sums[i];
 }
 
-/* Other threads read on meanwhile: of blocks that agreed, which are the same there. */
+/* Maps the right file over the old one, while other threads read verified blocks, equal in both. */
 static bool put_in_place(struct source *source, int fd)
 {
 	struct stat st;
@@ -655,7 +655,7 @@ static bool was_asked(const struct source *source, uint64_t first, uint64_t last
 	return true;
 }
 
-/* Since this thread looked last, it waited for pages: memory is short, or they were never read. */
+/* Has this thread had major page faults since its last call? Then prefetched pages may be gone. */
 static bool pages_went(void)
 {
 	static _Thread_local long known;
@@ -668,7 +668,7 @@ static bool pages_went(void)
 	return known != before;
 }
 
-/* A large range is asked for in whole pieces. */
+/* Prefetches a range of a map; a large one is extended to whole pieces. */
 static void ask(struct source *source, uint64_t begin, uint64_t end)
 {
 	uint64_t first = begin / PIECE, last = (end - 1) / PIECE;
@@ -736,7 +736,7 @@ static bool copy_pieces(const struct source *source, uint64_t offset, uint8_t *t
 	return true;
 }
 
-/* The range of its file that is these bytes; false: they lie in several pieces, or elsewhere. */
+/* The offset in the file of these bytes; false: they are not in one piece of the source's file. */
 static bool lies_in_file(const struct source *source, uint64_t offset, size_t size,
 			 uint64_t *in_file)
 {

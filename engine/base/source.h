@@ -1,9 +1,9 @@
 /*
- * source.h - where bytes come from: a file or memory, behind one door
+ * source.h - read access to the bytes of a file or of memory, through one interface
  *
- * A source is immutable and shared: any number of threads get blocks of it at once. Each block is
- * compared with the size first; a file that shrank under its map yields zeros and source_broken()
- * is true from then on, so that decoders report damage instead of the process being killed.
+ * A source is immutable and shared: any number of threads may read blocks of it at once. Reads are
+ * bounds-checked. If a file shrinks while it is mapped, the missing bytes are zeros and
+ * source_broken() is true from then on: decoders report damage, and the process is not killed.
  */
 #ifndef ENGINE_BASE_SOURCE_H
 #define ENGINE_BASE_SOURCE_H
@@ -15,15 +15,15 @@
 
 struct source;
 
-/* What tells a file from every other one, and from itself when it was changed since. */
+/* Identifies a file and its content: any change of the file changes its stamp. */
 struct source_stamp {
-	uint64_t size, inode;	   /* of the file when it was opened */
-	int64_t modified, changed; /* ns; 0: no file */
-	uint64_t beside;	   /* the same of what describes it, folded; 0 none */
+	uint64_t size, inode;      /* when it was opened */
+	int64_t modified, changed; /* mtime and ctime, ns; 0: the source is no file */
+	uint64_t beside;           /* hash of the stamps given to source_beside(); 0 none */
 };
 
 enum source_mode {
-	SOURCE_AUTO, /* mapped, but read by pread where the file system is a network's */
+	SOURCE_AUTO, /* mapped, or read by pread if it is on a network file system */
 	SOURCE_READ  /* pread into pooled buffers */
 };
 
@@ -34,117 +34,118 @@ struct block { /* borrowed bytes; give back with source_put() */
 };
 
 /*
- * The bytes of a file that has but its name and its size on this machine. `data`: where all of them
- * lie in memory, NULL: read() copies them; `prefetch` may be NULL. Called by several threads at
- * once.
+ * Where the bytes of a placeholder file are, which has only its name and size on this machine:
+ * at `data`, or (NULL) read() copies them. `prefetch` may be NULL. Both are called by several
+ * threads at once.
  */
 struct source_backing {
 	const uint8_t *data;
 	bool (*read)(void *arg, uint64_t offset, void *to, size_t size, struct error *err);
-	bool (*prefetch)(void *arg, uint64_t offset, size_t size); /* true: some were asked for */
+	bool (*prefetch)(void *arg, uint64_t offset, size_t size); /* true: a request was sent */
 	void *arg;
 };
-/* Whoever opens this file from now on reads from there; what `arg` points to stays. */
+/* Sources that open this file from now on read by *backing (copied); arg must stay valid. */
 MUST_CHECK bool source_back(const char *path, const struct source_backing *backing,
 			    struct error *err);
-/* Are its bytes far away, so that several reads at once take as long as one? */
+/* Are its bytes on a server, where several reads at once take as long as one? */
 bool source_is_far(const struct source *source);
 
 MUST_CHECK bool source_open(const char *path, enum source_mode mode, struct source **out,
 			    struct error *err);
-/* `data` is borrowed until source_close(); `name` is copied. For tests, spills and fuzzers. */
+/* A source over memory: `data` is borrowed until source_close(); `name` is copied. */
 struct source *source_over(const char *name, const void *data, size_t size);
-/* The first `size` bytes of an open file, which stays the caller's; `name` is copied. */
+/* A source over the first `size` bytes of an open file; the caller keeps `fd`; `name` is copied. */
 MUST_CHECK bool source_over_file(const char *name, int fd, uint64_t size, struct source **out,
 				 struct error *err);
 void source_close(struct source *source);
-/* Is it on a file system whose files can change without a word: a network's? */
+/* Is it on a network file system, whose files can change without notice? */
 bool file_is_remote(const char *path);
 
 const char *source_name(const struct source *source); /* the path as opened */
 uint64_t source_size(const struct source *source);    /* bytes, as of opening */
 bool source_broken(const struct source *source);
-/* False, with ERR_IO: source_broken(). */
+/* !source_broken(); false: *err is ERR_IO. */
 MUST_CHECK bool source_intact(const struct source *source, struct error *err);
-uint64_t source_bytes_read(const struct source *source); /* sum of all that was asked for */
+uint64_t source_bytes_read(const struct source *source); /* sum of the sizes of all reads */
 /*
- * Whether what this thread asks for from now on was read before by the pass that asks again, and is
- * not counted. Returns what it was.
+ * With `again`, reads by this thread are not counted from now on, since the same pass has read the
+ * bytes before. Returns the setting before.
  */
 bool source_asks_again(bool again);
 
-/* A part of a source that is put together: bytes of its file, or up to 8 others in their place. */
+/* A part of an arranged source: a range of its file, or up to 8 other bytes instead of it. */
 struct source_piece {
-	uint64_t off, len; /* in the file */
+	uint64_t off, len; /* the range in the file */
 	uint8_t bytes[8];
-	bool replaced;	   /* by `bytes` */
-	struct source *of; /* whose bytes they are; NULL: its own file's */
-	uint64_t at;	   /* in the whole; filled in by source_arrange() */
+	bool replaced;     /* the piece's bytes are `bytes` */
+	struct source *of; /* the range is of this source; NULL: of its own file */
+	uint64_t at;       /* offset in the arranged source; filled in by source_arrange() */
 };
 /*
- * From now on the source is these pieces, which lie in its file, one behind the other: its size and
- * all offsets are those of the whole that they make. Blocks that lie in one piece of the file are
- * borrowed, others are copied. Stamps stay those of the file. `pieces` is the source's, to be freed.
- * To be called once, before anything else knows the source.
+ * Makes the source the concatenation of these pieces of its file: its size and all offsets are then
+ * those of the concatenation. A block inside one range of the file is borrowed, others are copied.
+ * The stamp stays that of the file. The source owns `pieces`. To be called once, before the source
+ * is used.
  */
 void source_arrange(struct source *source, struct source_piece *pieces, size_t count);
-/* The same of pieces of which the first `arranged` come from source_take_pieces(). */
+/* The same; the first `arranged` of the pieces come from source_take_pieces(). */
 void source_arrange_more(struct source *source, struct source_piece *pieces, size_t arranged,
 			 size_t count);
 /*
- * The pieces that source_arrange() was given become the caller's, who adds to them; the source is
- * broken, and only good for being compared and closed.
+ * Takes the pieces out of an arranged source; the caller owns them and may append to them. The
+ * source is broken afterwards, and may only be compared and closed.
  */
 struct source_piece *source_take_pieces(struct source *source);
 /*
- * A source without a file of its own: what stands behind the first `skip` bytes of each of the
- * `count` sources, which have more, one behind the other. They are borrowed until it is closed.
+ * A source that is the concatenation of `count` others, each without its first `skip` bytes (each
+ * has more). They are borrowed until it is closed.
  */
 struct source *source_join(const char *name, struct source *const *sources, size_t count,
 			   uint64_t skip);
 
 /*
- * From now on what is read of the source is compared with `sums`, XXH3-64 of each SOURCE_SUMMED
- * bytes (the last of what is left), when it is read first. `sums` is the source's, to be freed.
- * Where bytes differ, the thread that reads them calls again(), which is called once: it returns
- * the descriptor of a file with the right bytes, which is the source's from then on, or -1; then
- * the source is broken. False: it cannot be mapped, and its bytes are wrong.
+ * From now on bytes are verified when they are read first. `sums`, which the source owns, are the
+ * XXH3-64 of each SOURCE_SUMMED bytes (the last one of the rest). Where bytes differ, the reading
+ * thread calls again(), once for the source: it returns the descriptor of a file with the right
+ * bytes, which replaces the source's, or -1, and then the source is broken. A source that is not
+ * mapped is verified at once; false: its bytes are wrong.
  */
 enum { SOURCE_SUMMED = 64 << 10 };
 bool source_verify(struct source *source, uint64_t *sums, int (*again)(void *arg), void *arg);
 
-/* As it was opened; false: changed so lately that the next change may have the same times. */
+/* *out: the stamp when it was opened. False: the file was changed just before, so that a further
+ * change may not change its times. */
 bool source_stamp(const struct source *source, struct source_stamp *out);
-/* `source` holds what was made of `from`, whose stamp it has. */
+/* Gives `source`, which was made from `from` (a decompressed copy), the stamp of `from`. */
 void source_made_of(struct source *source, const struct source *from);
-/* The meaning of the bytes of `source` depends on the file of `beside`, too: so does its stamp. */
+/* Adds to the stamp of `source` that of another file which its meaning depends on (metadata). */
 void source_beside(struct source *source, const struct source_stamp *beside);
 /*
- * Times of files have ticks. Waits for at most one, when one of these files was changed in the tick
- * that lasts, so that stamps tell the next change.
+ * File times have a resolution, the kernel's tick. If one of these files was changed in the current
+ * tick, waits until it is over (11 ms at most), so that a later change will change the stamp.
  */
 void sources_wait_tick(struct source *const *sources, size_t count);
 
-/* `size` bytes from `offset`; ERR_FORMAT: beyond the end, ERR_IO: reading fails. */
+/* Reads `size` bytes at `offset`; ERR_FORMAT: behind the end, ERR_IO: reading failed. */
 MUST_CHECK bool source_get(struct source *source, uint64_t offset, size_t size, struct block *out,
 			   struct error *err);
 void source_put(struct block *block);
 const uint8_t *source_mapped(const struct source *source); /* NULL: it is read by pread */
 
-/* Copies `size` bytes to `to`: for headers, which are small and far apart. */
+/* Copies `size` bytes at `offset` to `to`: for headers, which are small and far apart. */
 MUST_CHECK bool source_peek(struct source *source, uint64_t offset, void *to, size_t size,
 			    struct error *err);
-/* Says that bytes there are wanted in a moment: the processor may fetch a cache line of them. */
+/* Prefetches the cache line at `offset`, if the source is mapped. */
 void source_hint(const struct source *source, uint64_t offset);
 /*
- * Asks the kernel, or the server that has the file, to have these bytes soon; many may be under
- * way. True: a server was asked. Never fails.
+ * Starts reading these bytes, from the kernel or from the server that has the file, and does not
+ * wait; many requests may be pending. True: a request was sent to a server. Never fails.
  */
 bool source_prefetch(struct source *source, uint64_t offset, size_t size);
 
 /*
- * For the program's SIGBUS handler, async-signal-safe: when `address` lies in a mapped source, puts
- * zeros there, marks the source broken and returns true: the fault may be retried.
+ * For the program's SIGBUS handler, async-signal-safe. If `address` is in a mapped source, maps a
+ * page of zeros there, marks the source broken and returns true: the access can be retried.
  */
 bool source_absorb_fault(const void *address);
 

@@ -1,8 +1,8 @@
 /*
  * temporary.c - see temporary.h
  *
- * A slot is taken (TAKEN), filled, and then shown to the handler (NOTED). Paths lie in the slots
- * themselves, so that a handler in one thread never reads what another thread frees.
+ * A slot is reserved (TAKEN), filled, and only then valid for the signal handler (NOTED). Slots
+ * contain the paths themselves, so that the handler never reads memory that another thread frees.
  */
 #include "engine/base/temporary.h"
 
@@ -59,7 +59,7 @@ void temporary_forget_all(void)
 		temporary_forget(i);
 }
 
-enum { DEPTH = 16 }; /* of folders in folders */
+enum { DEPTH = 16 }; /* the most levels of nested folders that are removed */
 
 static void remove_entries(int fd, int depth);
 
@@ -77,7 +77,7 @@ static void remove_entry(int fd, const char *name, int depth)
 	unlinkat(fd, name, AT_REMOVEDIR);
 }
 
-/* readdir() takes memory, which a handler may not: the system call does not. */
+/* By system calls: readdir() allocates memory, which a signal handler may not. */
 static void remove_entries(int fd, int depth)
 {
 	struct entry { /* getdents64(2) */
@@ -98,7 +98,7 @@ static void remove_entries(int fd, int depth)
 		}
 }
 
-/* Other threads may still make files in it. */
+/* Tries several times, since other threads may still create files in it. */
 static void remove_folder(const char *path)
 {
 	for (int i = 0; i < TRIES && rmdir(path) != 0; i++) {

@@ -1,8 +1,8 @@
 /*
  * temporary.h - files and folders that are removed when the process ends, also by a signal
  *
- * Code that makes a file that gets its name later notes it here until then. The list has a fixed
- * size and takes no lock, since a signal handler reads it.
+ * Code that writes a file under a temporary name notes it here until it is renamed. The list has a
+ * fixed size and no lock, since a signal handler reads it.
  */
 #ifndef ENGINE_BASE_TEMPORARY_H
 #define ENGINE_BASE_TEMPORARY_H
@@ -19,21 +19,21 @@ void temporary_forget_all(void);   /* in a child of fork(2): they are its parent
 void temporary_remove_all(void);   /* all that is noted; async-signal-safe */
 
 /*
- * A new folder yore-WHAT-XXXXXX in the one that TMPDIR names, else /tmp, and noted: its path, for
- * temporary_folder_end(). NULL: errno says why.
+ * Creates and notes a folder yore-WHAT-XXXXXX in TMPDIR, else /tmp. Returns its path, and in
+ * *number its number, both for temporary_folder_end(). NULL: errno says why.
  */
 char *temporary_folder(const char *what, int *number);
 /* Removes the folder with all that is in it, and frees its path. NULL is fine. */
 void temporary_folder_end(char *path, int number);
 
 /*
- * A file without a name, to be closed, in the folder that TMPDIR names, else /tmp; *folder (may be
- * NULL) becomes that, borrowed from the environment. -1: errno says why.
+ * Opens an unnamed file in TMPDIR, else /tmp; the caller closes it. *folder (may be NULL): which
+ * folder, borrowed from the environment. -1: errno says why.
  */
 int temporary_open(const char **folder);
 /*
- * The same for what is to leave memory: not on a file system that lies in memory. Where TMPDIR
- * names no folder, /var/tmp comes before /tmp. -1: there is none.
+ * The same for data that is moved out of memory: never on a file system in memory (tmpfs). Without
+ * TMPDIR, tries /var/tmp before /tmp. -1: there is no such folder.
  */
 int temporary_open_on_disk(void);
 

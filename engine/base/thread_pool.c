@@ -10,14 +10,14 @@ struct pool_work {
 };
 
 struct thread_pool {
-	struct workers workers; /* `changed`: something came, all is done, or the end */
+	struct workers workers; /* `changed` is signalled for new work, finished work and the end */
 	struct pool_work *ring;
 	unsigned first, count, capacity, busy;
-	unsigned threads; /* at most: one more is started with each piece of work */
+	unsigned threads; /* the most; thread_pool_add() starts one more until there are so many */
 	bool ended;
 };
 
-/* Under the lock, which is given up meanwhile. */
+/* Does the oldest piece of work. Under the lock, which it releases meanwhile. */
 static void do_oldest(struct thread_pool *pool)
 {
 	struct workers *workers = &pool->workers;
@@ -110,7 +110,7 @@ void thread_pool_wait(struct thread_pool *pool)
 
 void thread_pool_free(struct thread_pool *pool)
 {
-	struct error ignored; /* work tells its own failures */
+	struct error ignored; /* work reports its own failures */
 
 	if (!pool)
 		return;

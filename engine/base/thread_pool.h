@@ -7,16 +7,16 @@
 struct thread_pool;
 
 /*
- * `threads` beside the caller's, as many as can be started, once there is work for them; where
- * there are none, work is done when it is given. Not more than `waiting` pieces wait.
+ * Up to `threads` threads besides the caller's; each is started when there is work for it. If none
+ * can be started, thread_pool_add() does the work itself. `waiting`: the most pieces in the queue.
  */
 struct thread_pool *thread_pool_new(unsigned threads, unsigned waiting);
-unsigned thread_pool_threads(const struct thread_pool *pool); /* the caller's among them */
-/* From the thread that made the pool. The oldest piece is done here and now where the queue is
- * full. */
+unsigned thread_pool_threads(const struct thread_pool *pool); /* including the caller's */
+/* Queues run(arg); only for the thread that made the pool. While the queue is full, this thread
+ * does the oldest piece itself. */
 void thread_pool_add(struct thread_pool *pool, void (*run)(void *arg), void *arg);
 bool thread_pool_help(struct thread_pool *pool); /* does the oldest piece; false: none waits */
-void thread_pool_wait(struct thread_pool *pool); /* helps until all is done */
+void thread_pool_wait(struct thread_pool *pool); /* helps until the work is done */
 void thread_pool_free(struct thread_pool *pool); /* after all is done; NULL is fine */
 
 #endif

@@ -1,4 +1,4 @@
-/* varint.h - whole numbers as bytes, small ones as few: LEB128, and zigzag for signed ones */
+/* varint.h - integers of variable length: LEB128, with zigzag encoding for signed ones */
 #ifndef ENGINE_BASE_VARINT_H
 #define ENGINE_BASE_VARINT_H
 
@@ -32,7 +32,7 @@ static inline void buf_add_varint(struct buf *out, uint64_t number)
 	out->len += (size_t)(varint_put(at, number) - at);
 }
 
-/* NULL when it does not end before `end`. */
+/* Returns the byte behind the number; NULL when it does not end before `end` or is too long. */
 static inline const uint8_t *varint_get(const uint8_t *at, const uint8_t *end, uint64_t *number)
 {
 	*number = 0;
@@ -46,7 +46,7 @@ static inline const uint8_t *varint_get(const uint8_t *at, const uint8_t *end, u
 	return NULL;
 }
 
-/* `count` of them; `at` may be NULL, and is so again. */
+/* Reads `count` numbers; NULL when one of them fails or `at` is NULL. */
 static inline const uint8_t *varints_get(const uint8_t *at, const uint8_t *end, uint64_t *numbers,
 					 size_t count)
 {

@@ -1,4 +1,4 @@
-/* wait.h - the system's clocks, and waiting for a change, but not for ever */
+/* wait.h - the system's clocks, and waiting on a condition with a timeout */
 #ifndef ENGINE_BASE_WAIT_H
 #define ENGINE_BASE_WAIT_H
 
@@ -6,8 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Milliseconds since some moment, up to ten too few. For differences; signal handlers may call it.
- */
+/* A monotonic clock in ms, up to ten too low. For differences; signal handlers may call it. */
 static inline int64_t clock_ms(void)
 {
 	struct timespec now;
@@ -25,7 +24,7 @@ static inline int64_t clock_ns(clockid_t clock)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Under the lock, which is given up meanwhile: until `changed` is signalled, or for so many ms. */
+/* Under the lock, which it releases meanwhile: waits until `changed` is signalled, or for `ms`. */
 static inline void wait_ms(pthread_cond_t *changed, pthread_mutex_t *lock, unsigned ms)
 {
 	struct timespec until;

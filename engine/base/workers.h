@@ -22,7 +22,7 @@ enum { WORKERS_MAX = 64 };
 unsigned processors(void);
 
 struct workers {
-	pthread_mutex_t lock; /* of all below, and of what the user puts under it */
+	pthread_mutex_t lock;   /* of all below, and of data that the user protects with it */
 	pthread_cond_t changed; /* a worker ended or failed; the user may signal more */
 	unsigned working;
 	struct error error;  /* the first failure */
@@ -38,8 +38,8 @@ struct workers {
 };
 
 /*
- * A thread that takes no signals but those of its own faults: all others come to the thread that
- * began. False: none can be started.
+ * Starts a thread that blocks all signals but those of its own faults (SIGBUS, SIGSEGV, ...), so
+ * that the others go to the main thread. False: no thread could be started.
  */
 bool thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
@@ -50,11 +50,11 @@ void workers_init(struct workers *workers);
  */
 unsigned workers_start(struct workers *workers, unsigned count, void (*run)(void *arg, unsigned i),
 		       void *arg);
-/* Keeps the first failure and wakes all that wait. From any thread, without the lock. */
+/* Stores the first failure and wakes all threads that wait. For any thread, without the lock. */
 void workers_fail(struct workers *workers, const struct error *err);
-/* Until all have ended: calls tick(arg) without the lock every `ms`, and at each change. */
+/* Waits until all have ended; calls tick(arg), without the lock, every `ms` and at each change. */
 void workers_watch(struct workers *workers, unsigned ms, void (*tick)(void *arg), void *arg);
-/* Joins all and releases. False, and *err: one failed. */
+/* Joins all threads. False: one of them failed, see *err. */
 MUST_CHECK bool workers_end(struct workers *workers, struct error *err);
 
 #endif

@@ -5,9 +5,11 @@
 
 #include <string.h>
 
-enum { AHEAD = 32 /* entries: events whose heads were not just read lie in no cache */ };
+enum {
+	AHEAD = 32 /* entries that are prefetched: events are in no cache if their heads are old */
+};
 
-/* The step that decodes the field, if all before it have one size each. */
+/* The step that decodes the field, and its offset, if all steps before it have constant sizes. */
 static const struct layout_step *find_step(const struct event_class *class,
 					   const struct field_path *path, uint32_t *offset)
 {
@@ -80,7 +82,7 @@ size_t column_text_places(const struct event_class *class, const struct field_pa
 	return n;
 }
 
-/* Needs no more than a load, a mask and a sign. */
+/* Can the value be loaded by a load, a mask and a sign extension? */
 static bool is_plain(const struct field_class *class)
 {
 	return (class->kind == FIELD_INT || class->bits == 64) && !class->big_endian &&
@@ -101,7 +103,7 @@ uint64_t column_value(const struct column_place *place, const struct column_inpu
 	return layout_scalar(place->class, in->data, (at + place->offset) * 8);
 }
 
-/* Where the layout of an entry begins, in bytes. */
+/* Byte offset of the layout of an entry. */
 static inline uint64_t body_of(const struct batch *batch, uint32_t entry)
 {
 	return (batch->at[entry] + batch->head[entry] + 7) / 8;

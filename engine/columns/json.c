@@ -1,4 +1,4 @@
-/* json.c - fields as JSON text: what the command line prints, SQL gives and files have */
+/* json.c - fields as JSON text, for the command line, SQL and files */
 #include "engine/columns/json.h"
 
 #include "engine/base/quote.h"

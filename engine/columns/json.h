@@ -13,7 +13,8 @@ void json_add_text(struct buf *out, const char *text); /* with its quotes */
 void json_add_key(struct buf *out, const char *key);
 void json_add_float(struct buf *out, double number);
 void json_add_field(struct buf *out, const struct field *field);
-/* Members of the structs `scopes` names (bits 1 << scope) that the event has, as one object. */
+/* One object with the members of all scopes whose bit (1 << scope) is set and that the event has.
+ */
 void json_add_scopes(struct buf *out, const struct fields *fields, unsigned scopes);
 
 #endif

@@ -7,11 +7,11 @@
 
 __extension__ typedef __int128 wide;
 
-enum { TESTED_IN_TURN = 4 }; /* so many ranges cost less by a loop each than by a search */
+enum { TESTED_IN_TURN = 4 }; /* up to so many ranges, a loop for each is faster than a search */
 
 /* ---- comparisons ---- */
 
-/* The number lies between two neighbouring integers, `floored` and `ceiled`, or is both. */
+/* `floored` and `ceiled`: the compared number, rounded down and up to integers. */
 static bool range_of(enum comparison op, wide floored, wide ceiled, bool is_signed,
 		     struct range *out)
 {
@@ -27,7 +27,7 @@ static bool range_of(enum comparison op, wide floored, wide ceiled, bool is_sign
 		least = floored + 1;
 	else
 		least = ceiled;
-	if (op == COMPARE_EQ) /* nothing lies between 2 and 3 */
+	if (op == COMPARE_EQ) /* empty when the number is no integer: ceiled > floored */
 		most = floored;
 	low = least > low ? least : low;
 	high = most < high ? most : high;

@@ -17,25 +17,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct range { /* low to low + span, both in the set; of signed values, too, modulo 2^64 */
+struct range { /* low to low + span, both inclusive; modulo 2^64, so that it fits signed values, too
+		*/
 	uint64_t low, span;
 };
 
 struct ranges {
-	const struct range *items; /* rising, and apart from each other */
-	uint32_t count;            /* 0: nothing is in the set */
-	uint64_t least;            /* of all values of the column's type, as bits */
+	const struct range *items; /* sorted, without overlap */
+	uint32_t count;            /* 0: the set is empty */
+	uint64_t least;            /* the least value of the column's type: 0 or INT64_MIN */
 };
 
 enum comparison { COMPARE_EQ, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE };
 
 /*
- * The values x of a 64-bit column for which `x OP number` holds; the number is `u`, or where it is
- * negative (int64_t)u. False: there are none.
+ * *out: the values x of a 64-bit column for which `x OP number` is true; the number is `u` or, if
+ * `negative`, (int64_t)u. False: there are none.
  */
 bool range_of_integer(enum comparison op, uint64_t u, bool negative, bool is_signed,
 		      struct range *out);
-/* The same of a real number, compared exactly; of NaN there are none. */
+/* The same for a real number, compared exactly; false for NaN. */
 bool range_of_real(enum comparison op, double number, bool is_signed, struct range *out);
 
 /* Sorts items[0..count) in place and joins those that overlap; *out borrows them. */

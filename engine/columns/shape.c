@@ -1,9 +1,9 @@
 /*
  * shape.c - from field class trees to columns
  *
- * A leaf's column is named by its way through structures and options of variants, a_b. Payload
- * fields come first and have the plain name; one that is taken gets its scope before it
- * (field_name, context_pid), then a number. SQL's names are one whatever their case.
+ * The name of a leaf's column is its path through structs and options of variants, joined by '_'.
+ * Payload fields come first and get the plain name. A name that exists already, in any case, gets
+ * the scope in front (field_name, context_pid), then a number behind it.
  */
 #include "engine/columns/shape.h"
 
@@ -45,7 +45,7 @@ static const char *bare_name(const char *name)
 	return colon && colon != name && colon[1] ? colon + 1 : NULL;
 }
 
-/* Groups by name; traces have hundreds of classes and more. */
+/* Groups while they are collected, with an index by name: traces have many classes. */
 struct class_groups {
 	struct class_group *items;
 	size_t count, capacity;
@@ -112,14 +112,14 @@ void class_groups_free(struct class_group *groups, size_t count)
 /* ---- columns ---- */
 
 struct leaf {
-	const char *name; /* way through its scope */
+	const char *name; /* its path inside the scope, joined by '_' */
 	enum scope scope;
 	const struct field_class *class;
 	const struct chosen *chosen;
 	uint32_t nchosen;
 };
 
-/* Where the columns of one class are found; rows of places follow when all are known. */
+/* State while columns are collected from the classes; shape->places is made when all are known. */
 struct shape_builder {
 	struct shape *shape;
 	struct known_column {
@@ -128,8 +128,8 @@ struct shape_builder {
 		size_t column;
 	} * known; /* one per field */
 	size_t nknown, known_capacity;
-	struct hash_index names; /* of columns */
-	struct hash_index ways;  /* of what is known */
+	struct hash_index names; /* of columns, by name */
+	struct hash_index ways;  /* of `known`, by path */
 	struct found {
 		uint32_t row, field;
 		struct value_place place;
@@ -143,7 +143,7 @@ static void column_add(struct shape *shape, const struct column *column)
 	*mem_push(shape->columns, shape->ncolumns, shape->columns_capacity) = *column;
 }
 
-/* A column that stands in the shape now has its name. */
+/* Adds a column that is in the shape to the index of names. */
 static void name_taken(struct shape_builder *build, size_t column)
 {
 	hash_index_add(&build->names, name_hash(build->shape->columns[column].name), column);
@@ -201,7 +201,7 @@ static bool is_hex(const struct field_class *class)
 	return class->kind == FIELD_INT && class->base == 16 && !class->is_signed;
 }
 
-/* The field's number; its column is there afterwards. */
+/* The number of the leaf's field; adds its column if there is none. */
 static uint32_t field_column(struct shape_builder *build, const struct leaf *leaf)
 {
 	struct shape *shape = build->shape;
@@ -355,7 +355,7 @@ static void add_fields(struct shape *shape, const struct class_group *group)
 	mem_free(build.found);
 }
 
-/* A row by class for each of many tables would be a square of them. */
+/* With more classes shape->sparse is used: `row` in each of as many tables takes their square. */
 enum { DENSE_MOST = 4096 };
 
 struct shape *shape_new(const struct trace *trace, const struct class_group *group, bool told,
@@ -383,7 +383,7 @@ struct shape *shape_new(const struct trace *trace, const struct class_group *gro
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
 		struct column column = own[i];
 		column.hidden |= group && i >= COLUMN_NAME;
-		if (column.hidden && !any_hidden) { /* arguments in brackets are the first ones */
+		if (column.hidden && !any_hidden) { /* arguments in brackets set the first ones */
 			if (told)
 				column_add(shape, &path);
 			column_add(shape, &where);

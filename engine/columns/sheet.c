@@ -1,9 +1,9 @@
 /*
- * sheet.c - columns that grow, and texts that are kept once
+ * sheet.c - growing columns, and dictionaries of their texts
  *
- * A column of texts numbers the different ones: names of threads and files are few, and the number
- * is what a dictionary page wants. Where most texts differ looking them up does not pay: from then
- * on each is an entry of its own.
+ * A column of texts has a dictionary, since names of threads and files repeat, and Parquet stores
+ * dictionaries, too. Where most texts differ, lookups do not pay: from then on each text becomes an
+ * entry of its own.
  */
 #include "engine/columns/sheet.h"
 
@@ -234,7 +234,7 @@ void values_list_end(struct sheet_values *values, size_t row)
 
 /* ---- joining ---- */
 
-/* Entries of `from` get their numbers in `to`: map[i] for entry i. */
+/* Adds the entries of `from` to `to`; returns the number in `to` of each entry. */
 static uint32_t *join_texts(struct texts *to, const struct texts *from)
 {
 	uint32_t *map = mem_new_array(from->count + 1, sizeof *map);

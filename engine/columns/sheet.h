@@ -1,12 +1,12 @@
 /*
- * sheet.h - rows of typed columns that wait for a writer, column by column
+ * sheet.h - a buffer of rows in typed columns, for writers of column formats
  *
  *     row      ts         stream (index → texts)        args_fd (present, numbers)
  *      0   1714564984..   0 → "kernel/chan_0"            1  3
  *      1   1714564985..   0                              0
  *
- * Values go from an event's slots straight to their columns; a writer takes thousands of rows of a
- * column at a time. A number takes 4 or 8 bytes a row, a text 4 and its bytes once.
+ * Values are copied from an event's slots to their columns; a writer reads thousands of rows of one
+ * column at a time. A number takes 4 or 8 bytes a row, a text 4, and its bytes once.
  */
 #ifndef ENGINE_COLUMNS_SHEET_H
 #define ENGINE_COLUMNS_SHEET_H
@@ -29,15 +29,15 @@ enum cell_kind {
 	CELL_BYTES
 };
 
-/* Texts, each different one once, as long as that pays; entry i ends at ends[i]. */
+/* A dictionary of a column's texts; entry i ends at ends[i] in `bytes`. */
 struct texts {
 	struct buf bytes;
 	uint32_t *ends;
 	size_t count, capacity;
 	struct hash_index index;
-	size_t asked;
-	bool plain;        /* too many differ: entries are not told apart any more */
-	uint32_t *symbols; /* 1 + entry of what values_symbol() was given, 0 none */
+	size_t asked;      /* how often a text was looked up */
+	bool plain;        /* most texts differ: each is a new entry, without a lookup */
+	uint32_t *symbols; /* by symbol of values_symbol(): 1 + entry, 0 none yet */
 	size_t nsymbols;
 };
 
@@ -45,13 +45,13 @@ struct sheet_values {
 	const char *name;
 	enum cell_kind kind;
 	uint8_t bits;  /* INT, UINT, FLOAT */
-	bool list;     /* each row has any number of elements, of `kind` */
+	bool list;     /* each row has any number of elements of `kind` */
 	bool wide;     /* numbers take 8 bytes, else 4 */
-	bool has_null; /* `present` tells; else every row has a value */
-	uint8_t *present;
-	union {
+	bool has_null; /* some row may be null */
+	uint8_t *present; /* by row: 0 null, 1 a value */
+	union {           /* by row: */
 		uint32_t *narrow;
-		uint64_t *numbers; /* of a null: anything */
+		uint64_t *numbers;
 		uint32_t *index;   /* TEXT, BYTES: entry of texts */
 		void *all;
 	};
@@ -61,33 +61,33 @@ struct sheet_values {
 };
 
 struct sheet {
-	const char *name; /* what its columns and it are called lives as long as the table */
+	const char *name; /* borrowed, as are the columns' names */
 	struct sheet_values *columns;
 	size_t ncolumns;
 	size_t rows, capacity;
-	bool own;      /* not of an event class: state, losses, events */
-	bool rises;    /* column 0 never falls, nulls first */
-	size_t number; /* the owner's: which of its sheets it is */
+	bool own;      /* it is of no event class: state, losses, events */
+	bool rises;    /* column 0 is sorted, nulls first */
+	size_t number; /* for the owner: which of its sheets it is */
 	void *file;    /* the writer's */
 };
 
-/* `ncolumns` columns, to be described by the caller: name, kind, bits, list. */
+/* A sheet of `ncolumns` columns; the caller calls sheet_describe() for each. `name` is borrowed. */
 struct sheet *sheet_new(const char *name, size_t ncolumns);
 void sheet_describe(struct sheet *sheet, size_t column, const char *name, enum cell_kind kind,
 		    unsigned bits, bool list);
-/* One more column behind the others; rows that are there have no value of it yet. */
+/* Appends a column; its values in rows that exist already are undefined. */
 void sheet_add_column(struct sheet *sheet, const char *name, enum cell_kind kind, unsigned bits);
 void sheet_free(struct sheet *sheet); /* NULL is fine; not its name or columns' names */
 void sheet_clear(struct sheet *sheet);
 size_t sheet_bytes(const struct sheet *sheet); /* what its rows take */
-/* The rows and their memory go to a new table of the same columns; `sheet` is empty afterwards. */
+/* Moves the rows to a new sheet with the same columns; `sheet` is empty afterwards. */
 struct sheet *sheet_take(struct sheet *sheet);
-/* The rows of tables of the same columns, one table behind the other; they are freed. */
+/* Concatenates the rows of sheets with the same columns; frees these sheets. */
 struct sheet *sheet_join(struct sheet **parts, size_t count);
 
 void sheet_grow(struct sheet *sheet); /* for sheet_row() */
 
-/* Begins a row; then each column must be given its value, once. */
+/* Begins a row and returns its number; then each column must get its value, once. */
 static inline size_t sheet_row(struct sheet *sheet)
 {
 	if (sheet->rows == sheet->capacity)
@@ -116,7 +116,7 @@ static inline void values_null(struct sheet_values *values, size_t row)
 		values->list_ends[row] = row ? values->list_ends[row - 1] : 0;
 }
 
-/* Null where it is not known. */
+/* The number if it is `known`, else null. */
 static inline void values_known(struct sheet_values *values, size_t row, bool known,
 				uint64_t number)
 {
@@ -128,7 +128,7 @@ static inline void values_known(struct sheet_values *values, size_t row, bool kn
 
 uint32_t values_symbol_entry(struct sheet_values *values, uint32_t symbol, const char *text);
 
-/* A text that has a small number, always the same one. */
+/* A text that always comes with the same small number, which makes the lookup fast. */
 static inline void values_symbol(struct sheet_values *values, size_t row, uint32_t symbol,
 				 const char *text)
 {
@@ -142,7 +142,7 @@ static inline void values_symbol(struct sheet_values *values, size_t row, uint32
 /* Bytes of CELL_TEXT that are not UTF-8 become the characters U+0080 to U+00FF. */
 void values_text(struct sheet_values *values, size_t row, const void *bytes, size_t len);
 void values_float(struct sheet_values *values, size_t row, double number);
-/* An element of this row's list; then, always, values_list_end(). */
+/* Appends an element to this row's list; call values_list_end() behind the last, also if none. */
 void values_element(struct sheet_values *values, uint64_t number);
 void values_list_end(struct sheet_values *values, size_t row);
 
@@ -154,7 +154,7 @@ static inline const char *texts_get(const struct texts *texts, uint32_t entry, s
 	return *len ? texts->bytes.data + from : "";
 }
 
-/* Value of a row: sign-extended where it is signed, a float's bits as a double's. */
+/* The value of a row: signed ones are sign-extended, a float's are the bits of a double. */
 uint64_t values_get(const struct sheet_values *values, size_t row);
 /* Element i of all lists, likewise. */
 uint64_t values_get_element(const struct sheet_values *values, size_t i);

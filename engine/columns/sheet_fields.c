@@ -1,8 +1,9 @@
 /*
  * sheet_fields.c - fields as typed columns
  *
- * A column has one type, whatever the classes of its table say: integers of different widths are of
- * the widest; what does not go together is text. Arrays of plain numbers are lists, others JSON.
+ * A column has one type. Where the classes of its table have integers of different widths, it is
+ * the widest; where their types are incompatible, text. Arrays of plain numbers are lists, others
+ * JSON.
  */
 #include "engine/columns/sheet_fields.h"
 
@@ -138,7 +139,7 @@ struct sheet *fields_sheet(const struct shape *shape, const struct class_group *
 	return sheet;
 }
 
-/* ---- what to do ---- */
+/* ---- making the steps ---- */
 
 static bool is_number(enum cell_kind kind)
 {
@@ -187,7 +188,7 @@ void fields_puts(const struct shape *shape, const struct event_class *class, con
 	}
 }
 
-/* ---- an event ---- */
+/* ---- copying an event ---- */
 
 static size_t put_list(struct sheet_values *values, size_t row, const struct field *field)
 {

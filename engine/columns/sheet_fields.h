@@ -1,4 +1,4 @@
-/* sheet_fields.h - how the fields of an event class go to the columns of its table */
+/* sheet_fields.h - copies the fields of events to the columns of their class's sheet */
 #ifndef ENGINE_COLUMNS_SHEET_FIELDS_H
 #define ENGINE_COLUMNS_SHEET_FIELDS_H
 
@@ -7,13 +7,13 @@
 #include "engine/columns/sheet.h"
 #include "engine/trace.h"
 
-enum { COLUMNS_OWN = 3 }; /* ts, stream, cpu stand before the fields */
+enum { COLUMNS_OWN = 3 }; /* columns before the fields: ts, stream, cpu */
 
 enum put_op {
-	PUT_NUMBER, /* the slot, as it is */
+	PUT_NUMBER, /* the number in the slot */
 	PUT_STRING, /* the slot's bytes */
-	PUT_VALUE,  /* whatever stands at the place */
-	PUT_LABEL,  /* the labels of what stands there */
+	PUT_VALUE,  /* the value at the place, of any kind */
+	PUT_LABEL,  /* the labels of the value at the place */
 	PUT_NAME,   /* the name of the class */
 	PUT_NULL    /* this class has no such field */
 };
@@ -31,34 +31,34 @@ struct class_puts {
 	size_t count;
 };
 
-/* Null of a time that is not known: NSTIME_MIN, NSTIME_MAX. */
+/* A time; NSTIME_MIN and NSTIME_MAX (not known) become null. */
 static inline void values_time(struct sheet_values *values, size_t row, nstime t)
 {
 	values_known(values, row, t != NSTIME_MIN && t != NSTIME_MAX, (uint64_t)t);
 }
 
 /*
- * A field in a column of texts: the bytes of a text or blob, else the number in decimals, or JSON.
- * Both are borrowed, from the field or from `scratch`, until that changes.
+ * A field as text, for a column of texts: the bytes of a text or blob, a number in decimal,
+ * anything else as JSON. Borrowed from the field or from `scratch`.
  */
 const uint8_t *field_cell_text(const struct field *field, struct buf *scratch, size_t *len);
-/* A table whose first columns, COLUMNS_OWN, say where an event is; its rows come in order of time.
+/* A sheet that begins with the columns ts, stream and cpu (COLUMNS_OWN), with rows by rising time.
  */
 struct sheet *placed_sheet(const char *name, size_t ncolumns);
-/* These of a row; `t` is not looked at where the stream has no time. */
+/* Sets these three columns of a row; ts is null where the stream has no time. */
 void placed_put(struct sheet *sheet, size_t row, nstime t, const struct stream *stream,
 		int32_t cpu);
 /*
- * The table of a group of classes, its columns described. `wanted`: a bit for each column of the
- * shape that it is to have besides COLUMNS_OWN, of fields, labels and COLUMN_NAME; NULL: all fields
- * and labels that are no copy of others.
+ * Makes the sheet of a group of classes. `wanted`: the columns of the shape that it has besides
+ * COLUMNS_OWN, a bit each (fields, labels, COLUMN_NAME); NULL: all fields and labels that are no
+ * copy of others.
  */
 struct sheet *fields_sheet(const struct shape *shape, const struct class_group *group,
 			   const uint64_t *wanted);
-/* The steps that put an event of `class` into a table of the same columns; allocated in `arena`. */
+/* Makes the steps that copy an event of `class` to this sheet; allocated in `arena`. */
 void fields_puts(const struct shape *shape, const struct event_class *class, const uint64_t *wanted,
 		 struct sheet *sheet, struct arena *arena, struct class_puts *out);
-/* Puts the fields of a row; `fields` NULL: nulls. Returns about how many bytes texts took. */
+/* Copies the fields to a row; `fields` NULL: nulls. Returns the approximate bytes of its texts. */
 size_t fields_put(const struct class_puts *puts, const struct fields *fields, size_t row,
 		  struct buf *scratch);
 

@@ -1,4 +1,4 @@
-/* symbols.c - see symbols.h; gathers what readers tell, and sends each address where it belongs */
+/* symbols.c - gathers changes of address spaces from readers, and looks addresses up in them */
 #include "engine/symbols/symbols.h"
 
 #include "engine/base/buf.h"
@@ -78,7 +78,7 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* Memory that no file is behind: code there, if there is any, was made by the process itself. */
+/* Is it memory without a file? Code there was compiled by the process itself (JIT). */
 static bool is_anonymous(const char *name)
 {
 	if (name[0] == '/' && !strchr("/daS", name[1])) /* nearly all */
@@ -88,7 +88,7 @@ static bool is_anonymous(const char *name)
 	       !strcmp(name, "[heap]");
 }
 
-/* The file that names the code which a process has made: each has one of its own. */
+/* The object of a process's perf-PID.map, which names its JIT-compiled functions. */
 static struct object *jit_of(struct part_symbols *part, int64_t pid)
 {
 	char name[64];
@@ -143,7 +143,7 @@ bool symbols_add_program(struct symbols *symbols, const char *file, uint64_t bas
 {
 	struct unwind_tables *elf = unwind_tables_new(file);
 	bool good = elf && elf->nloads;
-	char whole[PATH_MAX]; /* a name without a folder is no file of a map */
+	char whole[PATH_MAX]; /* absolute: a mapping's name without a slash is no file */
 
 	unwind_tables_free(elf);
 	if (!good)
@@ -154,7 +154,7 @@ bool symbols_add_program(struct symbols *symbols, const char *file, uint64_t bas
 	return true;
 }
 
-/* A process maps the file's loadable segments, `bias` above where it was linked. */
+/* Records that a process maps the file's loadable segments, `bias` above their link addresses. */
 static void tell_segments(struct part_symbols *part, nstime t, int64_t pid,
 			  const struct unwind_tables *elf, struct object *object, uint64_t bias)
 {
@@ -180,7 +180,7 @@ static void tell_program(struct symbols *symbols, struct part_symbols *part)
 	unwind_tables_free(elf);
 }
 
-/* LTTng's clocks have the boot's identity. */
+/* Sets the boot of the stream's part: LTTng uses the boot's ID as the UUID of its clocks. */
 static void tell_boot(const struct trace *trace, const struct stream *stream,
 		      struct part_symbols *parts)
 {
@@ -217,7 +217,7 @@ struct part_symbols *symbols_parts(struct symbols *symbols)
 	return symbols->parts;
 }
 
-/* Where the file is to be looked for: as the trace says, or where somebody has said. */
+/* The added program, if it has the same file name, else `path`. */
 static const char *searched_path(const struct symbols *symbols, const char *path)
 {
 	bool same = symbols->program && !strcmp(basename(symbols->program), basename(path));

@@ -1,5 +1,4 @@
-/* symbols_collected.c - variables of a stopped program: what events say of its registers and memory
- */
+/* symbols_collected.c - variables of a stopped program, from registers and memory in its events */
 #include "engine/symbols/symbols_internal.h"
 
 #include "engine/event.h"

@@ -1,6 +1,6 @@
 /*
- * symbols_frames.c - the frames of an event: call chains value by value, stacks of LTTng, copied
- * stacks that are unwound, and functions that were put into others
+ * symbols_frames.c - the frames of an event: perf's call chains, LTTng's call stacks, copies of the
+ * stack that are unwound, and inlined functions
  */
 #include "engine/symbols/symbols_internal.h"
 
@@ -10,13 +10,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Values of a call chain from here on say whose addresses follow (perf_event_open(2)). */
+/* Values >= this are marks: the address space of the values behind it (perf_event_open(2)). */
 #define MARK_FIRST (-UINT64_C(4095))
 
-/* Behind this mark stands one number, under which the process' addresses were recorded later. */
+/* This mark is followed by a cookie, with which the user addresses were recorded later. */
 #define MARK_DEFERRED (-UINT64_C(640))
 
-/* False: there is no such mark. */
+/* The address space of a mark; false: it is not known. */
 static bool mark_meaning(uint64_t mark, enum whose *out)
 {
 	switch ((int64_t)mark) {
@@ -54,7 +54,7 @@ static bool context_member(const struct event_class *class, const char *name,
 	return field_path_find(class, 1 << SCOPE_EVENT_CONTEXT, &name, 1, out);
 }
 
-/* Contexts that LTTng adds to the events of a channel, or to one event; the kernel's is first. */
+/* Finds LTTng's context callstack_user or callstack_kernel, of the channel or of the event. */
 static bool callstack_member(const struct event_class *class, bool user, struct field_path *out)
 {
 	const char *name = user ? "callstack_user" : "callstack_kernel";
@@ -127,7 +127,7 @@ bool symbols_has_address(const struct event_class *class)
 
 bool symbols_is_counter(const struct event_class *class)
 {
-	static const char *const common = "common_type"; /* of a tracepoint whose format is known */
+	static const char *const common = "common_type"; /* tracepoints of a known format have it */
 	struct field_path path;
 
 	return (symbols_chain(class) || symbols_has_address(class)) &&
@@ -147,14 +147,14 @@ uint32_t symbols_sample_order(const struct trace *trace, const struct event_clas
 	return first;
 }
 
-/* Whose is the address of a sample? */
+/* The address space of a sample's address. */
 static enum whose whose_address(const struct symbols *symbols, const struct fields *fields,
 				const struct class_places *places, uint64_t address)
 {
 	const struct reader_maps *maps = symbols->trace->parts[fields->class->part]->reader->maps;
 	enum whose whose = WHOSE_PROCESS;
 
-	/* the kernel has the upper half, wherever words have 64 bits */
+	/* in a 64-bit address space the kernel has the upper half */
 	if (!(maps && maps->whose && maps->whose(fields, &whose)) && !places->of_program &&
 	    (int64_t)address < 0)
 		whose = WHOSE_KERNEL;
@@ -223,7 +223,7 @@ static bool copied_registers(const struct fields *fields, struct user_stack *out
 	return n == X86_REGISTERS;
 }
 
-/* What was copied of the process' stack; false: nothing, or not as unwinding needs it. */
+/* The registers and the copy of the user stack; false: there are none, or not of x86-64. */
 static bool copied_stack(const struct fields *fields, struct buf *scratch, struct user_stack *out)
 {
 	struct field_path path;
@@ -241,7 +241,7 @@ static bool copied_stack(const struct fields *fields, struct buf *scratch, struc
 	return out->size != 0;
 }
 
-/* Functions that were put into others are frames at the same address. */
+/* Adds frames for functions that were inlined at the address of the last frame. */
 static size_t add_inlined(struct symbols *symbols, nstime t, int64_t pid,
 			  const struct fields *fields, size_t count)
 {
@@ -258,7 +258,7 @@ static size_t add_inlined(struct symbols *symbols, nstime t, int64_t pid,
 		frame->symbol.is_inlined = names[i] != NULL;
 		if (names[i])
 			frame->symbol.function = names[i];
-		if (i) /* the line is the innermost function's */
+		if (i) /* the source line belongs to the innermost function */
 			frame->symbol.file = NULL;
 	}
 	return count;
@@ -289,7 +289,7 @@ static size_t add_unwound(struct symbols *symbols, nstime t, int64_t pid,
 	return count;
 }
 
-/* Taking a call chain value by value. */
+/* State while a call chain is read value by value. */
 struct chain {
 	struct symbols *symbols;
 	nstime t;
@@ -299,9 +299,9 @@ struct chain {
 	int64_t pid;
 	size_t count; /* frames so far */
 	enum whose whose;
-	bool skips; /* a mark that is not known: until the next one, nobody knows what values are */
-	bool cookie;   /* the next value is one */
-	bool deferred; /* it is in the part that was recorded later */
+	bool skips;    /* behind an unknown mark: values are ignored up to the next mark */
+	bool cookie;   /* the next value is a cookie */
+	bool deferred; /* the values were recorded later, under a cookie */
 };
 
 static void tell_mark(struct symbols *symbols, uint64_t mark)
@@ -385,8 +385,7 @@ static size_t add_chain(struct symbols *symbols, nstime t, const struct fields *
 	return add_unwound(symbols, t, chain.pid, fields, want, chain.count);
 }
 
-/* The process of an event of LTTng's kernel tracer; other tracers that know its maps have their own
- * number of it. */
+/* The process ID of an event of LTTng's kernel tracer, by which maps are looked up. */
 static int64_t callstack_process(const struct fields *fields)
 {
 	static const char *const names[] = {"vpid", "pid"};
@@ -400,7 +399,7 @@ static int64_t callstack_process(const struct fields *fields)
 	return -1;
 }
 
-/* LTTng marks a stack that was deeper than it records by a last address of ones. */
+/* Adds frames of an LTTng call stack; an address of all ones at its end means that it was cut. */
 static size_t add_callstack(struct symbols *symbols, nstime t, const struct fields *fields,
 			    const struct class_places *places, bool user, size_t count)
 {

@@ -10,20 +10,20 @@
 /* symbols_object.c: files that were mapped ---------------------------------------------------- */
 
 struct object {
-	const char *name; /* as mapped, or as it is shown */
+	const char *name; /* path as mapped, or the name that is shown */
 	struct build_id id;
 	struct object *next; /* of the same hash */
-	bool loaded, plain;  /* plain: its addresses are those of the process (perf-PID.map) */
+	bool loaded, plain;  /* plain: symbols have the process's addresses (perf-PID.map) */
 	struct symbol_table table;
 	struct line_reader *lines;
 	struct unwind_tables *unwind;
 	struct inline_reader *inlines;
 	bool lines_tried, unwind_tried, inlines_tried;
-	char *file, *debug; /* where it was found; NULL not */
-	const char **shown; /* demangled names by index; NULL not yet. Texts in the arena */
+	char *file, *debug; /* paths of the file and its debug file; NULL: not found */
+	const char **shown; /* demangled names by index, in the arena; NULL: not yet demangled */
 };
 
-/* A symbol of a file that was found lately. */
+/* An entry of a cache of recent lookups in files. */
 struct found_symbol {
 	const struct object *object; /* NULL: not in use */
 	unsigned want;
@@ -38,26 +38,27 @@ struct objects {
 	struct found_symbol *found; /* NULL until the first question */
 };
 
-/* Of `n` bytes; as many as no build id has leave it as it is. */
+/* Sets *id to these `n` bytes; does nothing if no build id has so many. */
 void build_id_take(struct build_id *id, const uint8_t *bytes, size_t n);
-/* Has the file that build id, or is none known? */
+/* Does the file have this build id? Also true when *id is not known. */
 bool build_id_is_of(const struct build_id *id, int fd);
-/* ~/.debug/.build-id/ab/cdef.../WHAT, where perf record keeps copies. False: it has no place there.
+/* ~/.debug/.build-id/ab/cdef.../WHAT, the path of perf record's copy. False: there is no such path.
  */
 bool perf_kept_path(const struct build_id *id, const char *what, struct buf *out);
 void objects_release(struct objects *objects);
-/* `jit`: the process whose code without a file it is, 0 none. */
+/* Finds or adds an object. `jit`: the process whose JIT-compiled code it is (perf-PID.map), else 0.
+ */
 struct object *objects_get(struct objects *objects, const char *name, const struct build_id *id,
 			   int64_t jit);
-/* Looks in the object, which is loaded when it was not. Borrowed until the next call. */
+/* The symbol at file offset `at`; loads the object if needed. Borrowed until the next call. */
 const struct symbol *object_find(struct objects *objects, struct object *object, uint64_t at,
 				 unsigned want);
 /* NULL: there is no such file. */
 const struct unwind_tables *object_unwind_tables(struct objects *objects, struct object *object);
-/* A word of the file, little-endian. False: there is none. */
+/* Reads 8 bytes of the file, little-endian. False: the file has none there. */
 bool object_read(struct objects *objects, struct object *object, uint64_t file_offset,
 		 uint64_t *out);
-/* As inline_reader_find(), for what object_find() has found. */
+/* As inline_reader_find(), for a symbol that object_find() returned. */
 size_t object_inlined(struct objects *objects, struct object *object, const struct symbol *symbol,
 		      const char *const **names);
 /* False: the file has no debug information. */
@@ -70,20 +71,20 @@ struct mapped_range {
 	uint64_t start, end;  /* half-open, end not 0 */
 	uint64_t file_offset; /* of start */
 	struct object *object;
-	uint64_t old; /* 1: of the program before exec; so that there is no gap */
+	uint64_t old; /* 1: mapped by the program before exec; 64 bits, so that there is no padding
+		       */
 };
 
 struct spaces;
 struct spaces *spaces_new(void);
 void spaces_free(struct spaces *spaces);
-/* Changes are told in order of time. */
+/* The next four record changes of a process; to be called by rising time. */
 void spaces_map(struct spaces *spaces, nstime t, int64_t pid, const struct mapped_range *range);
 void spaces_unmap(struct spaces *spaces, nstime t, int64_t pid, uint64_t start, uint64_t end);
 void spaces_fork(struct spaces *spaces, nstime t, int64_t pid, int64_t parent);
 /* A mapping stays until a new one covers it, or until the next exec. */
 void spaces_exec(struct spaces *spaces, nstime t, int64_t pid);
-/* What is at the address at t, after all changes of t; borrowed until the next call. NULL: nothing.
- */
+/* What is mapped at the address at t, after all changes of time t; borrowed until the next call. */
 const struct mapped_range *spaces_find(struct spaces *spaces, nstime t, int64_t pid,
 				       uint64_t address);
 
@@ -99,7 +100,8 @@ struct user_stack {
 	size_t size;
 };
 
-/* Addresses of frames, the innermost first, at most `room`; calls, not where they return to. */
+/* Writes up to `room` addresses of frames, the innermost first, and returns how many. Of callers it
+ * is the address of the call instruction, not of the one behind it. */
 size_t unwind(struct objects *objects, struct spaces *spaces, nstime t, int64_t pid,
 	      const struct user_stack *stack, uint64_t *out, size_t room);
 
@@ -107,8 +109,7 @@ size_t unwind(struct objects *objects, struct spaces *spaces, nstime t, int64_t 
 
 struct kernel; /* of one part */
 struct kernel *kernel_new(const struct part *part, struct objects *objects);
-/* The boot of the recording, as its clock tells it: symbols of another boot name nothing. Borrowed.
- */
+/* Sets the boot ID of the recording (borrowed): kallsyms of another boot is then not used. */
 void kernel_tell_boot(struct kernel *kernel, const uint8_t boot[16]);
 void kernel_free(struct kernel *kernel);
 void kernel_tell(struct kernel *kernel, const struct map_event *event);
@@ -117,7 +118,7 @@ bool kernel_find(struct kernel *kernel, nstime t, uint64_t address, struct symbo
 /* symbols_texts.c: kernel functions in texts -------------------------------------------------- */
 
 struct text_names; /* of one part */
-/* From now on the part's texts ask here, from any thread. NULL: its reader has what there is. */
+/* Sets the resolver of the part's texts, for any thread. NULL: the reader needs none. */
 struct text_names *text_names_new(struct part *part, const char *cache);
 void text_names_free(struct text_names *names); /* NULL is fine */
 
@@ -128,15 +129,15 @@ struct part_symbols {
 	struct spaces *spaces;
 	struct kernel *kernel;
 	struct objects *objects; /* borrowed */
-	int64_t jit_pid;         /* the process whose memory without a file was mapped last... */
-	struct object *jit;      /* ...and what code there is told by; NULL: none yet */
+	int64_t jit_pid;         /* the process that mapped anonymous memory last... */
+	struct object *jit;      /* ...and the object of its perf-PID.map; NULL: none yet */
 };
 
-/* Where members of a class' event context are that are looked for in every sample. */
+/* Slots of the members that every sample's lookup reads, by class. */
 struct class_places {
 	bool made, has_ip, has_pid, has_tid, has_chain;
-	bool alone;            /* ip is all that tells where a sample was */
-	bool has_callstack[2]; /* by LTTng: the kernel's, the process' */
+	bool alone;            /* symbols_has_address() */
+	bool has_callstack[2]; /* LTTng's callstack_kernel, callstack_user */
 	bool of_program;       /* ip is class->address */
 	uint32_t ip, pid, tid; /* slots */
 	struct field_path chain, callstack[2];
@@ -148,19 +149,19 @@ struct symbols {
 	struct arena *arena;
 	char *cache;
 	struct objects objects;
-	struct part_symbols *parts; /* NULL until the first question */
-	struct symbol other;        /* what was asked for last, if it is of no file */
+	struct part_symbols *parts; /* NULL until the first lookup */
+	struct symbol other;        /* result of the last lookup, if it is in no file */
 	struct frame *frames;
 	size_t frames_capacity;
-	struct text_names **texts; /* per part; NULL: texts go without */
+	struct text_names **texts; /* per part; NULL: texts name no functions */
 	struct arena *variables;   /* of the frame that was asked for last; NULL: none yet */
 	char *program;             /* of parts without maps; NULL: none */
 	uint64_t program_base;
-	bool has_loaded; /* all that readers of events can tell */
-	bool told_mark;  /* that call chains have a mark that is not known */
+	bool has_loaded; /* see symbols_end_loaded() */
+	bool told_mark;  /* an unknown mark in a call chain was reported */
 };
 
-/* Of each part of the trace: gathered when they are asked for first. */
+/* The array of all parts' symbols, which the first call gathers. */
 struct part_symbols *symbols_parts(struct symbols *symbols);
 /* As symbols_find(); borrowed until the next question. */
 const struct symbol *symbols_at(struct symbols *symbols, uint32_t part, nstime t, int64_t pid,

@@ -1,17 +1,18 @@
 /*
  * symbols_kernel.c - functions of the recorded kernel
  *
- * Three sources, asked in this order: what the trace says changed while it was recorded (programs
- * of BPF, trampolines), what it says of the start (kallsyms of trace.dat), and kallsyms of a
- * machine, which must be that of the recording:
+ * Symbols come from three sources, searched in this order: changes that the trace recorded (BPF
+ * programs, trampolines), the trace's symbols of the start (kallsyms in trace.dat), and a kallsyms
+ * file of the machine that was recorded:
  *
  *     the kernel's build id is known     /proc/kallsyms when it runs here now, else the copy that
  *                                        perf record keeps in ~/.debug/.build-id
  *     it is not                          /proc/kallsyms when host name and release are the same,
  *                                        and the boot, where the trace tells it (LTTng's clock)
  *
- * A kernel is placed anew at each boot: perf notes where one symbol was, and all others are moved
- * by as much as that one. Modules have no such anchor and are dropped when something moved.
+ * The kernel has other addresses after each boot (KASLR). perf records the address of one symbol,
+ * the anchor, and all others are moved by as much as the anchor has moved. Modules have no anchor,
+ * and their symbols are dropped when something moved.
  */
 #include "engine/symbols/symbols_internal.h"
 
@@ -31,7 +32,7 @@
 
 static const char kernel_name[] = "[kernel.kallsyms]";
 
-/* A table with the names that were asked for, as they are shown; NULL not yet. */
+/* A symbol table, with the names that are shown, made when they are needed; NULL: not yet. */
 struct named_table {
 	struct symbol_table table;
 	const char **functions, **objects;
@@ -40,12 +41,12 @@ struct named_table {
 struct kernel {
 	const struct part *part;
 	struct objects *objects;
-	struct spaces *maps;    /* kernel and modules, as mapped */
-	struct spaces *changes; /* functions that came and went */
-	struct raw_symbols raw; /* those of the start, until `own` is made */
+	struct spaces *maps;    /* mappings of kernel and modules */
+	struct spaces *changes; /* functions that were added and removed while recording */
+	struct raw_symbols raw; /* the trace's symbols of the start, until `own` is made of them */
 	struct named_table own, kallsyms;
 	bool made;
-	const uint8_t *boot; /* of 16 bytes, NULL: not known */
+	const uint8_t *boot; /* the boot's ID, 16 bytes; NULL: not known */
 	struct build_id id;
 	char *anchor; /* name of a symbol, NULL none */
 	uint64_t anchor_at;
@@ -93,7 +94,7 @@ void kernel_free(struct kernel *kernel)
 	mem_free(kernel);
 }
 
-/* What the trace says ------------------------------------------------------------------------- */
+/* Symbols in the trace ------------------------------------------------------------------------ */
 
 static void tell_symbol(struct kernel *kernel, const struct map_event *event)
 {
@@ -107,7 +108,7 @@ static void tell_symbol(struct kernel *kernel, const struct map_event *event)
 					strlen(event->name), false, true);
 		return;
 	}
-	if (!event->len) { /* gone: its length is not told again */
+	if (!event->len) { /* removed: the event does not have its length */
 		const struct mapped_range *old =
 			spaces_find(kernel->changes, event->t, 0, event->start);
 		if (old)
@@ -167,7 +168,7 @@ void kernel_tell(struct kernel *kernel, const struct map_event *event)
 		tell_map(kernel, event);
 }
 
-/* What this machine says ---------------------------------------------------------------------- */
+/* Symbols of this machine --------------------------------------------------------------------- */
 
 static bool running_id(struct build_id *out)
 {
@@ -224,8 +225,9 @@ static bool recorded_here(const struct kernel *kernel)
 }
 
 /*
- * Lines of "ADDRESS TYPE NAME[\t[MODULE]]"; functions and data, as perf takes them. `anchor`:
- * *anchor_at is where that symbol is, 0 none. False when addresses are hidden from this user.
+ * Reads lines of "ADDRESS TYPE NAME[\t[MODULE]]": the functions and data that perf reads, too.
+ * *anchor_at: the address of the symbol `anchor`, 0 none. False: addresses are hidden from this
+ * user.
  */
 static bool read_kallsyms(const char *path, const char *anchor, struct raw_symbols *out,
 			  uint64_t *anchor_at)
@@ -269,7 +271,7 @@ static bool kept_kallsyms(const struct kernel *kernel, struct raw_symbols *out, 
 	return found;
 }
 
-/* Moves all by what the anchor moved between the reading and the recording. */
+/* Moves all symbols by the distance between the anchor's addresses here and in the recording. */
 static void relocate(const struct kernel *kernel, struct raw_symbols *raw, uint64_t anchor_at)
 {
 	uint64_t moved = kernel->anchor_at - anchor_at;
@@ -287,8 +289,7 @@ static void relocate(const struct kernel *kernel, struct raw_symbols *raw, uint6
 	raw->count = kept;
 }
 
-/* What the symbols of the kernel that runs depend on: its boot, modules, and where they are moved.
- */
+/* A hash of all that the running kernel's symbols depend on: boot, modules and anchor. */
 static uint64_t running_stamp(const struct kernel *kernel)
 {
 	struct buf text = {0};
@@ -347,9 +348,9 @@ static void make_kallsyms(struct kernel *kernel)
 		read_running_or_kept(kernel, running, name, stamp);
 }
 
-/* Looking ------------------------------------------------------------------------------------- */
+/* Lookup -------------------------------------------------------------------------------------- */
 
-/* "name\t[module]": the object is the module; else what perf calls the program, or the kernel. */
+/* Sets function and object: of "name\t[module]" the module, else a BPF program or the kernel. */
 static void name_symbol(struct arena *arena, struct named_table *named, uint64_t i)
 {
 	const char *name = symbol_table_name(&named->table, i), *tab = strchr(name, '\t');

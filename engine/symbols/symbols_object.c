@@ -1,7 +1,7 @@
 /*
- * symbols_object.c - the file that was mapped, wherever it is now, and its table of symbols
+ * symbols_object.c - finds the file that was mapped, wherever it is now, and loads its symbol table
  *
- * Where symbols are looked for, as perf does; a file whose build id is another one is not taken:
+ * Places where symbols are searched, as perf does; files with another build id are skipped:
  *
  *     the file's .gnu_debuglink      beside it, in .debug beside it, in /usr/lib/debug/<its folder>
  *     ~/.debug/.build-id/ab/cdef     `elf` (a copy that perf record keeps), `debug`, `vdso`
@@ -9,8 +9,8 @@
  *     /usr/lib/debug/.build-id/ab/cdef.debug
  *     the file itself
  *
- * The first of them with a full symbol table gives the symbols; the file itself, or its copy, gives
- * program headers and the procedure linkage table.
+ * Symbols are read from the first of them with a full symbol table; program headers and the
+ * procedure linkage table from the file itself or its copy.
  */
 #include "engine/symbols/symbols_internal.h"
 
@@ -28,7 +28,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* Rises when tables are made in another way. */
+/* To be increased when tables in the cache must be made anew. */
 enum { TABLE_VERSION = 1 };
 
 bool build_id_equal(const struct build_id *a, const struct build_id *b)
@@ -167,7 +167,7 @@ static void find_runtime(const struct object *object, struct symbol_file *out)
 	kept_by_perf(out, &object->id, "vdso");
 }
 
-/* A file that was found is good for something only with a full table. */
+/* Closes a file that was found but has no full symbol table; false: there is none. */
 static bool with_symtab(struct symbol_file *out, bool found)
 {
 	if (found && !elf_has_symtab(out->fd)) {
@@ -274,7 +274,7 @@ static void cache_name(const struct object *object, const struct build_id *id, s
 			   (unsigned long long)XXH3_64bits(object->name, strlen(object->name)));
 }
 
-/* What the process has mapped of the kernel, when it is what the trace means. */
+/* The symbols of this process's own vdso, if it has the build id of the recorded one. */
 static bool running_vdso(const struct object *object, struct raw_symbols *out)
 {
 	const ElfW(Ehdr) *image = (const void *)getauxval(AT_SYSINFO_EHDR);
@@ -318,7 +318,7 @@ static void load_file(struct objects *objects, struct object *object)
 		elf_build_id(runtime.fd, &id);
 	if (runtime.fd >= 0 || id.n)
 		find_debug(object, &runtime, &id, &debug);
-	if (runtime.fd >= 0 || debug.fd >= 0) /* else any table of that build id will do */
+	if (runtime.fd >= 0 || debug.fd >= 0) /* without files, any cached table of that build id */
 		stamp = stamp_of(&debug, &runtime);
 	cache_name(object, &id, &name);
 	if (!objects->cache || (!stamp && !id.n) ||
@@ -331,7 +331,7 @@ static void load_file(struct objects *objects, struct object *object)
 	buf_release(&name);
 }
 
-/* Lines of "START SIZE name" in hex, which programs with a compiler of their own write. */
+/* Reads perf-PID.map: lines of "START SIZE name" in hex, which programs with a JIT write. */
 static void load_map_file(struct object *object)
 {
 	struct symbol_file place = {.fd = -1};
@@ -380,7 +380,7 @@ static void load(struct objects *objects, struct object *object)
 	object->shown = mem_new_array(object->table.count, sizeof *object->shown);
 }
 
-/* Looking ------------------------------------------------------------------------------------- */
+/* Lookup -------------------------------------------------------------------------------------- */
 
 static const char *shown_name(struct objects *objects, struct object *object, uint64_t index)
 {

@@ -4,13 +4,13 @@
  *     changes of pid 42    fork of 7 + map a + map b + exec + map c + map d (over c) ...
  *     ranges of 7 ─────────────┘
  *
- * A process keeps its changes and, to look at, its ranges after the first `applied` of them, in
- * order of address and free of overlap. Going forward applies changes; going back starts again at
- * the fork that made the process. What a fork copies is kept once for all forks between two changes
- * of the parent.
+ * A process has a list of its changes and, for lookups, its ranges after the first `applied` of
+ * them, sorted by address without overlap. A lookup at a later time applies more changes; one at an
+ * earlier time starts again at the fork that made the process. All forks between two changes of a
+ * parent share one copy of its ranges.
  *
- * After exec the kernel still runs on the stack of the program before: a sample then shows who
- * called exec. So its maps stay, as the older ones, until others cover them.
+ * After exec the kernel still runs on the stack of the program before, so that a sample shows who
+ * called exec. So the maps from before exec stay, marked as old, until new ones cover them.
  */
 #include "engine/symbols/symbols_internal.h"
 
@@ -28,14 +28,15 @@ struct mapped_ranges {
 enum change_kind { CHANGE_MAP, CHANGE_UNMAP, CHANGE_EXEC, CHANGE_FORK };
 
 /*
- * Busy machines map millions of times, the same files at the same addresses: 16 bytes each, and
- * what differs once.
+ * 16 bytes, since busy machines map millions of times. They map the same files at the same
+ * addresses, so each different range is stored once, in `known`.
  */
 struct space_change {
 	nstime t;
-	uint32_t from;      /* the latest fork at or before it, which forgets all before; NO_FORK */
+	uint32_t from;      /* the latest fork at or before it, from which ranges start; NO_FORK */
 	uint32_t kind : 2;  /* enum change_kind */
-	uint32_t what : 30; /* MAP, UNMAP: of the known; FORK: 1 + of the kept, 0 nothing */
+	uint32_t
+		what : 30; /* MAP, UNMAP: index into `known`; FORK: 1 + index into `kept`, 0 none */
 };
 _Static_assert(sizeof(struct space_change) == 16, "there are millions of them");
 
@@ -49,19 +50,20 @@ struct space {
 	size_t count, capacity;
 	size_t applied;
 	struct mapped_ranges now;
-	size_t found; /* in `now`, the range that was asked for last... */
-	size_t held;  /* ...which stands through all changes up to here, too; at least `applied` */
-	nstime begin, end; /* from change `held` - 1 to change `held` */
-	uint32_t frozen; /* 1 + of the kept: a copy of what `now` was after all changes; 0: none */
+	size_t found;      /* index in `now` of the range that the last lookup found... */
+	size_t held;       /* ...which the first `held` changes (>= `applied`) do not remove */
+	nstime begin, end; /* times of changes `held` - 1 and `held` */
+	uint32_t frozen; /* 1 + index into `kept` of a copy of the ranges after all changes; 0: none
+			  */
 };
 
 struct spaces {
 	struct arena *arena;
 	struct space *hash[HASH];
-	struct space *latest;  /* that was asked for; NULL: none */
-	struct mapped_ranges known; /* all that were ever mapped, each once */
+	struct space *latest;       /* the process of the last lookup; NULL: none */
+	struct mapped_ranges known; /* all ranges that were ever mapped, each once */
 	struct hash_index known_index;
-	struct mapped_ranges *kept; /* all frozen ones, each once */
+	struct mapped_ranges *kept; /* the copies made by freeze(), each different one once */
 	size_t nkept, kept_capacity;
 	struct hash_index kept_index;
 };
@@ -122,7 +124,8 @@ static struct space *get(struct spaces *spaces, int64_t pid)
 
 /* Ranges -------------------------------------------------------------------------------------- */
 
-/* The first range that ends after the address; no branch depends on where that is. */
+/* Index of the first range that ends behind the address; a search without unpredictable branches.
+ */
 static size_t first_after(const struct mapped_ranges *ranges, uint64_t address)
 {
 	const struct mapped_range *low = ranges->items;
@@ -148,7 +151,7 @@ static void insert(struct mapped_ranges *ranges, size_t at, const struct mapped_
 	ranges->count++;
 }
 
-/* Takes [start, end) out; returns where a range that begins at `start` goes. */
+/* Removes [start, end); returns the index at which to insert a range that begins at `start`. */
 static size_t cut(struct mapped_ranges *ranges, uint64_t start, uint64_t end)
 {
 	size_t at = first_after(ranges, start), last;
@@ -234,7 +237,7 @@ static void hold(struct space *space, size_t n)
 	space->end = n < space->count ? space->changes[n].t : NSTIME_MAX;
 }
 
-/* Brings `now` to what it was after the first n changes. */
+/* Makes `now` the ranges after the first n changes. */
 static void turn(const struct spaces *spaces, struct space *space, size_t n)
 {
 	uint32_t from = n ? space->changes[n - 1].from : NO_FORK;
@@ -261,7 +264,7 @@ static bool same_range(const struct mapped_range *a, const struct mapped_range *
 	       a->object == b->object;
 }
 
-/* False: too many differ. */
+/* Finds or adds a range in `known`; *what: its index. False: there are too many. */
 static bool know(struct spaces *spaces, const struct mapped_range *range, uint32_t *what)
 {
 	struct mapped_ranges *known = &spaces->known;
@@ -289,7 +292,7 @@ static void add_change(struct space *space, nstime t, enum change_kind kind, uin
 		added->from = at;
 	else
 		added->from = at ? added[-1].from : NO_FORK;
-	if (at && added->t < added[-1].t) /* told late: it counts from then on */
+	if (at && added->t < added[-1].t) /* out of order: takes the time of the one before */
 		added->t = added[-1].t;
 	space->frozen = 0;
 	space->end = space->begin;
@@ -322,7 +325,7 @@ static bool same_ranges(const struct mapped_ranges *a, const struct mapped_range
 	return a->count == b->count && !memcmp(a->items, b->items, a->count * sizeof *a->items);
 }
 
-/* What the process has mapped after all its changes: 1 + place among the kept ones, 0 nothing. */
+/* Copies the ranges after all changes to `kept`: returns 1 + index there, 0 nothing is mapped. */
 static uint32_t freeze(struct spaces *spaces, struct space *space)
 {
 	if (space->frozen || spaces->nkept == WHAT_MOST)
@@ -352,7 +355,7 @@ void spaces_fork(struct spaces *spaces, nstime t, int64_t pid, int64_t parent)
 		add_change(get(spaces, pid), t, CHANGE_FORK, from ? freeze(spaces, from) : 0);
 }
 
-/* Asking -------------------------------------------------------------------------------------- */
+/* Lookup -------------------------------------------------------------------------------------- */
 
 /* How many changes came at or before t. */
 static size_t changes_until(const struct space *space, nstime t)
@@ -360,7 +363,7 @@ static size_t changes_until(const struct space *space, nstime t)
 	size_t low = 0;
 
 	if (space->held && space->changes[space->held - 1].t <= t) {
-		low = space->held; /* most questions are of soon after the one before */
+		low = space->held; /* most lookups are at a time soon after the one before */
 		for (size_t i = 0; i < NEAR_CHANGES; i++, low++)
 			if (low == space->count || space->changes[low].t > t)
 				return low;
@@ -387,8 +390,8 @@ static bool is_in(const struct space *space, uint64_t address)
 }
 
 /*
- * Whether the range that was found last still holds the address after the first n changes. Then
- * these are not applied: a process that maps and unmaps runs the same code all the while.
+ * Does the range found last contain the address, and remain mapped during the first n changes? Then
+ * these need not be applied: most processes that map and unmap keep running the same code.
  */
 static bool holds(const struct spaces *spaces, struct space *space, size_t n, uint64_t address)
 {

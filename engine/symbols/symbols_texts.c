@@ -1,10 +1,10 @@
 /*
  * symbols_texts.c - kernel functions in the texts of events
  *
- * A print format names functions (%ps) that the tracing data of perf.data do not bring along. They
- * are asked for here, one part at a time, by threads that know no moment: what held when the
- * recording began answers, so that nothing behind the first sample is read for a text. It is
- * gathered, and kallsyms read, when the first address is asked for.
+ * A print format can name functions (%ps), of which perf.data has no symbols. They are looked up
+ * here, per part, by any thread. Texts have no time, so the lookup uses the maps of the recording's
+ * begin, and nothing behind the first sample needs to be read. Maps and kallsyms are read at the
+ * first lookup.
  */
 #include "engine/base/mem.h"
 #include "engine/symbols/symbols_internal.h"
@@ -15,7 +15,7 @@ struct text_names {
 	struct part *part;
 	pthread_mutex_t lock;
 	struct objects objects;
-	struct kernel *kernel; /* NULL until the first address */
+	struct kernel *kernel; /* NULL until the first lookup */
 };
 
 static void tell_kernel_map(void *arg, const struct map_event *event)

@@ -1,15 +1,15 @@
 /*
- * symbols_unwind.c - who called whom, from registers and a copy of the stack's top
+ * symbols_unwind.c - call chains from registers and a copy of the top of the stack
  *
- * Compilers leave out frame pointers; a recorder then copies registers and some of the stack
- * (`perf record --call-graph dwarf`), and tables in the files say how each frame restores its
- * caller's registers. A step is that of libunwind 1.6, which perf uses, so that both go equally
- * far:
+ * Compilers omit frame pointers; a recorder then copies registers and some of the stack
+ * (`perf record --call-graph dwarf`), and tables in the ELF files say how each frame restores its
+ * caller's registers. Each step does as libunwind 1.6, which perf uses, so that chains are equally
+ * long:
  *
- *     a register is where it was saved, and read when it is needed;
- *     what the stack's copy has not is read from the file that is mapped there; where something is
- *     mapped that no file is behind, it is 0, which is why a chain can end in ffffffffffffffff;
- *     code that the tables leave out: an entry of a linkage table, or a chain of frame pointers.
+ *     a saved register is read from where it was saved, when it is needed;
+ *     memory that is not in the copy is read from the file mapped there; anonymous memory reads as
+ *     0, which is why a chain can end in ffffffffffffffff;
+ *     code without tables is taken for an entry of a linkage table, or to have frame pointers.
  */
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
@@ -36,7 +36,7 @@ struct unwinding {
 
 	struct location at[REGISTERS];
 	uint64_t ip, cfa;
-	bool after_call; /* ip is where a call returns to, not where it was interrupted */
+	bool after_call; /* ip is a return address, not the interrupted instruction */
 };
 
 enum reading { READ, ZERO, FAILED };
@@ -96,7 +96,7 @@ static bool machine_load(const void *arg, uint64_t address, unsigned size, uint6
 	return size == 8 && read_memory(arg, address, out) != FAILED;
 }
 
-/* `cfa` NULL: it is what is looked for. */
+/* Evaluates an expression; `cfa` NULL: it is the one that computes the CFA. */
 static bool evaluate(const struct unwinding *in, const Dwarf_Op *ops, size_t n, const uint64_t *cfa,
 		     struct location *out)
 {
@@ -127,10 +127,10 @@ static bool evaluate(const struct unwinding *in, const Dwarf_Op *ops, size_t n, 
 /* A step by the tables ------------------------------------------------------------------------ */
 
 /*
- * Registers that a callee saves (psABI, figure 3.4) and libdw says so: without a rule they are the
- * caller's, and only a table can say that one is lost. rbx is not among them: libdw 0.188 takes
- * number 0 (rax) for rbx (elfutils, backends/x86_64_cfi.c) and calls an rbx without a rule lost,
- * too.
+ * Is it a register that callees save (psABI, figure 3.4), as libdw knows it? Without a rule it has
+ * the caller's value; it is lost only if a table says so. rbx is not among them: libdw 0.188
+ * confuses it with number 0, rax (elfutils, backends/x86_64_cfi.c), and returns it as lost also
+ * when there is no rule.
  */
 static bool is_lost_by_a_rule(int number)
 {
@@ -160,7 +160,7 @@ static bool restore_registers(struct unwinding *in, Dwarf_Frame *frame)
 	return true;
 }
 
-/* The tables are read where they are mapped. */
+/* Is the file's unwind table mapped in the process? Otherwise libunwind could not read it. */
 static bool is_mapped(const struct unwinding *in, const struct object *object, uint64_t address)
 {
 	const struct mapped_range *range = spaces_find(in->spaces, in->t, in->pid, address);
@@ -206,9 +206,9 @@ static enum stepping step_by_tables(struct unwinding *in)
 	return STEPPED;
 }
 
-/* A step without them ------------------------------------------------------------------------- */
+/* A step without tables ----------------------------------------------------------------------- */
 
-/* jmp *...(%rip); push $...; jmp ... */
+/* Is the code at ip an entry of a linkage table: jmp *...(%rip); push $...; jmp ... */
 static bool is_linkage(const struct unwinding *in)
 {
 	uint64_t a, b;
@@ -252,9 +252,9 @@ static enum stepping step_by_guess(struct unwinding *in)
 	return STEPPED;
 }
 
-/* Asking -------------------------------------------------------------------------------------- */
+/* Unwinding ----------------------------------------------------------------------------------- */
 
-/* perf's order of registers (asm/perf_regs.h) to that of DWARF (the psABI's). */
+/* Copies registers from perf's order (asm/perf_regs.h) to DWARF's (of the psABI). */
 static void begin_unwinding(struct unwinding *in)
 {
 	static const uint8_t order[REGISTERS] = {0,  3,  2,  1,  4,  5,  6,  7, 12,

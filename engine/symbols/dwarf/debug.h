@@ -1,4 +1,5 @@
-/* debug.h - what DWARF tells of a file: lines, callers, inlined functions, variables; for engine/symbols alone */
+/* debug.h - DWARF: source lines, unwinding, inlined functions, variables; for engine/symbols alone
+ */
 #ifndef ENGINE_SYMBOLS_DWARF_DEBUG_H
 #define ENGINE_SYMBOLS_DWARF_DEBUG_H
 
@@ -11,20 +12,20 @@
 /* lines.c: source lines by DWARF -------------------------------------------------------------- */
 
 struct line_reader;
-/* `debug` may be NULL: the file itself has what there is. NULL: there is nothing. */
+/* `debug`: path of the debug file; NULL: the file itself has the DWARF. Returns NULL on failure. */
 struct line_reader *line_reader_new(const char *path, const char *debug);
 void line_reader_free(struct line_reader *reader);
 /* *file lives until line_reader_free(). */
 bool line_reader_find(struct line_reader *reader, uint64_t file_offset, const char **file,
 		      uint32_t *line);
 struct Dwfl_Module;
-/* It knows the names of registers. */
+/* The module of libdwfl, for the names of registers. */
 struct Dwfl_Module *line_reader_module(struct line_reader *reader);
 
 /* cfi.c: how functions restore their caller's registers --------------------------------------- */
 
 struct unwind_load {
-	uint64_t offset, size, address; /* in the file, bytes there; virtual */
+	uint64_t offset, size, address; /* place and size in the file, bytes; virtual address */
 	bool is_writable;
 };
 
@@ -44,12 +45,13 @@ struct unwind_tables *unwind_tables_new(const char *path); /* NULL: no ELF file 
 void unwind_tables_free(struct unwind_tables *tables);
 bool unwind_address(const struct unwind_tables *tables, uint64_t file_offset, uint64_t *out);
 bool unwind_word(const struct unwind_tables *tables, uint64_t file_offset, uint64_t *out);
-/* Bytes from a virtual address on that no program changes; NULL: none. *size: how many. */
+/* The file's read-only bytes from a virtual address on; *size: how many. NULL: none. */
 const uint8_t *unwind_constant(const struct unwind_tables *tables, uint64_t address, size_t *size);
 
 /* expression.c: DWARF expressions ------------------------------------------------------------- */
 
-/* A stopped program. Registers go by DWARF's numbers; false: what is asked for is not known. */
+/* A stopped program. Registers have DWARF's numbers. Functions return false if a value is unknown.
+ */
 struct machine {
 	const void *arg;
 	bool (*reg)(const void *arg, uint64_t number, uint64_t *out);
@@ -73,20 +75,20 @@ enum place_kind {
 	PLACE_REGISTER, /* number `value` */
 	PLACE_VALUE,    /* it is `value` */
 	PLACE_BYTES,    /* dwarf_getlocation_implicit_value() of `op` */
-	PLACE_POINTER   /* a pointer that is not kept to something that is */
+	PLACE_POINTER   /* DW_OP_implicit_pointer: the pointer itself was optimized out */
 };
 
 struct expression_place {
 	enum place_kind kind;
 	uint64_t value;
 	const Dwarf_Op *op;
-	bool is_piece; /* of `bits` bits, from bit `bit` of the place on */
+	bool is_piece; /* the place has only `bits` bits of the value, from its bit `bit` on */
 	uint64_t bits, bit;
 };
 
 /*
- * Runs ops[*at..n) up to the end or behind the next DW_OP_piece, which *at then is. `bits` and
- * `is_piece` are told of a piece that fails, too.
+ * Runs ops[*at..n) up to the end or the next DW_OP_piece, and moves *at behind that. out->bits and
+ * out->is_piece are also set when a piece fails.
  */
 enum expression_end expression_run(const struct machine *machine, const Dwarf_Op *ops, size_t n,
 				   size_t *at, struct expression_place *out);
@@ -98,32 +100,35 @@ enum byte_state {
 	BYTE_KNOWN,
 	BYTE_ABSENT,  /* optimized out */
 	BYTE_POINTER, /* PLACE_POINTER */
-	BYTE_ENTRY,   /* what it was when the function was called, by DW_OP_entry_value */
-	BYTE_ODD,     /* the expression that tells where it is cannot be run */
+	BYTE_ENTRY,   /* needs DW_OP_entry_value, the value when the function was called */
+	BYTE_ODD,     /* its location expression cannot be run */
 	BYTE_STATES
 };
 
-/* The program that values are of. */
+/* Access to the program whose values are shown. */
 struct value_context {
 	const void *arg;
 	bool big_endian, is_x86;
 	unsigned address_bytes;
-	/* An attribute that is a number, or the expression of one; false: it is not known. */
+	/* The value of an attribute that is a number or an expression; false: it is not known. */
 	bool (*number)(const void *arg, Dwarf_Attribute *attribute, uint64_t *out);
-	/* Copies what is known of the memory and sets states[] of it; all are BYTE_UNKNOWN before. */
+	/* Copies the known bytes of a range of memory and sets their states[]; the caller has set
+	   all of these to BYTE_UNKNOWN. */
 	void (*memory)(const void *arg, uint64_t address, size_t size, uint8_t *out,
 		       uint8_t *states);
-	/* Adds " <NAME+OFFSET>" where an address has a name. */
+	/* Appends " <NAME+OFFSET>" if the address has a name. */
 	void (*name)(const void *arg, uint64_t address, struct buf *out);
 };
 
-/* The type of a variable, member, element or pointer, peeled; false: none, as of `void *`. */
+/* The type of a variable, member, element or pointer, "peeled": without typedefs and qualifiers.
+ * False: none, as of `void *`. */
 bool value_type(Dwarf_Die *die, Dwarf_Die *out);
-/* Bytes of a peeled type; false: not known. */
+/* The size of a peeled type in bytes; false: not known. */
 bool value_size(const struct value_context *context, Dwarf_Die *type, uint64_t *out);
 void value_text(const struct value_context *context, Dwarf_Die *type, const uint8_t *data,
 		const uint8_t *states, uint64_t size, struct buf *out);
-/* What a pointer or reference is to; false: it is none, not known, 0 or to text. */
+/* Type and address of a pointer's or reference's target; false: it is none, not known, 0, or points
+ * to text. */
 bool value_target(const struct value_context *context, Dwarf_Die *type, const uint8_t *data,
 		  const uint8_t *states, uint64_t size, Dwarf_Die *to, uint64_t *address);
 
@@ -140,10 +145,11 @@ enum { REGISTER_BYTES_MAX = 64 };
 struct collected_register {
 	const char *name;
 	size_t size;
-	uint8_t bytes[REGISTER_BYTES_MAX]; /* in order of the target */
+	uint8_t bytes[REGISTER_BYTES_MAX]; /* in the target's byte order */
 };
 
-/* What is known of a program that was stopped at `pc`; of memory that is there twice the first. */
+/* What was collected of a program stopped at `pc`. Where runs of memory overlap, the first counts.
+ */
 struct collected {
 	uint64_t pc;
 	bool big_endian;
@@ -155,7 +161,7 @@ struct collected {
 	void (*name)(const void *arg, uint64_t address, struct buf *out); /* as value_context's */
 };
 
-/* Where the code at the pc is in its file. */
+/* The file that has the code at the pc, and the pc's address in it. */
 struct code_place {
 	const struct unwind_tables *file;
 	struct line_reader *lines;
@@ -170,20 +176,20 @@ struct code_place {
 size_t variables_find(const struct code_place *place, const struct collected *collected,
 		      struct arena *arena, const struct variable **out);
 
-/* inline.c: functions that were put into others ----------------------------------------------- */
+/* inline.c: inlined functions ----------------------------------------------------------------- */
 
 struct inline_reader;
 struct inline_reader *inline_reader_new(const char *path, struct arena *arena); /* NULL: no ELF */
 void inline_reader_free(struct inline_reader *reader);
 /*
- * The functions at a virtual address, the innermost first; NULL in *names: `function` itself, which
- * is what the symbol table says. 0: nothing is known. Names live as long as the arena.
+ * The functions at a virtual address, the innermost inlined one first; an entry NULL in *names is
+ * `function`, the symbol table's name. Returns how many, 0: unknown. Names live in the arena.
  */
 size_t inline_reader_find(struct inline_reader *reader, uint64_t address, const char *function,
 			  const char *const **names);
 /*
- * The innermost function at a virtual address, and the one with code of its own that it was put
- * into, or itself. False: DWARF knows none there.
+ * The innermost function at a virtual address, and the outermost one, into which it was inlined (or
+ * the same one). False: DWARF has no function there.
  */
 bool inline_reader_function(struct inline_reader *reader, uint64_t address, Dwarf_Die *function,
 			    Dwarf_Die *outermost);

@@ -1,9 +1,9 @@
 /*
  * index.h - where is time t? One table of packet records per stream, stored or computed
  *
- * Opening costs nothing that grows with the trace: a stored table is searched in place, a trace
- * whose packets all have one size is bisected in its own files, anything else is scanned the first
- * time somebody asks for it (and stored).
+ * The cost of opening does not depend on the size of the trace: a stored table is searched in
+ * place; where all packets have one size, a search reads their headers in the trace's own files;
+ * any other stream is scanned when its table is needed first, and the table is stored.
  */
 #ifndef INDEX_INDEX_H
 #define INDEX_INDEX_H
@@ -20,23 +20,24 @@ struct index_options {
 	bool none;	 /* --no-index: everything in memory */
 	bool scan_all;	 /* no computed tables: scan whatever was not stored (yore index) */
 	/*
-	 * Of a trace that is followed: index_keep() stores what is new of it. While it grows,
-	 * tables are in memory all the same.
+	 * Of a growing trace: this index stores its records by index_keep(). Its tables are in
+	 * memory, as for any growing trace.
 	 */
 	bool keeps;
 	unsigned jobs;	 /* threads at most; 0: processors */
 	/*
-	 * Of the same trace as it was opened before (trace->before), in memory. Of streams that only
-	 * grew nothing is scanned but what is new. Borrowed until index_forget_before(). NULL: none.
+	 * The index of trace->before, in memory, or NULL. Of streams that only grew, only new
+	 * packets are scanned. Borrowed until index_forget_before().
 	 */
 	struct index *before;
 	/*
-	 * Records that are not stored are in files without a name, but for some KB of each stream.
-	 * A child of fork(2) shares them: not for libraries.
+	 * Records that are not stored are in unnamed files, except for some KB of each stream. A
+	 * child of fork(2) would share them, so libraries do not set it.
 	 */
 	bool files;
 	struct notices notices;
-	/* Called now and then with work done and all work (bytes); false: interrupted. May be NULL. */
+	/* Called while scanning, with bytes done and bytes in all; false: interrupted. May be NULL.
+	 */
 	bool (*progress)(void *arg, uint64_t done, uint64_t all);
 	void *progress_arg;
 };
@@ -45,51 +46,50 @@ MUST_CHECK bool index_open(struct trace *trace, const struct index_options *opti
 			   struct index **out, struct error *err);
 void index_close(struct index *index);
 /*
- * Of one that stays open while nobody uses it: stores what is still to be stored, and lets other
- * processes write.
+ * For an index that stays open but is idle: stores all pending tables, and releases the writer's
+ * lock, so that other processes may write.
  */
 void index_rest(struct index *index);
-/* Has all tables made, so that neither the index nor the trace before are needed any more. */
+/* Makes all tables; options->before and trace->before are no longer needed afterwards. */
 MUST_CHECK bool index_forget_before(struct index *index, struct error *err);
 struct trace *index_trace(const struct index *index);
 unsigned index_jobs(const struct index *index); /* threads that it may use: 1 to 64 */
 
 /*
- * Of a trace that grows, opened with `keeps`: stores the records of all streams that can change no
- * more. What is stored then says of which files it is, and as far as they were then: it holds while
- * these grow. False: *err; *busy: another process writes it just now.
+ * Of a growing trace, opened with `keeps`: stores those packet records of all streams that cannot
+ * change any more. The store also has marks of the files up to these packets, so that it stays
+ * valid while the files grow. False: *err; *busy: another process is writing the store.
  */
 MUST_CHECK bool index_keep(struct index *index, bool *busy, struct error *err);
 /*
- * Can index_keep() store packets of all streams before the recording has ended? Not of those whose
- * packets lie among those of others: where these end is made anew as the file grows. All tables
- * must be there (index_forget_before()).
+ * Can index_keep() store packets of all streams before the recording ends? Not for a stream whose
+ * file mixes packets of several streams, as its records are made anew while the file grows. All
+ * tables must exist (index_forget_before()).
  */
 bool index_can_keep(const struct index *index);
-/* Is that what is stored? It belongs to who keeps it, and to `yore index`: nobody else writes it.
+/* Was the store written by index_keep()? Then only an index with `keeps` and `yore index` write it.
  */
 bool index_is_kept(const struct index *index);
-/* Scans what is not yet stored, of all streams, and commits it. */
+/* Scans all that is not yet stored, of all streams, and stores it. */
 MUST_CHECK bool index_build(struct index *index, struct error *err);
 /*
- * All records, when index_build() has stored them, as one segment (index/store/segment.h) for
- * copies of the trace on other machines: the file `to`, first as TO.SUFFIX, with this name and
- * incarnation in its head.
+ * Writes all records, which index_build() has stored, as one segment (index/store/segment.h) for
+ * copies of the trace on other machines: to the file TO.SUFFIX, which is then renamed `to`. `name`
+ * and `incarnation` are written to its head.
  */
 MUST_CHECK bool index_export(struct index *index, const char *to, const char *suffix,
 			     const char *name, uint64_t incarnation, struct error *err);
 /*
- * Stores the records of such a file, where nothing is stored yet. To be called before any table is
- * asked for. False: it is not whole, or of other files, or there is no place; then index_build()
- * scans what is missing.
+ * Stores the records of such a file, if nothing is stored yet. To be called before index_table().
+ * False: it is damaged, of other files, or nothing can be stored; index_build() then scans.
  */
 bool index_import(struct index *index, const char *from, const char *name, uint64_t incarnation);
-/* Removes what is stored for this trace, also the copies that its readers keep. */
+/* Removes all that is stored for this trace, also its readers' cache files. */
 MUST_CHECK bool index_drop(struct trace *trace, const struct index_options *options,
 			   struct error *err);
 /* The stored file, or NULL when the index lives in memory; for `info` and messages. */
 const char *index_path(const struct index *index);
-/* Compares stored records with a new scan; calls notices for what differs; false on error. */
+/* Compares stored records with a new scan; reports each difference by a notice; false on error. */
 MUST_CHECK bool index_check(struct index *index, uint64_t *differing, struct error *err);
 
 /*
@@ -101,85 +101,85 @@ MUST_CHECK bool index_table(struct index *index, const struct stream *stream, st
 
 uint64_t table_count(const struct table *table);
 /*
- * Does some packet say another CPU than its stream, which is of one? Of a computed table with more
- * than 32 records: some packet that was looked at.
+ * Does a packet have another CPU than its stream, which has one? In a computed table with more than
+ * 32 records, only packets that were read count.
  */
 bool table_has_other_cpus(struct table *table);
-/* The same of a stream, whose table is found for it; true where that fails, which reading tells. */
+/* The same for a stream: makes its table; true if that fails, since reading then reports why. */
 bool index_has_other_cpus(struct index *index, const struct stream *stream);
-/* The CPU that all of the stream is of; -1: it is not known, or its packets say several. */
+/* The CPU of all events of the stream; -1: not known, or its packets are of several CPUs. */
 int32_t index_stream_cpu(struct index *index, const struct stream *stream);
-/* May the stream have events of the CPU? */
+/* Can the stream have events of the CPU? */
 bool index_may_be_of_cpu(struct index *index, const struct stream *stream, int32_t cpu);
 /*
- * Record i, 0 <= i < count. *out is valid until the next call on this thread with this table. Of a
- * record that the question decoded, max is the true one, and min too where it came before the
- * listed one: a table's order rests on listed begins, see table_true_range().
+ * Record i, 0 <= i < count. *out is valid until the next call on this thread with this table. If
+ * the question has decoded the packet, rec.max is the true one, and rec.min if it is before the
+ * listed one: the table is sorted by listed begins. See table_true_begin().
  */
 MUST_CHECK bool table_get(struct table *table, uint64_t i, struct packet_info *out,
 			  struct error *err);
 /*
- * Record i as its header claims it, the same before and after the packet was decoded: losses, and
- * when a recording began and ended, rest on that.
+ * Record i with the times in its header, the same before and after the packet was decoded. Losses,
+ * and when a recording began and ended, are computed from these.
  */
 MUST_CHECK bool table_listed(struct table *table, uint64_t i, struct packet *out,
 			     struct error *err);
 /*
- * The same as its header claims it, which leaves the table as it is: of a stream that was not
- * scanned, records that are not in the order of time are found by nobody else.
+ * The same, without any effect on the table: other reads of a computed table make it scan the
+ * stream when records turn out not to be in order of time.
  */
 MUST_CHECK bool table_peek(struct table *table, uint64_t i, struct packet_info *out,
 			   struct error *err);
-/* First i with min >= t (count when none): a dozen reads on a computed table. */
+/* First i with min >= t (count when none); reads a dozen headers in a computed table. */
 MUST_CHECK bool table_lower_bound(struct table *table, nstime t, uint64_t *out, struct error *err);
 /*
- * Files far away: searches these streams (a bit each by index; NULL: all) for both moments at once,
- * so that table_lower_bound() of each finds the packet headers there. Moments of NSTIME_MIN and
- * NSTIME_MAX are left out. Nothing is returned; errors come with what reads next.
+ * For files on a server: searches these streams (a bit each by index; NULL: all) for both times in
+ * parallel, so that table_lower_bound() of each finds the packet headers fetched. NSTIME_MIN and
+ * NSTIME_MAX are not searched for. Ignores errors: the next read returns them.
  */
 void index_expect_range(struct index *index, const uint64_t *streams, nstime begin, nstime end);
-/* A plain record that reaches t or later has an index >= lower_bound(t) - reach. */
+/* A record that is not wide and ends at t or later has an index >= lower_bound(t) - reach. */
 uint32_t table_reach(const struct table *table);
-/* Records that reach further; indexes into the table, rising. */
+/* The wide records, which reach further; indexes into the table, rising. */
 const uint64_t *table_wide(const struct table *table, size_t *count);
 /*
- * A decoded packet proved record i right (exact) or wrong: its true range is told to the table.
- * False: all questions share the table, which stays as it is; see struct findings.
+ * Tells the table the true range of record i, after its packet was decoded. False: the table is
+ * shared by all questions and was not changed; see struct findings.
  */
 bool table_correct(struct table *table, uint64_t i, nstime true_min, nstime true_max);
-/* True when record i's range was seen by decoding (for this question or, stored, EXACT flags). */
+/* True when record i's range is known by decoding (by this question, or EXACT flags in the store).
+ */
 bool table_proved(struct table *table, uint64_t i);
 /*
- * True when decoding, or the walk that made the record, has seen its range; *min is when that
- * begins, as far as is known.
+ * True when decoding, or the scan that made the record, has seen all its events; *min is the least
+ * time that is known.
  */
 bool table_true_begin(struct table *table, uint64_t i, const struct packet *rec, nstime *min);
 /*
- * What the passes of one question found out about packet records: which are right, which events lie
- * outside of their packet's range, and that times fall in packets that do not say so. Later passes
- * of the same question have it all in order. No other question sees it, so that an answer depends
- * on the trace and the question, and never on what was asked before. For any thread.
+ * What the passes of one question found out about packet records: which are right, which packets
+ * have events outside of their listed times, and in which times fall without PACKET_UNSORTED. Later
+ * passes of the question then read these in order. Other questions do not see it, so that an answer
+ * never depends on earlier questions. For any thread.
  */
 struct findings;
 struct findings *findings_new(struct index *index);
-struct findings *findings_hold(struct findings *findings); /* one more owner */
-void findings_drop(struct findings *findings); /* one less; the last one frees. NULL is fine */
+struct findings *findings_hold(struct findings *findings); /* adds an owner */
+void findings_drop(struct findings *findings); /* removes one; the last frees it. NULL is fine */
 bool findings_any(struct findings *findings);
 /*
- * Rises when records got other numbers under a table that is in use: a computed one proved
- * irregular and was scanned. Code that holds numbers then starts again.
+ * Rises when the records of a table in use get other numbers: a computed table proved irregular and
+ * the stream was scanned. Code that has record numbers must then start again.
  */
 uint32_t table_generation(const struct table *table);
-/* Is record i of one that of the other? */
+/* Do both tables have the same record numbers? */
 bool table_has_numbers_of(const struct table *a, const struct table *b);
-/* The index's own table where record numbers are the same as in this one; NULL: they differ. */
+/* The index's own table with the same record numbers as this one; NULL: they differ. */
 struct table *table_shared(const struct table *table);
 
 /*
- * A small store for other rooms, in the same file: named values, one transaction per put. Their
- * keys begin with a small letter; those of the index itself with others. Get copies into memory
- * the caller frees with mem_free(). All false when the index is in memory only or another process
- * writes.
+ * A key-value store for other rooms, in the index's store; one transaction per put. Keys begin with
+ * a small letter; those of the index itself do not. index_get() copies the value; the caller frees
+ * it with mem_free(). All return false when the index is in memory only, or another process writes.
  */
 MUST_CHECK bool index_put(struct index *index, const void *key, size_t nkey, const void *value,
 			  size_t nvalue, struct error *err);
@@ -193,12 +193,12 @@ struct index_value {
 MUST_CHECK bool index_put_all(struct index *index, const struct index_value *values, size_t count,
 			      struct error *err);
 bool index_get(struct index *index, const void *key, size_t nkey, void **value, size_t *nvalue);
-/* The greatest key <= `key` that begins with its first `prefix` bytes, fewer than it has; copies. */
+/* The greatest key <= `key` that begins with its first `prefix` (< nkey) bytes; copies both. */
 bool index_get_before(struct index *index, const void *key, size_t nkey, size_t prefix,
 		      void **found_key, size_t *nfound_key, void **value, size_t *nvalue);
 MUST_CHECK bool index_delete_prefix(struct index *index, const void *prefix, size_t nprefix,
 				    struct error *err);
-/* True when this process may put. */
+/* Can this process write the store? */
 bool index_writable(const struct index *index);
 
 #endif

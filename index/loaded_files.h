@@ -1,8 +1,9 @@
 /*
- * loaded_files.h - which files processes had loaded, by the events of their trace
+ * loaded_files.h - finds the files that processes have loaded, from events of LTTng-UST
  *
- * LTTng-UST has no maps beside its events: lttng_ust_statedump:bin_info and lttng_ust_lib:load say
- * where each program and library is, and build_id what it is (lttng-ust(3), "State dump").
+ * Its traces have no maps but these events: lttng_ust_statedump:bin_info and lttng_ust_lib:load
+ * have path and address of each program and library, ...:build_id its build id (lttng-ust(3),
+ * "State dump").
  */
 #ifndef INDEX_LOADED_FILES_H
 #define INDEX_LOADED_FILES_H
@@ -11,8 +12,8 @@
 #include "index/events.h"
 
 /*
- * Tells `symbols` of all files that any process has loaded, the first time that it is called. Reads
- * the trace where it has such events. `progress` and its argument: as of events_options.
+ * Calls symbols_tell_loaded() for all files that any process has loaded; only the first call does.
+ * Reads the trace if it has such events. `progress`: as in struct events_options.
  */
 MUST_CHECK bool tell_loaded_files(struct index *index, struct symbols *symbols,
 				  bool (*progress)(void *arg, nstime at, nstime first, nstime last),

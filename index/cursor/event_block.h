@@ -1,11 +1,11 @@
 /*
- * event_block.h - what a cursor gave, kept for another thread
+ * event_block.h - events of a cursor, copied into blocks for another thread
  *
  *     cursor ── runs, losses ──> filler ──> block ──> opener ── runs ──> reader
  *
- * A block holds heads in the order in which they are to be read, and which packets they are of. The
- * cursor has gone on when it is read: its reader decodes values from the packets' bytes, with
- * decoders of its own.
+ * A block has heads, in the order in which they are to be read, and the packets they belong to.
+ * When a block is read, the cursor is already at later events, so the reading thread opens the
+ * packets again and decodes values with decoders of its own.
  */
 #ifndef INDEX_CURSOR_EVENT_BLOCK_H
 #define INDEX_CURSOR_EVENT_BLOCK_H
@@ -17,7 +17,7 @@ enum { EVENT_BLOCK_ROWS = 1024 };
 struct event_block_packet {
 	const struct stream *stream;
 	struct packet_info info;
-	size_t extents; /* where info.extents begin in those of the block */
+	size_t extents; /* index of info.extents in block->extents */
 };
 
 struct event_block_stretch { /* rows of one packet, or a loss */
@@ -30,9 +30,9 @@ struct event_block_stretch { /* rows of one packet, or a loss */
 #define EVENT_BLOCK_NO_PACKET UINT32_MAX
 
 struct event_block {
-	uint64_t number; /* no other block has it */
+	uint64_t number; /* unique in the process */
 	struct batch *heads;
-	uint32_t *index; /* of each head in its packet */
+	uint32_t *index; /* number of each head's event in its packet */
 	struct event_block_stretch *stretches;
 	struct event_block_packet *packets;
 	struct extent *extents;
@@ -50,15 +50,15 @@ struct event_block_filler;
 
 struct event_block_filler *event_block_filler_new(const struct trace *trace, bool backward);
 void event_block_filler_free(struct event_block_filler *filler); /* NULL is fine */
-/* Empties a block; it is the one that is filled from now on. */
+/* Empties the block; calls of event_block_add() must be for this block from now on. */
 void event_block_begin(struct event_block_filler *filler, struct event_block *block);
 /*
- * Entries [first, first + count) of the run's batch, backward from the last one on. Returns how
- * many: fewer when it is full.
+ * Adds entries [first, first + count) of the run's batch; backward from the last one on. Returns
+ * how many were added: fewer than `count` when the block is full.
  */
 uint32_t event_block_add(struct event_block_filler *filler, struct event_block *block,
 			 const struct run *run, uint32_t first, uint32_t count);
-/* False: it is full now. */
+/* Adds a loss. False: the block is full afterwards. */
 bool event_block_add_loss(struct event_block *block, const struct event *loss);
 
 /* ---- reading ---- */
@@ -68,8 +68,8 @@ struct event_block_opener; /* belongs to one thread */
 struct event_block_opener *event_block_opener_new(const struct trace *trace);
 void event_block_opener_free(struct event_block_opener *opener); /* NULL is fine */
 /*
- * A stretch as a run, which is borrowed until the next call and while the block is; its entries
- * go forward. False: its packet cannot be opened any more.
+ * A stretch as a run, borrowed from the opener until its next call and from the block. Its entries
+ * are in reading order, also backward. False: its packet cannot be opened any more.
  */
 MUST_CHECK bool event_block_run(struct event_block_opener *opener, struct event_block *block,
 				const struct event_block_stretch *stretch, struct run *out,

@@ -1,8 +1,8 @@
 /*
- * loser.h - the least of many heads, with one comparison per level when it changes
+ * loser.h - a loser tree: the least of many keys, with one comparison per level when it changes
  *
- * Keys are compared as (key, leaf); a leaf without a key comes after all that have one. For
- * the greatest first, negate keys bitwise and number leaves from the end.
+ * Keys are compared as (key, leaf); a leaf without a key comes after all others. To get the
+ * greatest first, negate keys bitwise and number the leaves from the end.
  */
 #ifndef INDEX_CURSOR_LOSER_H
 #define INDEX_CURSOR_LOSER_H
@@ -12,13 +12,15 @@
 
 struct loser {
 	uint32_t count; /* leaves, at least 1 */
-	uint32_t room;  /* the same or more: a power of two, so that all ways up are as long */
-	unsigned bits;  /* of a leaf in a place */
-	uint64_t far;   /* distances from `base` below it fit a place */
-	int64_t base;   /* keys below it do not */
-	uint64_t *node; /* places, the greatest first: [0] the winner, [1 .. room) the losers */
+	uint32_t room;  /* count, rounded up to a power of two: all paths to the root are equally
+			   long */
+	unsigned bits; /* of the leaf number in a place (a key and its leaf in 64 bits, see loser.c)
+			*/
+	uint64_t far;  /* a place can hold keys from `base` on, up to below base + far */
+	int64_t base;
+	uint64_t *node; /* places; the greater wins: [0] the winner, [1 .. room) the losers */
 	uint64_t *leaf; /* places, for building only */
-	int64_t *key;   /* per leaf, last known */
+	int64_t *key;   /* per leaf, its last key */
 };
 
 struct loser_head {
@@ -34,18 +36,18 @@ void loser_release(struct loser *tree);
 void loser_set(struct loser *tree, uint32_t leaf, int64_t key, bool live);
 void loser_build(struct loser *tree);
 
-/* The winner's key does not fit a place, or that of the winner to be: places are made anew. */
+/* Moves `base` and makes all places anew, when the winner's key does not fit a place. */
 void loser_move(struct loser *tree);
 
-/* What follows is called once per run, so it is in sight of the compiler, and has no branches to
-   guess: which of two heads is earlier cannot be foreseen. */
+/* The functions below are called once per run, so they are inline, and without branches on which of
+   two heads is earlier, since that cannot be predicted. */
 
 static inline uint32_t loser_leaf(const struct loser *tree, uint64_t place)
 {
 	return (uint32_t)(~place & (tree->room - 1));
 }
 
-/* From `base`, or `far`; one more: the leaf has no key. */
+/* The key's distance from `base`; `far`: it does not fit; far + 1: the leaf has no key. */
 static inline uint64_t loser_distance(const struct loser *tree, uint64_t place)
 {
 	return ~place >> tree->bits;
@@ -56,7 +58,7 @@ static inline bool loser_fits(const struct loser *tree, int64_t key)
 	return key >= tree->base && (uint64_t)key - (uint64_t)tree->base < tree->far;
 }
 
-/* Of a key that fits. */
+/* The place of a key that fits. */
 static inline uint64_t loser_place(const struct loser *tree, int64_t key, uint32_t leaf)
 {
 	return ~(((uint64_t)key - (uint64_t)tree->base) << tree->bits | leaf);
@@ -74,7 +76,7 @@ static inline struct loser_head loser_head_of(const struct loser *tree, uint64_t
 	return (struct loser_head){tree->key[leaf], leaf, loser_distance(tree, place) <= tree->far};
 }
 
-/* The winner's new key. */
+/* Gives the winner a new key (`live` false: none) and finds the new winner. */
 static inline void loser_replay(struct loser *tree, int64_t key, bool live)
 {
 	uint32_t leaf = loser_leaf(tree, tree->node[0]);
@@ -104,7 +106,7 @@ static inline struct loser_head loser_winner(const struct loser *tree)
 	return loser_head_of(tree, tree->node[0]);
 }
 
-/* The greatest key with which the winner would win, or a lower one where others are far away. */
+/* The greatest key with which the winner would still win; it may be lower if others do not fit. */
 static inline int64_t loser_last(const struct loser *tree)
 {
 	uint32_t leaf = loser_leaf(tree, tree->node[0]);

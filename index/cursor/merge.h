@@ -1,10 +1,10 @@
 /*
- * merge.h - whose events come next, found many runs ahead
+ * merge.h - merges streams in order of time, and finds the order many runs ahead
  *
- * A window is what a stream gives without being asked again: a run (events.h) whose entries are in
- * order, or a loss. Streams are leaves; at equal times the lower one is first. The merge looks at
- * times alone, and never beyond the end of a window: then its stream has to fill a new one, for
- * which it may throw away what the old one stood on, so that all before must have been given.
+ * A window is a run (events.h) of one stream whose entries are in order, or a loss. Streams are the
+ * leaves of a loser tree; at equal times the lower leaf is first. The merge reads only times, and
+ * only up to the end of a window. Then the stream must fill a new window; since it may reuse the
+ * old one's memory, the merge returns all runs before that point first.
  */
 #ifndef INDEX_CURSOR_MERGE_H
 #define INDEX_CURSOR_MERGE_H
@@ -16,13 +16,13 @@
 
 enum { MERGE_AHEAD = 256 /* runs */, MERGE_NONE = UINT32_MAX, MERGE_SOON = 5 };
 
-/* Leaves; what fewer lead to is near anyway. */
+/* From so many leaves on memory is prefetched: that of fewer stays in the caches anyway. */
 enum { MERGE_MANY = 32 };
 
-struct merge_front; /* what is left of a window: all that the tree is played with */
+struct merge_front; /* the rest of a window: all that the tree needs */
 struct merge_loss;
 
-struct merge_window { /* a run without its loss: one line of a cache */
+struct merge_window { /* a run without its loss: one cache line */
 	unsigned char run[offsetof(struct run, loss)];
 };
 
@@ -38,11 +38,11 @@ struct merge {
 	int64_t *next;                /* per leaf, the key behind its head, loaded early */
 	struct run coming;
 	bool backward;
-	bool far;    /* so many leaves that their batches lie in no near cache */
-	bool bursts; /* runs were long of late */
+	bool far;    /* there are so many leaves that their batches are not in a near cache */
+	bool bursts; /* recent runs were long */
 	/*
-	 * Where there are many leaves: told that a window has `left` entries left, MERGE_SOON and
-	 * fewer. NULL: it is not told.
+	 * With many leaves: called when a window has `left` entries left, for each number from
+	 * MERGE_SOON down. May be NULL.
 	 */
 	void (*soon)(void *arg, uint32_t leaf, uint32_t left);
 	void *soon_arg;
@@ -54,9 +54,10 @@ struct merge {
 void merge_init(struct merge *merge, uint32_t leaves, bool backward);
 void merge_release(struct merge *merge); /* of zeros, too */
 
-/* Where a leaf's next window goes; then merge_refilled(). */
+/* Returns where to write a leaf's next window; call merge_refilled() afterwards. */
 struct run *merge_window(struct merge *merge);
-/* Before merge_build(): all leaves; later the leaf that is `empty`. Not `some`: it has ended. */
+/* To be called for all leaves before merge_build(); later for merge->empty. `some` false: the leaf
+ * has ended. */
 void merge_refilled(struct merge *merge, uint32_t leaf, bool some);
 void merge_build(struct merge *merge);
 

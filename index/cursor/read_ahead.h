@@ -1,13 +1,12 @@
 /*
- * read_ahead.h - a cursor that a helper reads ahead of its owner, forward
+ * read_ahead.h - a forward cursor that a helper thread reads ahead of its owner
  *
  *     helper   cursor ── event blocks ──> full ones, in order ──┐
  *                                                               ├──> the owner
  *     owner    cursor, when there is none ──────────────────────┘
  *
- * What the owner gets is what the cursor gives: events, losses, the error or the end behind them.
- * The thread that reads tells of damage, in the cursor's order. Progress is reported by the owner's
- * thread alone.
+ * The owner gets the same events, losses, and error or end as from the cursor itself. Damage is
+ * reported by the thread that reads, in the cursor's order; progress by the owner's thread alone.
  */
 #ifndef INDEX_CURSOR_READ_AHEAD_H
 #define INDEX_CURSOR_READ_AHEAD_H

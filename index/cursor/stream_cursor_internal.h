@@ -5,19 +5,20 @@
 #include "index/tables/record_map.h"
 #include "index/cursor/stream_cursor.h"
 
-/* A record that is known to the cursor and not opened yet. */
+/* A record that the walk has met and whose packet is not opened yet. */
 struct pending {
-	nstime key; /* opened when the head gets here: forward its begin, backward its end */
+	nstime key; /* opened when the head gets there: forward its begin, backward its end */
 	nstime min;
 	uint64_t record;
 	bool proved;
 };
 
-/* The packet beside the head that proves where the stream goes on. */
+/* An opened packet next to the head, whose events prove that no unopened packet has an earlier head
+ * (backward: a later one). */
 struct guard {
 	bool set;
 	uint64_t record;
-	nstime listed; /* begin as the table has it */
+	nstime listed; /* its begin in the table */
 	nstime seen;   /* forward: the greatest event seen in it, backward: the least */
 };
 
@@ -27,8 +28,8 @@ struct cursor_place { /* of an event or a loss, in the order of its stream */
 	uint64_t offset;
 };
 
-struct opened_packets { /* what was found in a packet that was opened */
-	bool any, open; /* any event at all; some of them are still to come */
+struct opened_packets { /* result of opening a packet */
+	bool any, open; /* it has an event; it has wanted events that are still to come */
 	nstime least, greatest;
 };
 
@@ -39,9 +40,9 @@ struct stream_cursor {
 	uint32_t generation; /* of the table's numbers */
 	struct packet_view view;
 	uint64_t count;
-	bool only_losses; /* no packet of the stream is to be opened */
+	bool only_losses; /* no packet of the stream needs to be opened */
 
-	/* A heap: the next to come is the first of these. */
+	/* A heap by the next event of each. */
 	struct open_packet **open;
 	size_t nopen, open_capacity;
 	struct open_packet **idle;
@@ -51,25 +52,25 @@ struct stream_cursor {
 	uint64_t next;
 	struct pending *pending; /* a heap; the next to open is the first */
 	size_t npending, pending_capacity;
-	/* Some are asked for by the number of their record: */
-	struct record_map pending_at; /* places in `pending` */
+	/* By number of the record: */
+	struct record_map pending_at; /* indexes into `pending` */
 	struct record_map open_at;    /* backward: open packets */
 	uint64_t *wide; /* all wide records, rising: the walk over the rest skips them */
 	size_t nwide;
 	struct guard guard;
-	struct guard left;            /* backward: opened last, and nothing in it is in the range */
-	uint64_t bracket;             /* backward: the guard is sought below this record */
-	bool ahead;                   /* what `next` says was looked up: */
-	bool ahead_some, ahead_exact; /* forward: there is a record; its begin is right */
-	nstime ahead_time;            /* forward: its begin; backward: the reach of all below it */
+	struct guard left; /* backward: the packet opened last, with no event in the range */
+	uint64_t bracket;  /* backward: the guard is searched for below this record */
+	bool ahead;        /* the next three are of record `next`: */
+	bool ahead_some, ahead_exact; /* forward: it exists; its begin is known to be right */
+	nstime ahead_time; /* forward: its begin; backward: the latest end of all below it */
 
-	nstime limit; /* how far the head's packet may go before anything else must be looked at */
-	nstime last_time;  /* of the event given last */
-	struct cursor_place last; /* its place, when its window is left */
+	nstime limit; /* the head's packet may go on up to here without a look at other packets */
+	nstime last_time;         /* of the event that was returned last */
+	struct cursor_place last; /* its place, once its window is used up */
 	struct cursor_place last_loss;
 	bool given, given_loss, resuming;
-	bool taken;    /* since the last find_head(); `last` is not kept yet */
-	uint8_t *told; /* bit per record whose damage was told; NULL: none */
+	bool taken;    /* a run was taken since the last find_head(), and `last` is not set yet */
+	uint8_t *told; /* bit per record whose damage was reported; NULL: none */
 
 	struct losses losses;
 	bool loss_next;
@@ -85,7 +86,8 @@ bool stream_is_wide(const struct stream_cursor *cursor, uint64_t record);
 MUST_CHECK bool stream_open(struct stream_cursor *cursor, uint64_t record,
 			    struct opened_packets *out, struct error *err);
 
-/* Wide records that may reach into the range wait: for their begin, backward for their end. */
+/* Makes wide records that may reach into the range pending, by their begin (backward: their end).
+ */
 MUST_CHECK bool stream_wait_for_wide(struct stream_cursor *cursor, struct error *err);
 
 static inline struct open_packet *stream_top(const struct stream_cursor *cursor)
@@ -95,11 +97,11 @@ static inline struct open_packet *stream_top(const struct stream_cursor *cursor)
 
 void pending_push(struct stream_cursor *cursor, struct pending pending);
 struct pending pending_pop(struct stream_cursor *cursor);
-/* Takes a record out; false when it is not there. */
+/* Removes a record from `pending`; false when it is not there. */
 bool pending_take(struct stream_cursor *cursor, uint64_t record, struct pending *out);
 
 MUST_CHECK bool forward_begin(struct stream_cursor *cursor, struct error *err);
-/* Opens what must be open for the head to be right, and sets `limit`. */
+/* Opens all packets that can have the head, and sets `limit`. */
 MUST_CHECK bool forward_find_head(struct stream_cursor *cursor, struct error *err);
 MUST_CHECK bool backward_begin(struct stream_cursor *cursor, struct error *err);
 MUST_CHECK bool backward_find_head(struct stream_cursor *cursor, struct error *err);

@@ -9,7 +9,7 @@ struct packet_filter_head {      /* stored as it is; the words follow */
 	uint64_t off, len;       /* of the packet; `len` of all its extents together */
 	int64_t least, greatest; /* event times */
 	uint32_t classes;        /* words: bit per class */
-	uint32_t filter;         /* words; 0: any value may be in it */
+	uint32_t filter; /* words of the Bloom filter; 0: none, any value may be in the packet */
 };
 _Static_assert(sizeof(struct packet_filter_head) == 40, "the head is stored as it is");
 
@@ -20,12 +20,12 @@ static inline size_t packet_filter_size(const struct packet_filter_head *head)
 	return sizeof *head + ((size_t)head->classes + head->filter) * sizeof(uint64_t);
 }
 
-/* Fields by class. */
+/* The key fields, by class; a class with key fields is called keyed. */
 struct packet_filter_fields {
-	struct packet_filter_field *items; /* by rising class_index */
+	struct packet_filter_field *items; /* sorted by class_index */
 	size_t count;
-	uint32_t *number; /* class → 1 + its place in `keyed`; 0: it has none */
-	uint32_t *first;  /* place → its first field; one more behind the last */
+	uint32_t *number; /* by class: 1 + its number among keyed classes; 0: it is not keyed */
+	uint32_t *first;  /* by that number: index of its first field; [nkeyed] is `count` */
 	uint32_t nkeyed;
 	size_t nclasses;
 };
@@ -34,7 +34,8 @@ struct packet_filter_fields {
 struct filter_room {
 	struct packet_filters *packet_filters;
 	const struct packet_filter_fields *fields;
-	uint32_t each, lacking; /* of so many packets that have none one gets one; met so far */
+	uint32_t each,
+		lacking; /* make one for every `each`-th packet without; `lacking`: met so far */
 	uint16_t *entries;      /* per keyed class BATCH_MAX of them; made when they are needed */
 	uint32_t *nentries;
 	uint32_t *met; /* keyed classes of the run */
@@ -54,7 +55,7 @@ void filter_maker_add(struct filter_maker *filter_maker, struct filter_room *roo
 void filter_maker_end(struct filter_maker *filter_maker, const struct packet_filter_of *packet,
 		      const struct packet_range *range, struct buf *out);
 
-/* packet_filters.c: is there none, and room for one? */
+/* packet_filters.c: has the packet no filter yet, and is there room for one? */
 bool packet_filters_lack(struct packet_filters *packet_filters,
 			 const struct packet_filter_of *packet);
 void packet_filters_add(struct packet_filters *packet_filters,

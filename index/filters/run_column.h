@@ -1,4 +1,5 @@
-/* run_column.h - one scalar field of many events of a run, by its place or by decoding them */
+/* run_column.h - loads one scalar field of many events of a run, by its place or by decoding them
+ */
 #ifndef INDEX_FILTERS_RUN_COLUMN_H
 #define INDEX_FILTERS_RUN_COLUMN_H
 
@@ -15,9 +16,9 @@ void run_field_init(struct run_field *field, const struct event_class *class,
 		    const struct field_path *path);
 
 /*
- * What decoding leaves in slot.u, of entries[0..n) of the run's batch; all are of the field's
- * class. Returns how many events could not be decoded: their values are 0, and bad[] (room for n)
- * says which of values[] these are.
+ * values[]: slot.u of entries[0..n) of the run's batch, which are all of the field's class. Returns
+ * how many events could not be decoded: their values are 0, and bad[] (room for n) has their
+ * indexes in values[].
  */
 uint32_t run_column(const struct run *run, const struct run_field *field, const uint16_t *entries,
 		    uint32_t n, uint64_t *values, uint16_t *bad);

@@ -1,15 +1,14 @@
 /*
- * head_cache.h - where the events of some classes stand in packets that were passed over: found
- * once
+ * head_cache.h - a cache of the heads of wanted event classes, packet by packet
  *
  *     packet ── heads ── heads ── HEADS ── heads ── HEADS ── ...
  *                                   │                 │
  *                 kept: time, place, number, class ───┴──> the next question begins here
  *
- * A question about one class of many costs the decoding of all other heads. So the heads of the
- * wanted classes are kept, 12 bytes each, packet by packet and set of classes by set of classes,
- * while there is room; nothing of the events' values is. What is kept is true of packets that were
- * read to their end without damage and whose times never fall; all others are read as ever.
+ * A query on one event class must decode the heads of all classes. So for each set of classes that
+ * was wanted, the heads of its events are cached by packet, 12 bytes each, without values, while
+ * there is room. Only packets that were read to their end without damage, and whose times never
+ * fall, are in the cache; others are decoded each time.
  */
 #ifndef INDEX_PACKETS_HEAD_CACHE_H
 #define INDEX_PACKETS_HEAD_CACHE_H
@@ -17,7 +16,7 @@
 #include "engine/reader.h"
 #include "index/index.h"
 
-struct head_cache; /* of an index; any thread may ask and put */
+struct head_cache; /* of an index; for any thread */
 
 enum { HEAD_CACHE_MOST = 64 << 20 };
 
@@ -27,8 +26,8 @@ void head_cache_free(struct head_cache *head_cache);      /* no set may be held 
 struct head_cache *index_head_cache(struct index *index); /* borrowed until index_close() */
 
 /*
- * What is kept of a set of classes, bit per class. While it is held nothing of it goes. NULL:
- * nothing is kept of these.
+ * Finds or adds the cached heads of a set of classes (a bit each). Nothing of it is evicted until
+ * head_cache_drop(). NULL: heads of this set are not cached.
  */
 struct head_cache_set *head_cache_hold(struct head_cache *head_cache, const uint64_t *classes);
 void head_cache_drop(struct head_cache_set *set); /* NULL is fine */
@@ -47,12 +46,12 @@ struct head_cache_packet {
 	uint64_t off, digest;
 };
 
-/* NULL: this packet has to be read. */
+/* The packet's cached heads; NULL: they are not cached, and the packet must be decoded. */
 const struct head_cache_packet *head_cache_find(struct head_cache_set *set,
 						const struct stream *stream,
 						const struct packet_info *info);
 
-struct head_cache_at { /* how far one was read; zeros: nothing yet */
+struct head_cache_at { /* position of the next head in a cached packet; zeros: the first */
 	uint32_t stretch, inside, head;
 };
 /*
@@ -62,20 +61,21 @@ struct head_cache_at { /* how far one was read; zeros: nothing yet */
 bool head_cache_next(const struct head_cache_packet *packet, struct head_cache_at *at,
 		     struct batch *batch, uint32_t *index);
 
-/* Finds what is to be kept while a packet is read; belongs to one thread. */
+/* Collects heads for the cache while a packet is decoded; belongs to one thread. */
 struct head_cache_fill;
 
 struct head_cache_fill *head_cache_fill_new(struct head_cache_set *set); /* the set is borrowed */
 void head_cache_fill_free(struct head_cache_fill *head_cache_fill);      /* NULL is fine */
 void head_cache_fill_begin(struct head_cache_fill *head_cache_fill, const struct stream *stream,
 			   const struct packet_info *info);
-/* The batches of the packet in order; entries[0..n) are those of the set. */
+/* Adds the packet's next batch; entries[0..n) are those of the set. */
 void head_cache_fill_add(struct head_cache_fill *head_cache_fill, const struct batch *batch,
 			 const uint16_t *entries, uint32_t n);
-/* In place of a batch: `count` events, none of the set, whose times rise from first to last. */
+/* Instead of a batch: `count` events, none of the set, whose times rise from `first` to `last`. */
 void head_cache_fill_pass(struct head_cache_fill *head_cache_fill, nstime first, nstime last,
 			  uint32_t count);
-/* The packet was read to its end without damage: keeps what was found. Without it nothing is. */
+/* Puts the collected heads into the cache; to be called when the whole packet was read undamaged.
+ */
 void head_cache_fill_end(struct head_cache_fill *head_cache_fill);
 
 #endif

@@ -10,20 +10,19 @@ static inline bool view_wants(const struct packet_view *view, uint32_t class_ind
 	return !view->classes || bitset_has(view->classes, class_index);
 }
 
-/* Room for a number of each entry of a batch; they count from now on. */
+/* Makes room in packet->index, and sets `indexed`. */
 void open_packet_index_room(struct open_packet *packet);
-/* Leaves those of [pos, end) that `select` picks, at the front. */
+/* Moves the entries of [pos, end) that view->select() picks to the front, and drops the others. */
 void open_packet_select(struct open_packet *packet);
 
 /* ---- open_packet_sorted.c ---- */
 
-/* The heads of a batch, behind those that are there. */
+/* Appends the heads of a batch to packet->heads. */
 void sorted_packet_add(struct open_packet *packet, const struct batch *batch);
-/* All are there, the first of them event `first` of the packet: puts them in order. */
+/* Sorts packet->heads, after all were added; the first one added is event `first` of the packet. */
 void sorted_packet_end(struct open_packet *packet, uint32_t first);
 /*
- * Heads that somebody found before stand for the packet, as if they had been sorted. False: none is
- * wanted.
+ * Takes packet->heads from the head cache. False: none of them is wanted.
  */
 bool sorted_packet_take(struct open_packet *packet, const struct head_cache_packet *head_cache);
 /* The next window; false: none is left. */

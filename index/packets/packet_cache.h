@@ -1,9 +1,9 @@
 /*
- * packet_cache.h - packets that were read lately, still open, with what is known of their events
+ * packet_cache.h - a cache of recently read packets, still open, with restart marks and times
  *
- * A cursor takes a packet out, has it alone while it reads and learns, and gives it back. A
- * cursor that needs the same packet meanwhile does not find it here and opens it itself. All
- * functions may be called from any thread; a packet that was taken belongs to its taker.
+ * A cursor takes a packet out of the cache, owns it while it reads and adds marks, and gives it
+ * back. A cursor that needs the same packet meanwhile does not find it, and opens it itself. All
+ * functions may be called from any thread.
  */
 #ifndef INDEX_PACKETS_PACKET_CACHE_H
 #define INDEX_PACKETS_PACKET_CACHE_H
@@ -15,13 +15,13 @@
 
 struct packet_cache;
 
-/* The output of a decoder for the same bytes depends on these. */
+/* The flags that a decoder's output depends on. */
 enum {
 	PACKET_DECODING = PACKET_UNSORTED | PACKET_DESCENDING | PACKET_SPILL | PACKET_COMPRESSED |
 			  PACKET_FOREIGN | PACKET_PIECE | PACKET_BEFORE_ALL
 };
 
-struct cached_segment { /* a run of events that was decoded once; they are met in this order */
+struct cached_segment { /* consecutive events of a packet, decoded before, in order of the file */
 	struct mark mark;
 	nstime first, last;
 	uint64_t classes; /* bit i: one of its events has a class whose number is i modulo 64 */
@@ -29,10 +29,10 @@ struct cached_segment { /* a run of events that was decoded once; they are met i
 };
 
 struct packet_facts {
-	bool any;               /* an event was seen */
-	bool whole;             /* all were */
-	bool fell;              /* a time was before that of the event in front of it */
-	nstime least, greatest; /* of the events seen */
+	bool any;               /* an event was decoded */
+	bool whole;             /* all events were */
+	bool fell;              /* an event's time was before that of the event in front of it */
+	nstime least, greatest; /* times of the decoded events */
 };
 
 struct known_packet {
@@ -42,14 +42,14 @@ struct known_packet {
 	struct extent *extents;
 	size_t extents_capacity;
 	struct decoder *decoder;
-	bool damaged; /* or it contradicts its record: not to be kept */
+	bool damaged; /* or contradicts its record: not to be cached */
 
 	struct packet_facts facts;
-	nstime last;              /* time of the last event of the segments */
-	struct mark start, end;   /* of the packet, and of the last segment */
+	nstime last;                     /* time of the last segment's last event */
+	struct mark start, end;          /* the packet's start, and the end of the last segment */
 	struct cached_segment *segments; /* from the packet's start, without a gap */
 	size_t nsegments, segments_capacity;
-	size_t stands; /* the decoder stands before this segment */
+	size_t stands; /* the decoder is at the start of this segment */
 
 	/* the cache's */
 	bool hot;
@@ -65,18 +65,19 @@ struct packet_cache *index_packets(struct index *index); /* borrowed until index
 /* A packet that is to be opened with known_packet_open(). */
 struct known_packet *known_packet_new(const struct stream *stream, const struct reader *reader);
 void known_packet_free(struct known_packet *packet);
-/* True when it is the packet that *info describes, and opened as that says. */
+/* Is it the packet that *info describes, opened with the same flags? */
 bool known_packet_is(const struct known_packet *packet, const struct packet_info *info);
 /* Opens another packet; *info is copied. On an error the packet is damaged. */
 MUST_CHECK bool known_packet_open(struct known_packet *packet, const struct packet_info *info,
 				  struct error *err);
 
-/* The packet that *info describes; NULL: it is not here. */
+/* Takes the packet that *info describes out of the cache; NULL: it is not there. */
 struct known_packet *packet_cache_take(struct packet_cache *cache, const struct stream *stream,
 				       const struct packet_info *info);
 /*
- * Gives a packet back. A hot one lies where somebody asked; others were only passed and make room
- * first. Returns what had to go and may be opened again by the caller, who owns it; or NULL.
+ * Puts a packet back. `hot`: a question's range began or ended in it; packets that were only read
+ * through are evicted first. Returns an evicted packet, which the caller then owns and may reuse;
+ * or NULL.
  */
 struct known_packet *packet_cache_give(struct packet_cache *cache, struct known_packet *packet,
 				       bool hot);

@@ -35,8 +35,7 @@ struct segment {
 	int fd;                       /* from this descriptor */
 	uint8_t *verified; /* by row: 1 when its value was verified; by __atomic operations */
 	atomic_bool damaged;
-	struct buf
-		memory; /* keys and values of one in memory; of one that is read its last value */
+	struct buf memory; /* in memory: its keys and values; with `read`: the value read last */
 	size_t capacity;
 };
 

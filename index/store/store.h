@@ -76,7 +76,7 @@ bool store_catalog_remade(void);
 
 bool store_read_only(const struct store *store); /* this process cannot write it */
 bool store_damaged(const struct store *store);   /* damage was found since it was opened */
-/* Notes that the store is used now, in the mtime of its newest file, at most once an hour. */
+/* Records that the store is used now, in the mtime of PATH.writer, at most once an hour. */
 void store_touch(const struct store *store);
 /*
  * Tries to become the writer until close, without waiting. Returns 0; EWOULDBLOCK: another process

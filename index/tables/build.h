@@ -6,37 +6,37 @@
 #include "index/tables/internal.h"
 #include "index/tables/table.h"
 
-/* All records of a stream in memory, sorted; the caller ends *out with record_list_release(). */
+/* Scans all records of a stream into memory, sorted; the caller calls record_list_release(). */
 MUST_CHECK bool build_rows(struct index *index, const struct stream *stream,
 			   struct record_list *out, struct error *err);
-/* The table of a stream, by whatever way is the cheapest. */
+/* Makes the table of a stream in the cheapest way: see build.c. */
 MUST_CHECK bool build_table(struct index *index, const struct stream *stream, struct table **out,
 			    struct error *err);
 /*
- * Finds the tables of several streams by several threads, so that index_table() has them; with fewer
- * than two threads nothing is done. False: interrupted, or one cannot be had.
+ * Makes the tables of several streams by several threads, so that index_table() returns them at
+ * once; does nothing with fewer than two threads. False: interrupted, or a table cannot be made.
  */
 MUST_CHECK bool build_tables(struct index *index, const struct stream *const *streams,
 			     size_t nstreams, unsigned workers, struct error *err);
-/* Tells progress, and has all stop when that interrupts, or one of the workers failed. */
+/* Reports progress, and stops all workers when that returns false or one of them failed. */
 void build_tell_progress(struct index *index, struct workers *workers);
-/* Stores what was scanned and not yet stored. */
+/* Stores all that was scanned and not yet stored. */
 MUST_CHECK bool build_flush(struct index *index, struct error *err);
-/* Of a store that was found damaged; false: another one cannot be had, or was before. */
+/* Opens an empty store in place of a damaged one; false: not possible, or done before. */
 bool index_begin_anew(struct index *index);
-/* Of a trace that grows what is stored is written by who keeps it, and by `yore index`. */
+/* The store of a growing trace is only written by an index with `keeps`, and by `yore index`. */
 static inline bool index_may_write(const struct index *index)
 {
 	return !index->grown || index->options.keeps || index->options.scan_all;
 }
-/* While a trace grows its tables are in memory, and so are those of who only reads what is stored.
- */
+/* Are tables only made in memory? So they are of a growing trace, and where its store may only be
+ * read. */
 bool build_in_memory(const struct index *index);
-/* True when this index may be stored and this process may do it. */
+/* True when the index has a store and this process may write it. */
 bool build_may_store(struct index *index);
 /*
- * Must the stream be scanned for a whole stored table? Then *stored is how far that came. The
- * caller ends it with stored_release().
+ * Is there no complete stored table of the stream? Then *stored is the incomplete one. The caller
+ * ends it with stored_release().
  */
 bool build_needs_scan(struct index *index, const struct stream *stream,
 		      struct stored_table *stored);

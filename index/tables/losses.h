@@ -1,8 +1,8 @@
 /*
- * losses.h - what one stream lost, in order of time, from the counters of neighbouring records
+ * losses.h - the losses of one stream by rising time, from the counters of neighbouring records
  *
- * No packet is read. Rows come lazily: only records that may hold a loss up to the moment that the
- * caller has reached are looked at.
+ * No packet is read, except by losses->inferred. Rows are made lazily: only records that can have a
+ * loss up to the time that the caller has reached are read.
  */
 #ifndef INDEX_TABLES_LOSSES_H
 #define INDEX_TABLES_LOSSES_H
@@ -12,12 +12,12 @@
 struct loss {
 	nstime time, until;
 	uint64_t lost, lost_packets;
-	uint64_t after; /* lost_packets: sequence number of the packet before them */
-	bool unknown;   /* `lost` is a guess: the counter's value when the trace began, or 0 */
+	uint64_t after; /* with lost_packets: sequence number of the packet before these */
+	bool unknown;   /* the count is not known; `lost` is the counter's first value, or 0 */
 	int32_t cpu;
 	uint32_t source; /* of the packet after the loss */
 	uint64_t offset;
-	uint64_t record; /* breaks ties, with `kind` */
+	uint64_t record; /* with `kind`, the order of rows of equal time */
 	uint32_t kind;
 	enum loss_kind why;
 	bool untold;           /* see struct event */
@@ -27,18 +27,18 @@ struct loss {
 
 struct losses {
 	const struct stream *stream;
-	struct table *table; /* the owner's to set, as the next two */
+	struct table *table; /* set by the owner, as the next four */
 	struct index *index;
-	bool ends; /* also the end of the stream, when the recording goes on */
-	const struct inferred *inferred; /* also these; NULL: none, */
+	bool ends; /* also make rows for begin and end of the stream, while others are recorded */
+	const struct inferred *inferred; /* also make rows for LOSS_INFERRED; NULL: no, */
 	const struct events_options
-		*options; /* whose `lacks` leaves some of these out; NULL: none */
+		*options; /* except for packets that options->lacks() leaves out; NULL: none */
 	bool backward, counts;
 	nstime begin, end;
 	uint64_t count, next; /* backward: next - 1 is the record to be looked at */
-	nstime reached;       /* all rows before it (backward: after it) were read, */
-	nstime counted;       /* those of the counters, */
-	nstime verified;      /* and those that are inferred */
+	nstime reached;       /* all rows before it (backward: after it) were made, */
+	nstime counted;       /* the same of rows by counters alone, */
+	nstime verified;      /* and of inferred ones */
 	bool looked_down;     /* backward: for inferred ones, since losses_begin() */
 	struct loss *rows;    /* a heap: the next row is the first */
 	size_t nrows, capacity;
@@ -48,32 +48,32 @@ struct losses {
 
 void losses_init(struct losses *losses, const struct stream *stream, bool backward);
 void losses_release(struct losses *losses);
-/* Turns to the rows with a time in [begin, end). */
+/* Moves to the rows with a time in [begin, end). */
 MUST_CHECK bool losses_begin(struct losses *losses, nstime begin, nstime end, struct error *err);
-/* Reads the records whose rows may come before (backward: after) `horizon`, or at it. */
+/* Makes all rows at or before (backward: after) `horizon`. */
 MUST_CHECK bool losses_read(struct losses *losses, nstime horizon, struct error *err);
-/* The next row read so far, NULL: none; losses_drop() goes on. Borrowed until the next call. */
+/* The next row made so far, borrowed until the next call; NULL: none. losses_drop() removes it. */
 const struct loss *losses_head(const struct losses *losses);
 void losses_drop(struct losses *losses);
-/* A row as cursors and sweeps give it. */
+/* A row as an event, as cursors and sweeps return it. */
 struct event loss_event(const struct stream *stream, const struct loss *loss);
-/* Does a stream lack events around a moment? The same holds from `from` on, before `until`. */
+/* Does a stream lack events at a moment? `lacks` is the same for all times in [from, until). */
 struct lack {
 	bool lacks;
 	nstime from, until;
 };
 
 /*
- * Of the moment t: by the counters of neighbouring records and, where packets tell (CTF), before
- * the stream begins and after it has ended. No packet is read.
+ * Sets *out for the moment t: by the counters of neighbouring records, and before the stream begins
+ * and (in formats whose packets have end times) after it has ended. No packet is read.
  */
 MUST_CHECK bool losses_at(struct index *index, const struct stream *stream, nstime t,
 			  struct lack *out, struct error *err);
-/* Each loss that began at the moment t or before it and ends behind it. No packet is read. */
+/* Calls `each` for each loss that began at or before t and ends behind it. No packet is read. */
 MUST_CHECK bool losses_around(struct index *index, const struct stream *stream, nstime t,
 			      void (*each)(void *arg, const struct loss *loss), void *arg,
 			      struct error *err);
-/* No row that was not read comes before (backward: after) this time. */
+/* All rows before (backward: after) this time were made. */
 nstime losses_reached(const struct losses *losses);
 
 #endif

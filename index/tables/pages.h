@@ -1,10 +1,10 @@
 /*
  * pages.h - the table of one stream as it is stored: a head, and chunks of 1,023 records
  *
- * docs/index-format.md has every key and value. The head has the directory of chunks: the number
- * and the time of each one's first record. A scan adds chunks at the end; where it met records out
- * of order they are sorted once, by its last step. So a table that is whole never changes. All
- * functions work inside one transaction of the store.
+ * docs/index-format.md describes keys and values. The head has the directory of chunks: number and
+ * time of the first record of each. A scan adds chunks at the end; if it found records out of
+ * order, its last step sorts all of them, once. So a complete table never changes. All functions
+ * work inside one transaction of the store.
  */
 #ifndef INDEX_TABLES_PAGES_H
 #define INDEX_TABLES_PAGES_H
@@ -20,7 +20,8 @@ enum { CHUNK_RECORDS = 1023 };
 struct table_head {
 	uint64_t count;    /* records */
 	struct scan scan;  /* where the scan goes on */
-	uint32_t complete; /* the scan saw the end; else the table is half built */
+	uint32_t
+		complete; /* 1: the scan has reached the stream's end; 0: the table is incomplete */
 	uint32_t d, flags, nwide, nchunks, nerrors; /* nerrors: bytes of text, zeros between */
 };
 
@@ -52,10 +53,10 @@ struct build_step {
 bool pages_load(struct store_txn *txn, uint64_t id, struct stored_table *out); /* false: none */
 void stored_release(struct stored_table *stored);
 
-/* Record i < count; extents go to `extents`. False: the store is damaged. */
+/* Reads record i < count; out->extents points into `extents`. False: the store is damaged. */
 MUST_CHECK bool pages_get(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
 			  uint64_t i, struct packet_info *out, struct extent *extents);
-/* Up to `count` records from i on, as far as they stand in one chunk; how many. */
+/* Reads up to `count` records from i on, as far as they are in one chunk; returns how many. */
 uint32_t pages_run(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
 		   uint64_t i, uint32_t count, struct packet *out);
 /* Adds all records to a list. */
@@ -65,7 +66,8 @@ MUST_CHECK bool pages_rows(struct store_txn *txn, uint64_t id, const struct stor
 MUST_CHECK bool pages_lower_bound(struct store_txn *txn, uint64_t id,
 				  const struct stored_table *stored, nstime t, uint64_t *out);
 
-/* Adds a step; *stale when the stored table is not where the step began, and nothing is done. */
+/* Stores a step. *stale: nothing was done, since the stored table does not end where step->from is.
+ */
 MUST_CHECK bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *stale,
 			    struct error *err);
 

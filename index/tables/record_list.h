@@ -25,22 +25,22 @@ enum side_kind { SIDE_EXTENTS = 1, SIDE_CARRIED = 2, SIDE_LONG = 4, SIDE_PLAIN =
 
 void record_list_release(struct record_list *record_list);
 void record_list_add(struct record_list *record_list,
-		     const struct packet_info *info);   /* copies all */
+		     const struct packet_info *info);   /* copies it */
 void record_list_sort(struct record_list *record_list); /* by packet_order() */
-/* Records from `from` on are new, the others are sorted. Returns the first that has moved or is
- * new. */
+/* Sorts a list of which the records before `from` are sorted. Returns the index of the first record
+ * that is new or was moved. */
 size_t record_list_sort_new(struct record_list *record_list, size_t from);
 void record_list_add_all(struct record_list *record_list, const struct record_list *from);
-/* The same, those that may change (PACKET_OPEN) behind all others. */
+/* The same; adds those that may change (PACKET_OPEN) behind all others. */
 void record_list_add_open_last(struct record_list *record_list, const struct record_list *from);
 /*
- * Takes out the `count` records that may change, of a list to which they were added last. Returns
- * the first that has moved.
+ * Removes the `count` records that may change, which were added last. Returns the index of the
+ * first record that was moved by that.
  */
 size_t record_list_drop_open(struct record_list *record_list, size_t count);
 /*
- * From now on, before anything is added: what grows beyond a few KB goes to files without a name,
- * where these are to be had. For a list that goes on as long as a trace does.
+ * To be called while the list is empty: records and entries beyond some KB go to unnamed files, if
+ * these can be made. For lists that grow with a trace.
  */
 void record_list_use_files(struct record_list *record_list);
 /* `extents` has room for PACKET_EXTENTS_MAX; *out points into it. */
@@ -50,25 +50,25 @@ void record_list_get(const struct record_list *record_list, uint64_t i, struct p
 uint64_t record_list_lower_bound(const struct record_list *record_list, nstime t);
 
 /*
- * Does a packet of a stream that is of one CPU say another one? Its events are of that CPU. A
- * packet of another session says nothing.
+ * Does the packet have another CPU than its stream, which has one? Its events are then of the
+ * packet's CPU. Packets of another session do not count.
  */
 static inline bool packet_is_of_other_cpu(const struct stream *stream, const struct packet *rec)
 {
 	return stream->cpu >= 0 && rec->cpu >= 0 && rec->cpu != stream->cpu &&
 	       !(rec->flags & PACKET_OTHER);
 }
-/* Of those from `from` on. */
+/* Is one of the records from `from` on of another CPU? */
 bool record_list_have_other_cpu(const struct record_list *record_list, size_t from,
 				const struct stream *stream);
 
-/* < 0, 0, > 0: the order of tables, (min, source, off). */
+/* Compares by (min, source, off), the order of tables: < 0, 0, > 0. */
 int packet_order(const struct packet *a, const struct packet *b);
 
-/* Fills what rides beside out->rec; false when the entry is not whole. */
+/* Decodes a side entry to *out, apart from out->rec; false: the entry is damaged. */
 bool side_unpack(const uint8_t *bytes, size_t size, struct packet_info *out,
 		 struct extent *extents);
-/* Bytes of the entry that begins at `bytes`; 0 when it is not whole. */
+/* Size of the entry that begins at `bytes`; 0: it is damaged. */
 size_t side_size(const uint8_t *bytes, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* record_map.h - numbers of records to what is known of each: a place in an array, or a pointer */
+/* record_map.h - a hash map from record numbers to an array index or a pointer */
 #ifndef INDEX_TABLES_RECORD_MAP_H
 #define INDEX_TABLES_RECORD_MAP_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero-filled it is empty. */
+/* An empty map is all zeros. */
 struct record_map {
 	struct record_entry {
 		uint64_t record;

@@ -12,18 +12,20 @@
 #include "index/index.h"
 
 struct recorded {
-	nstime begin; /* inclusive; NSTIME_MIN: it holds from the start, or has no packet */
-	nstime end;   /* inclusive: the last moment that a packet covers; NSTIME_MIN: no packet */
-	bool ended;   /* after `end` nothing was recorded; false: that is not known */
+	nstime begin; /* inclusive; NSTIME_MIN: its events hold from the start, or it has no packet
+		       */
+	nstime end;   /* inclusive: the latest end of a packet; NSTIME_MIN: there is no packet */
+	bool ended;   /* nothing was recorded after `end`; false: not known */
 };
 
-/* Of one stream: the first call reads its first record and the last ones, later ones nothing. */
+/* Sets *out for one stream. The first call reads its first and last records, later calls nothing.
+ */
 MUST_CHECK bool stream_recorded(struct index *index, const struct stream *stream,
 				struct recorded *out, struct error *err);
 /*
- * From the first moment that any stream with times covers to the last, both inclusive; *begin >
- * *end: there is no packet. In a trace without any time they are ordinals. The first call reads the
- * records of all streams, later ones nothing.
+ * The least begin and the greatest end of all streams with times, both inclusive; *begin > *end:
+ * there is no packet. In a trace without any time they are ordinals. The first call reads records
+ * of all streams, later calls nothing.
  */
 MUST_CHECK bool index_recorded(struct index *index, nstime *begin, nstime *end, struct error *err);
 

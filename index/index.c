@@ -35,7 +35,7 @@ static void index_tell_damage(struct index *index)
 		say_damaged(index);
 }
 
-/* Files of older versions, PATH.yore and what stands beside it: they are of no use any more. */
+/* Removes files of older versions of yore: PATH.yore and those whose names begin so. */
 static void remove_older(struct index *index)
 {
 	struct buf older = {0};
@@ -50,7 +50,7 @@ static void remove_older(struct index *index)
 	buf_release(&older);
 }
 
-/* What is stored is of no use: it goes, if it is ours to write. */
+/* Replaces a store of other files or another version by an empty one, if this process may write. */
 static bool replace(struct index *index, struct error *err)
 {
 	bool remade;
@@ -62,8 +62,8 @@ static bool replace(struct index *index, struct error *err)
 }
 
 /*
- * Is what is stored of these very files? Else the index begins anew, or (false) is kept in memory:
- * nobody is told of that where another process only knows more of a trace that grows.
+ * Checks that the store is of the trace's files, and otherwise replaces it. False: the index must
+ * be in memory. No notice is printed when another process has stored more of a growing trace.
  */
 static bool adopt(struct index *index, struct error *err)
 {
@@ -77,7 +77,7 @@ static bool adopt(struct index *index, struct error *err)
 	index->grown = note == NOTE_GROWN;
 	index->described = index->grown || (note == NOTE_OF + SOURCES_SAME && !keeps);
 	if (index->grown && !index_may_write(index))
-		index->view = txn; /* another process goes on with it */
+		index->view = txn; /* another process writes to the store: keep this view */
 	else
 		store_read_end(txn);
 	*err = (struct error){0};
@@ -181,7 +181,7 @@ bool index_forget_before(struct index *index, struct error *err)
 	return true;
 }
 
-/* What cannot be stored is scanned again next time. */
+/* Stores pending tables; a failure does not matter, since the next run scans again. */
 static void store_rest(struct index *index)
 {
 	struct error err;
@@ -303,7 +303,7 @@ bool index_table(struct index *index, const struct stream *stream, struct table 
 	return good;
 }
 
-/* Compares the records that matter: what a table adds of its own is left out. */
+/* Compares two records, except for `side`, which each table sets itself. */
 static bool equal_records(struct packet a, struct packet b)
 {
 	a.side = b.side = 0;

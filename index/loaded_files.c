@@ -1,9 +1,9 @@
 /*
  * loaded_files.c - see loaded_files.h
  *
- * A process dumps its state when it is first traced, and again after exec. Its first dump tells
- * what held from the start, since calls may be recorded before it; what is loaded later holds from
- * then.
+ * A process dumps its state when it is first traced, and again after exec. Files of its first dump
+ * count as loaded since the trace's start, since calls may be recorded before the dump; files of
+ * later events count from then on.
  */
 #include "index/loaded_files.h"
 

@@ -79,7 +79,7 @@ static int by_use(const void *a, const void *b)
 	return x->used != y->used ? (x->used < y->used ? 1 : -1) : by_name(a, b);
 }
 
-/* What the files take, also those that are no stores, and when one was written last. */
+/* Adds a file's size to its trace, also if it is no store, and updates the time of last use. */
 static void add_file(void *arg, const char *path, const char *file)
 {
 	struct stored_traces *traces = arg;
@@ -175,7 +175,7 @@ struct judging {
 	bool sound;
 };
 
-/* The segments that no catalog knows. That events strayed is told by a file's being there. */
+/* Verifies a shard's file, which is in no catalog. Marks of strayed events have no content. */
 static void verify_shard_file(void *arg, const char *path, const char *file)
 {
 	struct judging *judging = arg;
@@ -219,7 +219,8 @@ static bool lock_all(struct own *own, struct store **stores, bool *in_use, struc
 	return true;
 }
 
-/* A store's lock sorts behind its segments and goes last: until then nobody writes new ones. */
+/* Removes lock files last (they sort behind segments), so that no other process writes meanwhile.
+ */
 bool stored_trace_remove(const char *folder, const struct stored_trace *trace, bool *in_use,
 			 struct error *err)
 {

@@ -29,8 +29,7 @@ struct packets_found {
 	bool uncertain;
 };
 
-/* May the packet have events outside of its record's range? Its neighbours do not show them then.
- */
+/* May the packet have events outside of its record's range? A window would then miss them. */
 static bool is_uncertain(const struct packet *rec)
 {
 	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
@@ -101,7 +100,7 @@ static bool add_streams(struct index *index, const struct events_options *option
 	return true;
 }
 
-/* 0: packets are too long for windows of a bounded size, or tell their times wrong. */
+/* Bytes of each window; 0: packets are too long for that, or their times are uncertain. */
 static uint64_t bytes_of_window(const struct packets_found *found, unsigned packets)
 {
 	unsigned least = packets < PACKETS_LEAST ? packets : PACKETS_LEAST;

@@ -78,7 +78,7 @@ static uint32_t add_packet(struct event_block *block, const struct run *run)
 	return (uint32_t)block->npackets - 1;
 }
 
-/* A packet is its place in its source, as it is opened. */
+/* Are both the same packet, with the same flags? */
 static inline bool same_packet(const struct packet *a, const struct packet *b)
 {
 	return a->off == b->off && a->source == b->source && a->len == b->len &&
@@ -97,13 +97,13 @@ static inline uint32_t packet_of(struct event_block_filler *filler, struct event
 	return last->packet;
 }
 
-/* There is room for as many as there are rows, and losses. */
+/* There is always room: a block has room for as many stretches as rows and losses. */
 static inline void add_stretch(struct event_block *block, struct event_block_stretch stretch)
 {
 	block->stretches[block->nstretches++] = stretch;
 }
 
-/* How many it took. */
+/* Copies heads from the run to the block; returns how many. */
 static uint32_t add_heads(const struct event_block_filler *filler, struct event_block *block,
 			  const struct run *run, uint32_t first, uint32_t count)
 {
@@ -194,7 +194,7 @@ static bool open_packet(struct opened_packet *opened, const struct event_block *
 		return true;
 	if (!opened->known)
 		opened->known = known_packet_new(packet->stream, reader);
-	again = source_asks_again(true); /* who filled the block has read it */
+	again = source_asks_again(true); /* not counted: the filling thread has read the packet */
 	ok = known_packet_open(opened->known, &packet->info, err);
 	source_asks_again(again);
 	return ok;

@@ -15,10 +15,10 @@
 #include "index/cursor/stream_cursor.h"
 
 /*
- * What all batches together take stays in a core's cache. Many streams would leave too little for
- * each, where the way to a stream's next batch is dear: ENOUGH is taken from a second budget then,
- * and what does not stay near is asked for early (merge.c). Values are read when the batch is long
- * decoded: more of them at a time would leave the cache before, where the reader keeps a state.
+ * All batches together should fit in a core's cache. With many streams that would be too little for
+ * each batch, since moving to a stream's next batch is expensive: then a second, larger budget
+ * gives each ENOUGH heads, and memory is prefetched (merge.c). Values are read long after the batch
+ * was decoded, so a larger batch of values would have left the cache by then.
  */
 enum {
 	HEADS_NEAR = 40000,
@@ -47,8 +47,8 @@ struct events {
 	bool failed;
 	struct error error;
 
-	struct run run; /* events_next() goes through it */
-	uint32_t given; /* of run.count */
+	struct run run; /* the run that events_next() returns events of */
+	uint32_t given; /* how many of run.count it has returned */
 };
 
 static bool at_boundary(void *arg, nstime at, struct error *err)
@@ -100,7 +100,7 @@ static bool is_wanted(const struct events *events, const struct stream *stream)
 	       events_want_cpu(events->index, &events->options, stream);
 }
 
-/* The streams [*first, *end) are those that may be wanted. */
+/* Sets [*first, *end) to the indexes of streams that may be wanted. */
 static void range_of_streams(const struct events *events, size_t *first, size_t *end)
 {
 	const struct stream *only = events->options.only;
@@ -123,7 +123,7 @@ static void add_cursors(struct events *events, bool has_time)
 	}
 }
 
-/* What headers claim, for progress only. */
+/* Sets first and last time by packet headers, for progress only. */
 static bool claimed_range(struct events *events, struct error *err)
 {
 	const struct trace *trace = events->trace;
@@ -256,7 +256,7 @@ void events_close(struct events *events)
 	mem_free(events);
 }
 
-/* Another range is another question, unless the caller says which one it is. */
+/* Drops findings when the cursor moves to another range, unless they are the caller's. */
 static void forget_findings(struct events *events)
 {
 	if (events->options.findings || !findings_any(events->setup.findings))
@@ -278,7 +278,7 @@ bool events_seek(struct events *events, nstime begin, nstime end, struct error *
 	events->run.count = events->given = 0;
 	if (events->options.progress && !claimed_range(events, err))
 		return false;
-	/* Before the first group; nothing is read until somebody asks. */
+	/* Before the first group: nothing is read until the first event is needed. */
 	events->group = events->group_end = backward ? events->ncursors : 0;
 	merge_release(&events->merge);
 	return true;
@@ -304,7 +304,7 @@ static size_t cursor_of_leaf(const struct events *events, uint32_t leaf)
 	return events->options.backward ? events->group_end - 1 - leaf : events->group + leaf;
 }
 
-/* The leaf's next window, if there is one. */
+/* Fills the leaf's next window, or ends the leaf. */
 static bool fill_window(struct events *events, uint32_t leaf, struct error *err)
 {
 	struct stream_cursor *cursor = events->cursors[cursor_of_leaf(events, leaf)];
@@ -414,7 +414,7 @@ void run_event(const struct trace *trace, const struct run *run, uint32_t i, str
 	};
 }
 
-/* The entry that was given last. */
+/* The index in the batch of the entry that was returned last. */
 static uint32_t entry_given(const struct events *events)
 {
 	const struct run *run = &events->run;
@@ -423,7 +423,7 @@ static uint32_t entry_given(const struct events *events)
 					: run->first + events->given - 1;
 }
 
-/* STEP_ITEM: there is an entry that was not given yet, or a loss where run.count is 0. */
+/* Makes sure that the run has an entry left. STEP_ITEM: it has, or it is a loss (count 0). */
 static enum step have_run(struct events *events, struct error *err)
 {
 	if (events->given < events->run.count)
@@ -435,7 +435,7 @@ static enum step have_run(struct events *events, struct error *err)
 	return step;
 }
 
-/* The run goes straight to where it is asked for, unless a part of it is left. */
+/* Writes the next run directly to *out, unless a part of the last one is left. */
 enum step events_take(struct events *events, uint32_t most, struct run *out, struct error *err)
 {
 	struct run *run = &events->run;

@@ -1,9 +1,9 @@
 /*
- * expect.c - what the streams of a group read first, fetched together where files are far away
+ * expect.c - fetches the packets that a group's streams read first together, for files on a server
  *
- * A cursor begins with one stream after the other, and each packet behind HTTP or S3 is a round
- * trip. Here the packets in which all of them begin are asked for together. Only bytes are fetched;
- * nothing is decided, and nothing is told.
+ * A cursor begins with one stream after the other, and each packet behind HTTP or S3 takes a round
+ * trip. So the first packets of all streams are requested together. This only fetches bytes: it
+ * changes no result, and reports no errors.
  */
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
@@ -12,7 +12,7 @@
 #include "index/tables/findings.h"
 #include "index/tables/table.h"
 
-/* Would the cursor read this packet, and not pass over it by what is known of it? */
+/* Will the cursor read this packet, rather than skip it by its packet filter? */
 static bool is_read(const struct stream_cursor *cursor, const struct packet_info *info)
 {
 	const struct events_options *options = cursor->setup->options;
@@ -23,8 +23,8 @@ static bool is_read(const struct stream_cursor *cursor, const struct packet_info
 		 options->skips(options->skips_arg, cursor->stream, info, &range));
 }
 
-/* The packet that reaches the moment, and the next one, which a cursor opens if nothing proved it.
- */
+/* Fetches the packets at the range's begin or, backward, at its end: there also the next one, which
+ * the cursor opens as a proof unless it is known to be right. */
 static void expect_packets(const struct stream_cursor *cursor, nstime begin, nstime end)
 {
 	bool backward = cursor->view.backward;

@@ -3,13 +3,13 @@
  *
  *     fronts ── keys ──> loser tree ──> ahead: (leaf, place, count) ... ──> runs
  *
- * Runs of few events are the rule, and where one ends cannot be guessed: entries are taken one by
- * one then, without a branch that depends on whose they are. Where runs were long, all entries up
- * to the second's head are taken at once.
+ * Usually runs have few events, and their ends cannot be predicted: entries are then taken one by
+ * one, without a branch that depends on their stream. After long runs, all entries up to the head
+ * of the second stream are taken at once.
  *
- * Among a thousand streams every event is of another one, and its batch lies in no near cache. The
- * memory that an entry points to is prefetched when the tree names it, and read when its run is
- * given, dozens of entries later.
+ * With a thousand streams nearly every event is of another stream, whose batch is in no near cache.
+ * The memory that an entry points to is prefetched when the tree has found the entry, and read when
+ * its run is returned, dozens of entries later.
  */
 #include "index/cursor/merge.h"
 
@@ -20,12 +20,12 @@
 #include <string.h>
 
 enum {
-	LONG = 3 /* entries of a run, from which on its end is sought */
+	LONG = 3 /* mean entries of a run from which on the end of a run is searched for */
 };
 
-struct merge_front { /* of a thousand, all are near */
+struct merge_front { /* small, so that those of a thousand streams stay in the cache */
 	const struct batch *batch;
-	uint32_t pos, left; /* the head, and how many are left with it */
+	uint32_t pos, left; /* the head's index, and how many entries are left, the head included */
 };
 
 struct merge_loss { /* in place of a window */
@@ -68,7 +68,7 @@ struct run *merge_window(struct merge *merge)
 	return &merge->coming;
 }
 
-/* Which way a window is walked, and keys that rise on it. */
+/* The direction of the merge: steps through windows, and keys that rise in that direction. */
 struct way {
 	ptrdiff_t step;
 	int64_t turn;
@@ -162,7 +162,7 @@ PREFETCHING void prefetch_head(const struct merge *merge, uint32_t leaf, struct 
 	}
 }
 
-/* One entry after the other; runs come out as a by-product. */
+/* Takes one entry after the other, joining neighbours of the same leaf to runs. */
 static inline __attribute__((always_inline)) uint32_t take_entries(struct merge *merge, bool far)
 {
 	const struct way way = way_of(merge);
@@ -249,7 +249,7 @@ static __attribute__((noinline)) uint32_t take_far(struct merge *merge)
 	return take_entries(merge, true);
 }
 
-/* Plays the tree until a window is used up or enough is known. */
+/* Finds further runs until a window is used up or `ahead` is full. */
 static void look_ahead(struct merge *merge)
 {
 	uint32_t taken = merge->bursts ? take_bursts(merge)

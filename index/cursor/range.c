@@ -1,4 +1,4 @@
-/* range.c - when a trace begins and ends, and how many events it has, from as little as possible */
+/* range.c - first and last event time of a trace, and its number of events, with few reads */
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "index/events.h"
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /*
- * The end that records tell exactly. *exact false: some record near the end is only a bound, and
- * its stream must be decoded there.
+ * The first time of a stream by its records. *exact false: some record near it is only a bound, and
+ * packets must be decoded there.
  */
 static bool stream_first(struct table *table, nstime *first, bool *exact, struct error *err)
 {
@@ -48,7 +48,7 @@ static bool stream_last(struct table *table, nstime *last, bool *exact, struct e
 	return true;
 }
 
-/* A stream whose records do not tell its end exactly. */
+/* A stream whose records are not exact at this end. */
 struct unsure {
 	nstime listed;
 	const struct stream *stream;
@@ -57,7 +57,7 @@ struct unsure {
 struct range_ends {
 	bool backward, trusting;
 	bool found;
-	nstime time; /* of the outermost event that is known */
+	nstime time; /* of the first (backward: last) event that is known so far */
 	struct unsure *unsure;
 	size_t nunsure;
 };
@@ -69,7 +69,7 @@ static void note_end(struct range_ends *ends, nstime time)
 	ends->found = true;
 }
 
-/* The first event in either direction that lies outside of what is known. */
+/* Decodes the stream's first (backward: last) event, if it is outside of the range known so far. */
 static bool decode_end(struct index *index, const struct stream *stream, struct range_ends *ends,
 		       struct error *err)
 {
@@ -167,7 +167,7 @@ bool events_range(struct index *index, nstime *first, nstime *last, struct error
 	       find_end(index, any_timed(index), (struct range_ends){.backward = true}, last, err);
 }
 
-/* Decodes a packet for what is wrong with it alone. */
+/* Decodes a packet only to report its damage. */
 static void tell_damaged(struct trace *trace, const struct stream *stream,
 			 const struct packet_info *info)
 {

@@ -1,14 +1,14 @@
 /*
  * read_ahead.c - see read_ahead.h
  *
- * The helper has other duties, too, which may keep it for as long as the owner takes for many
- * event blocks. When none is left the owner takes the cursor and reads from it directly, until the
- * helper asks for it again. So neither waits for longer than a block takes, and the one
- * that has more other work reads less.
+ * The helper has other duties, too, during which the owner may use up many event blocks. When no
+ * block is left, the owner takes the turn: it reads from the cursor directly, until the helper asks
+ * for the turn. So neither waits for longer than one block takes, and the thread with more other
+ * work reads less.
  *
- * The block that was emptied last is filled next: as few are in use as the two are apart. Values stay
- * where they are: the 16 bytes of a slot would be dearer to hand from one core's cache to another's
- * than what the trace has of them, and the thread that evaluates decodes them.
+ * The block that was emptied last is filled next, so that few blocks are in use. Blocks have no
+ * values: to move 16 bytes for each slot from one core's cache to another's would cost more than to
+ * read the trace's own bytes, so the owner decodes values.
  */
 #include "index/cursor/read_ahead.h"
 
@@ -20,7 +20,7 @@
 
 enum {
 	RING = 64,   /* event blocks */
-	RESTED = 48, /* a full ring has emptied enough for the helper to go on */
+	RESTED = 48, /* after a full ring the helper waits until at most so many blocks are full */
 };
 
 enum turn {
@@ -38,17 +38,18 @@ struct read_ahead {
 	/* whose turn it is: */
 	struct events *events;
 	struct event_block_filler *filler;
-	struct run rest; /* of the cursor's run, what did not fit; count 0: nothing */
+	struct run
+		rest; /* the part of the cursor's run that did not fit in the block; may be empty */
 
 	/* under the helper's lock: */
 	enum turn turn;
-	_Atomic bool asked;     /* the helper wants the turn; looked at without the lock */
+	_Atomic bool asked;             /* the helper wants the turn; also read without the lock */
 	struct event_block *ring[RING]; /* full ones */
 	size_t oldest, full;
 	struct event_block *idle[RING + 1];
 	size_t nidle;
 	bool rests; /* the ring was full, and has not emptied enough since */
-	bool ended; /* behind the full ones comes `end` */
+	bool ended; /* the cursor has ended: `end` follows the full blocks */
 	enum step end;
 	struct error error;
 	bool stop;
@@ -64,7 +65,7 @@ struct read_ahead {
 
 /* ---- filling ---- */
 
-/* Where the cursor is. The helper leaves it to the owner to say so. */
+/* The cursor's progress(): stores the position, for the owner's thread to report. */
 static bool at_boundary(void *arg, nstime at, nstime first, nstime last)
 {
 	struct read_ahead *ahead = arg;
@@ -83,7 +84,7 @@ static bool at_boundary(void *arg, nstime at, nstime first, nstime last)
 	return !stop;
 }
 
-/* As much as there is room for. STEP_ITEM: there is more. */
+/* Fills a block from the cursor. STEP_ITEM: the block is full, and more follows. */
 static enum step fill_block(struct read_ahead *ahead, struct event_block *block, struct error *err)
 {
 	struct run *rest = &ahead->rest;
@@ -119,7 +120,7 @@ static bool is_due(void *arg)
 	       !(ahead->turn == TURN_OWNER && ahead->asked);
 }
 
-/* Asks for the turn, or fills one block. */
+/* The helper's duty: asks for the turn, or fills one block. */
 static void do_duty(void *arg)
 {
 	struct read_ahead *ahead = arg;
@@ -149,7 +150,7 @@ static void do_duty(void *arg)
 
 /* ---- the owner: event blocks ---- */
 
-/* Under the lock, which is given up meanwhile. */
+/* Reports progress. Under the lock, which it releases meanwhile. False: interrupted. */
 static bool report(struct read_ahead *ahead)
 {
 	nstime at = ahead->at, first = ahead->first, last = ahead->last;
@@ -163,7 +164,7 @@ static bool report(struct read_ahead *ahead)
 	return goes_on;
 }
 
-/* The one that was read has room for others. Under the lock. */
+/* Returns the block that the owner has read, to be filled again. Under the lock. */
 static void give_back(struct read_ahead *ahead)
 {
 	if (!ahead->block)
@@ -184,7 +185,7 @@ static void take_oldest(struct read_ahead *ahead)
 	ahead->full--;
 }
 
-/* STEP_ITEM: there is a block, or it is the owner's turn. Under the lock. */
+/* Waits for a full block or the turn. STEP_ITEM: the owner has one of these. Under the lock. */
 static enum step go_on(struct read_ahead *ahead, struct error *err)
 {
 	for (;;) {
@@ -237,7 +238,7 @@ static enum step next_stretch(struct read_ahead *ahead, struct run *out, struct 
 
 /* ---- the owner: its own turn ---- */
 
-/* Gives the turn to the helper, which asked for it, unless the helper has other work to do first. */
+/* Gives the turn to the helper, which has asked for it, unless it has an earlier duty to do. */
 static void hand_over(struct read_ahead *ahead)
 {
 	helper_lock(ahead->helper);

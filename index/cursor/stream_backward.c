@@ -1,19 +1,19 @@
 /*
- * stream_backward.c - which packets must be open for a stream's greatest head to be right
+ * stream_backward.c - which packets must be open so that a stream's greatest head is known
  *
  *                                end
  *     ----- ------ ------ -------|--- -----  records by listed begin
  *        ^ next  ^ bracket  ^ top       ^ right
  *
- * At the start the packets right of `end` are looked into until one has an event at or after it.
- * Records are walked downwards as long as the reach of the table lets them have events at the head,
- * wait for the head to come down to their end, and are opened. Besides, going down from the last
- * record that begins before the head, those that are not proved are opened until one has an event
- * before the head.
+ * At the start, packets right of `end` are opened until one has an event at or after `end`. A walk
+ * down the records, as far as by the table's reach they can have events at the head, makes them
+ * pending; each is opened when the head comes down to its end. In addition, going down from the
+ * last record that begins before the head, packets whose times are not proved are opened until one
+ * has an event before the head.
  */
 #include "index/cursor/stream_cursor_internal.h"
 
-/* Headers that claim to begin after the range, until one is seen to be right. */
+/* Opens packets whose headers have a begin after the range, until one proves to be right. */
 static bool open_right(struct stream_cursor *cursor, uint64_t from, struct error *err)
 {
 	struct packet_info info;
@@ -45,7 +45,7 @@ bool backward_begin(struct stream_cursor *cursor, struct error *err)
 	return stream_wait_for_wide(cursor, err) && open_right(cursor, past, err);
 }
 
-/* The walk takes record next - 1; wide ones wait already. */
+/* Makes record next - 1 pending; wide ones are pending already. */
 static bool walk_down(struct stream_cursor *cursor, struct error *err)
 {
 	struct packet_info info;
@@ -107,7 +107,7 @@ static void raise_limit(struct stream_cursor *cursor, nstime t)
 		cursor->limit = t;
 }
 
-/* Walks until no record below `next` can have an event at or after the head. */
+/* Walks down until no record below `next` can have an event at or after the head. */
 static bool walk_to_head(struct stream_cursor *cursor, struct error *err)
 {
 	while (cursor->next > 0) {
@@ -134,8 +134,8 @@ static const struct open_packet *find_open(const struct stream_cursor *cursor, u
 }
 
 /*
- * Looks at record bracket - 1 and says in *done that it proves the head, or *opened that it was
- * opened and the head may be another. Else the bracket goes one down.
+ * Handles record bracket - 1. *done: it proves the head; *opened: its packet was opened, and the
+ * head may have changed. Otherwise moves the bracket down by one.
  */
 static bool look_below(struct stream_cursor *cursor, nstime head, bool *done, bool *opened,
 		       struct error *err)

@@ -1,12 +1,13 @@
 /*
- * stream_cursor.c - the open packets of a stream, and what leaves them
+ * stream_cursor.c - the open packets of a stream, and the runs that are taken from them
  *
  *     table ── pending records ──> open packets, in order ──> runs
  *                                  [ ... | second | top ]
  *
- * Usually one packet is being read and the one behind it is open with a small batch. The top goes
- * on without a look at anything else until `limit`, which the directions compute: the next record,
- * the second, the guard that proves what headers only claim, the next loss.
+ * Usually one packet is being read, and the one behind it is open with a small batch. Runs are
+ * taken from the top packet alone up to `limit`, which stream_forward.c and stream_backward.c
+ * compute: the least of the next record's begin, the second packet's head, the guard, and the next
+ * loss.
  */
 #include "index/cursor/stream_cursor_internal.h"
 
@@ -21,7 +22,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Damage of one packet is told once, however often it is read. */
+/* Reports damage of a packet, once, however often the packet is read. */
 static void tell_damage(void *arg, uint64_t record, const struct packet_info *info,
 			const struct error *cause)
 {
@@ -38,7 +39,7 @@ static void tell_damage(void *arg, uint64_t record, const struct packet_info *in
 			cause);
 }
 
-/* Where packets are skipped, none is opened of a stream without a class that is wanted. */
+/* Has the stream a wanted class? Otherwise, with options->skips, none of its packets is opened. */
 static bool has_wanted(const struct stream_setup *setup, const struct stream *stream)
 {
 	const struct events_options *options = setup->options;
@@ -176,7 +177,7 @@ bool pending_take(struct stream_cursor *cursor, uint64_t record, struct pending 
 
 /* Open packets: a heap, the next to come first */
 
-/* True when `a` comes out before `b`: (time, source, offset), backward the reverse. */
+/* Is `a` read before `b`? The order is (time, source, offset), backward the reverse. */
 static bool packet_before(const struct open_packet *a, const struct open_packet *b)
 {
 	const struct packet *p = &a->info.rec, *q = &b->info.rec;
@@ -211,7 +212,7 @@ static void place(struct stream_cursor *cursor, struct open_packet *packet)
 		record_map_put(&cursor->open_at, packet->record, (uintptr_t)packet);
 }
 
-/* The first leaves. */
+/* Removes the top packet from the heap. */
 static void drop_top(struct stream_cursor *cursor)
 {
 	struct open_packet *last = cursor->open[--cursor->nopen];
@@ -222,7 +223,7 @@ static void drop_top(struct stream_cursor *cursor)
 		settle(cursor, 0, last);
 }
 
-/* NULL: one is open at most. */
+/* The packet that is read after the top one; NULL: at most one is open. */
 static const struct open_packet *second(struct stream_cursor *cursor)
 {
 	if (cursor->nopen < 2)
@@ -240,7 +241,7 @@ static bool is_renumbered(const struct stream_cursor *cursor)
 	return cursor->generation != table_generation(cursor->table);
 }
 
-/* What decoding proved of a record, unless the records have other numbers now. */
+/* Stores the times that decoding found for a record, unless records were renumbered. */
 static void correct(struct stream_cursor *cursor, uint64_t record, nstime least, nstime greatest)
 {
 	if (is_renumbered(cursor))
@@ -250,7 +251,7 @@ static void correct(struct stream_cursor *cursor, uint64_t record, nstime least,
 	cursor->losses.table = cursor->table;
 }
 
-/* A packet that was seen to its end proves its record right or wrong. */
+/* If the packet was read to its end, tells the table whether its record is right. */
 static void tell_table(struct stream_cursor *cursor, const struct open_packet *packet)
 {
 	const struct packet_facts *facts = &packet->facts;
@@ -266,7 +267,7 @@ static void tell_table(struct stream_cursor *cursor, const struct open_packet *p
 		correct(cursor, packet->record, facts->least, facts->greatest);
 }
 
-/* It has events, and none that is asked for: as if it had been opened. */
+/* Skips a packet without wanted events by its packet filter; *out is as if it had been opened. */
 static bool skip(struct stream_cursor *cursor, uint64_t record, const struct packet_info *info,
 		 struct opened_packets *out)
 {
@@ -275,7 +276,7 @@ static bool skip(struct stream_cursor *cursor, uint64_t record, const struct pac
 
 	if (!options->skips || !options->skips(options->skips_arg, cursor->stream, info, &range) ||
 	    range.least < info->rec.min || range.greatest > info->rec.max)
-		return false; /* what contradicts the record is to be found by reading alone */
+		return false; /* it contradicts its record: only reading it may find that out */
 	*out = (struct opened_packets){true, false, range.least, range.greatest};
 	cursor->left = (struct guard){true, record, info->rec.min, range.least};
 	correct(cursor, record, range.least, range.greatest);
@@ -314,7 +315,7 @@ bool stream_open(struct stream_cursor *cursor, uint64_t record, struct opened_pa
 	return true;
 }
 
-/* After a run was taken: the top gets its next window, or leaves, or stands back. */
+/* After a run was taken: moves the top packet to its next window, removes it, or re-sorts it. */
 static void put_in_order(struct stream_cursor *cursor)
 {
 	struct open_packet *top = stream_top(cursor);
@@ -362,7 +363,7 @@ void stream_cursor_forget(struct stream_cursor *cursor)
 		cursor->table = cursor->losses.table = table_shared(cursor->table);
 }
 
-/* The table that is best now; its numbers have nothing to do with those of an older one. */
+/* Gets the best table so far; its record numbers may differ from those of an older one. */
 static bool find_table(struct stream_cursor *cursor, struct error *err)
 {
 	struct table *table;
@@ -447,7 +448,7 @@ bool stream_cursor_begin(struct stream_cursor *cursor, nstime begin, nstime end,
 	return begin_range(cursor, begin, end, err);
 }
 
-/* The records have other numbers now: from the last that was given, which is skipped. */
+/* After records were renumbered: begins again at the event returned last, which is then skipped. */
 static bool resume(struct stream_cursor *cursor, struct error *err)
 {
 	nstime begin = cursor->view.begin, end = cursor->view.end;
@@ -623,7 +624,7 @@ static void take_loss(struct stream_cursor *cursor, struct run *run)
 	cursor->loss_next = false;
 }
 
-/* An event that lies further from its packet's claimed range than the neighbours show. */
+/* Notes that an event came after a later one: its packet's record is too wrong for the search. */
 static void tell_late(struct stream_cursor *cursor, nstime time)
 {
 	atomic_fetch_add(&cursor->setup->trace->late, 1);
@@ -635,7 +636,7 @@ static void tell_late(struct stream_cursor *cursor, nstime time)
 	       cursor->stream->name, time);
 }
 
-/* First entry of [from, to) from which on all times are >= t; near the end is the usual place. */
+/* First entry of [from, to) from which on all times are >= t; searches from the end. */
 static uint32_t run_begin(const nstime *time, uint32_t from, uint32_t to, nstime t)
 {
 	uint32_t step = 1, high = to;
@@ -686,7 +687,7 @@ void stream_cursor_take(struct stream_cursor *cursor, struct run *run)
 	run->index = top->indexed ? top->index : NULL;
 }
 
-/* Asking early */
+/* Prefetching */
 
 void stream_cursor_prefetch(const struct stream_cursor *cursor, uint32_t left)
 {

@@ -1,20 +1,20 @@
 /*
- * stream_forward.c - which packets must be open for a stream's least head to be right
+ * stream_forward.c - which packets must be open so that a stream's least head is known
  *
  *                 begin
  *     ----- ------|----- ------ ------ ----- records by listed begin
  *       ^ left      ^ top  ^ guard  ^ next
  *
- * At the start: records that may reach `begin`, and going down from there those that are not
- * proved, until one has an event before `begin`. Then record `next` is opened when the head gets to
- * its listed begin, and one more is open than that, until a packet that is listed as later was seen
- * to have an event after the head.
+ * At the start, packets are opened that may reach `begin` and, going down from there, those whose
+ * times are not proved, until one has an event before `begin`. Later, record `next` is opened when
+ * the head comes to its listed begin. One further packet is opened as a guard, until a packet with
+ * a later listed begin proves to have an event after the head.
  */
 #include "index/cursor/stream_cursor_internal.h"
 
 /*
- * What infers losses reads the packet that holds the moment, and leaves it in the packet cache: so a
- * packet that is opened after that is read once.
+ * Reads losses first: inferring them reads the packet at the moment and leaves it in the packet
+ * cache, so that it need not be read again when it is opened afterwards.
  */
 static bool read_losses(struct stream_cursor *cursor, nstime moment, struct error *err)
 {
@@ -36,8 +36,8 @@ static bool open_at_begin(struct stream_cursor *cursor, uint64_t record, bool *b
 }
 
 /*
- * Goes down from the last record that begins before the range. Within the table's reach each that
- * may have events in the range is opened; beyond it only what the proof needs.
+ * Goes down from the last record that begins before the range. Within the table's reach, opens each
+ * packet that may have events in the range; below it, only packets that the proof needs.
  */
 static bool open_left(struct stream_cursor *cursor, struct error *err)
 {
@@ -77,7 +77,7 @@ bool forward_begin(struct stream_cursor *cursor, struct error *err)
 	       open_left(cursor, err);
 }
 
-/* Looks the next record of the walk up, once. */
+/* Sets the `ahead` fields for record `next`, once for each record. */
 static bool look_ahead(struct stream_cursor *cursor, struct error *err)
 {
 	struct packet_info info;
@@ -107,7 +107,7 @@ static nstime before(nstime t)
 	return t > NSTIME_MIN ? t - 1 : t;
 }
 
-/* Whether nothing more has to be opened while the head is at most *limit. */
+/* True when no further packet needs to be opened while the head is at most *limit. */
 static bool is_proved(const struct stream_cursor *cursor, nstime head, nstime *limit)
 {
 	const struct guard *guard = &cursor->guard;

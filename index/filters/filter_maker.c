@@ -1,9 +1,8 @@
 /*
- * filter_maker.c - events of a packet → its packet filter; a packet filter → may it hold what is
- * wanted?
+ * filter_maker.c - makes packet filters of packets' events, and tests them
  *
- * The filter is Bloom's: 16 bits for each different value and eight places in it, so that one
- * value in two thousand that is not there seems to be.
+ * The Bloom filter has 16 bits for each different value and eight hash functions: one in two
+ * thousand lookups of absent values is a false positive.
  */
 #include "index/filters/internal.h"
 
@@ -18,7 +17,7 @@ enum { VALUES_MAX = 4096, RECENT = 256, BITS_EACH = 16, PLACES = 8 };
 struct filter_maker {
 	const struct packet_filter_fields *fields;
 	uint8_t *classes;        /* those that were met */
-	bool opaque;             /* too many values, or some could not be had */
+	bool opaque; /* too many values, or some could not be decoded: no Bloom filter */
 	uint64_t found[VALUES_MAX]; /* hashes of values, each once */
 	uint32_t nfound;
 	struct hash_index index; /* of these */

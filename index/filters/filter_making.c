@@ -3,9 +3,9 @@
  *
  *     filter_making_begin ── filter_making_add, per batch ── filter_making_end ──> packet filters
  *
- * A packet that is read for any reason has its events decoded: to note a class is one comparison
- * then, and key fields are loaded from where they lie. A packet filter is kept when all of the
- * packet was read.
+ * While the events of a packet are decoded, for whatever purpose, to note their classes costs one
+ * comparison each, and key fields are loaded by their place. The packet filter is stored if the
+ * whole packet was read.
  */
 #include "engine/base/mem.h"
 #include "index/filters/internal.h"

@@ -1,10 +1,10 @@
 /*
- * packet_filters.c - where packet filters are kept
+ * packet_filters.c - the set of packet filters, in memory and in the index
  *
- * Those of packets that begin in the same 4 MB of a file are one value, one behind the other in any
- * order. Its key: "packet filter", the format's version, the identity of
- * fields and classes, the stream, the file's number, the number of the 4 MB. What is new waits in
- * memory and is stored at the end, or when there is much of it.
+ * The filters of all packets that begin in the same 4 MB of a file (a region) are one stored value,
+ * concatenated in any order. Its key: "packet filter", the format's version, the identity of fields
+ * and classes, the stream, the file's number, the region's number. New ones are in memory, and are
+ * stored at the end, or when there are many.
  */
 #include "index/filters/packet_filter.h"
 
@@ -221,7 +221,7 @@ static void keep_region(struct packet_filters *packet_filters, struct region *re
 
 static bool store_changed(struct packet_filters *packet_filters);
 
-/* Makes room: what is stored already can be read again. */
+/* Frees regions that are stored, since they can be read again. */
 static void forget_regions(struct packet_filters *packet_filters)
 {
 	size_t count = packet_filters->count;

@@ -72,7 +72,7 @@ void head_cache_free(struct head_cache *head_cache)
 	mem_free(head_cache);
 }
 
-/* The set that was longest not asked for goes; false: all are held. */
+/* Evicts the least recently used set; false: all are held. */
 static bool forget_set(struct head_cache *head_cache)
 {
 	struct head_cache_set **oldest = NULL;

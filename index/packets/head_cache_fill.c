@@ -1,4 +1,4 @@
-/* head_cache_fill.c - a packet's batches → what is kept of it */
+/* head_cache_fill.c - encodes the wanted heads of a packet's batches for the head cache */
 #include "index/packets/head_cache_internal.h"
 
 #include "engine/base/mem.h"
@@ -7,7 +7,7 @@
 
 enum {
 	KINDS_MAX = UINT16_MAX,
-	NOT_RARE = 2 /* more than one event in so many: reading all costs little more */
+	NOT_RARE = 2 /* if more than one event in so many is wanted, the packet is not cached */
 };
 
 struct head_cache_fill {

@@ -44,7 +44,7 @@ void open_packet_free(struct open_packet *packet)
 	mem_free(packet);
 }
 
-/* False: none of its events has a wanted class. True says nothing. */
+/* False: none of its events has a wanted class. True: some may have. */
 static bool may_be_wanted(const struct packet_view *view, const struct cached_segment *segment)
 {
 	uint64_t wanted = 0;
@@ -72,8 +72,8 @@ static void note_times(struct open_packet *packet, const struct batch *batch)
 }
 
 /*
- * Its events contradict its record. Nothing of it is cached: a question finds that out by its own
- * reading, see struct findings.
+ * Do its events contradict its record? Then nothing of it is cached, since each question must find
+ * that out by its own reading, see struct findings.
  */
 static bool contradicts(const struct open_packet *packet)
 {
@@ -114,7 +114,7 @@ static void packet_filter_batch(struct open_packet *packet, const struct batch *
 		filter_making_add(packet->filter_making, &run);
 }
 
-/* One that somebody left is whole from the start: were all of its segments read again? */
+/* A packet from the cache may have been read whole before: has this pass read all segments, too? */
 static bool all_was_read(const struct open_packet *packet)
 {
 	return packet->facts.whole &&
@@ -132,7 +132,7 @@ static void packet_filter_end(struct open_packet *packet)
 	packet->filtered_by_packet = false;
 }
 
-/* False: no event came. Damage ends the packet as its end does. */
+/* Decodes the next batch. False: the packet has ended, also by damage. */
 static bool decode_batch(struct open_packet *packet, struct batch *batch, uint32_t capacity)
 {
 	const struct packet_view *view = packet->view;
@@ -337,8 +337,9 @@ bool open_packet_looks_on(const struct open_packet *packet)
 }
 
 /*
- * Where a range ends inside of a packet, an event of the range may stand behind it, if times fall.
- * What a walk has seen tells so by its flags; of others small packets are read to their end.
+ * Must the packet be read on behind the range's end? If times fall, an event of the range may
+ * follow. Records made by a scan of the events have a flag for that; other packets are read on if
+ * small.
  */
 static bool looks_on(const struct open_packet *packet)
 {
@@ -512,7 +513,7 @@ static bool begin_backward(struct open_packet *packet)
 	return more_backward(packet);
 }
 
-/* Takes the packet as somebody left it, or opens it. */
+/* Takes the packet out of the packet cache, or opens it. */
 static bool find_known(struct open_packet *packet, const struct packet_info *info)
 {
 	const struct packet_view *view = packet->view;
@@ -590,7 +591,7 @@ static bool is_cut(const struct open_packet *packet)
 						facts->greatest >= packet->view->end));
 }
 
-/* Used up by a pass over the whole trace, it is one of many that no question was about. */
+/* Was the packet only read through, from begin to end, and so need not stay in the cache? */
 static bool is_passed(const struct open_packet *packet)
 {
 	const struct packet_view *view = packet->view;

@@ -7,9 +7,9 @@
  *     hot    newest ... oldest                a question's begin or end lay in them
  *     cold   newest ... oldest                read from begin to end
  *
- * When there are too many, or too many bytes, cold ones go first, those of the stream that needs
- * room before others: a pass over the whole trace then goes round in a few packets per stream and
- * opens them with the same decoders.
+ * When there are too many packets or bytes, cold ones are evicted first, and first those of the
+ * stream that needs room: a pass over the whole trace then reuses a few packets per stream, with
+ * their decoders.
  */
 #include "index/packets/packet_cache.h"
 
@@ -52,7 +52,8 @@ void known_packet_free(struct known_packet *packet)
 	mem_free(packet);
 }
 
-/* Extents are the table's until its next call, and the decoder's until its next open. */
+/* Copies info and extents: the table's are valid until its next call, the decoder needs them
+ * longer. */
 static void copy_info(struct known_packet *packet, const struct packet_info *info)
 {
 	packet->info = *info;
@@ -130,7 +131,7 @@ static void take_out(struct packet_cache *cache, struct known_packet *packet)
 	cache->bytes -= packet->bytes;
 }
 
-/* What goes to make room for `packet`, which is there already. */
+/* The packet to evict to make room for `packet`, which is in a list already. */
 static struct known_packet *find_victim(const struct packet_cache *cache,
 					struct known_packet *packet)
 {

@@ -3,10 +3,10 @@
  *
  *     commits in memory -> newest segment -> the one before it -> ... -> the oldest
  *
- * The first that has a key decides. Readers hold the segments that were there when they began. What
- * is written goes to a segment in memory, the newest of all, which becomes one of a file with each
- * commit, or, in a hurry, now and then. Small segments and runs of seven that are alike are merged
- * with it. Tombstones stay until the oldest segment is merged.
+ * The newest segment that has a key counts. Readers hold the segments that existed when they began.
+ * Writes go to a segment in memory, the newest of all, which each commit (after store_hurry(): some
+ * commits) writes to a file. Small segments, and runs of seven of similar size, are merged with it.
+ * Tombstones stay until the oldest segment is merged.
  */
 #include "index/store/store.h"
 
@@ -35,7 +35,7 @@ struct store {
 	const char *name;             /* in `path` */
 	bool read_only, late;
 	int lock;               /* the writer's file, -1 not ours */
-	uint64_t incarnation;   /* of what the catalog had of it last; 0: nothing */
+	uint64_t incarnation;   /* of its entry in the catalog when it was read last; 0: none */
 	struct segment *newest; /* NULL: nothing is stored */
 	int64_t looked;         /* when it looked at the catalog last, ns */
 	atomic_int gone;        /* SEGMENT_DAMAGED, ESTALE: another one has its path; 0: neither */
@@ -68,7 +68,7 @@ static bool told(int code, const char *path, struct error *err)
 
 /* Chains of segments */
 
-/* Each segment tells the one before it. Those that the store has open are shared. */
+/* Opens a segment and all older ones, whose ids follow from it; shares those that are open. */
 static int chain_open(const struct store *store, struct segment_id id, struct segment **out)
 {
 	struct segment *known = store->newest;
@@ -133,7 +133,8 @@ static int forget(struct store *store)
 	return code;
 }
 
-/* What readers have stays, where another store has the path, or this one is damaged. */
+/* Reads the newest segments from the catalog; on damage, or if the store was replaced, keeps the
+ * old. */
 static int read_newest(struct store *store)
 {
 	struct segment_id id = {0}, last;
@@ -199,7 +200,7 @@ static void store_free(struct store *store)
 	mem_free(store);
 }
 
-/* One that is opened already, and is what the path has now, is shared. */
+/* Shares a store that this process has open, unless it was replaced. */
 bool store_open(const char *path, struct store **out, bool *remade, struct error *err)
 {
 	struct store *store;
@@ -337,7 +338,7 @@ bool store_remove_all(const char *prefix, struct error *err)
 	return told(code == ENOENT ? 0 : code, prefix, err) && folder_remove_beside(prefix, err);
 }
 
-/* Who writes the store may be about to tell the catalog of the segment: then it stays. */
+/* Removes a segment that the catalog does not have, unless its store's writer is at work. */
 static void sweep(void *folder, const char *whole, const char *file)
 {
 	char name[SEGMENT_NAME + 1];
@@ -480,8 +481,8 @@ void store_delete_prefix(struct store_txn *txn, struct bytes prefix)
 }
 
 /*
- * A new segment takes in those up to the one that is returned (NULL: all). Small ones always; of
- * larger ones many that are alike at once, so that what is stored is copied once or twice in all.
+ * Which segments to merge into a new one: all newer than the returned one (NULL: all). These are
+ * small ones, and many of similar size at once, so that each entry is copied once or twice in all.
  */
 static struct segment *merge_until(const struct segment *memory)
 {
@@ -544,7 +545,7 @@ static void unlink_segment(const struct store *store, uint64_t to)
 	mem_free(path);
 }
 
-/* What is in memory becomes a segment of a file. With write_lock. */
+/* Writes the segment in memory to a file. With write_lock. */
 static int flush(struct store_txn *txn)
 {
 	struct store *store = txn->store;
@@ -570,7 +571,7 @@ static int flush(struct store_txn *txn)
 	return code;
 }
 
-/* What is in memory is written when that is due, and lost where anything fails. */
+/* Runs `work`, and flushes the segment in memory if due; on any failure drops that segment. */
 static bool write_with(struct store *store,
 		       bool (*work)(struct store_txn *, void *, struct error *), void *arg,
 		       struct error *err)

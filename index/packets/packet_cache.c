@@ -52,8 +52,7 @@ void known_packet_free(struct known_packet *packet)
 	mem_free(packet);
 }
 
-/* Copies info and extents: the table's are valid until its next call, the decoder needs them
- * longer. */
+/* Copies info and extents, which the decoder needs for longer than the table's are valid. */
 static void copy_info(struct known_packet *packet, const struct packet_info *info)
 {
 	packet->info = *info;

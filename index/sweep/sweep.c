@@ -1,9 +1,9 @@
 /*
  * sweep.c - see sweep.h
  *
- * All records of the range are cut into pieces, some for each thread, and each thread takes one
- * after the other. With one thread nothing is started. A table whose records get other numbers
- * meanwhile (a computed one that proved irregular) lets the whole sweep begin again.
+ * All records of the range are cut into pieces, several for each thread; threads take one after the
+ * other. With `jobs` 1 no thread is started. If a table's records are renumbered meanwhile (a
+ * computed table proved irregular), the whole sweep begins again.
  */
 #include "index/sweep/sweep_internal.h"
 
@@ -204,7 +204,7 @@ static void tell_damages(struct sweeper *sweeper)
 	mem_free(sweeper->damages);
 }
 
-/* *again: nothing was given that counts. */
+/* Sweeps once. *again: records were renumbered, and all states were discarded. */
 static bool attempt(struct index *index, const struct sweep *sweep, bool *again, struct error *err)
 {
 	struct sweeper sweeper = {.index = index,

@@ -1,10 +1,10 @@
 /*
- * sweep_chunks.c - which packets are of the chunk that is swept
+ * sweep_chunks.c - which packets belong to the chunk that is swept
  *
- * Chunks are cut of the bytes of all files, one behind the other, by where a packet begins. That
- * depends on nothing but the files: neither on what an index knows, nor on the range. A large trace
- * is cut into strata, each into n pieces, so that a short range, or a busy stretch, is work for all
- * chunks; pieces are of PIECE_BYTES and more, since each begins with a jump.
+ * A packet's chunk depends on where it begins in the concatenated bytes of all files: not on the
+ * range, nor on what an index knows. A large trace is cut into strata, and each of these into n
+ * pieces, so that all chunks have work in a short range or a busy stretch. Pieces have at least
+ * PIECE_BYTES, since each begins with a jump in the file.
  */
 #include "index/sweep/sweep_internal.h"
 
@@ -14,7 +14,7 @@
 
 enum { PIECE_BYTES = 4 << 20, STRATA_MOST = 64 };
 
-struct source_base { /* of a source among all bytes */
+struct source_base { /* a source's offset in the concatenated bytes */
 	const struct source *source;
 	uint64_t base;
 };

@@ -1,4 +1,4 @@
-/* sweep_packet.c - a record, its packet, and the events of it that were asked for */
+/* sweep_packet.c - decodes the packet of a record and passes its wanted events on */
 #include "index/sweep/sweep_internal.h"
 
 #include "engine/base/mem.h"
@@ -75,7 +75,7 @@ bool sweep_look(struct sweep_worker *pool, const struct stream *stream,
 	return any;
 }
 
-/* What each event takes: up to the next one, where the format has no gaps. */
+/* Sets the size of each event: the distance to the next one, where the format is gapless. */
 static void find_bits(struct sweep_worker *pool, const struct reader *reader, bool shared)
 {
 	struct batch *batch = pool->batch;
@@ -216,7 +216,7 @@ bool sweep_packet_next_kept(struct sweep_worker *pool, const struct sweep_stream
 	return more;
 }
 
-/* A packet whose wanted events are known: its heads are not passed over again. */
+/* Passes on the events of a packet whose wanted heads are in the head cache. */
 static bool give_kept(struct sweep_worker *pool, const struct sweep_stream *of,
 		      const struct packet_info *info, const struct head_cache_packet *head_cache,
 		      struct error *err)
@@ -256,7 +256,7 @@ const struct head_cache_packet *sweep_find_kept(struct sweep_worker *pool,
 	return NULL;
 }
 
-/* What was decoded, before filters, for the packet's packet filter; false: times fall. */
+/* Adds the decoded events, before filters, to the packet's packet filter; false: times fall. */
 static bool packet_filter_batch(struct sweep_worker *pool, const struct packet_info *info,
 				struct packet_range *range)
 {

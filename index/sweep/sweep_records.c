@@ -5,9 +5,9 @@
  *     ---- ------|----- ------ ------ --|-- -----      records by listed begin
  *      ^ low     ^ sure                      ^ high
  *
- * Headers lie. As for a cursor (stream_forward.c), what is listed outside of the range is looked at
- * until decoded events prove that nothing lies between. Events are compared with the range one by
- * one later, so that a record too many costs time and nothing else.
+ * Headers can be wrong. As for a cursor (stream_forward.c), packets that are listed outside of the
+ * range are decoded until their events prove that nothing lies between. Each event is compared with
+ * the range later, so that a record too many only costs time.
  */
 #include "index/sweep/sweep_internal.h"
 
@@ -19,7 +19,8 @@ static bool get(const struct sweep_stream *of, uint64_t i, struct packet_info *o
 	return table_get(of->table, i, out, err) || error_while(err, "stream %s", of->stream->name);
 }
 
-/* Down from the first record that begins in the range, until one has an event in front of it. */
+/* Sets `low`: goes down from the first record in the range to one with an event before the range.
+ */
 static bool find_low(struct sweeper *sweeper, struct sweep_stream *of, struct sweep_worker *pool,
 		     struct error *err)
 {
@@ -42,7 +43,7 @@ static bool find_low(struct sweeper *sweeper, struct sweep_stream *of, struct sw
 	return true;
 }
 
-/* Up from the first record that begins behind the range, until one has an event there. */
+/* Sets `high`: goes up from the first record behind the range to one with an event behind it. */
 static bool find_high(struct sweeper *sweeper, struct sweep_stream *of, struct sweep_worker *pool,
 		      struct error *err)
 {

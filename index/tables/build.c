@@ -88,7 +88,7 @@ static bool inspect(struct index *index, const struct stream *stream, struct sto
 	return known && stored->head.complete;
 }
 
-/* What could not be scanned then is still missing now. */
+/* Reports the failures of the scan that was stored: these packets are still missing. */
 static void retell(struct index *index, const struct stream *stream,
 		   const struct stored_table *stored)
 {
@@ -114,7 +114,7 @@ static struct table *open_computed(struct index *index, const struct stream *str
 	return table_new_computed(index, stream, count);
 }
 
-/* What a later opening of a trace that grows may go on with. */
+/* Stores the scan's state for the index of the trace's next opening (options->before). */
 static void keep_place(struct index *index, const struct stream *stream,
 		       const struct scanner *scanner)
 {
@@ -138,8 +138,8 @@ static bool is_done(const struct stream *stream, const struct stream *before,
 }
 
 /*
- * What was stored of the stream while its trace grew, with which the scan goes on; nothing where
- * none is, or where it is not what it must be.
+ * Adds the records that were stored of the stream while its trace grew, so that the scan goes on
+ * behind them; adds nothing if there are none, or if they are damaged.
  */
 static void begin_with_stored(struct index *index, const struct stream *stream,
 			      struct scanner *scanner, struct record_list *out)
@@ -244,7 +244,7 @@ static bool in_memory(struct index *index, const struct stream *stream, struct t
 	return true;
 }
 
-/* What cannot be stored still answers, in memory. */
+/* Handles a failed store: false if it is a real error, else the table is used in memory. */
 static bool cannot_store(struct index *index, const struct error *err)
 {
 	if (err->kind == ERR_INTERRUPTED)
@@ -254,7 +254,7 @@ static bool cannot_store(struct index *index, const struct error *err)
 	return true;
 }
 
-/* The whole stream was one step: it answers from memory, and is stored when there is time. */
+/* Makes a table in memory of a stream that was scanned in one step; it is stored later. */
 static void postpone(struct index *index, struct build_step *step, struct table **out)
 {
 	struct steps *pending = mem_new(sizeof *pending);

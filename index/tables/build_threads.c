@@ -5,8 +5,8 @@
  *     worker ─┼─ steps ──> queue (bounded) ──> the caller's thread: one transaction for all that
  *     worker ─┘                                 came in GROUP_NS, progress, interruption
  *
- * A commit waits for the disk, so there are few of them; each leaves a state that the next run can
- * go on from. Callbacks want one thread, and so does the store: one writes.
+ * A commit waits for the disk, so there are few of them; the next run can resume from each. Only
+ * the caller's thread makes callbacks and writes the store.
  */
 #include "engine/base/mem.h"
 #include "engine/base/wait.h"

@@ -1,9 +1,8 @@
 /*
  * copies.c - records for copies of a trace on other machines, which then scan nothing
  *
- * A segment with the keys of all tables as the store has them, and under "I" the version of all
- * that is stored and the marks of the files: a copy is told by their sizes and digests, since its
- * inodes and times are others.
+ * A segment has the keys of all tables as the store has them, and under "I" the data version and
+ * marks of the files. A copy is identified by sizes and digests, since inodes and times differ.
  */
 #include "engine/base/mem.h"
 #include "index/store/segment.h"

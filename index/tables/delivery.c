@@ -1,8 +1,8 @@
 /*
  * delivery.c - see delivery.h
  *
- * Going back from the stream's end, a packet is late when one that was passed already, and so comes
- * after it, lies before it in the files.
+ * Going back from the stream's end: a packet is late if a packet met before, which is later in the
+ * stream's order, is in front of it in the file.
  */
 #include "index/tables/delivery.h"
 

@@ -1,13 +1,13 @@
 /*
- * keep.c - index_keep(): what is stored of a trace that grows goes on with it
+ * keep.c - index_keep(): appends new records of a growing trace to its store
  *
  *     file    |── packets ──|── packets ──|─ open ─        written to
  *     stored  |── records ──|── step ────>|                 its table goes on behind what is firm
  *
- * A step is scanned from where the stored table ends, up to the first packet that may change. The
- * table stays half built, and the key "G" tells of which files it is, and up to which byte: who
- * opens the trace when it is longer scans what is behind. When the recording has ended, the scan of
- * `yore index` goes on from there and makes the table whole.
+ * A step is scanned from the end of the stored table up to the first packet that may change. The
+ * table stays incomplete, and the key "G" has marks of its files up to the last byte scanned: a
+ * process that opens the longer trace scans only what follows. When the recording has ended, `yore
+ * index` scans the rest and makes the table complete.
  */
 #include "engine/base/mem.h"
 #include "index/tables/build.h"
@@ -51,7 +51,7 @@ static bool load(struct index *index, const struct stream *stream, struct stored
 	return sound || error_set(err, ERR_IO, "%s: is damaged", index->path);
 }
 
-/* Is there something behind what is stored? What memory has of the stream says it. */
+/* Does the table in memory have records behind those that are stored? */
 static bool has_more(const struct index *index, const struct stream *stream,
 		     const struct stored_table *stored)
 {

@@ -1,10 +1,9 @@
 /*
  * location.c - see location.h
  *
- * Asked for: options->dir, else YORE_INDEX_DIR, else the XDG cache folder. A folder on a network
- * file system is never used; the first local one of XDG cache and /var/tmp takes its place. A
- * folder that cannot be made or written means memory: a cache is not scattered over
- * unexpected places.
+ * The folder is options->dir, else YORE_INDEX_DIR, else the XDG cache folder. Instead of a folder
+ * on a network file system, the first local one of XDG cache and /var/tmp is used. If the folder
+ * cannot be made or written, the index is in memory: it is not put into other, unexpected places.
  */
 #include "index/tables/location.h"
 

@@ -10,21 +10,21 @@
  *     sequence numbers   q.seq - p.seq - 1      end of p                 begin of q
  *     first record       its counter, not 0     its begin                its end; count unknown
  *
- * On demand more, which no counter tells: the end of a stream (recorded.h) as a loss that begins
- * one nanosecond behind its last packet and never ends, where other streams go on; the last
- * nanosecond before a loss is over, and before a stream begins later than others; and what somebody
- * infers from the events (struct inferred), a moment each.
+ * On demand there are more rows, without counters: the end of a stream (recorded.h), if other
+ * streams go on, as a loss that begins one nanosecond behind its last packet and never ends; the
+ * last nanosecond of a loss, and the one before a stream that begins later than others; and each
+ * loss that is inferred from events (struct inferred).
  *
- * Differences are taken modulo the counter's width, sequence numbers that step back say nothing,
- * and neither does a counter of 32 bits or more that steps back. An end that lies beyond the next
- * packet's end is taken to be that.
+ * Differences are taken modulo the counter's width. Sequence numbers that step back are ignored,
+ * and so is a counter of 32 bits or more that steps back. An end behind the next packet's end is
+ * taken to be that.
  *
  * Times are those that headers claim, whether the packet was decoded meanwhile or not: the rows of
  * a trace do not depend on what was read before.
  *
- * A record's rows are those of the gap behind it (and the first row, the sums): their times lie in
- * [min, max] of the record, so the search for rows is that for records; where a loss is over, in
- * the next one, so the search begins one record earlier. Copies of packets are passed over.
+ * A record's rows are those of the gap behind it (and the first row, and sums). Their times are in
+ * [min, max] of the record, so rows are found by a search for records; the end of a loss is in the
+ * next record, so the search begins one record earlier. Copies of packets are skipped.
  */
 #include "index/tables/losses.h"
 
@@ -143,7 +143,7 @@ static bool add_begin(struct losses *losses, struct error *err)
 	return true;
 }
 
-/* Behind the stream's last packet, where the recording goes on. */
+/* Adds the row of the stream's end, if other streams go on. */
 static bool add_end(struct losses *losses, struct error *err)
 {
 	struct loss row = {.until = NSTIME_MAX,
@@ -223,7 +223,7 @@ static nstime end_of(const struct packet *rec)
 	return rec->max > rec->min ? rec->max : rec->min;
 }
 
-/* What was lost before the first record, or inside a record. */
+/* Adds rows of losses before the first record, or inside record i. */
 static void add_own_rows(struct losses *losses, uint64_t i, bool first, const struct packet *rec)
 {
 	bool unknown = rec->flags & PACKET_LOST_UNKNOWN;
@@ -391,7 +391,7 @@ static bool is_wide(const struct losses *losses, uint64_t record)
 	return low < losses->nwide && losses->wide[low] == record;
 }
 
-/* Where both were read up to: forward the lesser, backward the greater. */
+/* The time up to which rows of both kinds were made: forward the lesser, backward the greater. */
 static nstime both_reached(const struct losses *losses)
 {
 	bool less = losses->counted < losses->verified;

@@ -1,8 +1,8 @@
 /*
  * pages.c - see pages.h
  *
- * A chunk is a run of records, a line of the cache each, and behind them the side entries of these
- * records. What was copied of it is believed when the store is still sound behind it.
+ * A chunk has records, a cache line each, and behind them their side entries. Bytes that were
+ * copied from a chunk are valid if store_sound() is still true afterwards.
  */
 #include "index/tables/pages.h"
 
@@ -194,7 +194,7 @@ static bool damaged(struct error *err)
 	return error_set(err, ERR_IO, "the stored index is damaged");
 }
 
-/* Does what is new come behind all that is stored? */
+/* Are all new records behind the stored ones in the table's order? */
 static bool in_order(struct adding *adding, bool *out)
 {
 	const struct record_list *list = adding->list;
@@ -237,8 +237,8 @@ static bool put_chunk(struct adding *adding, uint32_t number, size_t from, size_
 }
 
 /*
- * The last chunk, where it has room, is written again with what is new: of a trace that grows, a
- * table gets a few records at a time.
+ * Takes the records of the last chunk, if it has room, to write them again together with new ones:
+ * the table of a growing trace gets a few records at a time.
  */
 static bool take_last_chunk(struct adding *adding, struct record_list *all)
 {
@@ -282,7 +282,7 @@ static bool put_chunks(struct adding *adding)
 	return true;
 }
 
-/* All that is stored, and what is new, is sorted and takes the place of what is stored. */
+/* Replaces all chunks by stored and new records, sorted together. */
 static bool sort_all(struct adding *adding, struct record_list *all)
 {
 	struct stored_table *stored = &adding->stored;

@@ -33,13 +33,13 @@ struct seen { /* a record of a computed table that was looked at */
 	nstime min, max;
 };
 
-/* Record i, if it is plain, at i % NEAR: walks look at the same few records again and again. */
+/* A cache of plain records, i at i % NEAR: searches read the same few records again and again. */
 struct near_records {
 	uint64_t number[NEAR]; /* 1 + i; 0: none */
 	struct packet recs[NEAR];
 };
 
-/* What decoding proved about records: number → true range. */
+/* The true ranges that decoding found, by record number. */
 struct corrections {
 	struct correction {
 		uint64_t record; /* its number */
@@ -53,22 +53,24 @@ struct table {
 	struct index *index;
 	const struct stream *stream;
 	struct table *older;
-	bool own;           /* of one question, which corrects records here */
-	struct table *base; /* of an own one: whose records these are; NULL: it has them itself */
-	uint32_t base_generation; /* then */
+	bool own; /* it belongs to one question, whose corrections are here */
+	struct table
+		*base; /* of an own table: the shared one with the records; NULL: it has rows */
+	uint32_t base_generation; /* base->generation when this table was made */
 	uint64_t id;              /* stored */
 	struct stored_table stored;
-	/* a view of it, for as long as the table is; NULL: none is to be had */
+	/* a read transaction, for as long as the table lives; NULL: none could be begun */
 	struct store_txn *txn;
 	_Atomic uint64_t count;
 	_Atomic(struct record_list *) record_list; /* in memory */
 	bool computed;               /* unless in memory */
-	_Atomic bool other_cpus;     /* some packet says another CPU than the stream's, */
-	_Atomic bool cpus_looked;    /* of a computed table: as far as was looked */
+	_Atomic bool other_cpus;     /* a packet has another CPU than the stream, */
+	_Atomic bool cpus_looked;    /* in a computed table: among the records read so far */
 	pthread_mutex_t lock;        /* of all below */
 	struct reach reach;
 	struct corrections corrections;
-	uint64_t **wides; /* what table_wide() gave out: somebody may still hold an older one */
+	uint64_t *
+		*wides; /* all lists that table_wide() returned, since callers may use older ones */
 	size_t nwides, wides_capacity, nwide;
 	bool wide_changed;
 	struct scratch *scratch;
@@ -134,7 +136,7 @@ static bool row_at(void *arg, uint64_t i, struct packet *out, struct error *err)
 	return true;
 }
 
-/* From now on the table is these rows. `reach` is of those before `from`, and is taken. */
+/* Makes it a table in memory with these rows; takes `reach`, which is of the rows before `from`. */
 static void adopt_rows(struct table *table, struct record_list *taken, struct reach reach,
 		       uint64_t from)
 {
@@ -223,8 +225,8 @@ void table_free(struct table *table)
 }
 
 /*
- * The file is not regular, or what is stored is damaged: a scan gives the same records, as this
- * process sees the file, in memory.
+ * Scans the stream and makes this a table in memory, when the file is not regular or the stored
+ * table is damaged.
  */
 static bool become_rows(struct table *table, struct error *err)
 {
@@ -250,7 +252,7 @@ static bool pair_fits(const struct seen *early, const struct seen *late)
 	       (late->i - early->i < REACH_FIRST || early->max <= late->min);
 }
 
-/* Against its neighbours, two to each side, among the first SEEN_MAX that were looked at. */
+/* Compares a record with two neighbours to each side, among the first SEEN_MAX that were read. */
 static bool fits_what_was_seen(struct table *table, const struct seen *now)
 {
 	size_t at = table->nseen;
@@ -372,7 +374,7 @@ static void near_put(struct table *table, uint64_t i, const struct packet *recs,
 	pthread_mutex_unlock(&table->lock);
 }
 
-/* Takes the records around it along: those that the next look-ups want. */
+/* Reads a stored record, and those around it into `near`, since they are mostly read next. */
 static bool stored_get(struct table *table, uint64_t i, struct packet_info *out,
 		       struct extent *extents)
 {
@@ -519,7 +521,7 @@ bool table_listed(struct table *table, uint64_t i, struct packet *out, struct er
 	return true;
 }
 
-/* Between which records the first with min >= t lies, by what was looked at. */
+/* Narrows a search for the first record with min >= t, by the records that were read before. */
 static void narrow(struct table *table, nstime t, uint64_t *low, uint64_t *high)
 {
 	pthread_mutex_lock(&table->lock);
@@ -609,7 +611,7 @@ const uint64_t *table_wide(const struct table *table, size_t *count)
 	return wide;
 }
 
-/* Does the search, as it is, miss the true range of record i? */
+/* Does a search with the current reach and list miss the true range of record i? */
 static bool out_of_reach(struct table *table, uint64_t i, const struct packet *listed,
 			 nstime true_min, nstime true_max)
 {

@@ -43,7 +43,7 @@ bool table_is_current(const struct table *own);
 void table_put_behind(struct table *table, struct table *older);
 /*
  * Makes a question's own table in memory, sorted anew with the corrections applied, with `old`
- * linked behind it; NULL: there are too few corrections.
+ * linked behind it; NULL: there are few corrections, or too many records.
  */
 MUST_CHECK struct table *table_rebuilt(struct table *old, struct error *err);
 const struct record_list *table_rows(const struct table *table); /* NULL unless in memory */

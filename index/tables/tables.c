@@ -1,7 +1,7 @@
 /*
- * tables.c - the tables of many streams at once, each found by one of several threads
+ * tables.c - makes the tables of many streams by several threads
  *
- * Only the caller's thread tells progress and is asked whether to go on.
+ * Only the caller's thread calls progress().
  */
 #include "engine/base/workers.h"
 #include "index/tables/build.h"

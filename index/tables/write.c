@@ -102,7 +102,7 @@ static bool is_growing(const struct index *index)
 	return index->options.keeps && index->trace->grows;
 }
 
-/* What the catalog is to say. The steps are those that are committed. */
+/* Writes the note. `steps` are those of this transaction. */
 static bool note_write(const struct index *index, const struct steps *steps, struct store_txn *txn,
 		       struct error *err)
 {
@@ -176,7 +176,7 @@ static bool end_growth(struct index *index, struct store_txn *txn, struct error 
 	return marks_write(index, txn, err);
 }
 
-/* Another process may have begun the store since, of other files than these. */
+/* Is the store still of the trace's files? Another process may have begun it anew, for others. */
 static bool accepts(struct index *index, struct store_txn *txn, struct error *err)
 {
 	enum note note = index->described ? NOTE_NONE : note_judge(index, txn);

@@ -244,7 +244,7 @@ static bool in_memory(struct index *index, const struct stream *stream, struct t
 	return true;
 }
 
-/* Handles a failed store: false if it is a real error, else the table is used in memory. */
+/* Reports that a table cannot be stored, and so is used in memory. False: it was interrupted. */
 static bool cannot_store(struct index *index, const struct error *err)
 {
 	if (err->kind == ERR_INTERRUPTED)

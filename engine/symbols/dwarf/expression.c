@@ -1,9 +1,9 @@
 /*
  * expression.c - a DWARF expression, run with the registers and memory of a stopped program
  *
- * An expression is a program for a stack of addresses (DWARF 5, section 2.5). What is left on top
- * says where a value is: in memory, in a register, or that it is the value itself. A value in
- * pieces has one such expression for each, which ends with the size of its piece (2.6.1.2).
+ * An expression is a program for a stack machine (DWARF 5, section 2.5). The top of the stack at
+ * its end is the place of a value: an address, a register, or the value itself. A value in pieces
+ * has one such expression for each piece, which ends with the piece's size (2.6.1.2).
  *
  * libdw splits the bytes into operations. Branches may go backward: the number of steps is limited.
  */
@@ -16,7 +16,7 @@ enum { DEPTH = 64, STEPS_MAX = 1000 };
 struct evaluation {
 	const struct machine *machine;
 	const Dwarf_Op *ops;
-	size_t first, n; /* operations of this piece begin at, and all end at */
+	size_t first, n; /* index of this piece's first operation; number of all operations */
 	uint64_t items[DEPTH];
 	size_t count;
 	enum expression_end end; /* why it fails */
@@ -41,7 +41,7 @@ static bool has(struct evaluation *on, size_t count)
 	return on->count >= count || fails(on, EXPRESSION_UNKNOWN);
 }
 
-/* The item `depth` below the top; the caller has looked whether there is one. */
+/* The item `depth` below the top; the caller has checked that there is one. */
 static uint64_t *item(struct evaluation *on, size_t depth)
 {
 	return &on->items[on->count - 1 - depth];
@@ -66,7 +66,7 @@ static bool load(struct evaluation *on, uint64_t size)
 	       fails(on, EXPRESSION_UNAVAILABLE);
 }
 
-/* *a op b; false: there is no such operation, or no result. */
+/* *a = *a op b; false: the operation is not known, or has no result. */
 static bool arithmetic(uint8_t atom, uint64_t *a, uint64_t b)
 {
 	int64_t x = (int64_t)*a, y = (int64_t)b;
@@ -269,7 +269,7 @@ static bool step(struct evaluation *on, const Dwarf_Op *op)
 	}
 }
 
-/* Where a branch goes; `n` is the end, above it: nowhere. */
+/* The index of the operation that a branch goes to; n: the end; above n: an invalid target. */
 static size_t target(const struct evaluation *on, size_t at)
 {
 	enum { BRANCH_BYTES = 3 };
@@ -331,7 +331,7 @@ static bool is_piece(const Dwarf_Op *op)
 	return op->atom == DW_OP_piece || op->atom == DW_OP_bit_piece;
 }
 
-/* Behind the piece that cannot be told of, where the next one is. */
+/* Ends a piece that failed: moves *at behind its DW_OP_piece, to the next piece. */
 static enum expression_end end(const struct evaluation *on, enum expression_end why, size_t *at,
 			       struct expression_place *out)
 {

@@ -1,11 +1,11 @@
 /*
- * inline.c - which functions were put into one another at an address, by DWARF
+ * inline.c - inlined functions at an address, by DWARF
  *
- * The innermost function of a unit whose code has the address is that with the shortest run of
- * code; the one that an inlined function was put into is around it in the tree. This is how
- * addr2line -i finds them, whose answers perf shows, and so are the names: the linkage name where
- * there is one; in languages that have them, a function without one goes by the symbol table when
- * it is the innermost.
+ * The innermost function at an address is the one with the shortest range of code that has it; the
+ * function into which it was inlined is its ancestor in the tree of DIEs. This is how addr2line -i,
+ * whose output perf shows, finds them. Names are the same, too: the linkage name if there is one;
+ * in languages that have linkage names, the innermost function without one gets the symbol table's
+ * name.
  */
 #include "engine/symbols/dwarf/debug.h"
 #include "engine/symbols/tables/tables.h"
@@ -121,7 +121,7 @@ static void scan(struct unit *unit, Dwarf_Die *parent, uint32_t around, size_t d
 	} while (dwarf_siblingof(&die, &die) == 0);
 }
 
-/* Languages whose functions are called in the symbol table as in the source. */
+/* Is it a language whose functions have the same name in the symbol table as in the source? */
 static bool is_plain(int language)
 {
 	switch (language) {
@@ -173,7 +173,7 @@ static bool unit_at(struct inline_reader *reader, uint64_t address, Dwarf_Die *o
 	return false;
 }
 
-/* Of several with equally short code the last one: it is inside the others. */
+/* The function with the shortest code at the address; of equal ones the last, which is inside. */
 static const struct function *innermost(const struct unit *unit, uint64_t address)
 {
 	const struct address_range *best = NULL;
@@ -189,7 +189,7 @@ static const struct function *innermost(const struct unit *unit, uint64_t addres
 
 /* Names --------------------------------------------------------------------------------------- */
 
-/* *linkage: it is what the symbol table calls it too. */
+/* The function's name; *linkage: it is the name in the symbol table, too. */
 static const char *function_name(Dwarf *dwarf, const struct unit *unit,
 				 const struct function *function, bool *linkage)
 {

@@ -2,8 +2,8 @@
  * lines.c - source lines of a file's addresses, by its DWARF
  *
  * libdwfl loads the file at an address of its own choice and finds the line table of the unit that
- * has the address. The debug file is the one that symbols were taken from: nothing else is searched
- * for, and nothing is fetched.
+ * has the address. The debug file is the one that the symbols were read from: no other file is
+ * searched for, and nothing is downloaded.
  */
 #include "engine/symbols/dwarf/debug.h"
 #include "engine/symbols/tables/tables.h"
@@ -84,7 +84,7 @@ void line_reader_free(struct line_reader *reader)
 	mem_free(reader);
 }
 
-/* Where the byte of the file is in the module as dwfl has placed it. */
+/* Converts a file offset to the address in the module, as loaded by libdwfl. */
 static bool placed(struct line_reader *reader, uint64_t file_offset, Dwarf_Addr *out)
 {
 	GElf_Addr bias;

@@ -1,13 +1,13 @@
 /*
- * values.c - bytes and their DWARF type → the value as a debugger prints it
+ * values.c - formats bytes of a DWARF type as a debugger prints the value
  *
  *     42   -1.5   0x4040a0 <items>   97 'a'   "text"   RED   {id = 3, tag = "it0"}   {1, 2, 3}
  *
- * Each byte has a state: known, not collected, or nowhere because the compiler left it out. A part
- * whose bytes are not all known is named so in its place; the others are printed.
+ * Each byte has a state: known, not collected, or optimized out. For a part whose bytes are not all
+ * known, its state is printed, as <not collected>; the other parts are printed as values.
  *
- * Types are what the file says, which may be damaged: how deep they nest, how many elements are
- * shown and how long a text gets is limited, and each size is compared with the bytes there are.
+ * The file may be damaged, so the nesting of types, the number of elements and the length of the
+ * text are limited, and each size is compared with the number of bytes.
  */
 #include "engine/base/cursor.h"
 #include "engine/base/quote.h"
@@ -18,7 +18,7 @@
 
 enum { TYPE_DEPTH = 20, PEEL_MAX = 64, ELEMENTS_SHOWN = 200, TEXT_MAX = 1 << 16, DIMENSIONS = 16 };
 
-/* Goes to the type that a typedef or qualifier is of; false: there is none. */
+/* Replaces a typedef or qualified type by the type that it names; false: there is none. */
 static bool value_peel(Dwarf_Die *type)
 {
 	Dwarf_Attribute attribute;
@@ -177,7 +177,7 @@ static void put_bytes(const uint8_t *bytes, uint64_t size, struct buf *out)
 	buf_add_text(out, size > ELEMENTS_SHOWN ? " ...>" : ">");
 }
 
-/* A NaN says what else its bits hold, as GDB does. */
+/* Prints a NaN with its payload bits, as GDB does. */
 static bool put_nan(uint64_t bits, unsigned fraction, unsigned width, struct buf *out)
 {
 	uint64_t low = bits & ((UINT64_C(1) << fraction) - 1);

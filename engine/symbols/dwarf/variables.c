@@ -1,16 +1,15 @@
 /*
- * variables.c - the variables of a stopped program, of what was collected of it
+ * variables.c - the variables of a stopped program, from collected registers and memory
  *
  *     pc → function, by DWARF → parameters, and variables of the blocks that hold the pc
  *        → location, an expression → bytes: registers, memory, the value itself, in pieces
  *        → type → text
  *
- * Registers are those of the stopped function itself. Its callers are not looked for, so that a
- * value that only they have (DW_OP_entry_value) is named so. Memory that was not collected is read
- * from the file where no program can change it.
+ * Registers are those of the stopped function. Callers are not unwound, so a value that only they
+ * have (DW_OP_entry_value) is shown as unknown (BYTE_ENTRY). Read-only memory that was not
+ * collected is read from the file.
  *
- * Variables of the file, and what pointers are to, are told where some of their bytes were
- * collected.
+ * Variables of the file, and targets of pointers, are listed if some of their bytes were collected.
  */
 #include "engine/base/buf.h"
 #include "engine/base/cursor.h"
@@ -91,7 +90,7 @@ static bool machine_register(const void *arg, uint64_t number, uint64_t *out)
 	return true;
 }
 
-/* Known bytes of one run of memory that no earlier run has told. */
+/* Copies the bytes of one run of memory that no earlier run has set. */
 static void copy_run(uint64_t start, const uint8_t *bytes, size_t count, uint64_t address,
 		     size_t size, uint8_t *out, uint8_t *states)
 {
@@ -154,7 +153,7 @@ static struct machine machine_of(const struct stopped *stopped, Dwarf_Attribute 
 				.address_bytes = stopped->context.address_bytes};
 }
 
-/* The expression of an attribute at the pc; 0 operations: it has none there. */
+/* The attribute's location expression at the pc; returns its operations, 0: none there. */
 static size_t expression_at(const struct stopped *stopped, Dwarf_Attribute *attribute,
 			    Dwarf_Op **ops)
 {
@@ -431,7 +430,7 @@ static void describe_machine(struct stopped *stopped)
 	dwfl_module_register_names(line_reader_module(stopped->place->lines), add_name, stopped);
 }
 
-/* ---- telling ---- */
+/* ---- adding variables ---- */
 
 static void add_variable(struct stopped *stopped, enum variable_kind kind, const char *name,
 			 const char *value)
@@ -461,7 +460,7 @@ static const char *text_of(const struct stopped *stopped, Dwarf_Die *type, const
 	return kept;
 }
 
-/* What a pointer is to: "*name", if some of it was collected. */
+/* Adds the target of a pointer, as "*name", if some of its bytes were collected. */
 static void add_target(struct stopped *stopped, enum variable_kind kind, const char *name,
 		       Dwarf_Die *type, const struct room *room)
 {
@@ -573,8 +572,8 @@ static Dwarf_Off origin_of(Dwarf_Die *die, Dwarf_Die *out)
 }
 
 /*
- * A function that was put into another, or cloned, has copies of its variables alone that are
- * somewhere. The others stand in its origin.
+ * Adds variables that were optimized out: the DIE of an inlined or cloned function only has those
+ * with a location. The others are in its abstract origin.
  */
 static void tell_left_out(struct stopped *stopped)
 {

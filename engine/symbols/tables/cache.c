@@ -1,9 +1,9 @@
 /*
  * cache.c - symbol tables as files, one per build id, shared by runs
  *
- * A file is written beside its place and renamed, so that a reader sees all of it or nothing; its
- * digest and its stamp say whether it is whole and of the same files. What fails here costs time
- * only: the table is made again.
+ * A file is written under another name and renamed, so that readers see all of it or nothing. Its
+ * digest shows whether it is complete, its stamp whether it is of the same files. After a failure
+ * the table is made again, which only costs time.
  */
 #include "engine/symbols/tables/tables.h"
 

@@ -1,9 +1,9 @@
 /*
- * elf.c - the functions of an ELF file, by their place in the file
+ * elf.c - the functions of an ELF file, by file offset
  *
- * What a process maps are parts of a file, so an address is known by its offset there. Symbols have
- * virtual addresses: the program headers of the mapped file turn one into the other. A debug file
- * has symbols and no code; its own program headers do not count when the mapped file is at hand.
+ * Processes map parts of files, so an address is converted to an offset in the file. Symbols have
+ * virtual addresses, which the program headers of the mapped file convert to offsets. A debug file
+ * has symbols but no code; its own program headers are only used if the mapped file is missing.
  *
  * Which symbols are taken is what perf takes: functions and objects that are defined, untyped ones
  * that are seen from outside and lie in a section of text or data; and a name for each entry of the

@@ -89,8 +89,7 @@ struct part {
 	const int64_t *tasks; /* thread IDs that were traced, as far as the file names them */
 	size_t ntasks;
 	const char *rules; /* text of a rule set that the trace contains; NULL: none */
-	uint64_t
-		identity[2]; /* digest of the metadata: changes when its meaning may have changed */
+	uint64_t identity[2]; /* digest of the metadata: changes when its meaning may */
 	void *priv;	      /* the reader's */
 };
 
@@ -127,7 +126,7 @@ struct stream {
 	bool anew;        /* of a trace that grows: no packet record found earlier is valid */
 	bool may_be_late; /* of a trace that grows: packets may still arrive out of order */
 	bool late_events; /* each event class was enabled at a time of its own, after the begin */
-	bool tells_end;   /* each packet has an end time, up to which nothing else happened */
+	bool tells_end;   /* packets have end times, up to which they cover the stream */
 	bool shared;      /* its packets may also hold bytes of events that are not its own */
 	bool pieces;      /* the scan may have to cut long packets, and then reads all bytes */
 	enum lost_kind lost_kind;

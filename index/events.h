@@ -66,8 +66,7 @@ struct events_options {
 	bool backward;
 	bool losses; /* also return losses, as events whose `class` is NULL */
 	bool ends;   /* with losses: also LOSS_ENDED and LOSS_OVER, known from packets' times */
-	const struct inferred
-		*inferred;         /* with losses: finds LOSS_INFERRED; NULL: none. Borrowed */
+	const struct inferred *inferred; /* with losses: finds LOSS_INFERRED; or NULL. Borrowed */
 	const struct begun *begun; /* with ends; NULL: by packet records alone. Borrowed */
 	bool values;   /* the caller needs most values: decode them together with the heads */
 	bool trusting; /* believe that no event is before its packet's begin, without reading */

@@ -38,8 +38,7 @@ struct read_ahead {
 	/* whose turn it is: */
 	struct events *events;
 	struct event_block_filler *filler;
-	struct run
-		rest; /* the part of the cursor's run that did not fit in the block; may be empty */
+	struct run rest; /* the part of the cursor's run that did not fit in the block, if any */
 
 	/* under the helper's lock: */
 	enum turn turn;

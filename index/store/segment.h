@@ -26,8 +26,7 @@ struct segment {
 	struct segment_id id, before; /* before: the next older one of its store; all 0: none */
 	struct segment *older;        /* that one; NULL: it is not open */
 	unsigned owners; /* a newer segment and other holders; their lock protects it */
-	struct row
-		*rows; /* a row for each key, keys falling; a verified copy of the file's table */
+	struct row *rows; /* one for each key, keys falling; a verified copy of the file's table */
 	uint32_t count;
 	const uint8_t *keys, *values; /* rows have offsets into these */
 	struct source *source;        /* the mapped file; NULL: in memory, or `read` */

@@ -21,8 +21,7 @@
  */
 struct sweep_run {
 	struct run run;       /* count 0: a loss */
-	const uint64_t
-		*bits; /* with sweep->bits, by entry of the batch: the event's size; or NULL */
+	const uint64_t *bits; /* with sweep->bits: size of the event, by entry of the batch */
 };
 
 /*

@@ -22,8 +22,7 @@ struct steps { /* a list of scanned steps, to be stored in one transaction */
 
 struct index_slot {
 	pthread_mutex_t lock;
-	struct table
-		*table; /* the newest; older ones, linked behind it, live until index_close() */
+	struct table *table; /* the newest; older ones, linked to it, live until index_close() */
 	struct recorded recorded; /* under recorded_lock, */
 	bool has_recorded;        /* likewise */
 	_Atomic uint32_t told;    /* how many of its scan's failures were reported: each once */

@@ -20,8 +20,7 @@ enum { CHUNK_RECORDS = 1023 };
 struct table_head {
 	uint64_t count;    /* records */
 	struct scan scan;  /* where the scan goes on */
-	uint32_t
-		complete; /* 1: the scan has reached the stream's end; 0: the table is incomplete */
+	uint32_t complete; /* 1: the scan has reached the stream's end; 0: it has not */
 	uint32_t d, flags, nwide, nchunks, nerrors; /* nerrors: bytes of text, zeros between */
 };
 

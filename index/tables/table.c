@@ -54,8 +54,7 @@ struct table {
 	const struct stream *stream;
 	struct table *older;
 	bool own; /* it belongs to one question, whose corrections are here */
-	struct table
-		*base; /* of an own table: the shared one with the records; NULL: it has rows */
+	struct table *base; /* of an own table: the shared one that has the records; or NULL */
 	uint32_t base_generation; /* base->generation when this table was made */
 	uint64_t id;              /* stored */
 	struct stored_table stored;
@@ -69,8 +68,7 @@ struct table {
 	pthread_mutex_t lock;        /* of all below */
 	struct reach reach;
 	struct corrections corrections;
-	uint64_t *
-		*wides; /* all lists that table_wide() returned, since callers may use older ones */
+	uint64_t **wides; /* all lists that table_wide() returned: callers may use older ones */
 	size_t nwides, wides_capacity, nwide;
 	bool wide_changed;
 	struct scratch *scratch;

@@ -1,4 +1,4 @@
-/* buf.c - growing text; formats integers itself, since printf() would take most of output's time */
+/* buf.c - growing text; formats integers itself, since printf would take most of output's time */
 #include "engine/base/buf.h"
 
 #include "engine/base/mem.h"

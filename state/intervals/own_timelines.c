@@ -6,6 +6,7 @@
 #include "engine/base/mem.h"
 #include "state/context/wanted.h"
 #include "state/events/closure.h"
+#include "state/replay/contradictions.h"
 #include "state/state.h"
 #include "state/timelines/timelines.h"
 
@@ -74,6 +75,19 @@ static bool open_part(struct state *state, const uint64_t *classes, struct error
 	return ok;
 }
 
+/* Classes with lines of the closure, and those by which losses are inferred; to be freed. */
+static uint64_t *classes_of(struct state *state, const struct closure *closure)
+{
+	size_t nclasses = state->event_source->trace->nclasses;
+	const uint64_t *telling = contradictions_telling(state->found);
+	uint64_t *classes = bitset_new(nclasses);
+
+	for (size_t c = 0; c < nclasses; c++)
+		if (bitset_has(closure->classes, c) || (telling && bitset_has(telling, c)))
+			bitset_add(classes, c);
+	return classes;
+}
+
 static bool is_within(const uint64_t *classes, const uint64_t *others, size_t count)
 {
 	bool within = others != NULL;
@@ -92,13 +106,15 @@ bool own_timelines(struct state *state, const struct query *const *queries, size
 
 	wanted_init(state, queries, nqueries, &wanted);
 	struct closure *closure = wanted_closure(state, &wanted);
+	uint64_t *classes = classes_of(state, closure);
 	*out = state;
 	if (!state->part && !closure_is_most(closure))
-		ok = open_part(state, closure->classes, err);
-	if (is_within(closure->classes, state->part_classes, nclasses))
+		ok = open_part(state, classes, err);
+	if (is_within(classes, state->part_classes, nclasses))
 		*out = state->part;
 	else if (ok)
 		ok = build_unnamed(state, err);
+	mem_free(classes);
 	closure_free(closure);
 	wanted_release(&wanted);
 	return ok;

@@ -212,6 +212,11 @@ bool contradictions_at(struct contradictions *own, const struct stream *stream, 
 
 /* ---- struct contradictions ---- */
 
+const uint64_t *contradictions_telling(const struct contradictions *contradictions)
+{
+	return contradictions ? contradictions->classes.telling : NULL;
+}
+
 const struct inferred *contradictions_inferred(const struct contradictions *contradictions)
 {
 	return contradictions ? &contradictions->inferred : NULL;

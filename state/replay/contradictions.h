@@ -45,6 +45,8 @@ void contradictions_free(struct contradictions *contradictions); /* NULL is fine
 void contradictions_forget(struct contradictions *contradictions);
 /* For event sources and cursors; NULL for NULL. Borrowed. */
 const struct inferred *contradictions_inferred(const struct contradictions *contradictions);
+/* Bit per class with lines that write the mirrored attribute; borrowed. NULL for NULL. */
+const uint64_t *contradictions_telling(const struct contradictions *contradictions);
 
 /*
  * Calls `each`, by rising told_at, for all contradictions of two events in the stream; reads what

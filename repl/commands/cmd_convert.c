@@ -34,6 +34,7 @@ struct convert_work {
 	bool disorderly;           /* this attempt met events outside of their packets' ranges */
 	bool state_begun;          /* `wanteds` and `stretches` must be released */
 	struct wanteds wanteds;
+	struct wanteds names; /* queries for the names that the format needs first */
 	struct stretches stretches;
 };
 
@@ -309,14 +310,15 @@ static bool each_name(void *arg, const struct interval *interval)
 	return true;
 }
 
-static bool ask_names(struct convert_work *work, const struct wanteds *wanteds, struct error *err)
+static bool ask_names(struct convert_work *work, struct error *err)
 {
+	const struct wanteds *names = &work->names;
 	struct state *state = session_state(work->session, err);
 	nstime begin, end;
 
 	if (!state || !session_range(work->session, &begin, &end, err) ||
-	    (begin < end && !state_intervals(state, begin, end, INTERVALS_WHOLE, wanteds->queries,
-					     wanteds->count, each_name, work, err)))
+	    (begin < end && !state_intervals(state, begin, end, INTERVALS_WHOLE, names->queries,
+					     names->count, each_name, work, err)))
 		return false;
 	if (work->failed.kind == ERR_NONE)
 		return true;
@@ -345,6 +347,16 @@ bool convert_paths(const struct options *options, const char *const *usual, stru
 	return wanteds_parse(&paths, VALUE_FORBIDDEN, out, err);
 }
 
+static bool parse_names(struct convert_work *work, struct error *err)
+{
+	struct words paths;
+
+	if (!work->kind->names)
+		return true;
+	paths = listed(work->kind->names);
+	return wanteds_parse(&paths, VALUE_FORBIDDEN, &work->names, err);
+}
+
 /* Begins reading intervals of the command's paths, or the format's own; end_state() also after
  * false.
  */
@@ -361,8 +373,9 @@ static bool begin_state(struct convert_work *work, struct error *err)
 		return true;
 	struct state *state = session_state(work->session, err);
 	return state && session_range(work->session, &begin, &end, err) &&
-	       stretches_begin(&work->stretches, state, begin, end, work->wanteds.queries,
-			       work->wanteds.count, err);
+	       stretches_begin_with(&work->stretches, state, begin, end, work->wanteds.queries,
+				    work->wanteds.count, work->names.queries, work->names.count,
+				    err);
 }
 
 static bool convert_state(struct convert_work *work, struct error *err)
@@ -379,27 +392,13 @@ static bool convert_state(struct convert_work *work, struct error *err)
 
 static void end_state(struct convert_work *work)
 {
+	wanteds_release(&work->names);
 	if (!work->state_begun)
 		return;
 	stretches_end(&work->stretches);
 	wanteds_release(&work->wanteds);
 	work->stretches = (struct stretches){.state = NULL};
 	work->state_begun = false;
-}
-
-static bool convert_names(struct convert_work *work, struct error *err)
-{
-	struct words paths;
-	struct wanteds wanteds;
-
-	if (!work->kind->names)
-		return true;
-	paths = listed(work->kind->names);
-	if (!wanteds_parse(&paths, VALUE_FORBIDDEN, &wanteds, err))
-		return false;
-	bool ok = !wanteds.count || ask_names(work, &wanteds, err);
-	wanteds_release(&wanteds);
-	return ok;
 }
 
 /* ---- the state at the beginning ---- */
@@ -612,8 +611,9 @@ static bool attempt(struct convert_work *work, struct convert_options *describes
 	describe_filter(work->filter, options, describes);
 	/* the state first: it may build timelines, from which names can then be read */
 	bool ok = convert_open(describes, &work->convert, err) &&
+		  (own->no_state || parse_names(work, err)) &&
 		  (!state || !work->kind->names || begin_state(work, err)) &&
-		  (own->no_state || convert_names(work, err)) &&
+		  (!work->names.count || ask_names(work, err)) &&
 		  (!own->with_state || carry_state(work, err)) && convert_events(work, err) &&
 		  (!state || work->state_begun || begin_state(work, err)) &&
 		  (!state || convert_state(work, err));
@@ -659,11 +659,13 @@ bool convert_picture(struct session *session, const struct options *options,
 	if (!kind || !describe(session, kind, NULL, &describes, err))
 		return false;
 	describes.picked = true;
-	bool ok = convert_open(&describes, &work.convert, err) && convert_names(&work, err);
+	bool ok = convert_open(&describes, &work.convert, err) && parse_names(&work, err) &&
+		  (!work.names.count || ask_names(&work, err));
 	for (size_t i = 0; ok && i < picture->nrows; i++)
 		ok = convert_row(&work, picture, &picture->rows[i], err);
 	ok = ok && convert_finish(work.convert, err);
 	convert_close(work.convert);
+	wanteds_release(&work.names);
 	return ok;
 }
 

@@ -9,6 +9,7 @@
 #include "state/context/handover.h"
 #include "state/context/reach.h"
 #include "state/intervals/named.h"
+#include "state/intervals/own_timelines.h"
 #include "state/state.h"
 #include "state/timelines/retry.h"
 #include "state/timelines/timelines.h"
@@ -431,7 +432,12 @@ static bool ask_recorded(struct state *state, const struct intervals_question *q
 		return false;
 	if (question->range.begin > end || question->range.end <= begin)
 		return true;
-	return ask_tracks(state, question, sink, err);
+	struct state *asked = question->range.window ? state
+						     : own_timelines_of(state, question->queries,
+									question->nqueries);
+	bool ok = ask_tracks(asked, question, sink, err);
+	state->evaluation = asked->evaluation;
+	return ok;
 }
 
 static struct intervals_range range_of(nstime begin, nstime end, enum interval_ends ends)

@@ -97,25 +97,54 @@ static bool is_within(const uint64_t *classes, const uint64_t *others, size_t co
 	return within;
 }
 
-bool own_timelines(struct state *state, const struct query *const *queries, size_t nqueries,
-		   struct state **out, struct error *err)
+/* The closure of the queries, to be freed; *classes is to be freed, too. */
+static struct closure *closure_of(struct state *state, const struct query *const *queries,
+				  size_t nqueries, uint64_t **classes)
 {
-	size_t nclasses = state->event_source->trace->nclasses;
 	struct wanted wanted;
-	bool ok = true;
 
 	wanted_init(state, queries, nqueries, &wanted);
 	struct closure *closure = wanted_closure(state, &wanted);
-	uint64_t *classes = classes_of(state, closure);
+	wanted_release(&wanted);
+	*classes = classes_of(state, closure);
+	return closure;
+}
+
+static bool has_part_of(const struct state *state, const uint64_t *classes)
+{
+	return is_within(classes, state->part_classes, state->event_source->trace->nclasses);
+}
+
+bool own_timelines(struct state *state, const struct query *const *queries, size_t nqueries,
+		   struct state **out, struct error *err)
+{
+	uint64_t *classes;
+	struct closure *closure = closure_of(state, queries, nqueries, &classes);
+	bool ok = true;
+
 	*out = state;
 	if (!state->part && !closure_is_most(closure))
 		ok = open_part(state, classes, err);
-	if (is_within(classes, state->part_classes, nclasses))
+	if (has_part_of(state, classes))
 		*out = state->part;
 	else if (ok)
 		ok = build_unnamed(state, err);
 	mem_free(classes);
 	closure_free(closure);
-	wanted_release(&wanted);
 	return ok;
+}
+
+struct state *own_timelines_of(struct state *state, const struct query *const *queries,
+			       size_t nqueries)
+{
+	struct state *out = state;
+	uint64_t *classes;
+
+	if (!state->part)
+		return state;
+	closure_free(closure_of(state, queries, nqueries, &classes));
+	if (has_part_of(state, classes))
+		out = state->part;
+	mem_free(classes);
+	return out;
 }

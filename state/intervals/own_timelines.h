@@ -22,5 +22,8 @@ struct state;
  */
 MUST_CHECK bool own_timelines(struct state *state, const struct query *const *queries,
 			      size_t nqueries, struct state **out, struct error *err);
+/* The second state if it was made and answers the queries, else `state`. */
+struct state *own_timelines_of(struct state *state, const struct query *const *queries,
+			       size_t nqueries);
 
 #endif

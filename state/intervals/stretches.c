@@ -43,8 +43,30 @@ static unsigned count_of(const struct stretches *stretches, nstime first, nstime
 	return count < 2 ? 1 : count < STRETCHES_MAX ? (unsigned)count : STRETCHES_MAX;
 }
 
+/* Makes timelines that answer the queries of the stretches and the others. */
+static bool make_timelines(struct stretches *stretches, const struct query *const *others,
+			   size_t nothers, struct error *err)
+{
+	size_t count = stretches->nqueries;
+	const struct query **all = mem_new_array(count + nothers, sizeof *all);
+
+	memcpy(all, stretches->queries, count * sizeof *all);
+	for (size_t i = 0; i < nothers; i++)
+		all[count++] = others[i];
+	bool ok = own_timelines(stretches->state, all, count, &stretches->asked, err);
+	mem_free(all);
+	return ok;
+}
+
 bool stretches_begin(struct stretches *stretches, struct state *state, nstime begin, nstime end,
 		     const struct query *const *queries, size_t nqueries, struct error *err)
+{
+	return stretches_begin_with(stretches, state, begin, end, queries, nqueries, NULL, 0, err);
+}
+
+bool stretches_begin_with(struct stretches *stretches, struct state *state, nstime begin,
+			  nstime end, const struct query *const *queries, size_t nqueries,
+			  const struct query *const *others, size_t nothers, struct error *err)
 {
 	nstime first, last;
 
@@ -83,7 +105,7 @@ bool stretches_begin(struct stretches *stretches, struct state *state, nstime be
 		return true;
 	bool near;
 	if (!is_near(state, queries, nqueries, &near, err) ||
-	    (!near && !own_timelines(state, queries, nqueries, &stretches->asked, err)))
+	    (!near && !make_timelines(stretches, others, nothers, err)))
 		return false;
 	if (!near && !timelines_there(stretches->asked))
 		stretches->count = 1;

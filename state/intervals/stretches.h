@@ -34,6 +34,11 @@ struct stretches {
 MUST_CHECK bool stretches_begin(struct stretches *stretches, struct state *state, nstime begin,
 				nstime end, const struct query *const *queries, size_t nqueries,
 				struct error *err);
+/* The same; timelines that are made for it also answer state_intervals() of the other queries. */
+MUST_CHECK bool stretches_begin_with(struct stretches *stretches, struct state *state, nstime begin,
+				     nstime end, const struct query *const *queries,
+				     size_t nqueries, const struct query *const *others,
+				     size_t nothers, struct error *err);
 void stretches_end(struct stretches *stretches);
 /* Calls `each` for the intervals that end in the next stretch; false from it ends all. */
 MUST_CHECK bool stretches_next(struct stretches *stretches,

@@ -8,7 +8,8 @@
 enum { ASKED = 64 /* names that are looked up one by one */ };
 
 struct comms {
-	struct spells spells; /* names of [begin, end); its arena has the name found last, too */
+	struct comm_spells
+		spells;       /* names of [begin, end); its arena has the name found last, too */
 	unsigned asked;       /* names looked up one by one so far */
 	bool read;            /* `spells` has the names of */
 	nstime begin, end;    /* the whole trace, or a window */
@@ -18,7 +19,7 @@ void comms_free(struct comms *comms)
 {
 	if (!comms)
 		return;
-	spells_release(&comms->spells);
+	comm_spells_release(&comms->spells);
 	arena_free(comms->spells.arena);
 	mem_free(comms);
 }
@@ -27,7 +28,7 @@ static void forget(struct comms *comms)
 {
 	comms->read = false;
 	comms->asked = 0;
-	spells_clear(&comms->spells);
+	comm_spells_clear(&comms->spells);
 	arena_reset(comms->spells.arena);
 }
 

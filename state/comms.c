@@ -2,6 +2,7 @@
 #include "state/comms.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "state/context/reach.h"
 #include "state/state.h"
 
@@ -215,53 +216,103 @@ bool state_comms(struct state *state, struct comm *items, size_t count,
 
 /* Names over a range */
 
-static bool is_clean(const struct value *text)
+void comm_spells_clear(struct comm_spells *spells)
 {
-	for (uint32_t i = 0; i < text->len; i++)
-		if ((unsigned char)text->text[i] < 32 || text->text[i] == 127)
-			return false;
-	return true;
+	spells->count = spells->nnames = 0;
+	hash_index_clear(&spells->by_name);
 }
 
-void comm_spells_add(struct spells *spells, const struct interval *interval)
+void comm_spells_release(struct comm_spells *spells)
 {
-	size_t len = strcspn(interval->path, "/");
-	struct value tid, name = interval->value;
-
-	if (!comm_thread_of(interval->path, &tid) || strcmp(interval->path + len, "/name") != 0 ||
-	    name.kind != VALUE_STRING || !name.len)
-		return;
-	if (!is_clean(&name))
-		name.text = comm_text(spells->arena, &name);
-	spells_add(spells, spells_reach(spells, interval->path, len), interval->begin, &name);
+	mem_free(spells->items);
+	mem_free(spells->names);
+	hash_index_release(&spells->by_name);
 }
 
-bool comm_spells_add_idle(struct spells *spells, struct state *state, struct error *err)
+/* comm_text(), one for all that are equal; NULL: it is no name. */
+static const char *name_of(struct comm_spells *spells, const struct value *value)
 {
-	static const char path[] = "thread[0]";
-	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = {.t = NSTIME_MIN + 1}};
+	if (value->kind != VALUE_STRING || !value->len)
+		return NULL;
+	uint64_t hash = hash_bytes(value->text, value->len);
+	uint32_t at = hash_index_find(&spells->by_name, hash, i,
+				      strlen(spells->names[i]) == value->len &&
+					      !memcmp(spells->names[i], value->text, value->len));
 
-	if (!state_comms(state, &idle, 1, NULL, spells->arena, err))
-		return false;
-	if (idle.name) {
-		struct spells_thing *thing = spells_reach(spells, path, strlen(path));
-		const struct value name = value_text(idle.name, strlen(idle.name));
-		thing->count = 0;
-		spells_add(spells, thing, NSTIME_MIN, &name);
+	if (at == HASH_INDEX_NONE) {
+		*mem_push(spells->names, spells->nnames, spells->names_capacity) =
+			comm_text(spells->arena, value);
+		at = hash_index_add(&spells->by_name, hash, spells->nnames - 1);
 	}
-	return true;
+	return spells->names[at];
 }
 
-const char *comm_spells_find(const struct spells *spells, const struct value *tid, nstime t,
+void comm_spells_add(struct comm_spells *spells, const struct interval *interval)
+{
+	struct value tid;
+
+	if (!comm_thread_of(interval->path, &tid) ||
+	    strcmp(strchr(interval->path, '/'), "/name") != 0)
+		return;
+	const char *name = name_of(spells, &interval->value);
+	if (name)
+		*mem_push(spells->items, spells->count, spells->capacity) =
+			(struct comm_spell){tid, interval->begin, name};
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct comm_spell *x = a, *y = b;
+	int order = value_compare(&x->tid, &y->tid);
+
+	return order ? order : x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* By thread and time. */
+static void sort(struct comm_spells *spells)
+{
+	struct comm_spell *items = spells->items;
+	size_t in_order = 1; /* items, which most often come in order, but for one that is added */
+
+	while (in_order < spells->count && by_thread(&items[in_order - 1], &items[in_order]) <= 0)
+		in_order++;
+	if (in_order + 1 < spells->count)
+		qsort(items, spells->count, sizeof *items, by_thread);
+	if (in_order + 1 != spells->count)
+		return;
+	const struct comm_spell last = items[in_order];
+	size_t place = search_first(i, 0, in_order, by_thread(&items[i], &last) <= 0);
+	memmove(&items[place + 1], &items[place], (in_order - place) * sizeof *items);
+	items[place] = last;
+}
+
+bool comm_spells_add_idle(struct comm_spells *spells, struct state *state, struct error *err)
+{
+	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = {.t = NSTIME_MIN + 1}};
+	bool good = state_comms(state, &idle, 1, NULL, spells->arena, err);
+	size_t n = 0;
+
+	if (good && idle.name) {
+		for (size_t i = 0; i < spells->count; i++)
+			if (!value_equal(&spells->items[i].tid, &idle.tid))
+				spells->items[n++] = spells->items[i];
+		spells->count = n;
+		*mem_push(spells->items, spells->count, spells->capacity) =
+			(struct comm_spell){idle.tid, NSTIME_MIN, idle.name};
+	}
+	sort(spells);
+	return good;
+}
+
+const char *comm_spells_find(const struct comm_spells *spells, const struct value *tid, nstime t,
 			     nstime until)
 {
-	char path[NUMBER_ROOM + 16] = "thread[", *end = path + strlen(path);
+	const struct comm_spell wanted = {.tid = *tid, .begin = t}, *items = spells->items;
+	size_t low = search_first(i, 0, spells->count, by_thread(&items[i], &wanted) <= 0);
 
-	if (tid->kind != VALUE_INT)
-		return NULL;
-	end = tid->negative ? decimal_put_signed(end, (int64_t)tid->u) : decimal_put(end, tid->u);
-	*end++ = ']';
-	const struct spell *spell =
-		spell_at(spells_find(spells, path, (size_t)(end - path)), t, until);
-	return spell ? spell->value.text : NULL;
+	if (low && value_equal(&items[low - 1].tid, tid))
+		return items[low - 1].name;
+	return low < spells->count && value_equal(&items[low].tid, tid) && items[low].begin < until
+		       ? items[low].name
+		       : NULL;
 }

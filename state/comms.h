@@ -9,9 +9,9 @@
 #define STATE_COMMS_H
 
 #include "engine/base/arena.h"
+#include "engine/base/hash_index.h"
 #include "index/events.h"
 #include "state/model/moment.h"
-#include "state/model/spells.h"
 #include "state/rules/rules.h"
 
 struct state;
@@ -43,20 +43,35 @@ bool comm_thread_of(const char *path, struct value *tid);
 /* Is the value a thread number: does the path end with /thread, as cpu[3]/thread? */
 bool comm_is_thread(const char *path, const struct value *value);
 
-/* Names over a range: since when a thread had each; see state/model/spells.h. */
+/* Names over a range: since when a thread had each. `arena` is the caller's and has the names. */
+struct comm_spells {
+	struct comm_spell {
+		struct value tid;
+		nstime begin;
+		const char *name;
+	} * items;
+	size_t count, capacity;
+	struct arena *arena;
+	const char **names; /* each once: most have more than one thread */
+	size_t nnames, names_capacity;
+	struct hash_index by_name;
+};
 
+void comm_spells_clear(struct comm_spells *spells);   /* before the arena is reset */
+void comm_spells_release(struct comm_spells *spells); /* all but the arena */
 /* Adds an interval of thread[T]/name; ignores other paths, and values that are no names. */
-void comm_spells_add(struct spells *spells, const struct interval *interval);
+void comm_spells_add(struct comm_spells *spells, const struct interval *interval);
 /*
  * To be called after all intervals were added: sets the idle thread's name to the one it has at the
- * start, which lists leave out if no event wrote it.
+ * start, which lists leave out if no event wrote it, and sorts, as comm_spells_find() needs.
  */
-MUST_CHECK bool comm_spells_add_idle(struct spells *spells, struct state *state, struct error *err);
+MUST_CHECK bool comm_spells_add_idle(struct comm_spells *spells, struct state *state,
+				     struct error *err);
 /*
  * The name that began last at or before `t` (a name outlives its thread); else the first that
  * begins before `until`. NULL: there is none.
  */
-const char *comm_spells_find(const struct spells *spells, const struct value *tid, nstime t,
+const char *comm_spells_find(const struct comm_spells *spells, const struct value *tid, nstime t,
 			     nstime until);
 
 #endif

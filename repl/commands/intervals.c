@@ -130,7 +130,7 @@ static bool pass_on(void *arg, const struct interval *interval)
 }
 
 static bool ask_each(struct state *state, nstime begin, nstime end, const struct wanteds *wanteds,
-		     struct spells *names, struct filtering *filtering, struct error *err)
+		     struct comm_spells *names, struct filtering *filtering, struct error *err)
 {
 	const struct query **queries = mem_new_array(wanteds->count + 1, sizeof *queries);
 	const struct intervals_first first = {1, names_range_add, names};
@@ -149,7 +149,7 @@ static bool ask_each(struct state *state, nstime begin, nstime end, const struct
 }
 
 bool intervals_each(struct session *session, const struct wanteds *wanteds,
-		    struct spells *names,
+		    struct comm_spells *names,
 		    bool (*each)(void *arg, const struct interval *interval), void *arg,
 		    struct error *err)
 {
@@ -236,8 +236,9 @@ struct interval_writer {
 	 */
 	bool (*written)(void *arg, const struct interval *interval, const char *comm);
 	void *arg;
-	struct spells *range; /* names of all threads over the range; NULL: not read yet */
-	struct spells *along; /* the same, from the reading of the rows; NULL: not from there */
+	struct comm_spells *range; /* names of all threads over the range; NULL: not read yet */
+	struct comm_spells
+		*along; /* the same, from the reading of the rows; NULL: not from there */
 	struct error failed;
 };
 

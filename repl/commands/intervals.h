@@ -69,14 +69,14 @@ MUST_CHECK bool interval_writer_finish(struct interval_writer *writer, bool drop
 /* May rows of the word show threads, as values or (of_path) in their paths? */
 bool intervals_show_threads(const char *word, bool of_path);
 
-struct spells;
+struct comm_spells;
 
 /*
  * Reads the range of --begin and --end, and calls `each` for intervals of the queries, in the order
  * of state_intervals(). First adds the names of all threads over the range to `names`, unless NULL.
  */
 MUST_CHECK bool intervals_each(struct session *session, const struct wanteds *wanteds,
-			       struct spells *names,
+			       struct comm_spells *names,
 			       bool (*each)(void *arg, const struct interval *interval), void *arg,
 			       struct error *err);
 

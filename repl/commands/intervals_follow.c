@@ -60,7 +60,7 @@ struct followed_intervals {
 
 	struct rows_of waiting, next; /* from earlier parts; from the current part */
 	struct rows_of done;          /* final rows of the current part */
-	struct spells *names;         /* names of threads in the part; NULL: not needed */
+	struct comm_spells *names;    /* names of threads in the part; NULL: not needed */
 
 	struct interval_triggers *triggers; /* --until and --on; NULL: none */
 	struct hit *hits;                   /* rows of the part for --on */
@@ -235,7 +235,7 @@ static void settle(struct followed_intervals *own, nstime end)
 
 /* Names --------------------------------------------------------------------------------------- */
 
-static struct spells *begin_names(void *arg)
+static struct comm_spells *begin_names(void *arg)
 {
 	struct followed_intervals *own = arg;
 

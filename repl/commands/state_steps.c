@@ -131,7 +131,7 @@ static bool run_part(struct state_steps *steps, nstime end, const struct state_s
 {
 	struct state *state = session_state(steps->session, err);
 	const struct wanteds *wanteds = &steps->wanteds;
-	struct spells *names = to->names ? to->names(to->arg) : NULL;
+	struct comm_spells *names = to->names ? to->names(to->arg) : NULL;
 	const struct intervals_first first = {1, names_range_add, names};
 	const struct query **queries = mem_new_array(wanteds->count + 1, sizeof *queries);
 	struct query *list = NULL;

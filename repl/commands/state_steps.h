@@ -44,7 +44,7 @@ MUST_CHECK bool state_steps_final(struct state_steps *steps, const struct follow
  * not needed), then `interval` for each interval, as state_intervals_on() does, and last `done`.
  */
 struct state_steps_to {
-	struct spells *(*names)(void *arg);
+	struct comm_spells *(*names)(void *arg);
 	bool (*interval)(void *arg, const struct interval *interval);
 	bool (*done)(void *arg, nstime end, struct error *err);
 	void *arg;

@@ -40,7 +40,7 @@ struct followed_timeline {
 	struct picture picture;
 	struct redraw redraw;
 	struct buf said;      /* notes to print above the next drawing */
-	struct spells *names; /* names of threads in the current part */
+	struct comm_spells *names; /* names of threads in the current part */
 };
 
 /* What is drawn ------------------------------------------------------------------------------- */
@@ -112,7 +112,7 @@ static uint32_t column_at(const struct followed_timeline *live, nstime t)
 
 /* Names --------------------------------------------------------------------------------------- */
 
-static struct spells *begin_names(void *arg)
+static struct comm_spells *begin_names(void *arg)
 {
 	struct followed_timeline *live = arg;
 

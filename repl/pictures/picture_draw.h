@@ -10,13 +10,13 @@
 /* Writes a line per row, with at most `most_label` characters of its label. Advances `times`. */
 void picture_draw_text(const struct picture *picture, struct times *times, size_t most_label,
 		       struct sink *out);
-struct spells;
+struct comm_spells;
 /*
  * Adds to rows' labels the last names of their threads before `end`: from `told`, or if that is
  * NULL by a search.
  */
 MUST_CHECK bool picture_name_rows(struct picture *picture, struct session *session, nstime end,
-				  const struct spells *told, struct error *err);
+				  const struct comm_spells *told, struct error *err);
 /* The number of characters in a text, at most `most`; *bytes: how many bytes they take. */
 size_t picture_text_width(const char *text, size_t len, size_t most, size_t *bytes);
 

@@ -396,7 +396,7 @@ bool picture_next_tick(const struct picture *picture, struct times *times,
 }
 
 bool picture_name_rows(struct picture *picture, struct session *session, nstime end,
-		       const struct spells *told, struct error *err)
+		       const struct comm_spells *told, struct error *err)
 {
 	size_t count = picture->nrows;
 	struct named *items = mem_new_array(count + 1, sizeof *items);

@@ -143,7 +143,7 @@ bool names_range_add(void *range, const struct interval *interval)
 }
 
 /* Sets names from a range, copied into `arena`; NULL: they are borrowed from the range. */
-static void put_spells(const struct spells *range, struct named *items, size_t count,
+static void put_spells(const struct comm_spells *range, struct named *items, size_t count,
 		       struct arena *arena)
 {
 	struct value tid;
@@ -157,32 +157,32 @@ static void put_spells(const struct spells *range, struct named *items, size_t c
 	}
 }
 
-bool names_range_end(struct session *session, struct spells *range, struct error *err)
+bool names_range_end(struct session *session, struct comm_spells *range, struct error *err)
 {
 	struct state *state = session_names(session, NAMES_EVENTS, err);
 
 	return state && (comm_spells_add_idle(range, state, err) || session_names_gave_up(err));
 }
 
-bool names_range_put(struct session *session, const struct spells *range, struct named *items,
+bool names_range_put(struct session *session, const struct comm_spells *range, struct named *items,
 		     size_t count, struct arena *arena, struct error *err)
 {
 	put_spells(range, items, count, NULL);
 	return functions_put(session, items, count, arena, err);
 }
 
-struct spells *names_range_begin(void)
+struct comm_spells *names_range_begin(void)
 {
-	struct spells *range = mem_new(sizeof *range);
+	struct comm_spells *range = mem_new(sizeof *range);
 
 	range->arena = arena_new();
 	return range;
 }
 
-struct spells *names_range_new(struct session *session, nstime begin, nstime end,
+struct comm_spells *names_range_new(struct session *session, nstime begin, nstime end,
 				    struct error *err)
 {
-	struct spells *range = names_range_begin();
+	struct comm_spells *range = names_range_begin();
 	uint64_t events = 2 * session->trace->events_decoded + NAMES_EVENTS;
 	struct state *state = session_names(session, events, err);
 	const struct query *queries[1];
@@ -192,7 +192,7 @@ struct spells *names_range_new(struct session *session, nstime begin, nstime end
 	queries[0] = query;
 	if (ok && !state_intervals(state, begin, end, INTERVALS_CUT, queries, 1, names_range_add,
 				   range, err)) {
-		spells_clear(range);
+		comm_spells_clear(range);
 		ok = session_names_gave_up(err);
 	}
 	query_free(query);
@@ -202,12 +202,12 @@ struct spells *names_range_new(struct session *session, nstime begin, nstime end
 	return NULL;
 }
 
-void names_range_free(struct spells *range)
+void names_range_free(struct comm_spells *range)
 {
 	if (!range)
 		return;
 	arena_free(range->arena);
-	spells_release(range);
+	comm_spells_release(range);
 	mem_free(range);
 }
 
@@ -216,7 +216,7 @@ void names_range_free(struct spells *range)
  * less than a search for each. *out NULL: there are few.
  */
 static bool read_near(struct session *session, const struct named *items, size_t count,
-		      nstime begin, struct spells **out, struct error *err)
+		      nstime begin, struct comm_spells **out, struct error *err)
 {
 	nstime first = NSTIME_MAX, last = NSTIME_MIN;
 	struct value tid;
@@ -241,7 +241,7 @@ static bool read_late(struct session *session, struct named *items, size_t count
 		      struct arena *arena, struct error *err)
 {
 	nstime first = NSTIME_MAX, last = NSTIME_MIN;
-	struct spells *late;
+	struct comm_spells *late;
 	struct value tid;
 
 	for (size_t i = 0; i < count; i++) {
@@ -262,12 +262,12 @@ static bool read_late(struct session *session, struct named *items, size_t count
 }
 
 bool names_in(struct session *session, struct named *items, size_t count,
-	      const struct spells *told, struct arena *arena, struct error *err)
+	      const struct comm_spells *told, struct arena *arena, struct error *err)
 {
 	/* the rows cost a pass over their range; names may cost about as much again */
 	uint64_t events = told ? NAMES_BEFORE : 2 * session->trace->events_decoded + NAMES_EVENTS;
 	struct comm_reach reach = {.some = true};
-	struct spells *near = NULL;
+	struct comm_spells *near = NULL;
 
 	if (!session_range(session, &reach.begin, &reach.end, err) ||
 	    !session_lists_window(session, &reach.window, err) ||

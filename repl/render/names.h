@@ -41,19 +41,19 @@ bool names_wanted(const struct named *items, size_t count);
  * range are read.
  */
 MUST_CHECK bool names_in(struct session *session, struct named *items, size_t count,
-			 const struct spells *told, struct arena *arena, struct error *err);
+			 const struct comm_spells *told, struct arena *arena, struct error *err);
 
 /* Reads the names of all threads over a range, for rows in many chunks. NULL: *err. */
-MUST_CHECK struct spells *names_range_new(struct session *session, nstime begin, nstime end,
+MUST_CHECK struct comm_spells *names_range_new(struct session *session, nstime begin, nstime end,
 					       struct error *err);
-void names_range_free(struct spells *range); /* NULL is fine */
+void names_range_free(struct comm_spells *range); /* NULL is fine */
 /* The same, from intervals of COMMS_LIST that the caller reads anyway, and adds. */
-struct spells *names_range_begin(void);
+struct comm_spells *names_range_begin(void);
 bool names_range_add(void *range, const struct interval *interval);
-MUST_CHECK bool names_range_end(struct session *session, struct spells *range,
+MUST_CHECK bool names_range_end(struct session *session, struct comm_spells *range,
 				struct error *err); /* after the last one */
 /* Sets names in `items`: names of threads live in `range`, those of functions in `arena`. */
-MUST_CHECK bool names_range_put(struct session *session, const struct spells *range,
+MUST_CHECK bool names_range_put(struct session *session, const struct comm_spells *range,
 				struct named *items, size_t count, struct arena *arena,
 				struct error *err);
 

@@ -2,6 +2,7 @@
 #include "state/state.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/temporary.h"
 #include "index/cursor/first_events.h"
 #include "state/answer/ask.h"
 #include "state/answer/forward.h"
@@ -95,6 +96,7 @@ void state_close(struct state *state)
 	state_close(state->part);
 	mem_free(state->part_classes);
 	stored_close(state->stored);
+	temporary_folder_end(state->own_folder, state->own_noted);
 	cells_free(state->base);
 	checkpoints_free(state->checkpoints);
 	runs_free(state->runs);

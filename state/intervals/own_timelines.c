@@ -4,6 +4,7 @@
 #include "engine/base/bitset.h"
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "engine/base/temporary.h"
 #include "state/context/wanted.h"
 #include "state/events/closure.h"
 #include "state/replay/contradictions.h"
@@ -14,7 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Builds timelines in the folder, then unlinks the files: they go when the state is closed. */
+/*
+ * Builds timelines in the folder, then unlinks their files. The folder, with the catalog by which
+ * they are verified, is removed when the state is closed.
+ */
 static bool build_in(struct state *state, const char *folder, struct error *err)
 {
 	char *path = folder_join(folder, "t");
@@ -26,7 +30,6 @@ static bool build_in(struct state *state, const char *folder, struct error *err)
 	if (ok)
 		timelines_there(state);
 	MAY_FAIL(timelines_remove(path, &ignored));
-	rmdir(folder);
 	state->timelines = NULL;
 	mem_free(path);
 	return ok;
@@ -41,8 +44,12 @@ static bool build_unnamed(struct state *state, struct error *err)
 
 	folder = folder ? folder : getenv("TMPDIR");
 	buf_printf(&name, "%s/yore-timelines-XXXXXX", folder && *folder ? folder : "/tmp");
-	if (mkdtemp(name.data))
+	if (mkdtemp(name.data)) {
+		temporary_folder_end(state->own_folder, state->own_noted);
+		state->own_noted = temporary_note(name.data, true);
+		state->own_folder = mem_strdup(name.data);
 		ok = build_in(state, name.data, err);
+	}
 	buf_release(&name);
 	return ok || err->kind == ERR_IO;
 }

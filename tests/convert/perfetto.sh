@@ -87,4 +87,6 @@ events=$("$yore" sql large 'SELECT count(*) FROM events' --format json | tr -cd 
 	"$yore" convert large large.pftrace --stats >printed 2>&1 &&
 	decoded=$(sed -n 's/.*"events_decoded":\([0-9]*\).*/\1/p' printed) && [ "$decoded" -lt $((events * 13 / 4)) ]
 result $? "the state of a large trace takes no reading for names"
+mkdir temporary && TMPDIR=$PWD/temporary "$yore" convert large again.pftrace --no-index >printed 2>&1 && [ -z "$(ls temporary)" ]
+result $? "timelines of these questions alone leave nothing in TMPDIR"
 exit $status

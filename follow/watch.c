@@ -323,7 +323,7 @@ static bool name_copy(struct input *input, const char *name)
 {
 	char target[64];
 
-	input->folder = temporary_folder("input", &input->noted);
+	input->folder = temporary_folder(NULL, "input", &input->noted);
 	if (!input->folder)
 		return false;
 	input->path = folder_join(input->folder, name);

@@ -240,7 +240,7 @@ static void open_all(struct rank *rank, size_t nrules, char **rules)
 /* Makes the rank's exchange folder. *noted is for temporary_folder_end(). */
 static char *begin_exchange(struct rank *rank, int *noted)
 {
-	char *dir = temporary_folder("mpi", noted);
+	char *dir = temporary_folder(NULL, "mpi", noted);
 
 	check_file(rank, dir, "a folder for what ranks exchange");
 	rank->exchange = (struct exchange_options){

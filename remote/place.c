@@ -266,7 +266,7 @@ static char *folder_for_all(const char *keep, struct error *err)
 		if (make_folder(keep, err) && make_folder(folder, err))
 			return folder;
 	} else {
-		folder = temporary_folder("remote", &noted);
+		folder = temporary_folder(NULL, "remote", &noted);
 		if (folder)
 			return folder;
 		error_set(err, ERR_IO, "no temporary folder: %s", strerror(errno));

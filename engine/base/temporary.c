@@ -129,11 +129,11 @@ static const char *usual_folder(void)
 	return in && *in ? in : "/tmp";
 }
 
-char *temporary_folder(const char *what, int *number)
+char *temporary_folder(const char *in, const char *what, int *number)
 {
 	struct buf path = {0};
 
-	buf_printf(&path, "%s/yore-%s-XXXXXX", usual_folder(), what);
+	buf_printf(&path, "%s/yore-%s-XXXXXX", in ? in : usual_folder(), what);
 	if (!mkdtemp(path.data)) {
 		int cause = errno;
 		buf_release(&path);

@@ -19,10 +19,11 @@ void temporary_forget_all(void);   /* in a child of fork(2): they are its parent
 void temporary_remove_all(void);   /* all that is noted; async-signal-safe */
 
 /*
- * Creates and notes a folder yore-WHAT-XXXXXX in TMPDIR, else /tmp. Returns its path, and in
- * *number its number, both for temporary_folder_end(). NULL: errno says why.
+ * Creates and notes a folder yore-WHAT-XXXXXX in the folder `in` (NULL: in TMPDIR, else /tmp).
+ * Returns its path, and in *number its number, both for temporary_folder_end(). NULL: errno says
+ * why.
  */
-char *temporary_folder(const char *what, int *number);
+char *temporary_folder(const char *in, const char *what, int *number);
 /* Removes the folder with all that is in it, and frees its path. NULL is fine. */
 void temporary_folder_end(char *path, int number);
 

@@ -89,7 +89,7 @@ static bool make_folder(struct live *live, struct error *err)
 {
 	const char *const *into = live->options->own; /* --into */
 
-	live->top = temporary_folder("live", &live->noted);
+	live->top = temporary_folder(NULL, "live", &live->noted);
 	if (!live->top)
 		return error_set(err, ERR_IO, "no temporary folder can be made: %s", strerror(errno));
 	live->said = folder_join(live->top, "said");

@@ -109,7 +109,7 @@ static void name_file(struct viewing *view)
 
 static bool make_folder(struct viewing *view, struct error *err)
 {
-	view->folder = temporary_folder("view", &view->noted);
+	view->folder = temporary_folder(NULL, "view", &view->noted);
 	if (!view->folder)
 		return error_set(err, ERR_IO, "no temporary folder can be made: %s", strerror(errno));
 	view->path = folder_join(view->folder, view->name);

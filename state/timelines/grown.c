@@ -255,7 +255,7 @@ static bool open_tail(struct stored *stored, const struct timelines_key *key,
 	char *path;
 	bool ok, remade;
 
-	stored->tail = temporary_folder("tail", &stored->tail_noted);
+	stored->tail = temporary_folder(NULL, "tail", &stored->tail_noted);
 	if (!stored->tail)
 		return error_set(err, ERR_IO, "%s", strerror(errno));
 	path = folder_join(stored->tail, "tail");

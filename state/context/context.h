@@ -52,9 +52,10 @@ struct state {
 	/* A state with own timelines of the classes in `part_classes`; NULL: none (own_timelines.h)
 	 */
 	struct state *part;
+	uint64_t *part_classes;
 	char *own_folder; /* of own timelines; NULL: none */
 	int own_noted;    /* for temporary_folder_end() */
-	uint64_t *part_classes;
+	bool own_failed;  /* own timelines could not be made */
 	uint8_t *looked; /* by attribute: lookup_path() found it and had no note */
 	size_t nlooked;
 	char *nobody;             /* last notice on names that no thread has; NULL: none yet */

@@ -11,9 +11,7 @@
 #include "state/state.h"
 #include "state/timelines/timelines.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /*
  * Builds timelines in the folder, then unlinks their files. The folder, with the catalog by which
@@ -38,20 +36,11 @@ static bool build_in(struct state *state, const char *folder, struct error *err)
 /* Also returns true, without timelines, if the disk has no room for them. */
 static bool build_unnamed(struct state *state, struct error *err)
 {
-	const char *folder = state->event_source->trace->spill_dir;
-	struct buf name = {0};
-	bool ok = true;
+	const char *spill_dir = state->event_source->trace->spill_dir;
 
-	folder = folder ? folder : getenv("TMPDIR");
-	buf_printf(&name, "%s/yore-timelines-XXXXXX", folder && *folder ? folder : "/tmp");
-	if (mkdtemp(name.data)) {
-		temporary_folder_end(state->own_folder, state->own_noted);
-		state->own_noted = temporary_note(name.data, true);
-		state->own_folder = mem_strdup(name.data);
-		ok = build_in(state, name.data, err);
-	}
-	buf_release(&name);
-	return ok || err->kind == ERR_IO;
+	temporary_folder_end(state->own_folder, state->own_noted);
+	state->own_folder = temporary_folder(spill_dir, "timelines", &state->own_noted);
+	return !state->own_folder || build_in(state, state->own_folder, err) || err->kind == ERR_IO;
 }
 
 /* ---- of some event classes ---- */
@@ -70,7 +59,6 @@ static bool open_part(struct state *state, const uint64_t *classes, struct error
 	mem_free(others);
 	if (!ok)
 		return false;
-	part->stretch = state->stretch;
 	ok = build_unnamed(part, err);
 	if (ok && timelines_there(part)) {
 		state->part = part;
@@ -127,15 +115,15 @@ bool own_timelines(struct state *state, const struct query *const *queries, size
 {
 	uint64_t *classes;
 	struct closure *closure = closure_of(state, queries, nqueries, &classes);
-	bool ok = true;
+	bool has = has_part_of(state, classes), ok = true;
 
-	*out = state;
-	if (!state->part && !closure_is_most(closure))
-		ok = open_part(state, classes, err);
-	if (has_part_of(state, classes))
-		*out = state->part;
-	else if (ok)
-		ok = build_unnamed(state, err);
+	if (!has && !state->own_failed) {
+		ok = state->part || closure_is_most(closure) ? build_unnamed(state, err)
+							     : open_part(state, classes, err);
+		has = has_part_of(state, classes);
+		state->own_failed = ok && !has && !timelines_there(state);
+	}
+	*out = has ? state->part : state;
 	mem_free(classes);
 	closure_free(closure);
 	return ok;

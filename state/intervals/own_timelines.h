@@ -18,7 +18,7 @@ struct state;
  * answers the queries, borrowed until `state` is closed. For the first queries that is a second
  * state, which evaluates only the event classes that the queries depend on; for later queries the
  * same one if it has all of their classes, else `state`. If the disk has no room, *out has no
- * timelines.
+ * timelines, and later calls do not try again.
  */
 MUST_CHECK bool own_timelines(struct state *state, const struct query *const *queries,
 			      size_t nqueries, struct state **out, struct error *err);

@@ -313,9 +313,12 @@ static bool each_name(void *arg, const struct interval *interval)
 static bool ask_names(struct convert_work *work, struct error *err)
 {
 	const struct wanteds *names = &work->names;
-	struct state *state = session_state(work->session, err);
+	struct state *state;
 	nstime begin, end;
 
+	if (!names->count)
+		return true;
+	state = session_state(work->session, err);
 	if (!state || !session_range(work->session, &begin, &end, err) ||
 	    (begin < end && !state_intervals(state, begin, end, INTERVALS_WHOLE, names->queries,
 					     names->count, each_name, work, err)))
@@ -613,8 +616,8 @@ static bool attempt(struct convert_work *work, struct convert_options *describes
 	bool ok = convert_open(describes, &work->convert, err) &&
 		  (own->no_state || parse_names(work, err)) &&
 		  (!state || !work->kind->names || begin_state(work, err)) &&
-		  (!work->names.count || ask_names(work, err)) &&
-		  (!own->with_state || carry_state(work, err)) && convert_events(work, err) &&
+		  ask_names(work, err) && (!own->with_state || carry_state(work, err)) &&
+		  convert_events(work, err) &&
 		  (!state || work->state_begun || begin_state(work, err)) &&
 		  (!state || convert_state(work, err));
 	end_state(work);
@@ -660,7 +663,7 @@ bool convert_picture(struct session *session, const struct options *options,
 		return false;
 	describes.picked = true;
 	bool ok = convert_open(&describes, &work.convert, err) && parse_names(&work, err) &&
-		  (!work.names.count || ask_names(&work, err));
+		  ask_names(&work, err);
 	for (size_t i = 0; ok && i < picture->nrows; i++)
 		ok = convert_row(&work, picture, &picture->rows[i], err);
 	ok = ok && convert_finish(work.convert, err);

@@ -425,7 +425,7 @@ static bool answer_all(const struct forward *all, struct error *err)
 		struct forward *forward = &runs[nruns++];
 
 		while (i + 1 < nplaces &&
-		       !(!all->subset && begins_apart(state, &all->places[i], &all->places[i + 1])))
+		       (all->subset || !begins_apart(state, &all->places[i], &all->places[i + 1])))
 			i++;
 		*forward = *all;
 		forward->out = mem_new(sizeof *forward->out);

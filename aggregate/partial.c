@@ -129,7 +129,7 @@ bool partial_parse(const char *name, const void *bytes, size_t size, struct part
 	out->taken = cursor_u64le(&in);
 	out->damaged = cursor_u64le(&in);
 	uint64_t nquestion = cursor_u64le(&in), nbody = cursor_u64le(&in), rest = size - LEAST;
-	if (kind < PARTIAL_STATS || kind > PARTIAL_DO || !out->n || out->i >= out->n ||
+	if (kind < PARTIAL_STATS || kind > PARTIAL_ANALYSIS || !out->n || out->i >= out->n ||
 	    nquestion > rest || nbody != rest - nquestion) {
 		*out = (struct partial){0};
 		return error_set(err, ERR_FORMAT,

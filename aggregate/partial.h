@@ -8,7 +8,7 @@
  *     OFFSET  SIZE  MEANING                          all numbers are little-endian
  *     0       8     "yorepart"
  *     8       4     version of the file, 1
- *     12      4     kind: 1 stats, 2 sql, 3 do
+ *     12      4     kind: 1 stats, 2 sql, 3 do, 4 analysis
  *     16      8     size of the file
  *     24      4     chunk, from 0
  *     28      4     number of chunks
@@ -30,7 +30,7 @@
 #include "engine/base/cursor.h"
 #include "index/sweep/sweep.h"
 
-enum partial_kind { PARTIAL_STATS = 1, PARTIAL_SQL, PARTIAL_DO };
+enum partial_kind { PARTIAL_STATS = 1, PARTIAL_SQL, PARTIAL_DO, PARTIAL_ANALYSIS };
 
 struct partial {
 	enum partial_kind kind;

@@ -19,10 +19,16 @@ local analysis = require("yore.analysis")
 local basics = require("yore.basics")
 local a = analysis.open(arg, {
 	name = "cputop", verbs = { "all", "cpus", "threads" }, tables = { all = true }, columns = { "cpu", "tid", "comm" },
+	sums = true,
 })
 
 -- Totals for each thread on each CPU: how long and how often it ran, and when it last left.
-local runs = a:segments{ path = "cpu[*]/thread", totals = true }
+local runs = a:sums({ key = { "key", "value" }, sum = { "total", "begun" }, last = { "last_end" } }, function(from, to)
+	return (a:segments_over(from, to, { path = "cpu[*]/thread", totals = true }))
+end)
+if not runs then
+	return
+end
 if #runs == 0 then
 	a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "which thread runs")
 end

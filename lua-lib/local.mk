@@ -34,6 +34,7 @@ libscript_a_SOURCES = \
 	$(bindings) \
 	%D%/binding/bind_drawing.c \
 	%D%/bind_files.c \
+	%D%/bind_parts.c \
 	%D%/bind_traces.c \
 	%D%/binding/bind_follow.c \
 	%D%/script.c \
@@ -113,6 +114,7 @@ dist_luamoredata_DATA = \
 	%D%/yore/show.lua \
 	%D%/yore/side.lua \
 	%D%/yore/summary.lua \
+	%D%/yore/sums.lua \
 	%D%/yore/threads.lua \
 	%D%/yore/units.lua \
 	%D%/yore/waits.lua

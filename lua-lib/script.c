@@ -305,6 +305,10 @@ static int prepare(lua_State *L)
 			bind_set_function(L, "save", save);
 		if (script->options.ask)
 			bind_set_function(L, "ask_traces", script_ask_traces);
+		if (script->options.parts) {
+			bind_set_function(L, "parts", script_parts);
+			bind_set_function(L, "save_part", script_save_part);
+		}
 		place_files(L, script);
 	}
 	if (script->options.write) {

@@ -46,6 +46,23 @@ struct script_asking {
 	size_t nwords;
 };
 
+/* A question whose answer is sums, for script_options.parts. */
+struct script_part {
+	bool joins;         /* join the texts of all chunks; else count this chunk: */
+	uint32_t chunk, of; /* from 0 */
+};
+struct script_parts {
+	bool asked; /* false: for the whole, and no function is called */
+	/* Called once. `question`: all that the sums depend on, beside the trace and its rules. */
+	bool (*begin)(void *arg, const char *question, size_t len, struct script_part *out,
+		      struct error *err);
+	/* The text of a chunk, which begin() verified; borrowed until the script is closed. */
+	const char *(*text)(void *arg, uint32_t chunk, size_t *len);
+	/* Writes the text of the chunk that was counted. */
+	bool (*save)(void *arg, const char *text, size_t len, struct error *err);
+	void *arg;
+};
+
 struct script_options {
 	size_t memory; /* bytes that Lua may hold at once; 0: SCRIPT_MEMORY */
 	/* A signal handler sets it to non-zero and calls script_interrupt(). Lua and running
@@ -66,6 +83,11 @@ struct script_options {
 	bool (*ask)(void *arg, const struct script_asking *asking, struct script_answers *out,
 		    struct error *err);
 	void *ask_arg;
+	/*
+	 * yore.parts() and yore.save_part(): a script counts one chunk of the trace, or joins what
+	 * was counted of all. NULL: there are no such functions.
+	 */
+	const struct script_parts *parts;
 	/*
 	 * Called with ask_arg for the state of each trace that a script opens, to call
 	 * state_set_lists(). NULL: lists have all attributes.

@@ -42,6 +42,8 @@ MUST_CHECK bool script_protect(struct script *script, lua_CFunction function, vo
 /* Functions of the table `yore` that a sandbox lacks. */
 int script_ask_traces(lua_State *L);
 int script_at_end(lua_State *L);
+int script_parts(lua_State *L);
+int script_save_part(lua_State *L);
 int script_command(lua_State *L);
 int script_files(lua_State *L);
 int script_stat(lua_State *L);

@@ -14,12 +14,18 @@ local analysis = require("yore.analysis")
 local basics = require("yore.basics")
 local a = analysis.open(arg, {
 	name = "switches", verbs = { "all", "cpus", "threads" }, tables = { all = true }, columns = { "cpu", "tid", "comm" },
+	sums = true,
 })
 
 local events = a:need({ "sched_switch" }, "when threads switch")
 
 local tid, comm = analysis.field_of(events, "next_tid", "next_pid"), analysis.field_of(events, "next_comm")
-local counts = trace:count_by{ name = events, from = a.start, to = a.stop, by = { "cpu", tid, comm } }
+local counts = a:sums({ key = { "cpu", tid, comm }, sum = { "count" } }, function(from, to)
+	return trace:count_by{ name = events, from = from, to = to, by = { "cpu", tid, comm } }
+end)
+if not counts then
+	return
+end
 for _, row in ipairs(counts) do
 	row.tid, row.comm = row[tid], row[comm]
 end

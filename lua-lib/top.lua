@@ -43,6 +43,7 @@ local a = analysis.open(arg, {
 		lines = { "self", "total", "function", "module", "line", "change", "low", "high" },
 		modules = { "self", "total", "module", "change", "low", "high" }, threads = { "total", "tid", "comm" },
 		callers = { "self", "total", "function", "module" }, callees = { "self", "total", "function", "module" } },
+	sums = true,
 	verbs_of = { of = { callers = true, callees = true }, against = compared, min = { tree = true } },
 })
 local relative = a.verb == "callers" or a.verb == "callees"
@@ -55,6 +56,9 @@ if not least or not (least >= 0 and least <= 100) then
 	error("--min: '" .. a.min .. "' is not a percentage", 0)
 end
 a:need_against{ "change", "low", "high" }
+if a.part and a.against then
+	error("--chunk and --merge: they do not go with --against", 0)
+end
 
 local found, list, samples = {}, {}, 0
 local side = "" -- prefix of the columns for the trace that is read: "", or "against_"
@@ -65,7 +69,7 @@ local function entry_in(parts, key, make)
 	local one = parts[key]
 	if not one then
 		one = basics.add(parts, key, list, make())
-		one.self, one.total, one.against_self, one.against_total, one.seen = 0, 0, 0, 0, 0
+		one.self, one.total, one.against_self, one.against_total, one.seen, one.path = 0, 0, 0, 0, 0, tostring(key)
 	end
 	return one
 end
@@ -128,6 +132,7 @@ local function fold_tree(frames, weight)
 		local node = entry_in(above.kids, name .. "\0" .. module, function()
 			return { ["function"] = name, module = module, kids = {}, depth = above.depth + 1, above = above }
 		end)
+		node.path = above.path and above.path .. "\1" .. name .. "\0" .. module or node.path
 		add(node, weight, i == 1)
 		above = node
 	end
@@ -158,16 +163,22 @@ local function fold(ev, frames, weight)
 	end
 end
 
--- Folds the samples of the global trace, of the event `preferred` where it has them and none was asked for; gives their
--- weight, how many they are, and the event that was counted.
-local function gather(from, to, preferred)
-	local all, before, meant = 0, samples, threads.of_samples(a)
+local meant -- does a sample count, by --tid and the like? nil: all do
+
+-- The event of the global trace that counts: `preferred` where the trace has it and none was asked for.
+local function event_of(from, to, preferred)
+	meant = threads.of_samples(a)
 	local counted = a.event or stacks.choose("top", from, to, meant, preferred)
-	local wanted = analysis.present{ counted }
-	if a.event and #wanted == 0 then
+	if a.event and #analysis.present{ counted } == 0 then
 		a:need_named("event", { a.event })
 	end
-	for ev in trace:events{ name = wanted, from = from, to = to } do
+	return counted
+end
+
+-- Folds the samples of the global trace; gives their weight, and how many they are.
+local function gather(from, to, counted)
+	local all, before = 0, samples
+	for ev in trace:events{ name = analysis.present{ counted }, from = from, to = to } do
 		if (a.event or counted == ev.name) and (not meant or meant(ev)) then
 			local frames = a.verb == "lines" and ev.lines or ev.frames
 			if frames and #frames > 0 then
@@ -183,19 +194,59 @@ local function gather(from, to, preferred)
 			end
 		end
 	end
-	if samples == before then
+	return all, samples - before
+end
+
+local function tell_lack(sampled)
+	if sampled == 0 then
 		a:lack("no event" .. (side == "" and " of this range" or " of " .. a.against) .. (meant and " and of these threads and CPUs" or "")
 			.. " is a sample or has a call chain: record them with perf record -g")
 	end
-	return all, samples - before, counted
 end
 
-local all, sampled, counted = gather(a.start, a.stop)
+-- Paths of rows of a part that are no functions: what all samples weigh and how many they are; that --of FUNCTION is in some chain.
+local of_all, of_known = "", "\1"
+
+local counted = event_of(a.start, a.stop)
+local rows = a:sums({ key = { "path" }, sum = { "self", "total" }, first = { "function", "module", "line", "tid", "depth" } }, function(from, to)
+	local all, sampled = gather(from, to, counted)
+	list[#list + 1] = { path = of_all, self = all, total = sampled }
+	list[#list + 1] = functions[a.of] and { path = of_known, self = 0, total = 0 } or nil
+	return list
+end)
+if not rows then
+	return
+end
+
+local all, sampled, by_path = 0, 0, {}
+list = {}
+-- Puts a row of a part at its place in the tree.
+local function place(row)
+	local above = by_path[row.path:match("^(.*)\1")] or { kids = found }
+	row.against_self, row.against_total, row.kids, row.above = 0, 0, {}, above
+	above.kids[row.path], by_path[row.path] = row, row
+end
+for _, row in ipairs(rows) do
+	if row.path == of_all then
+		all, sampled = row.self, row.total
+	elseif row.path == of_known then
+		functions[a.of] = true
+	else
+		list[#list + 1] = row
+		if a.part then
+			place(row)
+		end
+	end
+end
+tell_lack(sampled)
+
 local all_against, sampled_against, counted_against = 0, 0, nil
 if a.against then
 	side = "against_"
 	analysis.with_trace(a.against, function()
-		all_against, sampled_against, counted_against = gather(nil, nil, counted)
+		counted_against = event_of(nil, nil, counted)
+		all_against, sampled_against = gather(nil, nil, counted_against)
+		tell_lack(sampled_against)
 	end)
 	side = ""
 end

@@ -522,7 +522,8 @@ static bool take_of_analysis(struct parse *parse, int n, char **words, int *i, s
 	parse->asks_itself |= !strcmp(word, "--mi-version") || !strcmp(word, "--metadata") ||
 			      names_runs(parse, word);
 	if (!strcmp(word, "-h") || shown ||
-	    (option && option->info.group & (OPT_TRACE | OPT_RULES | OPT_COMMON | OPT_LISTS | OPT_FOLLOW)))
+	    (option && option->info.group & (OPT_TRACE | OPT_RULES | OPT_COMMON | OPT_LISTS |
+					     OPT_FOLLOW | OPT_PARTIALS | OPT_SLURM)))
 		return take_option(parse, n, words, i, err);
 	add_word(parse, word);
 	if (!strchr(word, '=') && *i + 1 < n &&

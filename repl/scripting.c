@@ -5,6 +5,7 @@
 #include "engine/base/budget.h"
 #include "engine/base/mem.h"
 #include "repl/commands/catalog.h"
+#include "repl/commands/partials.h"
 #include "repl/commands/trace_workers.h"
 
 #include <stdlib.h>
@@ -18,6 +19,9 @@ struct scripting {
 	void *drain_arg;
 	struct signals_told before; /* handler of the script that runs around this one */
 	bool told;
+	struct script_parts parts; /* --chunk or --merge: */
+	struct partials partials;
+	bool parts_done; /* a chunk was saved, or all were joined */
 };
 
 static bool write_sink(void *arg, const char *bytes, size_t count)
@@ -210,6 +214,60 @@ static bool ask_traces(void *session, const struct script_asking *what, struct s
 	return ok;
 }
 
+/* --chunk and --merge: a script whose answer is sums --------------------------------------------
+ */
+
+static bool begin_parts(void *arg, const char *question, size_t len, struct script_part *out,
+			struct error *err)
+{
+	struct scripting *scripting = arg;
+	struct partials *partials = &scripting->partials;
+
+	if (partials->session)
+		return error_set(err, ERR_SCRIPT, "yore.parts() was called before");
+	if (!session_rules(scripting->session, err) ||
+	    !partials_begin(scripting->session, PARTIAL_ANALYSIS, question, len, partials, err))
+		return false;
+	*out = (struct script_part){.joins = partials->mode == PARTIALS_MERGE,
+				    .chunk = partials->chunk.i,
+				    .of = partials->chunk.n};
+	if (out->joins)
+		out->of = partials->count;
+	scripting->parts_done = out->joins;
+	return true;
+}
+
+static const char *text_of_part(void *arg, uint32_t chunk, size_t *len)
+{
+	const struct buf *body = &((const struct scripting *)arg)->partials.items[chunk].body;
+
+	*len = body->len;
+	return buf_text(body);
+}
+
+static bool save_part(void *arg, const char *text, size_t len, struct error *err)
+{
+	struct scripting *scripting = arg;
+	struct buf body = {0};
+
+	if (!scripting->partials.session || scripting->parts_done)
+		return error_set(err, ERR_SCRIPT,
+				 "yore.save_part() is called once, after yore.parts()");
+	buf_add(&body, text, len);
+	scripting->parts_done =
+		partials_write(&scripting->partials, &body, false, scripting->sink, err);
+	buf_release(&body);
+	return scripting->parts_done;
+}
+
+/* After a script ended without error: has it counted its part, if it was asked for one? */
+static bool check_parts(const struct scripting *scripting, struct error *err)
+{
+	return !scripting->parts.asked || scripting->parts_done ||
+	       partials_not_sums(scripting->session->options,
+				 "the script does not add up sums by yore.parts()", err);
+}
+
 bool scripting_open(struct session *session, struct sink *sink, struct scripting **out,
 		    struct error *err)
 {
@@ -229,10 +287,17 @@ bool scripting_open(struct session *session, struct sink *sink, struct scripting
 					 .save = save,
 					 .ask = ask_traces,
 					 .ask_arg = session,
-					 .set_lists = set_lists};
+					 .set_lists = set_lists,
+					 .parts = &scripting->parts};
 
 	scripting->session = session;
 	scripting->sink = sink;
+	scripting->parts =
+		(struct script_parts){.asked = told->chunk || told->partial || told->merges,
+				      .begin = begin_parts,
+				      .text = text_of_part,
+				      .save = save_part,
+				      .arg = scripting};
 	if (!script_open(&options, &scripting->script, err) || !scripting_take_trace(scripting, err)) {
 		scripting_close(scripting);
 		return false;
@@ -250,6 +315,7 @@ void scripting_close(struct scripting *scripting)
 	if (scripting->told)
 		signals_tell(scripting->before);
 	script_close(scripting->script);
+	partials_end(&scripting->partials);
 	mem_free(scripting);
 }
 
@@ -335,11 +401,11 @@ bool scripting_run(struct scripting *scripting, const char *name, const char *co
 		scripting_startup(scripting);
 		done = scripting_command(scripting, name, args, nargs, &added, status, err);
 		if (added)
-			return done;
+			return done && check_parts(scripting, err);
 	}
 	done = script_run(scripting->script, name, args, nargs, status, err, &traceback);
 	end_call(scripting, &traceback);
-	return done;
+	return done && check_parts(scripting, err);
 }
 
 bool scripting_command(struct scripting *scripting, const char *name, const char *const *args,

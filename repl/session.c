@@ -490,7 +490,8 @@ const struct rules *session_rules(struct session *session, struct error *err)
 void session_set_lists(const struct session *session, struct state *state)
 {
 	const struct options *options = session->options;
-	bool takes = !options->cmd || options->cmd->options & OPT_LISTS;
+	/* a chunk of a range must have what holds on in it */
+	bool takes = !options->chunk && (!options->cmd || options->cmd->options & OPT_LISTS);
 
 	state_set_lists(state, !takes ? LISTS_ALL : options->all ? LISTS_PASS : LISTS_WINDOW,
 			options->budget);

@@ -13,6 +13,8 @@
 --                       that are read around it (see rules.md)
 --   --sort COLUMN       in the order of a column: numbers falling, texts rising; -COLUMN the other way
 --   --format table|csv|json|bars|lami   bars: the table with a bar for each row; lami: for other programs
+--   --chunk I/N --partial FILE, then --merge FILE...   of cputop, switches and top: each of N processes counts a part of
+--                       the range, and the last command joins them; --slurm N prints a script that does this by Slurm
 --   --mi-version --metadata --test-compatibility   the phases of LAMI 1.0, of which the first two need no trace
 --
 -- Times and lengths are nanoseconds in csv and json.
@@ -20,6 +22,7 @@
 local basics = require("yore.basics")
 local json = require("yore.json")
 local lami = require("yore.lami")
+local sums = require("yore.sums")
 local threads = require("yore.threads")
 
 local analysis = {}
@@ -262,11 +265,40 @@ function methods:need_against(columns)
 	end
 end
 
+-- Options that only change how sums are shown.
+local shows = { limit = true, sort = true, format = true, svg = true }
+
+-- The verb and options as a text for yore.parts(), in the same order however they were given.
+local function question_of(self, spec)
+	local lines = { spec.name .. (self.verb and " " .. self.verb or "") }
+	for _, name in ipairs(basics.keys(common, spec.options or {})) do
+		local value = not shows[name] and self[name]
+		if value then
+			lines[#lines + 1] = "--" .. name .. " " .. (type(value) == "table" and table.concat(value, ",") or tostring(value))
+		end
+	end
+	return table.concat(lines, "\n")
+end
+
+-- With --chunk or --merge: the part that is counted, or those that are joined; else nil. Raises an error if the verb is not made
+-- of sums.
+local function read_parts(self, spec)
+	if not yore.parts or not yore.parts() then
+		return
+	end
+	local names = spec.sums
+	if names ~= true and not (names and names[self.verb]) then
+		error("--chunk and --merge: '" .. spec.name .. (self.verb and " " .. self.verb or "") .. "' is not made of sums"
+			.. (names and ": " .. table.concat(basics.keys(names), " and ") .. " are" or ", and so cannot be counted in parts"), 0)
+	end
+	return yore.parts(question_of(self, spec))
+end
+
 -- Reads the words of the command line. spec: name; verbs, of which the first is meant without one; tables,
 -- the set of verbs that print several tables; options, by name "text", "list" or "flag"; columns that
 -- --where may name; columns_of, those of single verbs, where rows do not have all of them; verbs_of, the verbs that an option is
 -- for, where it is not for all; draws, the common options that --svg heeds, too; without_range, where there is no global trace; any_host, where threads of several hosts may be meant;
--- own_losses, where the analysis lists them or tells them itself; format, one of its own that is meant without --format, and write(row), which gives
+-- own_losses, where the analysis lists them or tells them itself; sums, true or the set of verbs that methods:sums() counts; format, one of its own that is meant without --format, and write(row), which gives
 -- a row's line in it.
 function analysis.open(words, spec)
 	local self = setmetatable({ spec = spec }, methods)
@@ -304,6 +336,7 @@ function analysis.open(words, spec)
 	self.terms = self.where and parse_where(self.where, known) or {}
 	check_terms(self, spec)
 	check_effects(self, spec, given)
+	self.part = read_parts(self, spec)
 	self.leaving = self.where and "--where"
 	if not spec.without_range or lami.is_empty then
 		read_range(self)
@@ -315,10 +348,11 @@ function analysis.open(words, spec)
 			self.leaving = (self.where and "--where " or "") .. asked
 			check_terms(self, spec)
 		end
-		if not lami.is_empty then
+		local tells = not lami.is_empty and not (self.part and self.part.chunk)
+		if tells then
 			tell_untold_losses(self)
 		end
-		if not spec.own_losses and not lami.is_empty then
+		if tells and not spec.own_losses then
 			analysis.tell_losses(spec.name, "the range", self.start, self.stop)
 		end
 	end
@@ -509,7 +543,7 @@ function methods:segments(...)
 	if not runs then
 		paths[count + 1] = { path = "cpu[*]/thread", optional = true, totals = true }
 	end
-	local found = { self:segments_from(self.start, table.unpack(paths)) }
+	local found = { self:segments_over(self.start, self.stop, table.unpack(paths)) }
 	if not runs then
 		self.known_runs = found[count + 1]
 	elseif not paths[runs].groups and not paths[runs].totals then
@@ -518,10 +552,10 @@ function methods:segments(...)
 	return table.unpack(found, 1, count)
 end
 
--- The same from `start` instead of the range's begin, without cpu[*]/thread.
-function methods:segments_from(start, ...)
-	local paths = { from = start, to = self.stop, ... }
-	local along = self.whole and not trace:timelines()
+-- The same from `from` to `to` instead of the range, without cpu[*]/thread; names are read along if that is all of the trace.
+function methods:segments_over(from, to, ...)
+	local paths = { from = from, to = to, ... }
+	local along = self.whole and from <= self.start and to == self.stop and not trace:timelines()
 	if along then
 		paths[#paths + 1] = { path = "thread[*]/name", optional = true }
 	end
@@ -619,6 +653,21 @@ function methods:name_threads(rows, last_time)
 	for _, row in ipairs(rows) do
 		row.comm = names[row.tid]
 	end
+end
+
+-- ---- sums ----
+
+-- The rows of collect(from, to) for the range; shape: which columns are keys and which add up, see sums.lua. nil: with --chunk,
+-- this process has counted its part, and there is nothing to show.
+function methods:sums(shape, collect)
+	local part = self.part
+	if not part then
+		return collect(self.start, self.stop)
+	elseif not part.chunk then
+		return sums.join(shape, self, part)
+	end
+	local from, to = sums.window(self, part.chunk, part.of)
+	yore.save_part(sums.text(shape, from, to, from < to and collect(from, to) or {}))
 end
 
 -- ---- conditions ----

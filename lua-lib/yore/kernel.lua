@@ -16,7 +16,7 @@ kernel.thread = "context/tid | perf_tid | common_pid | context/vtid | cpu[cpu]/t
 function kernel.pairs_by_thread(a, options)
 	options.key, options.from, options.to = kernel.thread, a.start, a.stop
 	options.threads = function()
-		return a:segments_from(a.start - 1, { path = "cpu[*]/thread", optional = true })
+		return a:segments_over(a.start - 1, a.stop, { path = "cpu[*]/thread", optional = true })
 	end
 	local found = trace:segments(options)
 	options.threads = nil

@@ -118,8 +118,8 @@ function methods:parent_name(tid)
 end
 
 -- For kernel.pairs_by_thread().
-function methods:segments_from(start, path)
-	return trace:segments{ from = start, to = self.stop, path }
+function methods:segments_over(from, to, path)
+	return trace:segments{ from = from, to = to, path }
 end
 
 -- For kernel.syscalls(): gives no note, since calls without begin or end are counted as unknown.

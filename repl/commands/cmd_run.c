@@ -133,21 +133,28 @@ const struct cmd cmd_run_script = {
 	.help = "Runs a Lua file; a bare NAME runs the analysis of that name that comes with yore\n"
 		"(--list names them). The script finds the trace as `trace`, its arguments in "
 		"`arg`.\n"
-		"--sandbox runs a script of somebody else's: it can ask the trace and print, and has\n"
+		"--sandbox runs a script of somebody else's: it can ask the trace and print, and "
+		"has\n"
 		"neither io, os, require nor yore.open.\n"
 		"Options before SCRIPT are yore's, all words after TRACE are the script's.\n"
 		"\n"
-		"--follow runs it again and again while the trace is written, and draws what it prints\n"
-		"in place, on a terminal alone. When the recording has ended, and after Ctrl-C, it runs\n"
+		"--follow runs it again and again while the trace is written, and draws what it "
+		"prints\n"
+		"in place, on a terminal alone. When the recording has ended, and after Ctrl-C, it "
+		"runs\n"
 		"once more as without --follow. A script that is to see each event once has\n"
 		"trace:follow{}.\n"
+		"\n"
+		"--chunk I/N --partial FILE counts part I of N of a script that adds up sums, as "
+		"cputop,\n"
+		"switches and top do; --merge FILE... answers from the files of all parts.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore run --list\n"
 		"  $ yore run cputop fixtures/golden/sched-demo\n"
 		"  $ yore run --begin +1ms --end +5ms switches fixtures/golden/sched-demo\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_FORMAT | OPT_RULES | OPT_LIST | OPT_LISTS |
-		   OPT_FOLLOW,
+		   OPT_FOLLOW | OPT_PARTIALS | OPT_SLURM,
 	.words = WORD_FILE,
 	.min_words = 1,
 	.max_words = -1,

@@ -141,7 +141,7 @@ static bool other_question(const char *file, const struct buf *there, const stru
 static bool compare(const struct partials *partials, const char *file, const struct partial *is,
 		    struct error *err)
 {
-	static const char *const names[] = {"", "stats", "sql", "do"};
+	static const char *const names[] = {"", "stats", "sql", "do", "run"};
 	const struct partial *own = &partials->own;
 
 	if (is->kind != own->kind)

@@ -259,7 +259,7 @@ static void a_wrong_head_is_refused(void **state)
 	static const struct {
 		unsigned at, bytes;
 		uint64_t number;
-	} wrong[] = {{12, 4, 0}, {12, 4, 4},          {24, 4, 5},          {28, 4, 0},
+	} wrong[] = {{12, 4, 0}, {12, 4, 5},          {24, 4, 5},          {28, 4, 0},
 		     {72, 8, 0}, {72, 8, UINT64_MAX}, {80, 8, UINT64_MAX}, {80, 8, 9}};
 	char path[64];
 	struct buf bytes = {0};

@@ -26,6 +26,7 @@ EXTRA_DIST += \
 	%D%/test_segments.lua \
 	%D%/test_script.lua \
 	%D%/test_state.lua \
+	%D%/test_sums.lua \
 	%D%/made_stacks.py \
 	%D%/made_maps.py \
 	%D%/torn_calls.py \

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""stats, sql and do in parts: what --merge answers from the files of all chunks is what one process answers, byte for byte.
+"""stats, sql, do and analyses in parts: what --merge answers from the files of all chunks is what one process answers, byte for byte.
 
 Chunks are made in any order, by processes with and without an index and by a prompt, and merged in any order. A few questions
 are also answered here, from rows. What does not fit together, and damage of each byte of a file, is an error.
@@ -47,7 +47,11 @@ SWITCHING = ["sched_switch { @[prev_comm] = count(); @s = sum(next_pid); @m[cpu]
              "sched_switch /prev_pid > 0/ { @h = hist(next_pid); @h2[cpu] = hist(next_pid, 3); @l[prev_comm] = lhist(next_pid, 0, 5000, 100); }",
              "BEGIN { @b = 5; printf(\"begin %d\\n\", 1); } sched_switch { @b += prev_prio; @d = count(); } END { print(@d); clear(@d); }",
              "sched_switch { @[next_pid / (next_prio - 120)] = count(); @y[next_prio / prev_pid] = sum(next_pid); }"]
-NO_SUMS = [["sql", "SELECT ts FROM events"], ["sql", "SELECT count(*) FROM state"], ["sql", "SELECT count(*) FROM events; SELECT 1"],
+ANALYSES = [["cputop"], ["cputop", "cpus", "--begin", "+1ms", "--end", "-1ms"], ["cputop", "threads", "--where", "tid % 2 == 0", "--sort", "switches"],
+            ["switches"], ["switches", "threads", "--cpu", "0", "--limit", "3"]]
+SAMPLED = [["top", *verb.split()] for verb in ("functions", "tree --min 0", "lines", "modules", "threads", "callers --of main", "callees --of do_syscall_64")]
+NO_SUMS = [["latency"], ["syscalls", "threads"], ["run", os.path.join(golden, "..", "..", "lua-lib", "offcpu.lua")],
+           ["sql", "SELECT ts FROM events"], ["sql", "SELECT count(*) FROM state"], ["sql", "SELECT count(*) FROM events; SELECT 1"],
            ["sql"], ["sql", ".tables"], ["sql", "EXPLAIN QUERY PLAN SELECT count(*) FROM events"], ["sql", "SELECT group_concat(name) FROM events"],
            ["sql", "SELECT sum(next_tid + 1) FROM sched_switch"],
            ["do", "sched_switch { printf(\"%d\\n\", cpu); }"], ["do", "sched_switch { @l = next_pid; }"],
@@ -134,9 +138,9 @@ def traces(work):
     return out
 
 
-def same_everywhere(work):
+def same_everywhere(work, found):
     turn = 0
-    for name, trace, switch in traces(work):
+    for name, trace, switch in found:
         lttng = "CTF" in name # its fields are prev_tid and next_tid
         why = None
         for n in PARTS:
@@ -157,6 +161,23 @@ def same_everywhere(work):
             turn += 1
             why = why or differs(work, trace, ["do", program], PARTS[turn % 5], turn % 3 == 0, ("text", "json")[turn % 2:][:1])
         result(not why, "%s: programs in parts" % name, why)
+
+
+def analyses(work, found):
+    """Parts of equal time, also those that begin in the midst of what runs."""
+    turn = 0
+    asked = [(name, trace, ANALYSES) for name, trace, switch in found if switch]
+    sampled = os.path.join(corpus, "perf-data/cpu-clock-callchain/perf.data")
+    if corpus and os.path.exists(sampled):
+        asked.append(("samples", sampled, SAMPLED))
+    else:
+        print("skipped: samples: YORE_CORPUS has no such trace")
+    for name, trace, questions in asked:
+        why = None
+        for question in questions:
+            turn += 1
+            why = why or differs(work, trace, question, PARTS[turn % 5], True, ("table", "csv", "json")[turn % 3:][:1])
+        result(not why, "%s: analyses in parts" % name, why)
 
 
 def rank(values, percent):
@@ -295,7 +316,9 @@ def main():
         os.environ["HOME"] = work
         for name in ("CACHE", "CONFIG", "STATE"):
             os.environ["XDG_%s_HOME" % name] = os.path.join(work, name.lower())
-        same_everywhere(work)
+        found = traces(work)
+        same_everywhere(work, found)
+        analyses(work, found)
         by_hand(work)
         each_packet_once(work)
         refused(work)

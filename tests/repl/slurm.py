@@ -107,7 +107,7 @@ def answered(*words):
 def with_cluster():
     """All at once: sbatch looks every few seconds whether a job has ended."""
     sums = [["stats", golden, "--where", "prev_pid != 0"], ["sql", golden, "SELECT name, count(*) FROM events GROUP BY name", "--format", "csv"],
-            ["do", golden, "sched_switch { @[prev_comm] = count(); }"]]
+            ["do", golden, "sched_switch { @[prev_comm] = count(); }"], ["switches", golden, "threads", "--format", "csv"]]
     none, timelines = ["sql", golden, "SELECT ts FROM events"], ["index", golden, "--timelines", "--exchange", "exchange"]
     truths = [run(yore, *words) for words in sums]
     with ThreadPoolExecutor() as pool:

@@ -1,6 +1,7 @@
 /* state.c - opens states, and answers questions about moments */
 #include "state/state.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "engine/base/temporary.h"
 #include "index/cursor/first_events.h"
@@ -36,7 +37,12 @@ bool state_over_source(struct event_source *event_source, const struct state_opt
 	event_source->progress_arg = options->progress_arg;
 	state->stored_looked = options->without != NULL; /* timelines are of all events */
 	state->options.without = NULL;
-	if (!program_compile_without(options->rules, event_source->trace, options->without,
+	if (options->without) {
+		state->without = bitset_new(event_source->trace->nclasses);
+		memcpy(state->without, options->without,
+		       (event_source->trace->nclasses / 64 + 1) * sizeof *state->without);
+	}
+	if (!program_compile_without(options->rules, event_source->trace, state->without,
 				     options->without ? NULL : &state->options.notices,
 				     &state->program, err))
 		return false;
@@ -95,6 +101,7 @@ void state_close(struct state *state)
 		retry_forget(state);
 	state_close(state->part);
 	mem_free(state->part_classes);
+	mem_free(state->without);
 	stored_close(state->stored);
 	temporary_folder_end(state->own_folder, state->own_noted);
 	cells_free(state->base);

@@ -49,6 +49,7 @@ struct state {
 	struct runs *runs;
 	struct stored *stored; /* timelines; NULL: none, if stored_looked */
 	bool stored_looked;
+	uint64_t *without; /* a copy of options.without; NULL: none */
 	/* A state with own timelines of the classes in `part_classes`; NULL: none (own_timelines.h)
 	 */
 	struct state *part;

@@ -27,7 +27,8 @@ bool shards_work_begin(struct state *state, const struct shards_plan *plan, stru
 	out->event_source->packet_filters = of->packet_filters;
 	out->event_source->inferred = of->inferred;
 	out->event_source->firsts = of->firsts;
-	if (!program_compile(state->options.rules, of->trace, &silent, &out->program, err))
+	if (!program_compile_without(state->options.rules, of->trace, state->without, &silent,
+				     &out->program, err))
 		return false;
 	program_set_gaps(out->program, state->gaps);
 	return true;

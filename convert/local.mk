@@ -16,6 +16,8 @@ libconvert_a_SOURCES = \
 libconvert_a_SOURCES += \
 	%D%/chrome.c \
 	%D%/sheets/csv.c \
+	%D%/sheets/ordered.c \
+	%D%/sheets/ordered.h \
 	%D%/samples/folded.c \
 	%D%/samples/pprof.c \
 	%D%/samples/samples.c \

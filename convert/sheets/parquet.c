@@ -9,31 +9,26 @@
 #include "convert/sheets/parquet_internal.h"
 
 #include "convert/convert_internal.h"
+#include "convert/sheets/ordered.h"
 #include "convert/sheets/partition.h"
 #include "convert/sheets/tables.h"
 #include "engine/base/mem.h"
 #include "engine/base/thread_pool.h"
 #include "engine/columns/shape.h"
 
-#include <pthread.h>
 #include <zstd.h>
 
 struct row_group {
 	struct column_chunk *chunks;
-	uint64_t at; /* in the file */
 	size_t rows, bytes;
-	bool made;
-	struct buf pages; /* freed when they are written */
 };
 
 struct parquet_file {
-	struct out out;
+	struct ordered_file to; /* a piece for each group: its pages */
 	char *name;
-	struct sheet *sheet; /* its columns: names and types */
-	/* under the lock: */
-	struct row_group *groups; /* all that threads make or have made */
-	size_t count, capacity, written;
-	bool writing; /* a thread writes groups */
+	struct sheet *sheet;      /* its columns: names and types */
+	struct row_group *groups; /* under the lock */
+	size_t count, capacity;
 };
 
 struct parquet {
@@ -44,8 +39,7 @@ struct parquet {
 	struct parquet_file **files;
 	size_t nfiles, capacity;
 	struct nameset names; /* of the files */
-	pthread_mutex_t lock;
-	struct error failed;
+	struct ordered ordered;
 };
 
 struct parquet_work {
@@ -67,43 +61,17 @@ static void chunks_free(struct column_chunk *chunks, size_t count)
 	mem_free(chunks);
 }
 
-static void make_group(const struct sheet *sheet, struct row_group *group)
+static void make_group(const struct sheet *sheet, struct row_group *group, struct buf *pages)
 {
 	ZSTD_CCtx *zstd = ZSTD_createCCtx();
 
-	*group = (struct row_group){.rows = sheet->rows, .made = true};
+	*group = (struct row_group){.rows = sheet->rows};
 	group->chunks = mem_new_array(sheet->ncolumns, sizeof *group->chunks);
 	for (size_t i = 0; i < sheet->ncolumns; i++)
-		parquet_column(&sheet->columns[i], sheet->rows, sheet->rises && i == 0, zstd,
-			       &group->pages, &group->chunks[i]);
-	group->bytes = group->pages.len;
+		parquet_column(&sheet->columns[i], sheet->rows, sheet->rises && i == 0, zstd, pages,
+			       &group->chunks[i]);
+	group->bytes = pages->len;
 	ZSTD_freeCCtx(zstd);
-}
-
-/*
- * Writes the groups whose turn has come, unless another thread does. The caller holds the lock,
- * which is released during writes.
- */
-static void write_groups(struct parquet *parquet, struct parquet_file *file)
-{
-	if (file->writing)
-		return;
-	file->writing = true;
-	while (file->written < file->count && file->groups[file->written].made) {
-		struct row_group *group = &file->groups[file->written++];
-		struct buf pages = group->pages;
-		struct error err;
-		group->pages = (struct buf){0};
-		group->at = file->out.at;
-		bool ok = parquet->failed.kind != ERR_NONE;
-		pthread_mutex_unlock(&parquet->lock);
-		ok = ok || out_write(&file->out, pages.data, pages.len, &err);
-		buf_release(&pages);
-		pthread_mutex_lock(&parquet->lock);
-		if (!ok && parquet->failed.kind == ERR_NONE)
-			parquet->failed = err;
-	}
-	file->writing = false;
 }
 
 static void run_work(void *arg)
@@ -111,14 +79,15 @@ static void run_work(void *arg)
 	struct parquet_work *work = arg;
 	struct parquet *parquet = work->parquet;
 	struct sheet *sheet = sheet_join(work->parts, work->count);
+	struct buf pages = {0};
 	struct row_group group;
 
-	make_group(sheet, &group);
+	make_group(sheet, &group, &pages);
 	sheet_free(sheet);
-	pthread_mutex_lock(&parquet->lock);
+	pthread_mutex_lock(&parquet->ordered.lock);
 	work->file->groups[work->number] = group;
-	write_groups(parquet, work->file);
-	pthread_mutex_unlock(&parquet->lock);
+	pthread_mutex_unlock(&parquet->ordered.lock);
+	ordered_put(&parquet->ordered, &work->file->to, work->number, &pages);
 	mem_free(work->parts);
 	mem_free(work);
 }
@@ -215,8 +184,8 @@ static struct parquet_file *file_of(struct parquet *parquet, struct sheet *sheet
 	file->sheet = sheet;
 	*mem_push(parquet->files, parquet->nfiles, parquet->capacity) = file;
 	sheet->file = file;
-	if (!out_open_inside(&file->out, &parquet->of.folder, file->name, err) ||
-	    !out_write(&file->out, "PAR1", 4, err))
+	if (!out_open_inside(&file->to.out, &parquet->of.folder, file->name, err) ||
+	    !out_write(&file->to.out, "PAR1", 4, err))
 		return NULL;
 	return file;
 }
@@ -249,13 +218,10 @@ static bool write_rows(void *arg, struct sheet *sheet, struct sheet **parts, siz
 				      .parts = mem_new_array(count, sizeof *parts),
 				      .count = count};
 	memcpy(work->parts, parts, count * sizeof *parts);
-	pthread_mutex_lock(&parquet->lock);
-	bool ok = parquet->failed.kind == ERR_NONE;
-	if (!ok)
-		*err = parquet->failed;
-	work->number = file->count;
+	bool ok = ordered_reserve(&parquet->ordered, &file->to, 1, &work->number, err);
+	pthread_mutex_lock(&parquet->ordered.lock);
 	*mem_push(file->groups, file->count, file->capacity) = (struct row_group){0};
-	pthread_mutex_unlock(&parquet->lock);
+	pthread_mutex_unlock(&parquet->ordered.lock);
 	if (parquet->of.options.pool)
 		thread_pool_add(parquet->of.options.pool, run_work, work);
 	else
@@ -411,7 +377,7 @@ static void column_metadata(struct thrift *thrift, const struct sheet_values *va
 }
 
 static void row_group(struct thrift *thrift, const struct sheet *sheet,
-		      const struct row_group *group)
+		      const struct row_group *group, uint64_t at)
 {
 	int64_t plain = 0;
 
@@ -422,8 +388,8 @@ static void row_group(struct thrift *thrift, const struct sheet *sheet,
 		int64_t first = chunk->dictionary_at >= 0 ? chunk->dictionary_at : chunk->data_at;
 		plain += chunk->plain_bytes;
 		thrift_begin(thrift);
-		thrift_i64(thrift, 2, (int64_t)group->at + first);
-		column_metadata(thrift, &sheet->columns[i], chunk, group->at);
+		thrift_i64(thrift, 2, (int64_t)at + first);
+		column_metadata(thrift, &sheet->columns[i], chunk, at);
 		thrift_end(thrift);
 	}
 	thrift_i64(thrift, 2, plain);
@@ -436,7 +402,7 @@ static void row_group(struct thrift *thrift, const struct sheet *sheet,
 		thrift_bool(thrift, 3, true);
 		thrift_end(thrift);
 	}
-	thrift_i64(thrift, 5, (int64_t)group->at);
+	thrift_i64(thrift, 5, (int64_t)at);
 	thrift_i64(thrift, 6, (int64_t)group->bytes);
 	thrift_end(thrift);
 }
@@ -460,7 +426,7 @@ static void footer(const struct parquet *parquet, const struct parquet_file *fil
 	thrift_i64(&thrift, 3, (int64_t)rows_of(file));
 	thrift_list(&thrift, 4, THRIFT_STRUCT, file->count);
 	for (size_t i = 0; i < file->count; i++)
-		row_group(&thrift, sheet, &file->groups[i]);
+		row_group(&thrift, sheet, &file->groups[i], file->to.pieces[i].at);
 	thrift_list(&thrift, 5, THRIFT_STRUCT, 3);
 	key_value(&thrift, "yore.table", sheet->name);
 	key_value(&thrift, "yore.epoch",
@@ -492,8 +458,8 @@ static bool finish_folder(struct parquet *parquet, struct error *err)
 	for (size_t i = 0; i < parquet->nfiles; i++) {
 		struct parquet_file *file = parquet->files[i];
 		file->name[strlen(file->name) - strlen("." PARTITION_ENDING)] = '\0';
-		files[i] = (struct partition_file){file->name, file->sheet->name, file->out.path,
-						   rows_of(file), file->out.at};
+		files[i] = (struct partition_file){file->name, file->sheet->name, file->to.out.path,
+						   rows_of(file), file->to.out.at};
 	}
 	ok = partition_finish(parquet->partition, files, parquet->nfiles, &parquet->losses, err);
 	mem_free(files);
@@ -505,7 +471,8 @@ static bool finish_file(struct parquet *parquet, struct parquet_file *file, stru
 	struct buf bytes = {0};
 
 	footer(parquet, file, &bytes);
-	bool ok = out_write(&file->out, bytes.data, bytes.len, err) && out_finish(&file->out, err);
+	bool ok = out_write(&file->to.out, bytes.data, bytes.len, err) &&
+		  out_finish(&file->to.out, err);
 	buf_release(&bytes);
 	return ok;
 }
@@ -535,7 +502,7 @@ static bool open_parquet(void *self, struct error *err)
 		.trace = parquet->of.options.trace, .write = write_rows, .arg = parquet};
 
 	parquet->arena = arena_new();
-	pthread_mutex_init(&parquet->lock, NULL);
+	ordered_init(&parquet->ordered);
 	parquet->of.tables = tables_new(&tables);
 	return open_folder(parquet, err);
 }
@@ -557,10 +524,7 @@ static bool parquet_finish(void *self, struct error *err)
 
 	if (parquet->of.options.pool)
 		thread_pool_wait(parquet->of.options.pool);
-	if (ok && parquet->failed.kind != ERR_NONE) {
-		*err = parquet->failed;
-		return false;
-	}
+	ok = ok && ordered_done(&parquet->ordered, err);
 	for (size_t i = 0; ok && i < parquet->nfiles; i++)
 		ok = finish_file(parquet, parquet->files[i], err);
 	return ok && finish_folder(parquet, err);
@@ -577,7 +541,7 @@ static void parquet_close(void *self)
 		struct parquet_file *file = parquet->files[i];
 		for (size_t k = 0; k < file->count; k++)
 			chunks_free(file->groups[k].chunks, file->sheet->ncolumns);
-		out_drop(&file->out);
+		ordered_file_release(&file->to);
 		mem_free(file->groups);
 		mem_free(file->name);
 		mem_free(file);
@@ -585,7 +549,7 @@ static void parquet_close(void *self)
 	mem_free(parquet->files);
 	partition_close(parquet->partition);
 	arena_free(parquet->arena);
-	pthread_mutex_destroy(&parquet->lock);
+	ordered_release(&parquet->ordered);
 }
 
 const struct convert_format convert_parquet = {

@@ -7,7 +7,7 @@
 
 enum {
 	MADE_MOST = 512 << 20, /* bytes of text that may wait to be written */
-	PACKETS_EACH = 4,      /* packets per window; decoding a head costs a tenth of a row */
+	PACKETS_EACH = 2,      /* packets per window: longer texts cost more than heads read twice */
 	LOOK_EACH = 64         /* rows between tests for Ctrl-C */
 };
 

@@ -777,19 +777,20 @@ end
 -- Returns a comparison for table.sort: by the first key, then by the second, and so on; "-KEY" is falling. Rows without a value
 -- come last.
 function analysis.order(...)
-	local keys = {}
+	local names, falls = {}, {}
 	for i, key in ipairs{ ... } do
-		keys[i] = { name = key:match("^-?(.*)$"), falls = key:sub(1, 1) == "-" }
+		names[i], falls[i] = key:match("^-?(.*)$"), key:sub(1, 1) == "-"
 	end
 	return function(x, y)
-		for _, key in ipairs(keys) do
-			local a, b = x[key.name], y[key.name]
-			if a == nil or b == nil then
-				if a ~= b then
+		for i = 1, #names do
+			local a, b = x[names[i]], y[names[i]]
+			if a ~= b then
+				if a == nil or b == nil then
 					return b == nil
+				elseif falls[i] then
+					return before(b, a)
 				end
-			elseif a ~= b then
-				return before(key.falls and b or a, key.falls and a or b)
+				return before(a, b)
 			end
 		end
 		return false

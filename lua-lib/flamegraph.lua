@@ -120,8 +120,10 @@ local function name_at(tid, t)
 	return row and row.value or names[tid]
 end
 
--- Adds the chain of an event to the profile; tid: the thread, if the event has no field of it.
-local function fold(ev, chain, tid)
+local keys -- {key, number of kernel frames} of a chain, by the name of its thread and its number
+
+-- Adds the chain of an event to the profile: `chain`, or the one of this number. tid: the thread, if the event has no field of it.
+local function fold(ev, number, chain, tid)
 	local weight = 1
 	if not tid then
 		tid = ev.context.tid or ev.state["cpu[cpu]/thread"]
@@ -130,8 +132,14 @@ local function fold(ev, chain, tid)
 			profile.unit = ev.context.period and ev.name or profile.unit
 		end
 	end
-	local stack, inside = frames.names(chain, { (tostring(name_at(tid, ev.ts) or tid and ":" .. tid or "[unknown]"):gsub(" ", "_")) })
-	add_sample(table.concat(stack, ";"), inside, weight)
+	local name = tostring(name_at(tid, ev.ts) or tid and ":" .. tid or "[unknown]")
+	local of = number and keys[name .. " " .. number]
+	if not of then
+		local stack, inside = frames.names(chain or ev.frames, { (name:gsub(" ", "_")) })
+		of = { table.concat(stack, ";"), inside }
+		keys[name .. " " .. (number or "")] = number and of
+	end
+	add_sample(of[1], of[2], weight)
 end
 
 -- Stacks of the state: the number of values at `path`, and the values path[1] and so on. Each
@@ -218,7 +226,7 @@ local function fold_stacked(stacks, names)
 		end
 		profile.counted = profile.counted or ev.name
 		if names or profile.counted == ev.name then
-			fold(ev, chain, tid)
+			fold(ev, nil, chain, tid)
 		else
 			others[ev.name], others[#others + 1] = true, ev.name
 		end
@@ -240,9 +248,9 @@ local function fold_chains(preferred)
 		if ev.name == "perf_comm" or ev.name == "perf_fork" then
 			learn(ev)
 		elseif asked or profile.counted == ev.name then
-			local chain = ev.frames
-			if chain and #chain > 0 and (not meant or meant(ev)) then
-				fold(ev, chain)
+			local number = (not meant or meant(ev)) and ev:stack()
+			if number then
+				fold(ev, number)
 			end
 		end
 	end
@@ -250,7 +258,7 @@ end
 
 -- The profile of the global trace.
 local function gather(preferred)
-	profile, told = new_profile(), nil
+	profile, told, keys = new_profile(), nil, {}
 	own.start, own.stop = range.start, range.stop
 	meant, meant_thread = threads.of_samples(own)
 	learn_before()

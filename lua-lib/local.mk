@@ -23,6 +23,8 @@ bindings = \
 	%D%/segments/bind_segments.c \
 	%D%/segments/bind_segments.h \
 	%D%/segments/bind_rows.c \
+	%D%/binding/bind_stack.c \
+	%D%/binding/bind_stack.h \
 	%D%/binding/bind_state.c \
 	%D%/binding/bind_time.c \
 	%D%/binding/bind_trace.c \

@@ -74,9 +74,13 @@ local function fill(row)
 	return row
 end
 
--- Converts a call chain to a stack, {text =, frames =, inside =}; equal chains share a table.
-local shared = {}
-local function stack_of(chain)
+-- Converts a call chain to a stack, {text =, frames =, inside =}; equal chains share a table. `chain` and `number` as in frames.each().
+local shared, numbered = {}, {}
+local function stack_of(ev, chain, number)
+	if number then
+		numbered[number] = numbered[number] or stack_of(ev, ev.frames)
+		return numbered[number]
+	end
 	local list, inside = frames.names(chain, {})
 	local key = table.concat(list, ";") .. inside
 	if not shared[key] then
@@ -113,15 +117,15 @@ local function each_with_stack(visit)
 		end
 		found, count, since = {}, 0, till
 	end
-	frames.each(switches, a.start, a.stop, function(ev, chain)
+	frames.each(switches, a.start, a.stop, function(ev, chain, number)
 		local tid = ev.fields.prev_tid or ev.fields.prev_pid
-		if chain and #chain > 0 and tid then
+		if tid then
 			local t = ev.ts
 			if count >= SWITCHES and t > since then
 				flush(t)
 			end
 			found[tid] = found[tid] or {}
-			found[tid][t], count, any = stack_of(chain), count + 1, true
+			found[tid][t], count, any = stack_of(ev, chain, number), count + 1, true
 		end
 	end)
 	flush(a.stop)

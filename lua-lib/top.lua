@@ -60,7 +60,7 @@ if a.part and a.against then
 	error("--chunk and --merge: they do not go with --against", 0)
 end
 
-local found, list, samples = {}, {}, 0
+local found, list = {}, {}
 local side = "" -- prefix of the columns for the trace that is read: "", or "against_"
 local sides = { [""] = shares.new(), against_ = shares.new() }
 
@@ -87,25 +87,20 @@ local function function_of(frame)
 	return frame.symbol or yore.hex(frame.file_offset or frame.ip)
 end
 
--- Adds weight to the blocks of a row's compared column: total for the verb tree, else self.
-local function add_to_blocks(one, weight)
-	local key = side .. "sums"
-	one[key] = one[key] or shares.sums()
-	sides[side]:add(one[key], weight)
-end
-
--- Adds a sample to a row, but only once if the function is several times in the chain.
-local function add(one, weight, is_self)
-	local self, total = side .. "self", side .. "total"
+-- Adds the samples of a stack, {frames =, weight =, sums = weights by block}, to a row, but only once if the function is several
+-- times in it. With --against, blocks are those of the compared column: total for the verb tree, else self.
+local function add(one, stack, is_self)
+	local self, total, sums = side .. "self", side .. "total", side .. "sums"
 	if is_self then
-		one[self] = one[self] + weight
+		one[self] = one[self] + stack.weight
 	end
-	if one.seen ~= samples then
-		one.seen = samples
-		one[total] = one[total] + weight
+	if one.seen ~= stack then
+		one.seen = stack
+		one[total] = one[total] + stack.weight
 	end
 	if a.against and (is_self or a.verb == "tree") then
-		add_to_blocks(one, weight)
+		one[sums] = one[sums] or shares.sums()
+		sides[side]:join(one[sums], stack.sums)
 	end
 end
 
@@ -125,42 +120,50 @@ local function of_frame(frame)
 end
 
 -- A row of the tree for each function of the chain, below the one that called it.
-local function fold_tree(frames, weight)
-	local above = { kids = found, depth = -1 }
+local function fold_tree(stack)
+	local above, frames = { kids = found, depth = -1 }, stack.frames
 	for i = #frames, 1, -1 do
 		local name, module = function_of(frames[i]), module_of(frames[i])
 		local node = entry_in(above.kids, name .. "\0" .. module, function()
 			return { ["function"] = name, module = module, kids = {}, depth = above.depth + 1, above = above }
 		end)
 		node.path = above.path and above.path .. "\1" .. name .. "\0" .. module or node.path
-		add(node, weight, i == 1)
+		add(node, stack, i == 1)
 		above = node
 	end
 end
 
 local functions = {} -- by name, where those that call or are called by one are wanted
 
-local function fold(ev, frames, weight)
-	if a.verb == "threads" then
-		local tid = ev.context.tid or ev.context.vtid or ev.state["cpu[cpu]/thread"] or -1
-		return add(entry(tid, function() return { tid = tid } end), weight, true)
+local function fold(stack)
+	if stack.tid then
+		return add(entry(stack.tid, function() return { tid = stack.tid } end), stack, true)
+	elseif a.verb == "tree" then
+		return fold_tree(stack)
 	end
-	if a.verb == "tree" then
-		return fold_tree(frames, weight)
-	end
+	local frames = stack.frames
 	for i, frame in ipairs(frames) do
 		if not relative then
-			add(of_frame(frame), weight, i == 1)
+			add(of_frame(frame), stack, i == 1)
 		else
 			functions[function_of(frame)] = true
 		end
 		if relative and function_of(frame) == a.of then
 			local other = frames[a.verb == "callers" and i + 1 or i - 1]
 			if other then
-				add(of_frame(other), weight, a.verb == "callees" and i == 2)
+				add(of_frame(other), stack, a.verb == "callees" and i == 2)
 			end
 		end
 	end
+end
+
+-- The frames of an event without those at the outer end that have no address.
+local function frames_of(ev)
+	local frames = a.verb == "lines" and ev.lines or ev.frames
+	while #frames > 1 and frames[#frames].ip == 0 do
+		frames[#frames] = nil
+	end
+	return frames
 end
 
 local meant -- does a sample count, by --tid and the like? nil: all do
@@ -175,26 +178,28 @@ local function event_of(from, to, preferred)
 	return counted
 end
 
--- Folds the samples of the global trace; gives their weight, and how many they are.
+-- Folds the samples of the global trace, those of each stack together; gives their weight, and how many they are.
 local function gather(from, to, counted)
-	local all, before = 0, samples
+	local all, sampled, known, list = 0, 0, {}, {}
+	local kind = a.verb == "lines" and "lines" or "frames"
 	for ev in trace:events{ name = analysis.present{ counted }, from = from, to = to } do
-		if (a.event or counted == ev.name) and (not meant or meant(ev)) then
-			local frames = a.verb == "lines" and ev.lines or ev.frames
-			if frames and #frames > 0 then
-				while #frames > 1 and frames[#frames].ip == 0 do
-					frames[#frames] = nil
-				end
-				local weight = not a.count and ev.context.period or 1
-				samples, all = samples + 1, all + weight
-				if a.against then
-					sides[side]:sample(weight)
-				end
-				fold(ev, frames, weight)
+		local number = (a.event or counted == ev.name) and (not meant or meant(ev)) and ev:stack(kind)
+		if number then
+			local tid = a.verb == "threads" and (ev.context.tid or ev.context.vtid or ev.state["cpu[cpu]/thread"] or -1) or nil
+			local stack = known[tid or number] or basics.add(known, tid or number, list,
+				{ tid = tid, frames = not tid and frames_of(ev), weight = 0, sums = a.against and shares.sums() })
+			local weight = not a.count and ev.context.period or 1
+			sampled, all, stack.weight = sampled + 1, all + weight, stack.weight + weight
+			if a.against then
+				sides[side]:sample(weight)
+				sides[side]:add(stack.sums, weight)
 			end
 		end
 	end
-	return all, samples - before
+	for _, stack in ipairs(list) do
+		fold(stack)
+	end
+	return all, sampled
 end
 
 local function tell_lack(sampled)

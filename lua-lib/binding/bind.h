@@ -55,6 +55,7 @@ struct bind_trace {
 	struct state *state; /* owned; opened by the first query of the state */
 	struct rules *rules;
 	struct symbols *symbols;     /* owned; opened on first use */
+	struct bind_stacks *stacks;  /* numbers of call chains; NULL: none yet */
 	struct script_trace host;    /* index not NULL: the program's trace */
 	bool told_t;                 /* the note that `t` is an old name of `ts` was given */
 	bool busy;                   /* a query of the state runs; a second one inside it raises */

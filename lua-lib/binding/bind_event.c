@@ -12,6 +12,7 @@
 #include "engine/reader.h"
 #include "index/loaded_files.h"
 #include "lua-lib/binding/bind_column.h"
+#include "lua-lib/binding/bind_stack.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -292,33 +293,61 @@ static void push_frame(lua_State *L, const struct frame *frame)
 	}
 }
 
-/* Pushes the frames of the event's call chain, innermost first, or of its instruction pointer; nil:
- * its class has neither. `want` as in symbols_frames(). */
-static int push_frames(lua_State *L, const struct event_view *view, unsigned want)
+/*
+ * The frames of the event's call chain, innermost first, or of its instruction pointer. False: its
+ * class has neither. `want` and *frames as in symbols_frames().
+ */
+static bool get_frames(lua_State *L, const struct event_view *view, unsigned want,
+		       const struct frame **frames, size_t *count)
 {
 	struct bind_cursor *cursor = view->cursor;
 	struct bind_trace *bound = cursor->bound;
-	const struct frame *frames;
 	struct error err;
 
-	if (!view->class ||
-	    (!symbols_has_frames(view->class) && !symbols_has_address(view->class))) {
-		lua_pushnil(L);
-		return 1;
-	}
+	if (!view->class || (!symbols_has_frames(view->class) && !symbols_has_address(view->class)))
+		return false;
 	check_current(L, cursor, view->serial);
 	/* addresses of LTTng's stacks lie in files that events of LTTng-UST name */
 	if (symbols_has_frames(view->class) && !symbols_chain(view->class) &&
 	    !tell_loaded_files(bound->index, bind_symbols(bound), bind_progress, bound->context,
 			       &err))
-		return bind_raise(L, &err);
-	const struct fields *fields = bind_cursor_fields(L, cursor);
-	size_t count = symbols_frames(bind_symbols(bound), view->t, fields, want, &frames);
+		bind_raise(L, &err);
+	*count = symbols_frames(bind_symbols(bound), view->t, bind_cursor_fields(L, cursor), want,
+				frames);
+	return true;
+}
+
+/* ev.frames, ev.lines */
+static int push_frames(lua_State *L, const struct event_view *view, unsigned want)
+{
+	const struct frame *frames;
+	size_t count;
+
+	if (!get_frames(L, view, want, &frames, &count)) {
+		lua_pushnil(L);
+		return 1;
+	}
 	lua_createtable(L, (int)count, 0);
 	for (size_t i = 0; i < count; i++) {
 		push_frame(L, &frames[i]);
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
+	return 1;
+}
+
+/* ev:stack(), ev:stack("lines"): a number for ev.frames or ev.lines; nil: there are none. */
+static int event_stack(lua_State *L)
+{
+	static const char *const kinds[] = {"frames", "lines", NULL};
+	const struct event_view *view = check_event(L);
+	bool lines = luaL_checkoption(L, 2, kinds[0], kinds) == 1;
+	const struct frame *frames;
+	size_t count;
+
+	if (get_frames(L, view, lines ? SYMBOLS_LINES : 0, &frames, &count) && count)
+		lua_pushinteger(L, bind_stacks_number(&view->cursor->bound->stacks, frames, count));
+	else
+		lua_pushnil(L);
 	return 1;
 }
 
@@ -685,6 +714,7 @@ void bind_event_register(lua_State *L)
 {
 	static const luaL_Reg event[] = {{"__tostring", event_tostring},
 					 {"label", event_label},
+					 {"stack", event_stack},
 					 {"table", event_table},
 					 {NULL, NULL}};
 	static const luaL_Reg fields[] = {{"__pairs", fields_pairs}, {NULL, NULL}};

@@ -13,6 +13,7 @@
 #include "index/tables/location.h"
 #include "index/tables/losses.h"
 #include "index/tables/recorded.h"
+#include "lua-lib/binding/bind_stack.h"
 #include "state/rules/rules.h"
 #include "state/state.h"
 
@@ -32,6 +33,8 @@ static void release_bound(struct bind_trace *bound)
 {
 	while (bound->cursors)
 		bind_cursor_end(bound->cursors);
+	bind_stacks_free(bound->stacks);
+	bound->stacks = NULL;
 	symbols_free(bound->symbols);
 	bound->symbols = NULL;
 	if (!bound->host.index) {

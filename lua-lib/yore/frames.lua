@@ -137,15 +137,23 @@ function frames.choose(analysis, from, to, meant, preferred)
 	return counted
 end
 
--- Calls each(event, chain) with the events of these names in the range, and the call chain that each of them has.
+-- Calls each(event, chain, number) with the events of these names in the range that have a call chain: `chain` is its list of
+-- frames, or nil where event.frames has it, under `number` (see event:stack()).
 function frames.each(names, from, to, each)
 	local stacks = frames.stack_events()
 	if stacks then
-		frames.each_stacked(stacks, names, from, to, each)
+		frames.each_stacked(stacks, names, from, to, function(ev, chain)
+			if #chain > 0 then
+				each(ev, chain)
+			end
+		end)
 		return
 	end
 	for ev in trace:events{ name = names, from = from, to = to } do
-		each(ev, ev.frames)
+		local number = ev:stack()
+		if number then
+			each(ev, nil, number)
+		end
 	end
 end
 

@@ -46,6 +46,15 @@ function methods:add(sums, weight)
 	sums.blocks[block] = (sums.blocks[block] or 0) + weight
 end
 
+-- Adds the weights of a part to those of another part of the same side.
+function methods:join(sums, part)
+	widen(sums, self.width)
+	widen(part, self.width)
+	for block, weight in pairs(part.blocks) do
+		sums.blocks[block] = (sums.blocks[block] or 0) + weight
+	end
+end
+
 -- Begins the next sample.
 function methods:sample(weight)
 	if self.samples == 2 * most_blocks * self.width then

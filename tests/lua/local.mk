@@ -31,6 +31,7 @@ EXTRA_DIST += \
 	%D%/made_maps.py \
 	%D%/torn_calls.py \
 	%D%/batches_agree.lua \
+	%D%/stacks_agree.lua \
 	%D%/no_tracebacks.py
 test_programs += %D%/test_script_memory
 %C%_test_script_memory_SOURCES = %D%/test_script_memory.c

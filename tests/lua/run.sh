@@ -21,6 +21,15 @@ for trace in $demo "${YORE_CORPUS:-/}"/perf-data/*/perf.data "${YORE_CORPUS:-/}"
 	result $? "batches have what a loop has: $trace"
 done
 
+"$yore" run tests/lua/stacks_agree.lua fixtures/golden/memory-demo >"$work/printed" 2>&1 && grep -q '[1-9]$' "$work/printed"
+result $? "equal call chains have the same number: fixtures/golden/memory-demo"
+for trace in "${YORE_CORPUS:-/}"/perf-data/*/perf.data; do
+	case $trace in */corrupt-*) continue ;; esac
+	[ -e "$trace" ] && [ "$(du -k "$trace" | sed 's/\t.*//')" -le 1000 ] || continue
+	"$yore" run tests/lua/stacks_agree.lua "$trace" --no-index >"$work/printed" 2>&1
+	result $? "equal call chains have the same number: $trace"
+done
+
 # Each ```lua block of the manual, and the ```output block below it.
 awk -v dir="$work" '
 	/^```lua$/ { n++; to = dir "/example" n ".lua"; print "" >(dir "/example" n ".out"); close(dir "/example" n ".out"); first = 1; next }

@@ -881,18 +881,6 @@ local show = {
 	size = short_size,
 }
 
-local function shown(column, value)
-	if value == nil then
-		return column.empty or "-"
-	end
-	local as = show[column.kind]
-	if as then
-		return as(value)
-	end
-	local text = tostring(value)
-	return type(value) == "string" and text:find("%c") and text:gsub("%c", "?") or text
-end
-
 -- A value for csv and json: as it is, except for addresses, which are hexadecimal.
 local function raw(column, value)
 	return column.kind == "hex" and value ~= nil and yore.hex(value) or value
@@ -905,6 +893,11 @@ end
 local function is_left(column)
 	return column.kind == "text" or column.kind == nil
 end
+
+local spaces = setmetatable({}, { __index = function(self, n)
+	self[n] = (" "):rep(n)
+	return self[n]
+end })
 
 local BAR = 30
 
@@ -932,8 +925,38 @@ local function bar_column(self, columns)
 	end
 end
 
-local function add_bars(self, columns, rows, cells)
-	local column, most = bar_column(self, columns), 0
+-- The texts of a column: its head, and the value of each row, all of the same width.
+local function column_texts(column, rows)
+	local key, as, empty, indent = column.key, show[column.kind], column.empty or "-", column.indent
+	local texts, most, left = { column.head }, width_of(column.head), is_left(column)
+	for i = 1, #rows do
+		local row, text = rows[i], nil
+		local value = row[key]
+		if value == nil then
+			text = empty
+		elseif as then
+			text = as(value)
+		elseif type(value) == "string" then
+			text = value:find("%c") and value:gsub("%c", "?") or value
+		else
+			text = tostring(value)
+		end
+		text = indent and spaces[2 * row[indent]] .. text or text
+		texts[i + 1], most = text, math.max(most, width_of(text))
+	end
+	for i = 1, #texts do
+		local text = texts[i]
+		local pad = most - width_of(text)
+		if pad > 0 then
+			texts[i] = left and text .. spaces[pad] or spaces[pad] .. text
+		end
+	end
+	return texts
+end
+
+-- The texts of the bars, without a head; nil: no column has any.
+local function bar_texts(self, columns, rows)
+	local column, most, texts = bar_column(self, columns), 0, { "" }
 	if not column then
 		return
 	end
@@ -941,64 +964,22 @@ local function add_bars(self, columns, rows, cells)
 		most = math.max(most, row[column.key] or 0)
 	end
 	for i, row in ipairs(rows) do
-		cells[i][#columns + 1] = bar_text(row[column.key], most)
+		texts[i + 1] = bar_text(row[column.key], most)
 	end
-end
-
-local spaces = setmetatable({}, { __index = function(self, n)
-	self[n] = (" "):rep(n)
-	return self[n]
-end })
-
--- Returns a function that prints a row's cells in these widths, without trailing spaces.
-local function aligner(columns, widths)
-	local left, last = {}, #columns
-	for c, column in ipairs(columns) do
-		left[c] = is_left(column)
-	end
-	return function(texts)
-		local out = {}
-		for c, text in ipairs(texts) do
-			local pad = (widths[c] or 0) - width_of(text)
-			if c > last or left[c] then
-				out[c] = pad > 0 and text .. spaces[pad] or text
-			else
-				out[c] = pad > 0 and spaces[pad] .. text or text
-			end
-		end
-		print(table.concat(out, "  "):match("^.*%S") or "")
-	end
+	return texts
 end
 
 local function print_aligned(self, columns, rows)
-	local cells, widths = {}, {}
+	local texts, line = {}, {}
 	for c, column in ipairs(columns) do
-		widths[c] = width_of(column.head)
+		texts[c] = column_texts(column, rows)
 	end
-	for i, row in ipairs(rows) do
-		local own = {}
-		for c, column in ipairs(columns) do
-			local text = shown(column, row[column.key])
-			text = column.indent and spaces[2 * row[column.indent]] .. text or text
-			local width = width_of(text)
-			own[c] = text
-			if width > widths[c] then
-				widths[c] = width
-			end
+	texts[#columns + 1] = self.format == "bars" and bar_texts(self, columns, rows) or nil
+	for i = 1, #rows + 1 do
+		for c = 1, #texts do
+			line[c] = texts[c][i]
 		end
-		cells[i] = own
-	end
-	if self.format == "bars" then
-		add_bars(self, columns, rows, cells)
-	end
-	local heads = {}
-	for c, column in ipairs(columns) do
-		heads[c] = column.head
-	end
-	local line = aligner(columns, widths)
-	line(heads)
-	for i = 1, #rows do
-		line(cells[i])
+		print(table.concat(line, "  "):match("^.*%S") or "")
 	end
 end
 
@@ -1119,10 +1100,12 @@ function methods:table(title, columns, rows, all)
 			print(head) -- once for tables of the same columns
 			self.csv_head = head
 		end
+		local out = { self.tables and csv_value(title) or nil }
+		local before = #out
 		for _, row in ipairs(rows) do
-			local out = { self.tables and csv_value(title) or nil }
-			for _, column in ipairs(columns) do
-				out[#out + 1] = csv_value(raw(column, row[column.key]))
+			for c = 1, #columns do
+				local value = raw(columns[c], row[columns[c].key])
+				out[before + c] = math.type(value) == "integer" and value or csv_value(value)
 			end
 			print(table.concat(out, ","))
 		end

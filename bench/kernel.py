@@ -20,6 +20,12 @@ SHOW_ALL = ["--show-task-events", "--show-mmap-events", "--show-switch-events",
 NOTHING = ".*: common_pid == 123456789"
 INSTANCE = "/sys/kernel/tracing/instances/yore-bench"
 WORK = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=400000"]
+# a question of `yore` and of perf, on a capture of the corpus
+REPORTS = (("cpu-clock-callchain", "top", ["perf", "report", "--stdio", "--no-children", "-g", "none"]),
+           ("cpu-clock-callchain", "flamegraph", ["perf", "report", "--stdio", "--children", "-g", "folded"]),
+           ("sched-syscalls", "latency", ["perf", "sched", "latency"]),
+           ("sched-syscalls", "sched log", ["perf", "sched", "timehist"]),
+           ("sched-syscalls", "syscalls", ["perf", "trace", "-s"]))
 EVENTS = ("raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_switch",
           "sched:sched_waking", "sched:sched_wakeup")
 
@@ -162,6 +168,23 @@ def first_answers(build, work, name, trace, report, limit):
     report.row(name + ": anonymous memory, events too", memory / 1e6, "MB")
 
 
+def perf_reports(build, work, corpus, args, report):
+    """Analyses beside perf's own reports of the same, without an index."""
+    trace = work + "/perf.data"
+    os.environ.setdefault("YORE_LUA_DIR", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lua-lib"))
+    for case, words, peer in REPORTS:
+        source = os.path.join(corpus, "perf-data", case, "perf.data")
+        if not os.path.isfile(source):
+            print("%s: skipped: perf %s is not in YORE_CORPUS" % (words, case))
+            continue
+        repeat_perf(build, source, trace, args.size)
+        warm(trace)
+        own, *more = words.split()
+        taken = seconds_of({"own": [build + "/yore", own, trace, *more, "--jobs", "1", "--no-index"], "peer": [*peer, "-i", trace]}, args.rounds)
+        report.row("%s of perf %s" % (words, case), taken["own"], "s of CPU", taken["peer"], " ".join(peer[:3]))
+        os.remove(trace)
+
+
 def perf(build, work, corpus, args, report):
     if not shutil.which("perf"):
         print("perf.data: skipped: perf is not installed")
@@ -175,6 +198,7 @@ def perf(build, work, corpus, args, report):
         repeat_perf(build, source, trace, args.size)
         perf_rates(build, "perf " + case, trace, args.rounds, report)
         os.remove(trace)
+    perf_reports(build, work, corpus, args, report)
     if record_perf(trace):
         perf_rates(build, "perf, fresh", trace, args.rounds, report)
     source = os.path.join(corpus, "perf-data", PERF_CASES[0], "perf.data")

@@ -1,6 +1,7 @@
 /* cmd_run.c - runs Lua scripts, and the analyses that come with yore */
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
+#include "repl/commands/partials.h"
 #include "repl/render/redraw.h"
 #include "repl/scripting.h"
 
@@ -113,7 +114,10 @@ static bool run_run(struct session *session, const struct options *options, stru
 		    struct error *err)
 {
 	const struct words *words = &options->words;
+	enum partials_mode mode; /* the script does what it asks for */
 
+	if (!partials_asked(options, &mode, err))
+		return false;
 	if (options->sandbox && !strchr(words->items[0], '/') && !strstr(words->items[0], ".lua"))
 		return error_set(err, ERR_QUERY,
 				 "--sandbox: '%s' names an analysis that comes with yore, which needs "

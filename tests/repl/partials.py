@@ -259,6 +259,8 @@ def refused(work):
                   ["--chunk", "1/2", "--partial", "x", "--merge", a1], ["--merge", a1, a2, "--follow"], ["--chunk", "1/2x", "--partial", "x"]):
         status, out, error = ask(trace, ["stats"], *words)
         result(status == 2 and not out and error.count(b"\n") == 1, "misused: %s" % " ".join(words[:2]), (status, out, error))
+        status, out, error = ask(trace, ["switches"], *words)
+        result(status in (1, 2) and not out and error.count(b"\n") == 1, "misused by an analysis: %s" % " ".join(words[:2]), (status, out, error))
     grown = os.path.join(work, "grown")
     shutil.copytree(trace, grown)
     same = ask(grown, ["stats"], "--merge", a1, a2)

@@ -202,6 +202,13 @@ static inline uint32_t run_index(const struct run *run, uint32_t i)
 	return run->index ? run->index[i] : run->batch->first + i;
 }
 
+/* Decodes entry i of run->batch. *out is borrowed until the next call with the same decoder. */
+MUST_CHECK static inline bool run_fields(const struct run *run, uint32_t i, struct fields *out,
+					 struct error *err)
+{
+	return run->reader->decoder_fields(run->decoder, run->batch, i, out, err);
+}
+
 /* Entry i of the run's batch as an event. */
 void run_event(const struct trace *trace, const struct run *run, uint32_t i, struct event *out);
 MUST_CHECK enum step events_next_run(struct events *events, struct run *out, struct error *err);

@@ -15,6 +15,8 @@ bindings = \
 	%D%/binding/bind_event.c \
 	%D%/binding/bind_expr.c \
 	%D%/binding/bind_field.c \
+	%D%/binding/event_reader.c \
+	%D%/binding/event_reader.h \
 	%D%/segments/bind_groups.c \
 	%D%/segments/bind_intervals.c \
 	%D%/binding/bind_oneliner.c \

@@ -81,13 +81,6 @@ struct sweep {
  */
 MUST_CHECK bool sweep(struct index *index, const struct sweep *sweep, struct error *err);
 
-/* Decodes entry i of run->batch. *out is borrowed until the next call with the same decoder. */
-MUST_CHECK static inline bool run_fields(const struct run *run, uint32_t i, struct fields *out,
-					 struct error *err)
-{
-	return run->reader->decoder_fields(run->decoder, run->batch, i, out, err);
-}
-
 /*
  * Makes packet filters for all packets of the range (events.h: begin, end, streams) that have none:
  * decodes these on all threads. Damaged packets and PACKET_OPEN ones get none. `progress`: as in

@@ -16,7 +16,6 @@
  */
 #include "engine/reader.h"
 #include "index/filters/run_column.h"
-#include "index/sweep/sweep.h"
 #include "lua-lib/binding/bind_column.h"
 
 #include <string.h>

@@ -64,90 +64,30 @@ void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *tex
 static inline const struct bind_name *current_place(struct bind_cursor *cursor,
 						    const struct bind_column *column)
 {
-	const struct event_class *class = cursor->event.class;
+	const struct event_class *class = cursor->now.event.class;
 
 	return class ? bind_column_place(cursor, column, class) : NULL;
 }
 
-static struct value text_value(const char *text)
-{
-	return text ? value_text(text, strlen(text)) : (struct value){.kind = VALUE_UNKNOWN};
-}
-
-static void field_as_value(struct bind_cursor *cursor, const struct field *field, struct value *out)
-{
-	const uint8_t *bytes;
-	size_t len;
-
-	if (field->class->kind == FIELD_INT && field->class->form == FORM_BOOL) {
-		*out = value_bool(field->slot.u != 0);
-	} else if (field->class->kind == FIELD_INT) {
-		*out = value_s64(field->slot.s);
-	} else if (field->class->kind == FIELD_FLOAT) {
-		*out = (struct value){.kind = VALUE_FLOAT, .f = field->slot.f};
-	} else if (field->class->kind == FIELD_STRING || field_is_text(field)) {
-		bytes = field_bytes(field, &cursor->scratch, &len);
-		*out = value_text((const char *)bytes, len);
-	}
-}
-
-static void field_value(lua_State *L, struct bind_cursor *cursor, const struct bind_name *place,
-			struct value *out)
-{
-	struct field field;
-	int64_t number;
-
-	if (!place || !place->direct)
-		return;
-	if (bind_cursor_integer(L, cursor, place, &number)) {
-		*out = value_s64(number);
-	} else {
-		bind_cursor_field_at(L, cursor, place, &field);
-		field_as_value(cursor, &field, out);
-	}
-}
-
-static void label_value(lua_State *L, struct bind_cursor *cursor, const struct bind_name *place,
-			struct value *out)
-{
-	uint32_t next = 0;
-	int64_t number;
-
-	if (place && bind_cursor_integer(L, cursor, place, &number))
-		*out = text_value(field_label(place->path.class, (uint64_t)number, &next));
-}
-
 void bind_column_value(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column,
-		       struct value *out)
+		       struct buf *scratch, struct value *out)
 {
-	const struct event *event = &cursor->event;
-
-	*out = (struct value){.kind = VALUE_UNKNOWN};
-	switch (column->kind) {
-	case COLUMN_T:
-		if (event->time != NSTIME_MIN)
-			*out = value_s64(event->time);
-		return;
-	case COLUMN_NAME:
-		*out = text_value(event->class ? event->class->name : NULL);
-		return;
-	case COLUMN_CPU:
-		if (event->cpu >= 0)
-			*out = value_s64(event->cpu);
-		return;
-	case COLUMN_STREAM:
-		*out = text_value(event->stream->name);
-		return;
-	case COLUMN_FIELD:
-		field_value(L, cursor, current_place(cursor, column), out);
-		return;
-	case COLUMN_LABEL:
-		label_value(L, cursor, current_place(cursor, column), out);
-		return;
-	case COLUMN_STATE:
+	if (column->kind == COLUMN_STATE) {
 		bind_expr_value(L, cursor, column->expr, out);
 		return;
 	}
+	if (bind_column_is_field(column))
+		current_place(cursor, column);
+	event_reader_value(&cursor->now, column, scratch, out);
+	bind_cursor_decoded(L, cursor);
+}
+
+void bind_column_find(struct bind_cursor *cursor, const struct bind_column *column)
+{
+	const struct trace *trace = cursor->bound->trace;
+
+	for (size_t c = 0; c < trace->nclasses && bind_column_is_field(column); c++)
+		bind_column_place(cursor, column, trace->classes[c]);
 }
 
 bool bind_column_push(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column)
@@ -158,7 +98,7 @@ bool bind_column_push(lua_State *L, struct bind_cursor *cursor, const struct bin
 	int64_t number;
 
 	if (column->kind != COLUMN_FIELD) {
-		bind_column_value(L, cursor, column, &value);
+		bind_column_value(L, cursor, column, &cursor->scratch, &value);
 		bind_push_value(L, &value);
 		return value_exists(&value);
 	}

@@ -3,25 +3,6 @@
 #define LUA_LIB_BINDING_BIND_COLUMN_H
 
 #include "lua-lib/binding/bind_cursor.h"
-#include "state/model/value.h"
-
-enum column_kind {
-	COLUMN_T,
-	COLUMN_NAME,
-	COLUMN_CPU,
-	COLUMN_STREAM,
-	COLUMN_FIELD,
-	COLUMN_LABEL, /* the first label of an enumeration's value */
-	COLUMN_STATE  /* an expression of the rule language */
-};
-
-struct bind_column {
-	enum column_kind kind;
-	unsigned scopes;
-	const char *key, *name;          /* the script's text; the field's name. In cursor->arena */
-	const struct bind_name **places; /* by class; NULL: not looked up. In cursor->arena */
-	struct bind_expr *expr;
-};
 
 /*
  * Parses a column: "ts", "name", "cpu", "stream", the name of a field, "field/x", "payload/x",
@@ -43,8 +24,11 @@ static inline const struct bind_name *bind_column_place(struct bind_cursor *curs
 }
 /* Pushes the current event's value, or nil and returns false if it has none. */
 bool bind_column_push(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column);
-/* The current event's value, unknown where it has none; texts live until the next call. */
+/* The current event's value, unknown where it has none; texts live until the next call, those of
+ * fields until the next one with `scratch`. */
 void bind_column_value(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column,
-		       struct value *out);
+		       struct buf *scratch, struct value *out);
+/* Looks up the field in all event classes, so that any thread may read the column's values. */
+void bind_column_find(struct bind_cursor *cursor, const struct bind_column *column);
 
 #endif

@@ -10,7 +10,6 @@
 
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
-#include "index/sweep/sweep.h"
 #include "oneliner/oneliner.h"
 #include "state/changes.h"
 #include "state/program/lookup.h"
@@ -323,16 +322,13 @@ struct bind_cursor *bind_cursor_filter(lua_State *L, struct bind_trace *bound,
 	return read_options(L, 2, cursor, err) ? cursor : NULL;
 }
 
-struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
-				     const char *const *known, struct error *err)
+bool bind_cursor_start(struct bind_cursor *cursor, struct error *err)
 {
-	struct bind_cursor *cursor = bind_cursor_filter(L, bound, known, err);
+	struct bind_trace *bound = cursor->bound;
 
-	if (!cursor)
-		return NULL;
 	if (!events_open(bound->index, &cursor->filter->options, &cursor->events, err)) {
 		cursor->events = NULL;
-		return NULL;
+		return false;
 	}
 	cursor->next = bound->cursors;
 	cursor->link = &bound->cursors;
@@ -340,12 +336,27 @@ struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
 		cursor->next->link = &cursor->next;
 	bound->cursors = cursor;
 	bound->ncursors++;
-	return cursor;
+	return true;
 }
 
-nstime bind_cursor_begin(const struct bind_cursor *cursor)
+struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
+				     const char *const *known, struct error *err)
 {
-	return cursor->filter->options.begin;
+	struct bind_cursor *cursor = bind_cursor_filter(L, bound, known, err);
+
+	return cursor && bind_cursor_start(cursor, err) ? cursor : NULL;
+}
+
+const struct events_options *bind_cursor_options(const struct bind_cursor *cursor)
+{
+	return &cursor->filter->options;
+}
+
+struct where_pass *bind_cursor_pass(const struct bind_cursor *cursor)
+{
+	const struct condition *condition = &cursor->condition;
+
+	return condition->pass ? where_pass_new(condition->where, NULL) : NULL;
 }
 
 /* ---- steps ---- */
@@ -378,9 +389,7 @@ static bool passes(lua_State *L, struct bind_cursor *cursor)
 
 static struct where_pass *new_pass(void *arg)
 {
-	const struct condition *condition = &((const struct bind_cursor *)arg)->condition;
-
-	return condition->pass ? where_pass_new(condition->where, NULL) : NULL;
+	return bind_cursor_pass(arg);
 }
 
 static bool passes_oneliner(void *arg, struct events *events, bool *pass, struct error *err)
@@ -405,44 +414,41 @@ void bind_cursor_fill(struct bind_cursor *cursor, struct oneliner_work *out)
 /* Reads the next run; a loss becomes the cursor's event. */
 static enum step next_run(struct bind_cursor *cursor, struct error *err)
 {
-	struct run *run = &cursor->run;
+	struct run *run = &cursor->now.run;
 	enum step step = events_next_run(cursor->events, run, err);
 
 	cursor->given = 0;
-	if (step != STEP_ITEM) {
-		run->count = 0;
-	} else if (run->count) { /* next_event() sets time and class; the rest is for losses */
-		cursor->event.stream = run->stream;
-		cursor->event.cpu = run->cpu;
+	if (step == STEP_ITEM) {
+		event_reader_turn(&cursor->now);
 	} else {
-		cursor->event = run->loss;
+		run->count = 0;
+		cursor->now.serial++;
 	}
 	return step;
 }
 
 static inline enum step next_event(struct bind_cursor *cursor, struct error *err)
 {
-	struct run *run = &cursor->run;
+	const struct run *run = &cursor->now.run;
 
 	if (cursor->given == run->count) {
 		enum step step = next_run(cursor, err);
 		if (step != STEP_ITEM || !run->count)
 			return step;
 	}
-	cursor->entry = cursor->backward ? run->first + run->count - 1 - cursor->given
-					 : run->first + cursor->given;
+	event_reader_move(&cursor->now, cursor->bound->trace,
+			  cursor->backward ? run->first + run->count - 1 - cursor->given
+					   : run->first + cursor->given);
 	cursor->given++;
-	cursor->event.time = run->batch->time[cursor->entry];
-	cursor->event.class = cursor->bound->trace->classes[run->batch->class_index[cursor->entry]];
 	return STEP_ITEM;
 }
 
 bool bind_cursor_current(const struct bind_cursor *cursor, struct run *out)
 {
-	if (!cursor->run.count)
+	if (!cursor->now.run.count)
 		return false;
-	*out = cursor->run;
-	out->first = cursor->entry;
+	*out = cursor->now.run;
+	out->first = cursor->now.entry;
 	out->count = 1;
 	return true;
 }
@@ -462,7 +468,6 @@ bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor)
 	while (cursor->events) {
 		enum step step = next_event(cursor, &err);
 
-		cursor->serial++;
 		if (step == STEP_ITEM && passes(L, cursor))
 			return cursor->any = true;
 		if (step == STEP_ITEM)
@@ -486,12 +491,12 @@ bool bind_cursor_take(lua_State *L, struct bind_cursor *cursor, uint32_t most, s
 	while (cursor->events) {
 		enum step step = events_take(cursor->events, most, run, &err);
 
-		cursor->serial++;
+		cursor->now.serial++;
 		if (step == STEP_ITEM && !run->count && cursor->condition.where)
 			continue; /* a loss */
 		if (step == STEP_ITEM) {
 			if (!run->count)
-				cursor->event = run->loss;
+				cursor->now.event = run->loss;
 			return true;
 		}
 		bind_cursor_end(cursor);
@@ -501,20 +506,23 @@ bool bind_cursor_take(lua_State *L, struct bind_cursor *cursor, uint32_t most, s
 	return false;
 }
 
+void bind_cursor_decoded(lua_State *L, struct bind_cursor *cursor)
+{
+	if (!cursor->now.failed)
+		return;
+	cursor->now.failed = false;
+	bind_raise(L, &cursor->now.error);
+}
+
 const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor)
 {
-	struct error err;
-
 	if (!cursor->events)
 		luaL_error(L, "the iterator has ended");
-	if (cursor->decoded != cursor->serial) {
-		if (!cursor->run.count)
-			luaL_error(L, "a loss has no fields");
-		if (!run_fields(&cursor->run, cursor->entry, &cursor->fields, &err))
-			bind_raise(L, &err);
-		cursor->decoded = cursor->serial;
-	}
-	return &cursor->fields;
+	if (!cursor->now.run.count)
+		luaL_error(L, "a loss has no fields");
+	const struct fields *fields = event_reader_fields(&cursor->now);
+	bind_cursor_decoded(L, cursor);
+	return fields;
 }
 
 /* ---- fields by name ---- */
@@ -557,36 +565,24 @@ const struct bind_name *bind_cursor_name(struct bind_cursor *cursor,
 bool bind_cursor_integer(lua_State *L, struct bind_cursor *cursor, const struct bind_name *name,
 			 int64_t *out)
 {
-	const struct run *run = &cursor->run;
-	uint16_t entry = (uint16_t)cursor->entry;
-	uint64_t value;
-	struct field field;
+	bool is = event_reader_integer(&cursor->now, name, out);
 
-	if (!name->integer)
-		return false;
-	if (cursor->decoded != cursor->serial && name->column.placed && run->count &&
-	    run->reader->decoder_column &&
-	    run->reader->decoder_column(run->decoder, run->batch, &entry, 1, &name->column.place,
-					&value)) {
-		*out = (int64_t)value;
-		return true;
-	}
-	fields_at(bind_cursor_fields(L, cursor), &name->path, &field);
-	*out = field.slot.s;
-	return true;
+	bind_cursor_decoded(L, cursor);
+	return is;
 }
 
 bool bind_cursor_field_at(lua_State *L, struct bind_cursor *cursor, const struct bind_name *name,
 			  struct field *out)
 {
-	if (name->direct)
-		fields_at(bind_cursor_fields(L, cursor), &name->path, out);
-	return name->direct;
+	bool has = event_reader_field(&cursor->now, name, out);
+
+	bind_cursor_decoded(L, cursor);
+	return has;
 }
 
 bool bind_cursor_field(lua_State *L, struct bind_cursor *cursor, unsigned scopes, const char *name,
 		       struct field *out)
 {
 	return bind_cursor_field_at(
-		L, cursor, bind_cursor_name(cursor, cursor->event.class, scopes, name), out);
+		L, cursor, bind_cursor_name(cursor, cursor->now.event.class, scopes, name), out);
 }

@@ -2,20 +2,9 @@
 #ifndef LUA_LIB_BINDING_BIND_CURSOR_H
 #define LUA_LIB_BINDING_BIND_CURSOR_H
 
-#include "index/filters/run_column.h"
 #include "lua-lib/binding/bind.h"
+#include "lua-lib/binding/event_reader.h"
 #include "state/condition.h"
-
-/* Where one event class has a field of a name; looked up once. */
-struct bind_name {
-	const char *name;
-	unsigned scopes;
-	bool direct;  /* the class has the field, at `path` */
-	bool integer; /* an integer, not of the packet: `column` loads it */
-	struct field_path path;
-	struct run_field column;
-	struct bind_name *next;
-};
 
 /* A cache entry of bind_cursor_name(), by address of the text: Lua interns short texts. */
 struct bind_sought {
@@ -30,8 +19,8 @@ struct bind_expr;
 struct bind_filter;
 
 /*
- * A userdata; its user value is the trace's userdata. Each event view stores the cursor's `serial`,
- * and its fields can be read until the cursor moves and so changes its serial.
+ * A userdata; its user value is the trace's userdata. Each event view stores now.serial, and its
+ * fields can be read until the cursor moves and so changes its serial.
  */
 struct bind_cursor {
 	struct bind_trace *bound;
@@ -43,13 +32,8 @@ struct bind_cursor {
 	bool any;                       /* some event passed, or the note that none did was given */
 	struct condition condition;     /* compiled; `exprs` use its program and window, too */
 	struct bind_expr *exprs;        /* a list, in the arena */
-	struct run run;     /* of the current event; count 0: it is a loss, or there is none */
-	uint32_t given;     /* events of the run that the cursor passed */
-	uint32_t entry;     /* the current event, in the run's batch */
-	struct event event; /* of an event: time, class, stream and cpu; of a loss: all members */
-	uint64_t serial;
-	uint64_t decoded; /* serial of the event that `fields` belong to */
-	struct fields fields;
+	struct event_reader now;        /* at the current event; its `run` is the cursor's */
+	uint32_t given;                 /* events of the run that the cursor passed */
 	struct buf scratch;
 	struct arena *arena;      /* names */
 	struct bind_name **names; /* per class, a list */
@@ -71,14 +55,21 @@ enum {
  */
 MUST_CHECK struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
 						const char *const *known, struct error *err);
-/* The same without opening `events`: for queries that only need the filter. */
+/*
+ * The same without opening `events`: for sweeps, and for queries that only need the filter; and
+ * what opens them then.
+ */
 MUST_CHECK struct bind_cursor *bind_cursor_filter(lua_State *L, struct bind_trace *bound,
 						  const char *const *known, struct error *err);
+MUST_CHECK bool bind_cursor_start(struct bind_cursor *cursor, struct error *err);
+/* The filter and range, lent by the cursor. */
+const struct events_options *bind_cursor_options(const struct bind_cursor *cursor);
+/* A pass for one more thread over the events of a sweep; NULL: there is no condition, or the event
+ * classes decide it. Not if the condition reads the state. */
+struct where_pass *bind_cursor_pass(const struct bind_cursor *cursor);
 /* Sets the filter and range of a one-liner's work to those of the cursor, which lends them. */
 struct oneliner_work;
 void bind_cursor_fill(struct bind_cursor *cursor, struct oneliner_work *out);
-/* The begin of its range; NSTIME_MIN: unbounded. */
-nstime bind_cursor_begin(const struct bind_cursor *cursor);
 /* At the end of a loop: gives a note if no event passed the condition. */
 void bind_cursor_tell_empty(struct bind_cursor *cursor);
 /* Moves to the next event or loss. False: there is none. Raises errors. */
@@ -133,6 +124,8 @@ bool bind_cursor_integer(lua_State *L, struct bind_cursor *cursor, const struct 
 			 int64_t *out);
 /* The current event's fields; decoded by the first call. Raises an error for a loss. */
 const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor);
+/* After values were read from `now`: raises the error if the event could not be decoded. */
+void bind_cursor_decoded(lua_State *L, struct bind_cursor *cursor);
 
 /* Makes the condition's program and interval window on first use; *rules: those of the state. */
 MUST_CHECK bool bind_cursor_window(struct bind_cursor *cursor, struct rules **rules,

@@ -81,7 +81,7 @@ static struct event_view *check_event(lua_State *L)
 
 static void check_current(lua_State *L, const struct bind_cursor *cursor, uint64_t serial)
 {
-	if (!cursor->events || cursor->serial != serial)
+	if (!cursor->events || cursor->now.serial != serial)
 		luaL_error(L, "the iterator has moved on: read an event's fields, or keep "
 			      "event:table(), before the next one");
 }
@@ -105,7 +105,7 @@ static const struct bind_name *seek_name(lua_State *L, const struct fields_view 
 {
 	struct bind_cursor *cursor = view->cursor;
 	const struct bind_name *name =
-		bind_cursor_name(cursor, cursor->event.class, view->scopes, text);
+		bind_cursor_name(cursor, cursor->now.event.class, view->scopes, text);
 
 	if (len <= SHORT_NAME) {
 		lua_rawgeti(L, lua_upvalueindex(FIELDS_META), META_NAMES);
@@ -113,7 +113,7 @@ static const struct bind_name *seek_name(lua_State *L, const struct fields_view 
 		lua_pushboolean(L, true);
 		lua_rawset(L, -3);
 		lua_pop(L, 1);
-		bind_cursor_keep(cursor, cursor->event.class, text);
+		bind_cursor_keep(cursor, cursor->now.event.class, text);
 	}
 	return name;
 }
@@ -129,7 +129,7 @@ static int fields_index(lua_State *L)
 	check_current(L, cursor, view->serial);
 	const char *text = check_text(L, &len);
 	const struct bind_name *name =
-		bind_cursor_kept(cursor, cursor->event.class, view->scopes, text);
+		bind_cursor_kept(cursor, cursor->now.event.class, view->scopes, text);
 	if (!name)
 		name = seek_name(L, view, text, len);
 	if (bind_cursor_integer(L, cursor, name, &number))
@@ -535,7 +535,7 @@ static int event_tostring(lua_State *L)
 	else
 		lua_pushfstring(L, "%I %s %s", (lua_Integer)view->t, view->stream->name, name);
 	luaL_addvalue(&text);
-	if (view->class && view->cursor->events && view->cursor->serial == view->serial)
+	if (view->class && view->cursor->events && view->cursor->now.serial == view->serial)
 		add_payload(L, view->cursor, &text);
 	luaL_pushresult(&text);
 	return 1;
@@ -558,7 +558,7 @@ static int events_step(lua_State *L)
 {
 	const struct loop_columns *columns = lua_touserdata(L, lua_upvalueindex(LOOP_COLUMNS));
 	struct bind_cursor *cursor = columns->cursor;
-	const struct event *event = &cursor->event;
+	const struct event *event = &cursor->now.event;
 	struct event_view *view;
 
 	if (!bind_cursor_step(L, cursor)) {
@@ -567,9 +567,9 @@ static int events_step(lua_State *L)
 		return 1;
 	}
 	view = lua_newuserdatauv(L, sizeof *view, 0);
-	*view = (struct event_view){cursor,       cursor->serial, event->time,
-				    event->until, event->lost,    event->stream,
-				    event->class, event->cpu,     event->lost_unknown};
+	*view = (struct event_view){cursor,       cursor->now.serial, event->time,
+				    event->until, event->lost,        event->stream,
+				    event->class, event->cpu,         event->lost_unknown};
 	lua_pushvalue(L, lua_upvalueindex(LOOP_META));
 	lua_setmetatable(L, -2);
 	if (columns->count)

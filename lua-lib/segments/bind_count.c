@@ -17,6 +17,7 @@ struct counts {
 	struct groups groups;
 	struct bind_column by[BY_MOST];
 	size_t nby;
+	struct buf scratch[BY_MOST]; /* texts of the current event's keys */
 };
 
 static int counts_gc(lua_State *L)
@@ -24,6 +25,8 @@ static int counts_gc(lua_State *L)
 	struct counts *counts = luaL_checkudata(L, 1, COUNTS_TYPE);
 
 	groups_clear(&counts->groups);
+	for (size_t i = 0; i < BY_MOST; i++)
+		buf_release(&counts->scratch[i]);
 	return 0;
 }
 
@@ -32,8 +35,7 @@ static void check_column(lua_State *L, const struct trace *trace, const struct b
 {
 	struct error err;
 
-	if ((column->kind != COLUMN_FIELD && column->kind != COLUMN_LABEL) ||
-	    lookup_field(trace, column->name, &err))
+	if (!bind_column_is_field(column) || lookup_field(trace, column->name, &err))
 		return;
 	error_while(&err, "by");
 	bind_raise(L, &err);
@@ -93,7 +95,8 @@ int bind_trace_count_by(lua_State *L)
 	read_by(L, cursor, counts);
 	while (bind_cursor_step(L, cursor)) {
 		for (size_t i = 0; i < counts->nby; i++) {
-			bind_column_value(L, cursor, &counts->by[i], &keys[i]);
+			bind_column_value(L, cursor, &counts->by[i], &counts->scratch[i],
+					  &keys[i]);
 			if (!value_exists(&keys[i]))
 				keys[i].kind = VALUE_NONE; /* as for unknown values */
 		}

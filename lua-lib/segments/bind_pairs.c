@@ -187,7 +187,7 @@ static void add_alternative(lua_State *L, struct pairs *pairs, const char *text,
 static bool may_have(struct pairs *pairs, const struct bind_column *column,
 		     const struct event_class *class)
 {
-	return (column->kind != COLUMN_FIELD && column->kind != COLUMN_LABEL) ||
+	return !bind_column_is_field(column) ||
 	       bind_column_place(pairs->cursor, column, class)->direct;
 }
 
@@ -405,7 +405,7 @@ static void widen_options(lua_State *L, int options)
 /* The atom of the thread that ran just before the event on its CPU; 0: unknown. */
 static uint32_t running_atom(struct pairs *pairs)
 {
-	const struct event *event = &pairs->cursor->event;
+	const struct event *event = &pairs->cursor->now.event;
 	const struct cpu_run *run = cpu_runs_at(&pairs->runs, event->cpu, event->time);
 
 	if (!run || (pairs->not_idle && !run->tid))
@@ -426,13 +426,13 @@ static inline uint32_t column_atom(lua_State *L, struct pairs *pairs,
 	    bind_cursor_integer(L, pairs->cursor, column->places[class->index], &number))
 		value = value_s64(number);
 	else
-		bind_column_value(L, pairs->cursor, column, &value);
+		bind_column_value(L, pairs->cursor, column, &pairs->cursor->scratch, &value);
 	return segments_intern(pairs->segments, &value);
 }
 
 static uint32_t alternatives_atom(lua_State *L, struct pairs *pairs, const struct alternatives *of)
 {
-	const struct event_class *class = pairs->cursor->event.class;
+	const struct event_class *class = pairs->cursor->now.event.class;
 	uint32_t atom = 0;
 
 	for (unsigned left = of->may[class->index]; left && !atom; left &= left - 1) {
@@ -480,7 +480,8 @@ static int64_t same_number(lua_State *L, struct pairs *pairs)
 	struct value value;
 
 	for (size_t i = 0; i < pairs->same.count; i++) {
-		bind_column_value(L, pairs->cursor, &pairs->same.items[i], &value);
+		bind_column_value(L, pairs->cursor, &pairs->same.items[i], &pairs->cursor->scratch,
+				  &value);
 		if (value.kind == VALUE_INT && !value.negative)
 			return (int64_t)value.u;
 	}
@@ -498,7 +499,7 @@ static const char *name_behind(const char *name, const char *text)
 /* Compares names by `same_name`; pairs->fits has the class that matched last. */
 static bool names_differ(struct pairs *pairs, const struct open_pair *open)
 {
-	const struct event_class *class = pairs->cursor->event.class;
+	const struct event_class *class = pairs->cursor->now.event.class;
 	const char *left;
 
 	if (!pairs->same_name[0] || pairs->fits[class->index] == open->class)
@@ -561,7 +562,7 @@ static uint32_t name_atom(struct pairs *pairs, const struct event_class *class)
 
 static void on_moment(lua_State *L, struct pairs *pairs)
 {
-	const struct event *event = &pairs->cursor->event;
+	const struct event *event = &pairs->cursor->now.event;
 	const struct time_segment segment = {event->time, event->time, true, true};
 	uint32_t cells[SEGMENTS_COLUMNS_MAX] = {0};
 
@@ -587,7 +588,7 @@ static void leave_out(struct pairs *pairs, unsigned why, const uint32_t *cells)
 
 static struct pair_event pair_event_of(const struct pairs *pairs)
 {
-	const struct event *event = &pairs->cursor->event;
+	const struct event *event = &pairs->cursor->now.event;
 
 	return (struct pair_event){event->time, event->cpu, pairs->named, event->class->index};
 }
@@ -612,7 +613,7 @@ static enum pair_end doubt_of(lua_State *L, struct pairs *pairs, const struct op
  */
 static void on_nameless(lua_State *L, struct pairs *pairs, bool begins)
 {
-	const struct event *event = &pairs->cursor->event;
+	const struct event *event = &pairs->cursor->now.event;
 	uint32_t cells[SEGMENTS_COLUMNS_MAX] = {0};
 	bool named = pairs->named;
 
@@ -627,7 +628,7 @@ static void on_nameless(lua_State *L, struct pairs *pairs, bool begins)
 
 static void on_begin(lua_State *L, struct pairs *pairs)
 {
-	const struct event *event = &pairs->cursor->event;
+	const struct event *event = &pairs->cursor->now.event;
 	uint32_t key = key_atom(L, pairs, &pairs->begin_key), number, *head;
 	enum pair_end why;
 
@@ -658,7 +659,7 @@ static void on_begin(lua_State *L, struct pairs *pairs)
 
 static void on_finish(lua_State *L, struct pairs *pairs)
 {
-	const struct event *event = &pairs->cursor->event;
+	const struct event *event = &pairs->cursor->now.event;
 	uint32_t key = key_atom(L, pairs, &pairs->finish_key), *head;
 	enum pair_end why;
 
@@ -708,7 +709,7 @@ static void drop_open(struct pairs *pairs, int32_t cpu, enum pair_end why)
 
 static void on_loss(struct pairs *pairs)
 {
-	const struct event *event = &pairs->cursor->event;
+	const struct event *event = &pairs->cursor->now.event;
 	bool counted = event->loss_kind == LOSS_TOLD;
 
 	pairs->segments->losses += counted;
@@ -718,7 +719,7 @@ static void on_loss(struct pairs *pairs)
 
 static void walk(lua_State *L, struct pairs *pairs)
 {
-	const struct event *event = &pairs->cursor->event;
+	const struct event *event = &pairs->cursor->now.event;
 
 	while (bind_cursor_step(L, pairs->cursor)) {
 		if (!event->class) {
@@ -772,7 +773,7 @@ static void begin_doubts(lua_State *L, struct pairs *pairs, struct bind_trace *b
 	for (size_t c = 0; c < nclasses; c++)
 		if (pairs->kinds[c])
 			bitset_add(classes, c);
-	bool ok = pair_doubts_new(bound->index, classes, bind_cursor_begin(pairs->cursor),
+	bool ok = pair_doubts_new(bound->index, classes, bind_cursor_options(pairs->cursor)->begin,
 				  &pairs->doubts, &err);
 	mem_free(classes);
 	if (!ok)

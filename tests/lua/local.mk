@@ -1,6 +1,7 @@
 dist_check_SCRIPTS += \
 	%D%/run.sh \
 	%D%/analyses.sh \
+	%D%/analyses_jobs.py \
 	%D%/calls_twice.py \
 	%D%/compare.py \
 	%D%/critical_paths.py \
@@ -32,6 +33,7 @@ EXTRA_DIST += \
 	%D%/torn_calls.py \
 	%D%/batches_agree.lua \
 	%D%/stacks_agree.lua \
+	%D%/counts_agree.lua \
 	%D%/no_tracebacks.py
 test_programs += %D%/test_script_memory
 %C%_test_script_memory_SOURCES = %D%/test_script_memory.c

@@ -19,6 +19,8 @@ for trace in $demo "${YORE_CORPUS:-/}"/perf-data/*/perf.data "${YORE_CORPUS:-/}"
 	[ -e "$trace" ] && [ "$(du -k "$trace" | sed 's/\t.*//')" -le 1000 ] || continue
 	"$yore" run tests/lua/batches_agree.lua "$trace" --no-index >"$work/printed" 2>&1
 	result $? "batches have what a loop has: $trace"
+	"$yore" run tests/lua/counts_agree.lua "$trace" 8 --no-index >"$work/printed" 2>&1
+	result $? "counts are those of a loop: $trace"
 done
 
 "$yore" run tests/lua/stacks_agree.lua fixtures/golden/memory-demo >"$work/printed" 2>&1 && grep -q '[1-9]$' "$work/printed"

@@ -12,7 +12,6 @@ import os
 import random
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
@@ -20,62 +19,16 @@ import time
 
 sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
 import results
+import spoilt_traces
 from results import finish, result
 
 SECONDS = float(os.environ.get("YORE_PROPERTY_SECONDS", "25"))
 KEEP = os.environ.get("YORE_KEEP")  # a folder for traces that fail
 SEED = int(os.environ.get("YORE_SEED", "1"))
-PACKET, BYTES = 8192, "14M"
-GEN = os.path.join(os.path.dirname(results.yore), "fixtures", "yore-gen")
-BEGIN, END, DISCARDED = 32, 40, 72  # offsets in a packet of LTTng's kernel tracer: two times, a counter
+BYTES = "14M"
 FORMATS = (["--format", "text"], ["--format", "csv"], ["--format", "json"], ["--format", "text", "--time", "ns"])
 FILTERS = ([], [], [], ["--name", "sched_*"], ["--cpu", "1"], ["--where", "stream != \"\" && ts & 1 == 0"], ["--begin", "+20ms"],
            ["--end", "-20ms"], ["--no-index"], ["--where", "next_tid > 40"])
-KINDS = (["--late-losses", "--lose", "0.002"], ["--lose", "0.0005"], ["--overlap"], ["--late-stream", "--ended-stream"], ["--contexts"],
-         ["--overwritten", "30"], ["--flush", "0.1"], [], [], [])
-
-
-def streams(trace):
-    return sorted(os.path.join(trace, name) for name in os.listdir(trace) if name != "metadata" and not os.path.isdir(os.path.join(trace, name)))
-
-
-def lie(data, at, chance):
-    """One time of a packet's header is another one."""
-    field = chance.choice((BEGIN, END))
-    old = struct.unpack_from("<Q", data, at + field)[0]
-    by = chance.choice((1, 1000, 100000, 3000000, 1 << 27)) * chance.choice((-1, 1))
-    struct.pack_into("<Q", data, at + field, old + by)
-
-
-def swap(data, at, chance):
-    """Two packets change their places."""
-    other = chance.randrange(len(data) // PACKET) * PACKET
-    data[at:at + PACKET], data[other:other + PACKET] = data[other:other + PACKET], data[at:at + PACKET]
-
-
-def change(data, at, chance):
-    """A byte of an event is another one."""
-    data[at + chance.randrange(128, PACKET)] = chance.randrange(256)
-
-
-def lose(data, at, chance):
-    """From this packet on, more events are counted as discarded."""
-    for packet in range(at, len(data), PACKET):
-        old = struct.unpack_from("<Q", data, packet + DISCARDED)[0]
-        struct.pack_into("<Q", data, packet + DISCARDED, old + 5)
-
-
-def spoil(trace, chance):
-    """What was done, in words."""
-    how = chance.choice((lie, lie, lie, swap, change, lose))
-    path = chance.choice([path for path in streams(trace) if os.path.getsize(path) >= PACKET])
-    with open(path, "rb") as file:
-        data = bytearray(file.read())
-    for _ in range(chance.choice((1, 1, 3))):
-        how(data, chance.randrange(len(data) // PACKET) * PACKET, chance)
-    with open(path, "wb") as file:
-        file.write(data)
-    return how.__name__
 
 
 def run_yore(words, jobs):
@@ -149,10 +102,9 @@ def main():
         os.environ["YORE_INDEX_DIR"] = os.path.join(work, "index")
         while count < 3 or time.monotonic() - began < SECONDS:
             trace = os.path.join(work, "trace%d" % count)
-            kind = chance.choice(KINDS) if count else []
-            subprocess.run([GEN, "--out", trace, "--size", BYTES, "--packet-size", str(PACKET), "--seed", str(SEED * 1000 + count), "--no-truth", *kind],
-                           check=True, stdout=subprocess.DEVNULL)
-            spoilt = [spoil(trace, chance)] if count and chance.random() < 0.7 else []
+            kind = chance.choice(spoilt_traces.KINDS) if count else []
+            spoilt_traces.generate(trace, BYTES, SEED * 1000 + count, kind)
+            spoilt = [spoilt_traces.spoil(trace, chance)] if count and chance.random() < 0.7 else []
             by_windows += compare(trace, kind + spoilt, chance, not count, spoilt)
             shutil.rmtree(trace)
             count += 1

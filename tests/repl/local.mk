@@ -56,6 +56,7 @@ EXTRA_DIST += \
 	%D%/terminal.py \
 	%D%/filtered.py \
 	%D%/results.py \
+	%D%/spoilt_traces.py \
 	%D%/ring_files.py \
 	%D%/mistakes.tsv \
 	%D%/at.session \

@@ -25,6 +25,9 @@ QUESTIONS = {
     "csv": ["convert", "{trace}", "{out}", "--to", "csv", "--no-state"],
     "rows": ["events", "{trace}", "--format", "csv"],
     "timelines": ["index", "{trace}", "--timelines"],
+    "switches": ["switches", "{trace}"],
+    "irq": ["irq", "{trace}"],
+    "syscalls": ["syscalls", "{trace}"],
     "cputop": ["cputop", "{trace}"],
     "latency": ["latency", "{trace}"],
 }

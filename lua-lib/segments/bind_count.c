@@ -2,31 +2,71 @@
  * bind_count.c - trace:count_by(): counts events by the values of columns, in C
  *
  *     trace:count_by{ name = "sched_switch", by = { "cpu", "next_comm" } }
+ *
+ * Rows are in the order of their groups' first events. A sweep counts on all threads, finds the
+ * first event of each group meanwhile, and sorts the groups at the end. Columns or conditions that
+ * read the state need the events in order: a cursor counts these, one event after the other.
  */
 #include "lua-lib/binding/bind_column.h"
 #include "lua-lib/segments/bind_segments.h"
 
 #include "aggregate/groups.h"
+#include "engine/base/mem.h"
+#include "index/sweep/sweep.h"
 #include "state/program/lookup.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define COUNTS_TYPE "yore.counts"
 
 enum { BY_MOST = 8 };
 
-struct counts {
+/* The place of a group's first event in the order of a cursor. */
+struct earliest {
+	const struct group *group;
+	bool untimed; /* of a stream without time, which follow all others */
+	nstime time;
+	struct position position;
+};
+
+/* Groups of the events of one thread. */
+struct counter {
 	struct groups groups;
-	struct bind_column by[BY_MOST];
-	size_t nby;
+	struct earliest *firsts; /* by number of the group */
+	size_t nfirsts, capacity;
 	struct buf scratch[BY_MOST]; /* texts of the current event's keys */
 };
+
+struct counts { /* a userdata */
+	struct bind_cursor *cursor;
+	struct bind_column by[BY_MOST];
+	size_t nby;
+	struct counter all;
+};
+
+static const struct aggregate counted = {.kind = AGGREGATE_COUNT};
+
+static void counter_init(struct counter *counter, size_t nby)
+{
+	*counter = (struct counter){
+		.groups = {.nkeys = (uint32_t)nby, .naggregates = 1, .aggregates = &counted}};
+}
+
+static void counter_release(struct counter *counter)
+{
+	groups_clear(&counter->groups);
+	mem_free(counter->firsts);
+	for (size_t k = 0; k < BY_MOST; k++)
+		buf_release(&counter->scratch[k]);
+	memset(counter, 0, sizeof *counter);
+}
 
 static int counts_gc(lua_State *L)
 {
 	struct counts *counts = luaL_checkudata(L, 1, COUNTS_TYPE);
 
-	groups_clear(&counts->groups);
-	for (size_t i = 0; i < BY_MOST; i++)
-		buf_release(&counts->scratch[i]);
+	counter_release(&counts->all);
 	return 0;
 }
 
@@ -45,7 +85,6 @@ static void read_by(lua_State *L, struct bind_cursor *cursor, struct counts *cou
 {
 	int top = lua_gettop(L);
 	bool optional = lua_istable(L, 2) && bind_flag(L, 2, "optional");
-	static const struct aggregate count = {.kind = AGGREGATE_COUNT};
 
 	if (!lua_istable(L, 2) || lua_getfield(L, 2, "by") != LUA_TTABLE)
 		luaL_error(L, "by: a list of columns is expected");
@@ -58,15 +97,214 @@ static void read_by(lua_State *L, struct bind_cursor *cursor, struct counts *cou
 		counts->nby++;
 	}
 	lua_settop(L, top);
-	counts->groups = (struct groups){
-		.nkeys = (uint32_t)counts->nby, .naggregates = 1, .aggregates = &count};
+	counts->cursor = cursor;
+	counter_init(&counts->all, counts->nby);
+}
+
+/* ---- one event ---- */
+
+/* Entry i of a run as the first event of its group. */
+static struct earliest first_of(const struct trace *trace, const struct run *run, uint32_t i)
+{
+	struct event event;
+
+	run_event(trace, run, i, &event);
+	if (run->packet->rec.flags & PACKET_DESCENDING) /* a sweep numbers by the file's order */
+		event.position.index = ~event.position.index;
+	return (struct earliest){NULL, !run->stream->has_time, event.time, event.position};
+}
+
+static bool comes_before(const struct earliest *a, const struct earliest *b)
+{
+	if (a->untimed != b->untimed)
+		return b->untimed;
+	return a->time != b->time ? a->time < b->time
+				  : position_compare(&a->position, &b->position) < 0;
+}
+
+/* Is the entry the first event of the group so far? Then it is noted. */
+static void note_first(struct counter *counter, const struct group *group,
+		       const struct trace *trace, const struct run *run, uint32_t i)
+{
+	struct earliest *first = &counter->firsts[group->number];
+
+	if (group->number < counter->nfirsts && first->untimed == !run->stream->has_time &&
+	    first->time < run->batch->time[i])
+		return;
+	struct earliest event = first_of(trace, run, i);
+	event.group = group;
+	if (group->number == counter->nfirsts)
+		*mem_push(counter->firsts, counter->nfirsts, counter->capacity) = event;
+	else if (comes_before(&event, first))
+		*first = event;
+}
+
+static struct group *count_event(struct counter *counter, struct value *keys)
+{
+	for (uint32_t k = 0; k < counter->groups.nkeys; k++)
+		if (!value_exists(&keys[k]))
+			keys[k].kind = VALUE_NONE; /* as for unknown values */
+	struct group *group = groups_at(&counter->groups, keys);
+	group->totals[0].count++;
+	return group;
+}
+
+/* ---- a sweep ---- */
+
+struct count_sweep {
+	struct counts *counts;
+	struct bind_trace *bound;
+};
+
+struct count_worker {
+	const struct counts *counts;
+	const struct trace *trace;
+	struct counter counter;
+	struct event_reader reader;
+	struct where_pass *pass;
+};
+
+static void *begin_worker(void *arg)
+{
+	const struct count_sweep *sweep = arg;
+	struct count_worker *worker = mem_new(sizeof *worker);
+
+	worker->counts = sweep->counts;
+	worker->trace = sweep->bound->trace;
+	worker->pass = bind_cursor_pass(sweep->counts->cursor);
+	counter_init(&worker->counter, sweep->counts->nby);
+	return worker;
+}
+
+static bool count_run(void *own, const struct sweep_run *given, struct error *err)
+{
+	struct count_worker *worker = own;
+	const struct counts *counts = worker->counts;
+	struct event_reader *reader = &worker->reader;
+	const struct run *run = &given->run;
+	struct value keys[BY_MOST];
+	uint16_t entries[BATCH_MAX];
+	uint32_t n = worker->pass ? where_select(worker->pass, run, entries) : run->count;
+
+	reader->run = *run;
+	event_reader_turn(reader);
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = worker->pass ? entries[k] : run->first + k;
+		event_reader_move(reader, worker->trace, i);
+		for (size_t c = 0; c < counts->nby; c++)
+			event_reader_value(reader, &counts->by[c], &worker->counter.scratch[c],
+					   &keys[c]);
+		if (reader->failed) {
+			*err = reader->error;
+			return false;
+		}
+		const struct group *group = count_event(&worker->counter, keys);
+		note_first(&worker->counter, group, worker->trace, run, i);
+	}
+	return true;
+}
+
+/* Adds a worker's groups to those of all. */
+static void join_counter(struct counter *all, const struct counter *from)
+{
+	if (!groups_join(&all->groups, &from->groups))
+		return; /* there is no limit that could be reached */
+	for (size_t i = 0; i < from->nfirsts; i++) {
+		struct earliest event = from->firsts[i];
+		event.group = groups_find(&all->groups, event.group->keys);
+		size_t number = event.group->number;
+		if (number == all->nfirsts)
+			*mem_push(all->firsts, all->nfirsts, all->capacity) = event;
+		else if (comes_before(&event, &all->firsts[number]))
+			all->firsts[number] = event;
+	}
+}
+
+static void end_worker(void *arg, void *own, bool good)
+{
+	const struct count_sweep *sweep = arg;
+	struct count_worker *worker = own;
+
+	if (good)
+		join_counter(&sweep->counts->all, &worker->counter);
+	counter_release(&worker->counter);
+	where_pass_free(worker->pass);
+	mem_free(worker);
+}
+
+static bool count_progress(void *arg, uint64_t done, uint64_t all)
+{
+	return bind_progress_bytes(((const struct count_sweep *)arg)->bound->context, done, all);
+}
+
+static int by_first(const void *a, const void *b)
+{
+	return comes_before(a, b) ? -1 : comes_before(b, a);
+}
+
+/* Counts on all threads. False: a cursor has to, which meets the same error in its place. */
+static bool count_unordered(lua_State *L, struct counts *counts)
+{
+	const struct bind_cursor *cursor = counts->cursor;
+	struct count_sweep arg = {counts, cursor->bound};
+	const struct sweep plan = {.events = bind_cursor_options(cursor),
+				   .arg = &arg,
+				   .progress = count_progress,
+				   .begin = begin_worker,
+				   .run = count_run,
+				   .end = end_worker};
+	struct counter *all = &counts->all;
+	struct error err;
+
+	for (size_t i = 0; i < counts->nby; i++)
+		bind_column_find(counts->cursor, &counts->by[i]);
+	if (!sweep(cursor->bound->index, &plan, &err)) {
+		if (err.kind == ERR_INTERRUPTED)
+			bind_raise(L, &err);
+		return false;
+	}
+	if (all->nfirsts)
+		qsort(all->firsts, all->nfirsts, sizeof *all->firsts, by_first);
+	return true;
+}
+
+/* ---- in order ---- */
+
+static void count_ordered(lua_State *L, struct counts *counts)
+{
+	struct bind_cursor *cursor = counts->cursor;
+	struct value keys[BY_MOST];
+	struct error err;
+
+	if (!bind_cursor_start(cursor, &err))
+		bind_raise(L, &err);
+	while (bind_cursor_step(L, cursor)) {
+		for (size_t i = 0; i < counts->nby; i++)
+			bind_column_value(L, cursor, &counts->by[i], &counts->all.scratch[i],
+					  &keys[i]);
+		const struct group *group = count_event(&counts->all, keys);
+		if (group->number == counts->all.nfirsts)
+			note_first(&counts->all, group, cursor->bound->trace, &cursor->now.run,
+				   cursor->now.entry);
+	}
+}
+
+/* ---- all of it ---- */
+
+static bool needs_order(const struct counts *counts)
+{
+	bool needs = bind_cursor_reads_state(counts->cursor);
+
+	for (size_t i = 0; i < counts->nby; i++)
+		needs = needs || counts->by[i].kind == COLUMN_STATE;
+	return needs;
 }
 
 static int push_rows(lua_State *L, const struct counts *counts)
 {
 	lua_newtable(L);
-	for (size_t i = 0; i < counts->groups.count; i++) {
-		const struct group *group = counts->groups.items[i];
+	for (size_t i = 0; i < counts->all.nfirsts; i++) {
+		const struct group *group = counts->all.firsts[i].group;
 
 		lua_createtable(L, 0, (int)counts->nby + 1);
 		for (size_t k = 0; k < counts->nby; k++)
@@ -83,24 +321,16 @@ int bind_trace_count_by(lua_State *L)
 	static const char *const known[] = {"from",   "to", "name",     "cpu", "where",
 					    "stream", "by", "optional", NULL};
 	struct bind_trace *bound = bind_check_trace(L, 1);
-	struct value keys[BY_MOST];
 	struct bind_cursor *cursor;
 	struct counts *counts;
 	struct error err;
 
-	cursor = bind_cursor_open(L, bound, known, &err);
+	cursor = bind_cursor_filter(L, bound, known, &err);
 	if (!cursor)
 		return bind_raise(L, &err);
 	counts = bind_new_owned(L, sizeof *counts, COUNTS_TYPE, counts_gc);
 	read_by(L, cursor, counts);
-	while (bind_cursor_step(L, cursor)) {
-		for (size_t i = 0; i < counts->nby; i++) {
-			bind_column_value(L, cursor, &counts->by[i], &counts->scratch[i],
-					  &keys[i]);
-			if (!value_exists(&keys[i]))
-				keys[i].kind = VALUE_NONE; /* as for unknown values */
-		}
-		groups_at(&counts->groups, keys)->totals[0].count++;
-	}
+	if (needs_order(counts) || !count_unordered(L, counts))
+		count_ordered(L, counts);
 	return push_rows(L, counts);
 }

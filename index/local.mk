@@ -83,6 +83,8 @@ libindex_a_SOURCES += \
 	%D%/cursor/loser.c \
 	%D%/cursor/loser.h \
 	%D%/cursor/cuts.c \
+	%D%/cursor/windows.c \
+	%D%/cursor/windows.h \
 	%D%/cursor/event_block.c \
 	%D%/cursor/event_block.h \
 	%D%/cursor/merge.c \

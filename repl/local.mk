@@ -96,8 +96,6 @@ librepl_a_SOURCES = \
 	%D%/commands/sql_shell.c \
 	%D%/commands/sql_shell.h \
 	%D%/session.c \
-	%D%/windows.c \
-	%D%/windows.h \
 	%D%/session.h \
 	%D%/signals.c \
 	%D%/sink.c \

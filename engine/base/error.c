@@ -1,7 +1,11 @@
 /* error.c - filling and prefixing errors; both cut long texts instead of overrunning */
 #include "engine/base/error.h"
 
+#include "engine/base/mem.h"
+
 #include <stdio.h>
+
+static _Thread_local struct kept_notices *kept; /* see notices_keep() */
 
 /*
  * Makes a message one line without control characters, since names from a trace may contain those.
@@ -57,7 +61,30 @@ static __attribute__((format(printf, 3, 0))) void say(const struct notices *to,
 
 	vsnprintf(text, sizeof text, fmt, args);
 	make_line(text);
-	to->say(to->arg, kind, text);
+	if (kept && kind != NOTICE_DEBUG)
+		*mem_push(kept->items, kept->count, kept->capacity) =
+			(struct kept_notice){*to, kind, mem_strdup(text)};
+	else
+		to->say(to->arg, kind, text);
+}
+
+struct kept_notices *notices_keep(struct kept_notices *into)
+{
+	struct kept_notices *before = kept;
+
+	kept = into;
+	return before;
+}
+
+void notices_tell(struct kept_notices *from)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		const struct kept_notice *item = &from->items[i];
+		notice(&item->to, item->kind, "%s", item->text);
+		mem_free(item->text);
+	}
+	mem_free(from->items);
+	*from = (struct kept_notices){0};
 }
 
 void notice(const struct notices *to, enum notice_kind kind, const char *fmt, ...)

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 enum error_kind {
 	ERR_NONE,
@@ -60,6 +61,22 @@ struct notices {
 
 void notice(const struct notices *to, enum notice_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+struct kept_notice {
+	struct notices to;
+	enum notice_kind kind;
+	char *text;
+};
+struct kept_notices { /* {0}: none */
+	struct kept_notice *items;
+	size_t count, capacity;
+};
+/*
+ * From now on all notices of the calling thread, except those of NOTICE_DEBUG, are added to *into;
+ * NULL: are given at once. Returns what was set before.
+ */
+struct kept_notices *notices_keep(struct kept_notices *into);
+/* Gives the notices that were kept, and drops them. */
+void notices_tell(struct kept_notices *kept);
 /* A notice of NOTICE_DEBUG, where the topic is wanted. */
 void debug_note(const struct notices *to, enum debug_topic topic, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

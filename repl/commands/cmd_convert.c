@@ -7,11 +7,11 @@
 #include "convert/convert.h"
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
+#include "index/cursor/windows.h"
 #include "repl/asked.h"
 #include "repl/commands/cmds.h"
 #include "repl/commands/intervals.h"
 #include "repl/filter.h"
-#include "repl/windows.h"
 #include "state/changes.h"
 #include "state/intervals/stretches.h"
 #include "state/pictures/picture.h"
@@ -150,6 +150,8 @@ enum {
 
 struct conversion { /* the whole conversion, or that of one thread */
 	const struct trace *trace;
+	const struct filter *filter;
+	struct where_pass *pass; /* of one thread */
 	struct convert *convert;
 };
 
@@ -159,6 +161,7 @@ static void *maker_new(void *arg)
 	struct conversion *maker = mem_new(sizeof *maker);
 
 	maker->trace = conversion->trace;
+	maker->pass = filter_pass_new(conversion->filter);
 	maker->convert = convert_beside(conversion->convert);
 	return maker;
 }
@@ -168,7 +171,19 @@ static void maker_free(void *arg)
 	struct conversion *maker = arg;
 
 	convert_close(maker->convert);
+	where_pass_free(maker->pass);
 	mem_free(maker);
+}
+
+static void *pass_of(void *arg)
+{
+	return ((struct conversion *)arg)->pass;
+}
+
+static bool is_interrupted(void *arg)
+{
+	(void)arg;
+	return signals_interrupted();
 }
 
 static bool convert_run(void *arg, const struct run *run)
@@ -214,14 +229,17 @@ static bool convert_windows(struct session *session, const struct filter *filter
 			    const struct events_options *range, struct windows_done *out,
 			    struct error *err)
 {
-	struct conversion conversion = {.trace = session->trace, .convert = convert};
-	struct windows_setup setup = {.session = session,
+	struct conversion conversion = {
+		.trace = session->trace, .filter = filter, .convert = convert};
+	struct events_options shown = *range;
+	struct windows_setup setup = {.index = session->index,
 				      .pool = pool,
-				      .filter = filter,
-				      .range = range,
+				      .range = &shown,
 				      .most = MADE_MOST,
 				      .arg = &conversion,
+				      .interrupted = is_interrupted,
 				      .maker_new = maker_new,
+				      .select_arg = pass_of,
 				      .put = give_part,
 				      .run = convert_run,
 				      .take = take_part,
@@ -230,7 +248,9 @@ static bool convert_windows(struct session *session, const struct filter *filter
 	nstime *cuts;
 
 	*out = (struct windows_done){.last = NSTIME_MIN};
-	bool ok = windows_find(session, range, PACKETS_EACH, &cuts, &setup.ncuts, err);
+	shown.progress = session_progress_time;
+	shown.progress_arg = session;
+	bool ok = windows_find(session->index, range, PACKETS_EACH, &cuts, &setup.ncuts, err);
 	setup.cuts = cuts;
 	if (ok && setup.ncuts)
 		ok = windows_run(&setup, out, err);

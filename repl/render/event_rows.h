@@ -9,10 +9,10 @@
 #ifndef REPL_RENDER_EVENT_ROWS_H
 #define REPL_RENDER_EVENT_ROWS_H
 
+#include "index/cursor/windows.h"
 #include "repl/filter.h"
 #include "repl/render/render.h"
 #include "repl/session.h"
-#include "repl/windows.h"
 
 struct event_rows;
 

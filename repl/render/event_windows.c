@@ -31,7 +31,8 @@ bool event_windows_find(struct session *session, const struct filter *filter,
 
 	filter_fill(filter, &range);
 	range.begin = row < NSTIME_MAX ? row + 1 : NSTIME_MAX;
-	if (!windows_find(session, &range, PACKETS_EACH, cuts, count, err))
+	struct index *index = session_index(session, err);
+	if (!index || !windows_find(index, &range, PACKETS_EACH, cuts, count, err))
 		return false;
 	if (*count && !is_one_day(times, row, (*cuts)[*count - 1]))
 		*count = 0;
@@ -87,8 +88,12 @@ static void texts_release(struct window_texts *texts)
 
 struct text_maker {
 	struct window_texts *texts;
+	struct where_pass *pass;
 	struct row_maker rows;
 	struct sink *text;
+	/* What is said of rows meanwhile. It is dropped: such a window is damaged, and the plain
+	   way says the same. */
+	struct buf said, *before;
 };
 
 static void *maker_new(void *arg)
@@ -98,6 +103,7 @@ static void *maker_new(void *arg)
 	struct text_maker *maker = mem_new(sizeof *maker);
 
 	maker->texts = texts;
+	maker->pass = filter_pass_new(setup->filter);
 	row_maker_init(&maker->rows, setup->session->trace, setup->format, setup->range->classes,
 		       setup->times, setup->sink->color);
 	return maker;
@@ -108,13 +114,27 @@ static void maker_free(void *arg)
 	struct text_maker *maker = arg;
 
 	row_maker_release(&maker->rows);
+	where_pass_free(maker->pass);
+	buf_release(&maker->said);
 	mem_free(maker);
+}
+
+static void *pass_of(void *arg)
+{
+	return ((struct text_maker *)arg)->pass;
+}
+
+static bool is_interrupted(void *arg)
+{
+	(void)arg;
+	return signals_interrupted();
 }
 
 static void begin_text(void *arg)
 {
 	struct text_maker *maker = arg;
 
+	maker->before = say_into(&maker->said);
 	maker->text = take_text(maker->texts);
 	event_writer_sink(maker->rows.writer, maker->text);
 }
@@ -137,6 +157,8 @@ static void *end_text(void *arg, size_t *bytes)
 	struct text_maker *maker = arg;
 	struct sink *text = maker->text;
 
+	say_into(maker->before);
+	buf_clear(&maker->said);
 	text->printable = printable_length(text->data, text->whole) == text->whole;
 	event_writer_sink(maker->rows.writer, &maker->rows.nowhere);
 	*bytes = text->len;
@@ -157,15 +179,17 @@ bool event_windows_run(const struct event_windows_setup *setup, struct windows_d
 		       struct error *err)
 {
 	struct window_texts texts = {.setup = setup};
-	const struct windows_setup windows = {.session = setup->session,
+	struct events_options range = *setup->range;
+	const struct windows_setup windows = {.index = session_index(setup->session, err),
 					      .pool = windows_pool(setup->threads),
-					      .filter = setup->filter,
-					      .range = setup->range,
+					      .range = &range,
 					      .cuts = setup->cuts,
 					      .ncuts = setup->ncuts,
 					      .most = MADE_MOST,
 					      .arg = &texts,
+					      .interrupted = is_interrupted,
 					      .maker_new = maker_new,
+					      .select_arg = pass_of,
 					      .put = put_text,
 					      .closed = &setup->sink->closed,
 					      .begin = begin_text,
@@ -174,8 +198,10 @@ bool event_windows_run(const struct event_windows_setup *setup, struct windows_d
 					      .maker_free = maker_free,
 					      .drop = drop_text};
 
+	range.progress = session_progress_time;
+	range.progress_arg = setup->session;
 	pthread_mutex_init(&texts.lock, NULL);
-	bool ok = windows_run(&windows, out, err);
+	bool ok = windows.index && windows_run(&windows, out, err);
 	thread_pool_free(windows.pool);
 	texts_release(&texts);
 	return ok;

@@ -1,5 +1,6 @@
 /* test_base.c - the rest of engine/base: cursors, arenas, searches, hash indexes, threads, inputs */
 #include "engine/base/arena.h"
+#include "engine/base/buf.h"
 #include "engine/base/cursor.h"
 #include "engine/base/hash_index.h"
 #include "engine/base/inputs.h"
@@ -235,6 +236,33 @@ static void a_pool_does_all_work_in_its_order(void **state)
 	thread_pool_free(NULL);
 }
 
+static void add_text(void *arg, enum notice_kind kind, const char *text)
+{
+	buf_printf(arg, "%d %s\n", (int)kind, text);
+}
+
+static void notices_are_kept_and_given_later(void **state)
+{
+	(void)state;
+	struct buf said = {0};
+	const struct notices to = {.say = add_text, .arg = &said, .debug = DEBUG_CURSOR};
+	struct kept_notices kept = {0};
+
+	assert_null(notices_keep(&kept));
+	notice(&to, NOTICE_WARNING, "one %d", 1);
+	notice(&to, NOTICE_DAMAGE, "100%% of it");
+	debug_note(&to, DEBUG_CURSOR, "at once");
+	assert_ptr_equal(notices_keep(NULL), &kept);
+	assert_int_equal(kept.count, 2);
+	assert_string_equal(buf_text(&said), "3 at once\n");
+	notice(&to, NOTICE_INFO, "behind them");
+	notices_tell(&kept);
+	assert_string_equal(buf_text(&said), "3 at once\n0 behind them\n1 one 1\n2 100% of it\n");
+	notices_tell(&kept);
+	assert_int_equal(kept.count, 0);
+	buf_release(&said);
+}
+
 static void an_input_is_no_output_while_it_has_a_name(void **state)
 {
 	char path[] = "/tmp/yore-input-XXXXXX", unnamed[] = "/tmp/yore-input-XXXXXX", proc[32];
@@ -271,6 +299,7 @@ int main(void)
 		cmocka_unit_test(an_index_grows_into_a_file),
 		cmocka_unit_test(workers_run_once_each_and_tell_the_first_failure),
 		cmocka_unit_test(a_pool_does_all_work_in_its_order),
+		cmocka_unit_test(notices_are_kept_and_given_later),
 		cmocka_unit_test(an_input_is_no_output_while_it_has_a_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

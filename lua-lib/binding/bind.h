@@ -59,6 +59,7 @@ struct bind_trace {
 	struct script_trace host;    /* index not NULL: the program's trace */
 	bool told_t;                 /* the note that `t` is an old name of `ts` was given */
 	bool busy;                   /* a query of the state runs; a second one inside it raises */
+	unsigned readers;            /* queries whose threads read it: it cannot be closed */
 	struct bind_cursor *cursors; /* the open ones, closed with the trace */
 	size_t ncursors;             /* number of `cursors` */
 	size_t most_cursors; /* ncursors when abandoned cursors were last collected, or less */

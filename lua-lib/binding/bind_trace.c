@@ -68,7 +68,7 @@ static int trace_close_method(lua_State *L)
 {
 	struct bind_trace *bound = luaL_checkudata(L, 1, TRACE_TYPE);
 
-	if (bound->busy)
+	if (bound->busy || bound->readers)
 		luaL_error(L, "the trace is answering a question");
 	release_bound(bound);
 	return 0;

@@ -25,9 +25,14 @@
  * cpu[cpu]/thread is read from the state, through an interval window. If `threads` is a function,
  * the key is a thread, and the function returns all intervals of cpu[*]/thread instead. It is
  * called only if some event class has none of the alternatives before, or a stream lacks events.
+ *
+ * Where no column reads the state by an expression, several threads read the columns, a window of
+ * time each (pair_records.h), and events are paired from these records, one after the other. Where
+ * windows end, and of small traces, events come from the cursor.
  */
 #include "lua-lib/binding/bind_column.h"
 #include "lua-lib/segments/bind_segments.h"
+#include "lua-lib/segments/pair_records.h"
 
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
@@ -38,13 +43,10 @@
 
 #define PAIRS_TYPE "yore.pairs"
 
-enum { PARTS_MAX = 4, ALTERNATIVES_MAX = 8 };
-enum { KIND_BEGIN = 1, KIND_FINISH = 2, KIND_AT = 4 };
-
-struct alternatives {
-	struct bind_column items[ALTERNATIVES_MAX];
-	size_t count;
-	uint8_t *may; /* by class: bit set of `items` that its events may have */
+enum { PARTS_MAX = 4 };
+enum {
+	MADE_MOST = 128 << 20, /* bytes of records that may wait to be paired */
+	PACKETS_EACH = 4       /* packets per window: those that are cut are decoded twice */
 };
 
 struct pair_key {
@@ -66,8 +68,27 @@ struct open_pair {
 	uint32_t cells[SEGMENTS_COLUMNS_MAX];
 };
 
+/* Events that several threads read. It is released before an error is raised. */
+struct pair_feed {
+	struct bind_trace *bound;
+	struct thread_pool *pool;
+	nstime *cuts;
+	struct windows *windows;
+	struct pair_window *window; /* NULL: events come from the cursor */
+	uint32_t *atoms;            /* by atom of the window: the segments' own; 0: not looked up */
+	size_t natoms;
+	const uint32_t *slots; /* of the current event, */
+	uint8_t kind;          /* which has these kinds */
+	uint64_t losses;       /* in windows so far */
+	struct event event;
+};
+
 struct pairs {
 	struct bind_cursor *cursor;
+	const struct event *event; /* the current one: the cursor's, or that of `feed` */
+	struct pair_reads reads;
+	struct pair_makers makers;
+	struct pair_feed feed;
 	struct segments *segments;
 	int options; /* stack index of the option table */
 	struct pair_key begin_key, finish_key;
@@ -93,10 +114,23 @@ struct pairs {
 	struct buf scratch;
 };
 
+static void feed_release(struct pair_feed *feed)
+{
+	if (feed->windows)
+		feed->bound->readers--;
+	windows_close(feed->windows);
+	pair_window_free(feed->window);
+	thread_pool_free(feed->pool);
+	mem_free(feed->cuts);
+	mem_free(feed->atoms);
+	*feed = (struct pair_feed){0};
+}
+
 static int pairs_gc(lua_State *L)
 {
 	struct pairs *pairs = luaL_checkudata(L, 1, PAIRS_TYPE);
 
+	feed_release(&pairs->feed);
 	mem_free(pairs->kinds);
 	mem_free(pairs->names);
 	mem_free(pairs->fits);
@@ -143,16 +177,39 @@ static bool may_lack(struct pairs *pairs, const struct alternatives *of)
 	return false;
 }
 
+/* Options at 1: returns what the function `threads` of these returns, or nil where it is absent. */
+static int call_threads(lua_State *L)
+{
+	if (lua_getfield(L, 1, "threads") != LUA_TFUNCTION)
+		return 0;
+	lua_call(L, 0, 1);
+	bind_check_segments(L, -1);
+	return 1;
+}
+
+/* Pushes the intervals of the function `threads`, or nil. */
+static void push_threads(lua_State *L, struct pairs *pairs)
+{
+	lua_pushcfunction(L, call_threads);
+	lua_pushvalue(L, pairs->options);
+	if (!pairs->feed.windows) {
+		lua_call(L, 1, 1);
+	} else if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
+		feed_release(&pairs->feed); /* no thread goes on reading for these pairs */
+		lua_error(L);
+	}
+}
+
 /* Calls the function `threads`, if it is given, and fills pairs->runs from what it returns. */
 static bool get_runs(lua_State *L, struct pairs *pairs)
 {
 	if (pairs->has_runs)
 		return true;
-	if (lua_getfield(L, pairs->options, "threads") != LUA_TFUNCTION) {
+	push_threads(L, pairs);
+	if (lua_isnil(L, -1)) {
 		lua_pop(L, 1);
 		return false;
 	}
-	lua_call(L, 0, 1);
 	const struct segments *threads = bind_check_segments(L, -1);
 	for (size_t i = 0; i < threads->count; i++) {
 		const struct time_segment *segment = &threads->items[i];
@@ -405,7 +462,7 @@ static void widen_options(lua_State *L, int options)
 /* The atom of the thread that ran just before the event on its CPU; 0: unknown. */
 static uint32_t running_atom(struct pairs *pairs)
 {
-	const struct event *event = &pairs->cursor->now.event;
+	const struct event *event = pairs->event;
 	const struct cpu_run *run = cpu_runs_at(&pairs->runs, event->cpu, event->time);
 
 	if (!run || (pairs->not_idle && !run->tid))
@@ -414,34 +471,60 @@ static uint32_t running_atom(struct pairs *pairs)
 	return segments_intern(pairs->segments, &tid);
 }
 
-/* The atom of the column's value; with a fast path for integers. */
-static inline uint32_t column_atom(lua_State *L, struct pairs *pairs,
-				   const struct bind_column *column,
-				   const struct event_class *class)
+/* The atom of a slot of the current event's record. */
+static uint32_t slot_atom(struct pairs *pairs, uint32_t slot)
+{
+	struct pair_feed *feed = &pairs->feed;
+
+	if (slot && !feed->atoms[slot])
+		feed->atoms[slot] =
+			segments_intern(pairs->segments, segments_atom(&feed->window->atoms, slot));
+	return slot ? feed->atoms[slot] : 0;
+}
+
+static uint32_t read_slot(const struct pairs *pairs, const struct alternatives *of)
+{
+	const struct pair_feed *feed = &pairs->feed;
+
+	return feed->slots[pairs->reads.place[feed->kind][of->read]];
+}
+
+/* The atom of a column that reads the state. */
+static uint32_t state_atom(lua_State *L, struct pairs *pairs, const struct bind_column *column)
 {
 	struct value value;
-	int64_t number;
 
-	if (column->kind == COLUMN_FIELD &&
-	    bind_cursor_integer(L, pairs->cursor, column->places[class->index], &number))
-		value = value_s64(number);
-	else
-		bind_column_value(L, pairs->cursor, column, &pairs->cursor->scratch, &value);
+	pairs->named = false;
+	if (column->key == who_runs)
+		return running_atom(pairs);
+	bind_column_value(L, pairs->cursor, column, &pairs->cursor->scratch, &value);
 	return segments_intern(pairs->segments, &value);
 }
 
 static uint32_t alternatives_atom(lua_State *L, struct pairs *pairs, const struct alternatives *of)
 {
-	const struct event_class *class = pairs->cursor->now.event.class;
+	struct bind_cursor *cursor = pairs->cursor;
+	unsigned left = of->may[pairs->event->class->index];
 	uint32_t atom = 0;
 
-	for (unsigned left = of->may[class->index]; left && !atom; left &= left - 1) {
+	if (pairs->feed.window) {
+		uint32_t slot = read_slot(pairs, of);
+		if (slot != PAIR_RUNNING)
+			return slot_atom(pairs, slot);
+		pairs->named = false;
+		return running_atom(pairs);
+	}
+	while (left && !atom) {
+		atom = alternatives_read(of, &left, &cursor->now, &cursor->scratch,
+					 pairs->segments);
+		bind_cursor_decoded(L, cursor);
+		if (atom || !left)
+			break;
 		const struct bind_column *column = &of->items[__builtin_ctz(left)];
-
-		pairs->named = pairs->named && column->kind != COLUMN_STATE;
+		atom = state_atom(L, pairs, column);
 		if (column->key == who_runs)
-			return running_atom(pairs);
-		atom = column_atom(L, pairs, column, class);
+			break;
+		left &= left - 1;
 	}
 	return atom;
 }
@@ -479,6 +562,10 @@ static int64_t same_number(lua_State *L, struct pairs *pairs)
 {
 	struct value value;
 
+	if (pairs->feed.window && pairs->same.count) {
+		uint32_t slot = read_slot(pairs, &pairs->same);
+		return slot ? (int64_t)segments_atom(&pairs->feed.window->atoms, slot)->u : -1;
+	}
 	for (size_t i = 0; i < pairs->same.count; i++) {
 		bind_column_value(L, pairs->cursor, &pairs->same.items[i], &pairs->cursor->scratch,
 				  &value);
@@ -499,7 +586,7 @@ static const char *name_behind(const char *name, const char *text)
 /* Compares names by `same_name`; pairs->fits has the class that matched last. */
 static bool names_differ(struct pairs *pairs, const struct open_pair *open)
 {
-	const struct event_class *class = pairs->cursor->now.event.class;
+	const struct event_class *class = pairs->event->class;
 	const char *left;
 
 	if (!pairs->same_name[0] || pairs->fits[class->index] == open->class)
@@ -562,7 +649,7 @@ static uint32_t name_atom(struct pairs *pairs, const struct event_class *class)
 
 static void on_moment(lua_State *L, struct pairs *pairs)
 {
-	const struct event *event = &pairs->cursor->now.event;
+	const struct event *event = pairs->event;
 	const struct time_segment segment = {event->time, event->time, true, true};
 	uint32_t cells[SEGMENTS_COLUMNS_MAX] = {0};
 
@@ -588,7 +675,7 @@ static void leave_out(struct pairs *pairs, unsigned why, const uint32_t *cells)
 
 static struct pair_event pair_event_of(const struct pairs *pairs)
 {
-	const struct event *event = &pairs->cursor->now.event;
+	const struct event *event = pairs->event;
 
 	return (struct pair_event){event->time, event->cpu, pairs->named, event->class->index};
 }
@@ -613,7 +700,7 @@ static enum pair_end doubt_of(lua_State *L, struct pairs *pairs, const struct op
  */
 static void on_nameless(lua_State *L, struct pairs *pairs, bool begins)
 {
-	const struct event *event = &pairs->cursor->now.event;
+	const struct event *event = pairs->event;
 	uint32_t cells[SEGMENTS_COLUMNS_MAX] = {0};
 	bool named = pairs->named;
 
@@ -628,7 +715,7 @@ static void on_nameless(lua_State *L, struct pairs *pairs, bool begins)
 
 static void on_begin(lua_State *L, struct pairs *pairs)
 {
-	const struct event *event = &pairs->cursor->now.event;
+	const struct event *event = pairs->event;
 	uint32_t key = key_atom(L, pairs, &pairs->begin_key), number, *head;
 	enum pair_end why;
 
@@ -659,7 +746,7 @@ static void on_begin(lua_State *L, struct pairs *pairs)
 
 static void on_finish(lua_State *L, struct pairs *pairs)
 {
-	const struct event *event = &pairs->cursor->now.event;
+	const struct event *event = pairs->event;
 	uint32_t key = key_atom(L, pairs, &pairs->finish_key), *head;
 	enum pair_end why;
 
@@ -709,7 +796,7 @@ static void drop_open(struct pairs *pairs, int32_t cpu, enum pair_end why)
 
 static void on_loss(struct pairs *pairs)
 {
-	const struct event *event = &pairs->cursor->now.event;
+	const struct event *event = pairs->event;
 	bool counted = event->loss_kind == LOSS_TOLD;
 
 	pairs->segments->losses += counted;
@@ -717,25 +804,141 @@ static void on_loss(struct pairs *pairs)
 		drop_open(pairs, pairs->by_cpu ? event->cpu : -1, PAIR_LOST);
 }
 
-static void walk(lua_State *L, struct pairs *pairs)
+static void on_event(lua_State *L, struct pairs *pairs, uint8_t kind)
 {
-	const struct event *event = &pairs->cursor->now.event;
+	if (kind & KIND_FINISH)
+		on_finish(L, pairs);
+	if (kind & KIND_BEGIN)
+		on_begin(L, pairs);
+	if (kind & KIND_AT)
+		on_moment(L, pairs);
+}
 
-	while (bind_cursor_step(L, pairs->cursor)) {
-		if (!event->class) {
+/* ---- events that several threads read ---- */
+
+static void walk_window(lua_State *L, struct pairs *pairs)
+{
+	struct pair_feed *feed = &pairs->feed;
+	const struct pair_window *window = feed->window;
+	const struct trace *trace = pairs->cursor->bound->trace;
+	const struct event *loss = window->losses;
+
+	feed->natoms = segments_atoms(&window->atoms) + 1;
+	feed->atoms = mem_new_array(feed->natoms, sizeof *feed->atoms);
+	feed->slots = window->slots;
+	for (size_t i = 0; i < window->nrecords; i++) {
+		const struct pair_record *record = &window->records[i];
+		if (record->class == PAIR_LOSS) {
+			feed->event = *loss++;
 			on_loss(pairs);
 			continue;
 		}
-		if (event->time == NSTIME_MIN)
-			continue;
-		uint8_t kind = pairs->kinds[event->class->index];
-		if (kind & KIND_FINISH)
-			on_finish(L, pairs);
-		if (kind & KIND_BEGIN)
-			on_begin(L, pairs);
-		if (kind & KIND_AT)
-			on_moment(L, pairs);
+		feed->event.time = record->time; /* the other members are for losses */
+		feed->event.class = trace->classes[record->class];
+		feed->event.cpu = record->cpu;
+		feed->kind = pairs->kinds[record->class];
+		on_event(L, pairs, feed->kind);
+		feed->slots += pairs->reads.nslots[feed->kind];
 	}
+	feed->losses += window->nlosses;
+	mem_free(feed->atoms);
+	feed->atoms = NULL;
+	pair_window_free(feed->window);
+	feed->window = NULL;
+}
+
+static struct where_pass *window_pass(const void *cursor)
+{
+	return bind_cursor_pass(cursor);
+}
+
+static bool is_interrupted(const void *cursor)
+{
+	return bind_interrupted(((const struct bind_cursor *)cursor)->bound->context);
+}
+
+/* Cuts the range into windows; false: it is not cut. */
+static bool open_windows(lua_State *L, struct pairs *pairs)
+{
+	struct index *index = pairs->cursor->bound->index;
+	const struct events_options *range = bind_cursor_options(pairs->cursor);
+	struct windows_setup setup = {.index = index, .range = range, .most = MADE_MOST};
+	struct error err;
+
+	if (index_jobs(index) < 2 || bind_cursor_reads_state(pairs->cursor) ||
+	    !pair_reads_shared(&pairs->reads))
+		return false;
+	if (!windows_find(index, range, PACKETS_EACH, &pairs->feed.cuts, &setup.ncuts, &err))
+		bind_raise(L, &err);
+	if (!setup.ncuts)
+		return false;
+	pairs->makers = (struct pair_makers){.reads = &pairs->reads,
+					     .arg = pairs->cursor,
+					     .pass_new = window_pass,
+					     .interrupted = is_interrupted,
+					     .losses = !pairs->cursor->where}; /* as its steps */
+	pair_windows_setup(&pairs->makers, &setup);
+	setup.cuts = pairs->feed.cuts;
+	setup.pool = pairs->feed.pool = windows_pool(index_jobs(index));
+	pairs->feed.windows = windows_open(&setup);
+	pairs->feed.bound = pairs->cursor->bound;
+	pairs->feed.bound->readers++;
+	return true;
+}
+
+/* Pairs the events of windows. Returns how many events and losses the cursor has to pass over. */
+static uint64_t walk_windows(lua_State *L, struct pairs *pairs, bool *whole)
+{
+	struct pair_feed *feed = &pairs->feed;
+	enum step step;
+	struct error err;
+	void *made;
+
+	*whole = false;
+	if (!open_windows(L, pairs))
+		return 0;
+	pairs->event = &feed->event;
+	while ((step = windows_next(feed->windows, &made, &err)) == STEP_ITEM) {
+		feed->window = made;
+		walk_window(L, pairs);
+	}
+	const struct windows_done done = windows_done(feed->windows);
+	uint64_t passed = done.events + feed->losses;
+	feed_release(feed);
+	if (step == STEP_ERROR)
+		bind_raise(L, &err);
+	*whole = done.whole;
+	return passed;
+}
+
+/* ---- all events ---- */
+
+static void walk_cursor(lua_State *L, struct pairs *pairs, uint64_t passed)
+{
+	struct bind_cursor *cursor = pairs->cursor;
+	const struct event *event = &cursor->now.event;
+	struct error err;
+
+	if (!bind_cursor_start(cursor, &err))
+		bind_raise(L, &err);
+	pairs->event = event;
+	while (bind_cursor_step(L, cursor)) {
+		if (passed)
+			passed--;
+		else if (!event->class)
+			on_loss(pairs);
+		else if (event->time != NSTIME_MIN)
+			on_event(L, pairs, pairs->kinds[event->class->index]);
+	}
+}
+
+static void walk(lua_State *L, struct pairs *pairs)
+{
+	bool whole;
+	uint64_t passed = walk_windows(L, pairs, &whole);
+
+	if (!whole)
+		walk_cursor(L, pairs, passed);
 	drop_open(pairs, -1, PAIR_OPEN);
 }
 
@@ -745,19 +948,19 @@ static const char *const known_options[] = {
 	"same",   "at",     "same_name", "left_by",    "not_idle", NULL};
 
 /* Called with the trace and the widened options at stack indices 1 and 2: pushes the cursor. */
-static int open_cursor(lua_State *L)
+static int new_cursor(lua_State *L)
 {
 	struct bind_trace *bound = bind_check_trace(L, 1);
 	struct error err;
 
-	if (!bind_cursor_open(L, bound, known_options, &err))
+	if (!bind_cursor_filter(L, bound, known_options, &err))
 		return bind_raise(L, &err);
 	return 1;
 }
 
 static struct bind_cursor *push_cursor(lua_State *L, int options)
 {
-	lua_pushcfunction(L, open_cursor);
+	lua_pushcfunction(L, new_cursor);
 	lua_pushvalue(L, 1);
 	lua_pushvalue(L, options);
 	lua_call(L, 2, 1);
@@ -778,6 +981,28 @@ static void begin_doubts(lua_State *L, struct pairs *pairs, struct bind_trace *b
 	mem_free(classes);
 	if (!ok)
 		bind_raise(L, &err);
+}
+
+/* All columns that are read; of the key of ends only where it is another one. */
+static void add_reads(struct pairs *pairs, bool other)
+{
+	const uint8_t begins = KIND_BEGIN | KIND_AT;
+	struct pair_reads *reads = &pairs->reads;
+
+	reads->trace = pairs->cursor->bound->trace;
+	reads->kinds = pairs->kinds;
+	for (size_t i = 0; i < pairs->begin_key.count; i++)
+		pair_reads_add(reads, &pairs->begin_key.parts[i],
+			       other ? begins : begins | KIND_FINISH, false);
+	for (size_t i = 0; i < pairs->finish_key.count && other; i++)
+		pair_reads_add(reads, &pairs->finish_key.parts[i], KIND_FINISH, false);
+	if (pairs->same.count)
+		pair_reads_add(reads, &pairs->same, KIND_BEGIN | KIND_FINISH, true);
+	for (size_t i = 0; i < pairs->nfields; i++)
+		pair_reads_add(reads, &pairs->fields[i].from,
+			       pairs->fields[i].at_end ? KIND_FINISH : begins, false);
+	if (!other)
+		pairs->finish_key = pairs->begin_key;
 }
 
 void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct segments *segments)
@@ -805,16 +1030,16 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 		luaL_error(L,
 			   "key: the columns that tell which events belong together are missing");
 	bool other = read_key(L, pairs, "finish_key", &pairs->finish_key);
-	if (!other)
-		pairs->finish_key = pairs->begin_key;
 	check_key(L, pairs, "key", &pairs->begin_key, KIND_BEGIN | KIND_AT);
-	check_key(L, pairs, other ? "finish_key" : "key", &pairs->finish_key, KIND_FINISH);
+	check_key(L, pairs, other ? "finish_key" : "key",
+		  other ? &pairs->finish_key : &pairs->begin_key, KIND_FINISH);
 	pairs->by_cpu = pairs->begin_key.count == 1 && pairs->begin_key.parts[0].count == 1 &&
 			pairs->begin_key.parts[0].items[0].kind == COLUMN_CPU;
 	read_same(L, pairs);
 	read_same_name(L, pairs);
 	read_fields(L, pairs);
 	read_left_by(L, pairs);
+	add_reads(pairs, other);
 	pairs->nested = bind_flag(L, options, "nested");
 	pairs->not_idle = bind_flag(L, options, "not_idle");
 	walk(L, pairs);

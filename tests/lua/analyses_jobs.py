@@ -29,12 +29,44 @@ ANALYSES = (["switches"], ["syscalls"], ["syscalls", "threads"], ["syscalls", "e
             ["migrations"], ["migrations", "log"],
             ["periods", "--from", "sched_waking", "--until", "sched_switch", "--key", "payload/tid", "--until-key", "payload/next_tid"],
             ["periods", "--from", "syscall_entry_*", "--until", "syscall_exit_*", "--key", "cpu", "--nested"])
+# Pairs with conditions, names compared, numbers compared, keys of several columns, nested, moments; each segment and what is left out.
+PAIRS = """
+local function show(options)
+	local found = trace:segments(options)
+	for _, row in ipairs(found:rows(1, 20000)) do
+		print(row.begin, row["end"], row.key, row.value, row.comm, row.prio, row.who, row.ret)
+	end
+	print(#found, found.losses, found.unbegun)
+	local words = {}
+	for why, count in pairs(found:left()) do
+		words[#words + 1] = why .. "=" .. (type(count) == "table" and "all" or count)
+		for name, each in pairs(type(count) == "table" and count or {}) do
+			words[#words + 1] = tostring(name) .. "=" .. each
+		end
+	end
+	table.sort(words)
+	print(table.concat(words, " "))
+end
+local fields = { comm = "begin next_comm", prio = "end next_prio | prev_prio", who = "begin cpu" }
+show{ begin = "sched_switch", finish = "sched_switch", key = "next_tid", finish_key = "prev_tid", fields = fields }
+show{ begin = "sched_switch", finish = "sched_switch", key = "cpu + next_tid", finish_key = "cpu + prev_tid", fields = fields, where = "(next_tid & 3) != 1 || cpu == 0" }
+show{ begin = "sched_waking", finish = "sched_switch", key = "tid", finish_key = "next_tid", same = "prio | next_prio", nested = true }
+show{ begin = "syscall_entry_*", finish = "syscall_exit_*", key = "cpu", same_name = { "syscall_entry_", "syscall_exit_" }, fields = { ret = "end ret" } }
+show{ at = { "sched_migrate_task", "sched_wak*" }, key = "tid | pid", fields = { comm = "begin comm", prio = "begin prio" } }
+"""
 RANGES = ([], [], [], ["--begin", "+20ms"], ["--end", "-20ms"], ["--no-index"])
+
+
+def windows(words):
+    """Did threads read windows of time?"""
+    ended = subprocess.run([yore, words[0], "--jobs", "8", "--debug=cursor", *words[1:]], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=HANGS,
+                           check=False)
+    return b"windows on 8 threads" in ended.stderr
 
 
 def run(words, jobs):
     """Status, output and what was said, in any order."""
-    ended = subprocess.run([yore, *words, "--jobs", str(jobs)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=HANGS, check=False)
+    ended = subprocess.run([yore, words[0], "--jobs", str(jobs), *words[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=HANGS, check=False)
     said = sorted(re.sub("packet at offset .*time steps back by .* at event [0-9]+", "some packet: time steps back", line)
                   for line in ended.stderr.decode(errors="replace").splitlines())
     return ended.returncode, ended.stdout.decode(errors="replace"), said
@@ -54,7 +86,7 @@ def differences(one, many):
 def compare(trace, what, words):
     if "--no-index" not in words:  # else what one run stores is another table for the next one
         subprocess.run([yore, "index", trace], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    words = [words[0], trace, *words[1:]]
+    words = [*words, trace] if words[0] == "run" else [words[0], trace, *words[1:]]
     one, many = run(words, 1), run(words, 8)
     keep(trace, one == many)
     name = " ".join(word for word in what + words if word != trace and "/" not in word[:1])
@@ -97,12 +129,36 @@ def wide_texts(work):
     result(printed == 2 * "ab\tcd\t2\nab\tef\t1\n" and not said, "two texts in UTF-16 as a key", (printed, said))
 
 
+def errors_meanwhile(work):
+    """The function `threads` is called while threads read: its errors end them, and the trace stays open until then."""
+    trace, script = os.path.join(work, "late"), os.path.join(work, "errors.lua")
+    spoilt_traces.generate(trace, LARGE, SEED, ["--late-stream", "--ended-stream"])
+    with open(script, "w", encoding="utf-8") as out:
+        out.write('''
+for _, threads in ipairs{ function() error("no threads", 0) end, function() return 3 end, function() trace:close() end,
+		function() return trace:segments{ path = "cpu[*]/thread" } end } do
+	local ok, message = pcall(trace.segments, trace, { begin = "sched_switch", finish = "sched_switch", key = "next_tid",
+		finish_key = "prev_tid", threads = threads })
+	print(ok and #message or message)
+end''')
+    _, printed, said = run(["run", script, trace, "--no-index"], 8)
+    lines = printed.splitlines()
+    good = len(lines) == 4 and lines[0] == "no threads" and "expected" in lines[1] and lines[2].endswith("the trace is answering a question")
+    result(good and int(lines[3]) > 1000, "errors while threads read", (printed, said))
+
+
 def main():
     chance, began, done = random.Random(SEED), time.monotonic(), 0
     with tempfile.TemporaryDirectory(prefix="yore-test-") as work:
         os.environ["YORE_INDEX_DIR"] = os.path.join(work, "index")
+        os.environ["YORE_JOBS_MOST"] = "8"  # on machines with fewer processors, too
+        script = os.path.join(work, "pairs.lua")
+        pairs = ["run", script]
+        with open(script, "w", encoding="utf-8") as out:
+            out.write(PAIRS)
         equal_times(work)
         wide_texts(work)
+        errors_meanwhile(work)
         while done < 3 or time.monotonic() - began < SECONDS:
             kind = chance.choice(spoilt_traces.KINDS) if done else []
             for size, name in ((SMALL, "small"), (LARGE, "large")):
@@ -111,8 +167,11 @@ def main():
                 spoilt = [spoilt_traces.spoil(trace, chance)] if done and chance.random() < 0.7 else []
                 if name == "small":
                     count(trace, kind + spoilt, [[], [], ["--with", os.path.join(work, "twins")]][done % 3])
-                for words in chance.sample(ANALYSES, 3) if name == "large" else []:
-                    compare(trace, kind + spoilt, words + chance.choice(RANGES))
+                for words in chance.sample(ANALYSES, 3) + [pairs] if name == "large" else []:
+                    compare(trace, kind + spoilt, words + ([] if words == pairs else chance.choice(RANGES)))
+                if name == "large" and not done:
+                    for words in (["syscalls", trace], ["irq", trace], ["run", script, trace]):
+                        result(windows(words), "%s reads windows of time on all threads" % words[0])
                 shutil.rmtree(trace)
             done += 1
     finish()

@@ -53,8 +53,10 @@ static void *worker_run(void *arg)
 unsigned workers_start(struct workers *workers, unsigned count, void (*run)(void *arg, unsigned i),
 		       void *arg)
 {
-	workers->run = run;
-	workers->arg = arg;
+	if (!workers->started) { /* else those that run read them */
+		workers->run = run;
+		workers->arg = arg;
+	}
 	while (workers->started < count && workers->started < WORKERS_MAX) {
 		unsigned i = workers->started;
 

@@ -89,7 +89,7 @@ def compare(trace, what, words):
     words = [*words, trace] if words[0] == "run" else [words[0], trace, *words[1:]]
     one, many = run(words, 1), run(words, 8)
     keep(trace, one == many)
-    name = " ".join(word for word in what + words if word != trace and "/" not in word[:1])
+    name = " ".join(word for word in what + words if not word.startswith("/"))
     result(one == many and one[0] in (0, 3), "%s: as with one thread" % name, differences(one, many))
 
 
@@ -167,8 +167,9 @@ def main():
                 spoilt = [spoilt_traces.spoil(trace, chance)] if done and chance.random() < 0.7 else []
                 if name == "small":
                     count(trace, kind + spoilt, [[], [], ["--with", os.path.join(work, "twins")]][done % 3])
+                beside = ["--with", os.path.join(work, "late"), "--no-index"]  # another trace
                 for words in chance.sample(ANALYSES, 3) + [pairs] if name == "large" else []:
-                    compare(trace, kind + spoilt, words + ([] if words == pairs else chance.choice(RANGES)))
+                    compare(trace, kind + spoilt, words + ([] if words == pairs else chance.choice((*RANGES, beside))))
                 if name == "large" and not done:
                     for words in (["syscalls", trace], ["irq", trace], ["run", script, trace]):
                         result(windows(words), "%s reads windows of time on all threads" % words[0])

@@ -204,9 +204,15 @@ static bool count_run(void *own, const struct sweep_run *given, struct error *er
 	return true;
 }
 
-/* Adds a worker's groups to those of all. */
-static void join_counter(struct counter *all, const struct counter *from)
+/* Adds a worker's groups to those of all, or exchanges the two sets while there are none. */
+static void join_counter(struct counter *all, struct counter *from)
 {
+	if (!all->nfirsts) {
+		struct counter none = *all;
+		*all = *from;
+		*from = none;
+		return;
+	}
 	if (!groups_join(&all->groups, &from->groups))
 		return; /* there is no limit that could be reached */
 	for (size_t i = 0; i < from->nfirsts; i++) {

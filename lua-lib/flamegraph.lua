@@ -120,7 +120,8 @@ local function name_at(tid, t)
 	return row and row.value or names[tid]
 end
 
-local keys -- {key, number of kernel frames} of a chain, by the name of its thread and its number
+local keys, nkeys -- {key, number of kernel frames} of a chain, by the name of its thread and its number
+local keys_most = 100000
 
 -- Adds the chain of an event to the profile: `chain`, or the one of this number. tid: the thread, if the event has no field of it.
 local function fold(ev, number, chain, tid)
@@ -137,7 +138,10 @@ local function fold(ev, number, chain, tid)
 	if not of then
 		local stack, inside = frames.names(chain or ev.frames, { (name:gsub(" ", "_")) })
 		of = { table.concat(stack, ";"), inside }
-		keys[name .. " " .. (number or "")] = number and of
+		if nkeys == keys_most then
+			keys, nkeys = {}, 0
+		end
+		keys[name .. " " .. (number or "")], nkeys = number and of, nkeys + 1
 	end
 	add_sample(of[1], of[2], weight)
 end
@@ -258,7 +262,7 @@ end
 
 -- The profile of the global trace.
 local function gather(preferred)
-	profile, told, keys = new_profile(), nil, {}
+	profile, told, keys, nkeys = new_profile(), nil, {}, 0
 	own.start, own.stop = range.start, range.stop
 	meant, meant_thread = threads.of_samples(own)
 	learn_before()

@@ -115,7 +115,7 @@ local function each_with_stack(visit)
 				visit(row)
 			end
 		end
-		found, count, since = {}, 0, till
+		found, count, since, numbered = {}, 0, till, {}
 	end
 	frames.each(switches, a.start, a.stop, function(ev, chain, number)
 		local tid = ev.fields.prev_tid or ev.fields.prev_pid

@@ -178,9 +178,17 @@ local function event_of(from, to, preferred)
 	return counted
 end
 
+local stacks_most = 10000 -- stacks whose samples are summed up before they are folded
+
 -- Folds the samples of the global trace, those of each stack together; gives their weight, and how many they are.
 local function gather(from, to, counted)
 	local all, sampled, known, list = 0, 0, {}, {}
+	local function fold_all()
+		for _, stack in ipairs(list) do
+			fold(stack)
+		end
+		known, list = {}, {}
+	end
 	local kind = a.verb == "lines" and "lines" or "frames"
 	for ev in trace:events{ name = analysis.present{ counted }, from = from, to = to } do
 		local number = (a.event or counted == ev.name) and (not meant or meant(ev)) and ev:stack(kind)
@@ -194,11 +202,12 @@ local function gather(from, to, counted)
 				sides[side]:sample(weight)
 				sides[side]:add(stack.sums, weight)
 			end
+			if #list == stacks_most then
+				fold_all()
+			end
 		end
 	end
-	for _, stack in ipairs(list) do
-		fold(stack)
-	end
+	fold_all()
 	return all, sampled
 end
 

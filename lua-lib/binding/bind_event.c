@@ -345,7 +345,8 @@ static int event_stack(lua_State *L)
 	size_t count;
 
 	if (get_frames(L, view, lines ? SYMBOLS_LINES : 0, &frames, &count) && count)
-		lua_pushinteger(L, bind_stacks_number(&view->cursor->bound->stacks, frames, count));
+		lua_pushinteger(L, (lua_Integer)bind_stacks_number(&view->cursor->bound->stacks,
+								   frames, count));
 	else
 		lua_pushnil(L);
 	return 1;

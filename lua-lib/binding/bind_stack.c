@@ -2,7 +2,8 @@
  * bind_stack.c - ev:stack(): numbers of call chains, equal for chains of the same frames
  *
  * Making a list of frames takes longer than all else that a profile does with a sample, and few
- * chains differ. A script makes the frames of each number once.
+ * chains differ. A script makes the frames of each number once. Where many differ, as with code
+ * that was made at run time, all are forgotten now and then, and get new numbers.
  */
 #include "lua-lib/binding/bind_stack.h"
 
@@ -13,7 +14,10 @@
 
 #include <string.h>
 
+enum { BYTES_MOST = 32 << 20 /* of keys */ };
+
 struct bind_stacks {
+	uint64_t before; /* how many chains are forgotten, whose numbers are not given again */
 	struct hash_index index;
 	struct arena *arena; /* keys */
 	struct stack_key {
@@ -59,26 +63,37 @@ static void add_key(struct buf *key, const struct frame *frame)
 	buf_add(key, &item, sizeof item);
 }
 
-uint32_t bind_stacks_number(struct bind_stacks **of, const struct frame *frames, size_t count)
+static void forget(struct bind_stacks *stacks)
+{
+	stacks->before += stacks->count;
+	stacks->count = 0;
+	hash_index_release(&stacks->index);
+	stacks->index = (struct hash_index){0};
+	arena_reset(stacks->arena);
+}
+
+uint64_t bind_stacks_number(struct bind_stacks **of, const struct frame *frames, size_t count)
 {
 	if (!*of) {
 		*of = mem_new(sizeof **of);
 		(*of)->arena = arena_new();
 	}
 	struct bind_stacks *stacks = *of;
-	const struct stack_key *items = stacks->items;
 	struct buf *key = &stacks->key;
 
 	buf_clear(key);
 	for (size_t i = 0; i < count; i++)
 		add_key(key, &frames[i]);
+	const struct stack_key *items = stacks->items;
 	uint64_t hash = hash_bytes(buf_text(key), key->len);
 	uint32_t at = hash_index_find(&stacks->index, hash, i,
 				      items[i].len == key->len &&
 					      !memcmp(items[i].bytes, buf_text(key), key->len));
 	if (at != HASH_INDEX_NONE)
-		return at + 1;
+		return stacks->before + at + 1;
+	if (arena_used(stacks->arena) + key->len > BYTES_MOST)
+		forget(stacks);
 	*mem_push(stacks->items, stacks->count, stacks->capacity) =
 		(struct stack_key){arena_copy(stacks->arena, buf_text(key), key->len, 1), key->len};
-	return hash_index_add(&stacks->index, hash, stacks->count - 1) + 1;
+	return stacks->before + hash_index_add(&stacks->index, hash, stacks->count - 1) + 1;
 }

@@ -10,10 +10,11 @@ struct frame;
 
 /*
  * The number of a chain of frames, from 1 on: chains have the same number if they have the same
- * functions, objects and lines, and where no function is known the same places. *stacks is NULL
+ * functions, objects and lines, and where no function is known the same places. No number is given
+ * to two chains; a chain gets another number after 32 MB of different chains. *stacks is NULL
  * before the first call, and belongs to the symbols that all frames are of.
  */
-uint32_t bind_stacks_number(struct bind_stacks **stacks, const struct frame *frames, size_t count);
+uint64_t bind_stacks_number(struct bind_stacks **stacks, const struct frame *frames, size_t count);
 void bind_stacks_free(struct bind_stacks *stacks); /* NULL is fine */
 
 #endif

@@ -38,3 +38,6 @@ EXTRA_DIST += \
 test_programs += %D%/test_script_memory
 %C%_test_script_memory_SOURCES = %D%/test_script_memory.c
 %C%_test_script_memory_LDADD = $(script_libs) $(CMOCKA_LIBS)
+test_programs += %D%/test_stack
+%C%_test_stack_SOURCES = %D%/test_stack.c
+%C%_test_stack_LDADD = $(script_libs) $(CMOCKA_LIBS)

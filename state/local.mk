@@ -148,6 +148,8 @@ libstate_a_SOURCES += \
 	%D%/replay/replay.h \
 	%D%/replay/walk.c \
 	%D%/replay/walk.h \
+	%D%/replay/write_log.c \
+	%D%/replay/write_log.h \
 	%D%/replay/writes.c \
 	%D%/replay/chosen.h \
 	%D%/replay/writes.h

@@ -6,8 +6,11 @@
 #include "engine/base/mem.h"
 #include "state/replay/chosen.h"
 #include "state/replay/walk.h"
+#include "state/replay/write_log.h"
 
 #include <string.h>
+
+enum { LOGGED_TOGETHER = 1 << 16 /* ticks between two reports of progress */ };
 
 struct replay {
 	struct walk walk; /* first: see struct walk_ops */
@@ -156,6 +159,23 @@ static bool is_heard(const struct replay_options *options, const struct line *li
 	return options->by_tree || !options->heard || bitset_has(options->heard, line->id);
 }
 
+static struct cell_now *make_brief(struct replay *replay, uint32_t attr)
+{
+	const struct replay_options *options = &replay->options;
+
+	if (options->absent)
+		options->absent(options->arg, attr);
+	return cells_make(replay->cells, attr);
+}
+
+static void put_now(struct replay *replay, uint32_t attr, struct cell_now *now,
+		    const struct value *value)
+{
+	cell_write(now, value, replay->walk.time);
+	replay->told = true;
+	replay->options.put(replay->options.arg, attr, value, now->since);
+}
+
 static void set(void *arg, const struct write *write, uint32_t attr, struct value *value)
 {
 	struct replay *replay = arg;
@@ -163,19 +183,14 @@ static void set(void *arg, const struct write *write, uint32_t attr, struct valu
 	struct cell_now *now = cells_find(replay->cells, attr);
 	struct cell before, cell;
 
-	if (!now && options->brief) {
-		if (options->absent)
-			options->absent(options->arg, attr);
-		now = cells_make(replay->cells, attr);
-	}
+	if (!now && options->brief)
+		now = make_brief(replay, attr);
 	if (!write->interned && now)
 		cell_keep(now, value, replay->attrs);
 	else if (!write->interned)
 		attrs_keep(replay->attrs, value);
 	if (now && (options->brief || replay->in_place)) {
-		cell_write(now, value, replay->walk.time);
-		replay->told = true;
-		options->put(options->arg, attr, value, now->since);
+		put_now(replay, attr, now, value);
 		return;
 	}
 	if (value->kind == VALUE_UNKNOWN)
@@ -209,8 +224,8 @@ static bool is_told(const struct replay *replay, uint32_t attr, const struct val
 	return false;
 }
 
-/* Where a fill begins. */
-static nstime fill_begin(struct replay *replay, nstime since)
+/* Where a fill of the present event begins. */
+static nstime fill_since(struct replay *replay, nstime since)
 {
 	const struct event_item *item;
 	nstime begin = since;
@@ -248,7 +263,7 @@ static void was(void *arg, const struct write *write)
 	attrs_keep(replay->attrs, &value);
 	cells_get(replay->cells, write->attr, &before);
 	cell = before;
-	cell_put(&cell, &value, fill_begin(replay, before.since),
+	cell_put(&cell, &value, fill_since(replay, before.since),
 		 walk_writer(&replay->walk, write->line));
 	name(&cell, &before);
 	cells_set(replay->cells, write->attr, &cell);
@@ -262,15 +277,20 @@ static void buried(void *arg, uint32_t attr, const struct cell *before, const st
 	tell_change(replay, attr, before, after, false);
 }
 
+static void bury_now(struct replay *replay, const struct writer *writer,
+		     const struct pattern *pattern, enum value_kind kind)
+{
+	cells_bury(replay->cells, pattern, kind, replay->walk.time, writer, buried, replay);
+	if (replay->options.bury)
+		replay->options.bury(replay->options.arg, pattern, kind, replay->walk.time);
+}
+
 static void bury(void *arg, const struct write *write, const struct pattern *pattern,
 		 enum value_kind kind)
 {
 	struct replay *replay = arg;
 
-	cells_bury(replay->cells, pattern, kind, replay->walk.time,
-		   walk_writer(&replay->walk, write->line), buried, replay);
-	if (replay->options.bury)
-		replay->options.bury(replay->options.arg, pattern, kind, replay->walk.time);
+	bury_now(replay, walk_writer(&replay->walk, write->line), pattern, kind);
 }
 
 /* Whether the line writes, or what, is open: opens the cell; for a `was`, only an unknown one. */
@@ -438,4 +458,93 @@ bool replay_run(struct replay *replay, const struct order *from, const struct or
 	replay->err = err;
 	return streams_begin(replay->walk.event_source, replay->cells, err) &&
 	       walk_run(&replay->walk, from, to, err) && !replay->failed;
+}
+
+/* ---- writes that another evaluation recorded ---- */
+
+static void fill_logged(struct replay *replay, const struct logged *logged)
+{
+	struct cell before, cell;
+	nstime until = NSTIME_MIN;
+
+	cells_get(replay->cells, logged->attr, &before);
+	if (before.value.kind != VALUE_UNKNOWN)
+		return;
+	if (logged->stream != UINT32_MAX)
+		until = cells_until(replay->cells, logged->stream);
+	cell = before;
+	cell_put(&cell, &logged->value,
+		 fill_begin(until, logged->first, replay->walk.time, before.since),
+		 &replay->walk.writer);
+	name(&cell, &before);
+	cells_set(replay->cells, logged->attr, &cell);
+	tell_change(replay, logged->attr, &before, &cell, true);
+}
+
+static void apply_logged(struct replay *replay, const struct logged *logged)
+{
+	struct cell_now *now;
+
+	switch (logged->kind) {
+	case LOGGED_TICK:
+		break;
+	case LOGGED_SET:
+		now = cells_find(replay->cells, logged->attr);
+		put_now(replay, logged->attr, now ? now : make_brief(replay, logged->attr),
+			&logged->value);
+		break;
+	case LOGGED_FILL:
+		fill_logged(replay, logged);
+		break;
+	case LOGGED_BURY:
+		bury_now(replay, &replay->walk.writer, logged->pattern, logged->value.kind);
+		break;
+	case LOGGED_LOSS:
+		cells_set_until(replay->cells, logged->stream, logged->first);
+		break;
+	case LOGGED_SECTION:
+		cells_set_section(replay->cells, logged->stream, logged->attr, &logged->value);
+		break;
+	}
+}
+
+/* Moves to the time of a tick; false: moment() ends the run. */
+static bool turn_logged(struct replay *replay, const struct logged *logged, uint64_t before,
+			bool first)
+{
+	struct walk *walk = &replay->walk;
+
+	if (!first)
+		walk->events = logged->events - before;
+	if (!moment(replay, logged->time))
+		return false;
+	walk->time = logged->time;
+	return true;
+}
+
+bool replay_logged(struct replay *replay, const struct write_log *log, uint64_t before,
+		   struct error *err)
+{
+	struct event_source *source = replay->walk.event_source;
+	struct pattern pattern = {0};
+	struct logged logged = {.pattern = &pattern};
+	uint64_t ticks = 0;
+
+	replay->walk.writer = (struct writer){.line = UINT32_MAX};
+	replay->walk.has_writer = replay->walk.placed = true;
+	if (!streams_begin(source, replay->cells, err))
+		return false;
+	while (write_log_next(log, replay->attrs, &logged)) {
+		if (logged.kind != LOGGED_TICK) {
+			apply_logged(replay, &logged);
+			continue;
+		}
+		if (!turn_logged(replay, &logged, before, ticks == 0))
+			return !replay->failed;
+		if (++ticks % LOGGED_TOGETHER == 0 && source->progress &&
+		    !source->progress(source->progress_arg, logged.time, log->after, logged.time))
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+	}
+	replay->walk.events = log->events - before;
+	return true;
 }

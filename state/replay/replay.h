@@ -114,6 +114,14 @@ void replay_apply(struct replay *replay, struct write *write);
  */
 MUST_CHECK bool replay_run(struct replay *replay, const struct order *from, const struct order *to,
 			   struct error *err);
+/*
+ * Applies what another evaluation recorded, with `brief`: the present state is that behind all
+ * events up to log->after. `before`: events that the log counts and this replay did not evaluate
+ * itself, as it was resumed.
+ */
+struct write_log;
+MUST_CHECK bool replay_logged(struct replay *replay, const struct write_log *log, uint64_t before,
+			      struct error *err);
 nstime replay_time(const struct replay *replay); /* of the newest event */
 /* Is it at an event or a loss, and not at @start or @end? */
 bool replay_at_event(const struct replay *replay);

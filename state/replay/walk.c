@@ -63,8 +63,7 @@ bool streams_begin(struct event_source *event_source, struct cells *cells, struc
 	return true;
 }
 
-/* Since when the stream has events of the present one's class. */
-static nstime class_begin(const struct walk *walk)
+nstime walk_class_begin(const struct walk *walk)
 {
 	const struct event_class *class = walk->item.class;
 	uint32_t number = walk->run.count ? walk->run.batch->class_index[walk->entry]
@@ -79,14 +78,19 @@ static nstime class_begin(const struct walk *walk)
 		       : walk->time;
 }
 
+nstime fill_begin(nstime until, nstime first, nstime time, nstime since)
+{
+	nstime begin = until > first ? until : first;
+
+	begin = begin < time ? begin : time;
+	return begin > since ? begin : since;
+}
+
 nstime walk_fill_begin(const struct walk *walk, const struct cells *cells, nstime since)
 {
-	nstime begin = walk->stream ? cells_until(cells, walk->stream->index) : NSTIME_MIN;
-	nstime first = class_begin(walk);
+	nstime until = walk->stream ? cells_until(cells, walk->stream->index) : NSTIME_MIN;
 
-	begin = begin > first ? begin : first;
-	begin = begin < walk->time ? begin : walk->time;
-	return begin > since ? begin : since;
+	return fill_begin(until, walk_class_begin(walk), walk->time, since);
 }
 
 const struct event_item *walk_item(struct walk *walk)

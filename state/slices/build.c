@@ -337,6 +337,10 @@ static bool finish_building(struct building *building, struct timelines_built *o
 	if (!builder_close(builder, err) || !settle(building, out, err))
 		return false;
 	out->events = building->events_before + replay_events(building->replay);
+	if (part->left && building->from == part->begin) {
+		cells_settle(replay_cells(building->replay), NULL, NULL);
+		cells_write(replay_cells(building->replay), part->left);
+	}
 	put_complete(building, out, &builder->now->complete);
 	trace_damages(trace_of(part->event_source), &builder->now->damage);
 	return builder_close(builder, err) && builder_settle(builder, err);
@@ -350,9 +354,15 @@ static bool run_building(struct building *building, struct error *err)
 	building->err = err;
 	if (part->grows)
 		to = order_before(part->until);
-	if (order_compare(&from, &to) >= 0)
-		return true;
-	return replay_run(building->replay, &from, &to, err) && !building->failed;
+	bool logged = part->log && part->log->made &&
+		      (building->from <= part->log->after || building->from == part->begin);
+	if (logged)
+		to = order_after(part->log->after);
+	return (order_compare(&from, &to) >= 0 || replay_run(building->replay, &from, &to, err)) &&
+	       !building->failed &&
+	       (!logged ||
+		replay_logged(building->replay, part->log, building->events_before, err)) &&
+	       !building->failed;
 }
 
 enum { ATTEMPTS = 5 };

@@ -4,6 +4,7 @@
 
 #include "state/events/event_source.h"
 #include "state/program/program.h"
+#include "state/replay/write_log.h"
 
 enum { TIMELINES_FORMAT = 6 };
 
@@ -38,6 +39,14 @@ struct timelines_part {
 	struct tombstones_known *known; /* from earlier builds of this process; NULL: none */
 	bool thread;    /* use a second thread, which reads ahead, encodes and stores slices */
 	uint32_t least; /* changes per slice; 0: the usual number. For tests */
+	/*
+	 * Pass 1 of a shard records what it writes; the build applies it, if by the same program
+	 * (write_log.h). NULL: none.
+	 */
+	struct write_log *log;
+	/* Is given the state at the end, as by `start`, if the build began at `begin`. NULL: none
+	 */
+	struct buf *left;
 	uint32_t looks; /* events of a shard before its first backward pass; 0 likewise */
 };
 

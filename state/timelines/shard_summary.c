@@ -41,6 +41,7 @@ struct summary_builder {
 	struct attrs *attrs;
 	struct shard_summary summary;
 	struct shard_start *start; /* NULL: the shard begins with the trace */
+	struct write_log *log;     /* NULL: what is written need not be recorded */
 	struct error *err;
 	bool complete; /* the shard begins with the trace: nothing is open */
 	bool clouded;  /* there is a cloud somewhere, */
@@ -215,6 +216,8 @@ static void note_deferred(struct summary_builder *run, const struct line *line)
 		summary->deferred = bitset_new(program_statements(run->program));
 	bitset_add(summary->deferred, line->id);
 	summary->last = walk_item(&run->walk)->order;
+	if (run->log)
+		write_log_drop(run->log, run->walk.time);
 }
 
 static void defer(void *arg, const struct write *write)
@@ -239,6 +242,9 @@ static void set_section(void *arg, const struct line *line, enum eval eval, stru
 	}
 	attrs_keep(run->attrs, value);
 	cells_set_section(run->summary.writes, run->walk.stream->index, line->section, value);
+	if (run->log)
+		write_log_section(run->log, run->walk.time, run->walk.stream->index, line->section,
+				  value);
 }
 
 /* ---- writes ---- */
@@ -253,6 +259,15 @@ static void set(void *arg, const struct write *write, uint32_t attr, struct valu
 		cell_keep(cell, value, run->attrs);
 	cell_write(cell, value, run->walk.time);
 	cells_past(writes, attr)->writer = *walk_writer(&run->walk, write->line);
+	if (run->log)
+		write_log_set(run->log, run->walk.time, attr, value);
+}
+
+static void log_fill(const struct summary_builder *run, uint32_t attr, const struct value *value)
+{
+	if (run->log)
+		write_log_fill(run->log, run->walk.time, attr, value, run->walk.stream,
+			       walk_class_begin(&run->walk));
 }
 
 /* Fills an attribute that the shard itself made unknown: the fill begins no earlier. */
@@ -265,6 +280,7 @@ static void fill_cell(struct summary_builder *run, const struct write *write, st
 		 walk_writer(&run->walk, write->line));
 	cell->named = true;
 	cells_set(run->summary.writes, write->attr, cell);
+	log_fill(run, write->attr, value);
 	if (stream && !run->complete && !run->summary.lost[stream->index])
 		cells_set(run->summary.reaches, write->attr, cell);
 }
@@ -284,6 +300,7 @@ static void fill_start(struct summary_builder *run, const struct write *write,
 			     .writer = *walk_writer(&run->walk, write->line),
 			     .named = true,
 			     .written = true};
+	log_fill(run, write->attr, value);
 	if (stream && run->summary.lost[stream->index])
 		cell.since = cells_until(run->summary.writes, stream->index);
 	cells_set(run->summary.fills, write->attr, &cell);
@@ -338,6 +355,8 @@ static void bury(void *arg, const struct write *write, const struct pattern *pat
 	cells_bury(run->summary.writes, pattern, kind, run->walk.time, writer, NULL, NULL);
 	if (kind == VALUE_NONE && !run->complete) /* summary.fills has the newest deletes */
 		cells_bury(run->summary.fills, pattern, kind, run->walk.time, writer, NULL, NULL);
+	if (run->log)
+		write_log_bury(run->log, run->walk.time, pattern, kind);
 }
 
 /* ---- the run ---- */
@@ -350,6 +369,8 @@ static void loss(void *arg, const struct event *event)
 		return;
 	cells_set_until(run->summary.writes, event->stream->index, event->until);
 	run->summary.lost[event->stream->index] = 1;
+	if (run->log)
+		write_log_loss(run->log, run->walk.time, event->stream->index, event->until);
 }
 
 static bool moment(void *arg, nstime next)
@@ -359,6 +380,8 @@ static bool moment(void *arg, nstime next)
 	(void)next;
 	cells_settle(run->summary.writes, NULL, NULL);
 	cells_settle(run->summary.fills, NULL, NULL);
+	if (run->log)
+		write_log_moment(run->log, run->walk.events);
 	return !shard_start_failed(run->start, run->err);
 }
 
@@ -392,6 +415,8 @@ static void put_plain(struct summary_builder *run, const struct plain_line *line
 		cell_keep(cell, &own, run->attrs);
 	cell_write(cell, &own, run->walk.time);
 	walk_put_writer(&run->walk, line->line, &cells_past(writes, attr)->writer);
+	if (run->log)
+		write_log_set(run->log, run->walk.time, attr, &own);
 }
 
 static void apply_plain(struct summary_builder *run, const struct plain_line *line,
@@ -426,7 +451,8 @@ static bool lines(void *arg, const struct plain *plain)
 		return false;
 	for (uint32_t i = 0; i < choice->count; i++)
 		apply_plain(run, &choice->lines[i], &event);
-	run->walk.calm = !writes->ndying && !run->summary.fills->ndying;
+	run->walk.calm =
+		!writes->ndying && !run->summary.fills->ndying && !(run->log && run->log->open);
 	return true;
 }
 
@@ -460,6 +486,24 @@ static void settle(struct summary_builder *run)
 			cells->sections[i].written = false;
 }
 
+/*
+ * Pass 2 reads events up to a time, and then takes the log. Where events have no time, as those of
+ * streams that follow all others, it reads all.
+ */
+static struct write_log *log_of(const struct timelines_part *part)
+{
+	const struct trace *trace = part->event_source->trace;
+
+	if (!part->log)
+		return NULL;
+	write_log_release(part->log);
+	*part->log = (struct write_log){.after = part->begin - (part->begin > NSTIME_MIN)};
+	for (size_t i = 0; i < trace->nstreams; i++)
+		if (part->end == NSTIME_MAX && !trace->streams[i]->has_time)
+			return NULL;
+	return part->log;
+}
+
 static void run_init(struct summary_builder *run, const struct timelines_part *part)
 {
 	size_t nstreams = part->event_source->trace->nstreams;
@@ -467,6 +511,7 @@ static void run_init(struct summary_builder *run, const struct timelines_part *p
 	*run = (struct summary_builder){
 		.program = part->program,
 		.attrs = program_attrs(part->program),
+		.log = log_of(part),
 		.complete = part->begin == NSTIME_MIN,
 	};
 	walk_init(&run->walk, part->event_source, part->program, &ops);
@@ -502,7 +547,11 @@ bool shard_summary_make(const struct timelines_part *part, struct buf *out, uint
 	     walk_run(&run.walk, &from, &to, err) && !shard_start_failed(run.start, err);
 	settle(&run);
 	run.summary.events = run.walk.events;
-	if (ok)
+	if (run.log) {
+		run.log->events = run.walk.events;
+		run.log->made = ok;
+	}
+	if (ok && out)
 		shard_summary_write(&run.summary, part->program,
 				    part->event_source->trace->nstreams, out);
 	*events = run.summary.events;

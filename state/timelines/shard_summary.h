@@ -32,9 +32,9 @@ struct shard_summary { /* as the merge reads it */
 };
 
 /*
- * Evaluates the events of the part and appends the summary's bytes to *out; *events is how many
- * there were. Uses the part's event source, program, begin and end. In a part that begins with the
- * trace nothing is open.
+ * Evaluates the events of the part and appends the summary's bytes to *out (NULL: they are not
+ * needed); *events is how many there were. Uses the part's event source, program, begin, end and
+ * log. In a part that begins with the trace nothing is open.
  */
 MUST_CHECK bool shard_summary_make(const struct timelines_part *part, struct buf *out,
 				   uint64_t *events, struct error *err);

@@ -73,6 +73,8 @@ static struct timelines_part part_of(const struct shards_work *work, uint32_t i)
 				       .key = plan->key,
 				       .begin = plan->cuts[i],
 				       .end = plan->cuts[i + 1],
+				       .log = work->log,
+				       .left = work->left,
 				       .least = work->state->timelines_least};
 }
 
@@ -94,15 +96,15 @@ bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *
 	struct timelines_part part = part_of(work, i);
 	struct shard_note note = {0};
 	struct buf bytes = {0};
-	bool ok;
+	bool last = i + 1 == plan->n, ok;
 
-	if (!work->exchange &&
-	    (first_missing(plan) > i + 1 || shard_file_read(plan, SHARD_SUMMARY, i, NULL, NULL)))
+	if (!work->exchange && (first_missing(plan) > (last ? i : i + 1) ||
+				shard_file_read(plan, SHARD_SUMMARY, i, NULL, NULL)))
 		return true;
 	work->event_source->whole_packets = true;
-	ok = shard_summary_make(&part, &bytes, &note.events, err);
+	ok = shard_summary_make(&part, last ? NULL : &bytes, &note.events, err);
 	work->event_source->whole_packets = false;
-	ok = ok && shard_file_write(plan, SHARD_SUMMARY, i, &note, &bytes, err) &&
+	ok = ok && (last || shard_file_write(plan, SHARD_SUMMARY, i, &note, &bytes, err)) &&
 	     note_strayed(work, err);
 	buf_release(&bytes);
 	return ok;
@@ -143,6 +145,16 @@ bool shards_join_begin(const struct shards_work *work, uint32_t first, struct sh
 	}
 	buf_release(&bytes);
 	return ok;
+}
+
+bool shards_join_left(const struct shards_work *work, struct shards_join *join,
+		      const struct buf *left, uint64_t events, struct error *err)
+{
+	if (!cells_read(join->merge->state, left->data, left->len))
+		return error_set(err, ERR_FORMAT, "the end of a shard is damaged");
+	join->events = events;
+	join->next = 1;
+	return write_start(work->plan, join->merge, 1, events, err);
 }
 
 bool shards_join_next(const struct shards_work *work, struct shards_join *join, bool *any,

@@ -44,6 +44,8 @@ struct shards_work {
 	 * file depends on trace and plan alone if the program is new.
 	 */
 	bool exchange;
+	struct write_log *log; /* as in struct timelines_part; */
+	struct buf *left;      /* likewise */
 };
 
 /* With the state's own event source and program. */
@@ -53,7 +55,10 @@ MUST_CHECK bool shards_work_begin(struct state *state, const struct shards_plan 
 				  struct shards_work *out, struct error *err);
 void shards_work_end(struct shards_work *work);
 
-/* Pass 1 of shard i: writes its summary. Not for the last shard, whose summary nothing needs. */
+/*
+ * Pass 1 of shard i: writes its summary. Nothing needs that of the last shard: for it there is only
+ * the log, where it is wanted.
+ */
 MUST_CHECK bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *err);
 
 /* The join: merges summaries shard by shard and stores the starts. */
@@ -65,6 +70,9 @@ struct shards_join {
 /* `first` as for shards_merge(). shards_join_end() is called also where it fails. */
 MUST_CHECK bool shards_join_begin(const struct shards_work *work, uint32_t first,
 				  struct shards_join *out, struct error *err);
+/* What pass 2 of the first shard left and how many events it had: takes the place of its join. */
+MUST_CHECK bool shards_join_left(const struct shards_work *work, struct shards_join *join,
+				 const struct buf *left, uint64_t events, struct error *err);
 /* Merges the next summary, not for the last shard. *any: the summary was there. */
 MUST_CHECK bool shards_join_next(const struct shards_work *work, struct shards_join *join, bool *any,
 				 struct error *err);

@@ -1,15 +1,16 @@
 /*
  * shards_threads.c - all steps of shards.h by threads of one process
  *
- *     caller    pass 2 of shard 0 ─────────>
- *     thread 1  pass 1 of shard 0 ──> join ─ pass 2 of shard 1 ────>
- *     thread 2  pass 1 of shard 1 ────> wait, join ─ pass 2 of shard 2 ────>
+ *     caller    pass 2 of shard 0 ────────>
+ *     thread 1  pass 1 of shard 1 ───────> join ─ pass 2 of shard 1 ──>
+ *     thread 2  pass 1 of shard 2 ─────────> wait, join ─ pass 2 of shard 2 ──>
  *
- * The start of the first shard is known, so its pass 2 begins at once. Shards are of equal work:
- * all would wait for the summary of a longer first one. An idle thread joins the next summary as
- * soon as it is there; pass 2 of a shard begins once its start is known. Each thread has an event
- * source and a program of its own; only the caller's thread reports progress and notices
- * interruption.
+ * The start of the first shard is known, so its pass 2 begins at once, and the state that it leaves
+ * is the start of the next one. Shards are of equal work: all would wait for a longer first one. An
+ * idle thread joins the next summary as soon as it is there; pass 2 of a shard begins once its
+ * start is known. The same thread did pass 1, whose log (write_log.h) it has in memory. Each thread
+ * has an event source and a program of its own; only the caller's thread reports progress and
+ * notices interruption.
  */
 #include "engine/base/mem.h"
 #include "engine/base/workers.h"
@@ -29,6 +30,7 @@ struct shard_pool {
 	bool ranged;
 	struct workers workers; /* its lock protects all below */
 	unsigned count;         /* of them */
+	struct write_log *logs; /* by shard, of the thread that has it */
 	bool *summarized;       /* by shard */
 	bool joining;           /* a thread does what is next: */
 	struct shards_work work;
@@ -122,32 +124,62 @@ static bool await_start(struct shard_pool *pool, uint32_t shard, struct error *e
 	return ok;
 }
 
-static bool build_each(struct shard_pool *pool, const struct shards_work *work, uint32_t first,
+static bool build_each(struct shard_pool *pool, struct shards_work *work, uint32_t first,
 		       struct error *err)
 {
 	struct timelines_built built;
 
-	for (uint32_t i = first; i + 1 < pool->plan.n; i += pool->count) {
+	for (uint32_t i = first; i < pool->plan.n; i += pool->count) {
+		work->log = &pool->logs[i];
 		if (!shards_summarize(work, i, err))
 			return false;
 		mark_summarized(pool, i);
 	}
-	for (uint32_t i = first; i + 1 < pool->plan.n; i += pool->count)
-		if (!await_start(pool, i + 1, err) || !shards_build(work, i + 1, &built, err))
+	for (uint32_t i = first; i < pool->plan.n; i += pool->count) {
+		work->log = &pool->logs[i];
+		if (!await_start(pool, i, err) || !shards_build(work, i, &built, err))
 			return false;
+		write_log_release(work->log);
+	}
 	return true;
 }
 
-/* Worker i summarizes shard i and builds shard i + 1, then goes on `count` shards further. */
+/* Worker i summarizes and builds shard i + 1, then goes on `count` shards further. */
 static void build_some(void *arg, unsigned i)
 {
 	struct shard_pool *pool = arg;
 	struct shards_work work;
 	struct error err;
 
-	if (!begin_work(pool, false, &work, &err) || !build_each(pool, &work, i, &err))
+	if (!begin_work(pool, false, &work, &err) || !build_each(pool, &work, i + 1, &err))
 		pool_fail(pool, &err);
 	shards_work_end(&work);
+}
+
+/*
+ * Pass 2 of the first shard. The state that it leaves is the next start, unless it was built or
+ * begun by a process that was killed: then pass 1 is needed.
+ */
+static bool build_first(struct shard_pool *pool, struct shards_work *work, struct error *err)
+{
+	struct timelines_built built;
+	struct buf left = {0};
+	bool joined = pool->join.next > 0, ok;
+
+	work->left = joined ? NULL : &left;
+	ok = shards_build(work, 0, &built, err);
+	if (ok && !joined && left.len) {
+		pthread_mutex_lock(&pool->workers.lock);
+		ok = shards_join_left(&pool->work, &pool->join, &left, built.events, err);
+		pthread_cond_broadcast(&pool->workers.changed);
+		pthread_mutex_unlock(&pool->workers.lock);
+	} else if (ok && !joined) {
+		ok = shards_summarize(work, 0, err);
+		if (ok)
+			mark_summarized(pool, 0);
+	}
+	buf_release(&left);
+	return ok;
 }
 
 /* Checks for interruption while others work. */
@@ -165,7 +197,6 @@ static void hear(void *arg)
 
 static void run_workers(struct shard_pool *pool)
 {
-	struct timelines_built built;
 	struct shards_work work;
 	struct error own;
 
@@ -173,7 +204,7 @@ static void run_workers(struct shard_pool *pool)
 		error_set(&own, ERR_IO, "no more threads can be started");
 		pool_fail(pool, &own);
 	}
-	if (!begin_work(pool, true, &work, &own) || !shards_build(&work, 0, &built, &own))
+	if (!begin_work(pool, true, &work, &own) || !build_first(pool, &work, &own))
 		pool_fail(pool, &own);
 	shards_work_end(&work);
 	workers_watch(&pool->workers, TICK_MS, hear, pool);
@@ -186,6 +217,7 @@ static bool run_pool(struct shard_pool *pool, struct error *err)
 	workers_init(&pool->workers);
 	pool->ranged = events_range(pool->state->index, &pool->first, &pool->last, &ignored);
 	pool->count = pool->plan.n - 1 < WORKERS_MAX ? pool->plan.n - 1 : WORKERS_MAX;
+	pool->logs = mem_new_array(pool->plan.n, sizeof *pool->logs);
 	pool->summarized = mem_new_array(pool->plan.n, sizeof *pool->summarized);
 	bool ok = begin_work(pool, false, &pool->work, err) &&
 		  shards_join_begin(&pool->work, 0, &pool->join, err);
@@ -195,6 +227,9 @@ static bool run_pool(struct shard_pool *pool, struct error *err)
 	if (pool->join.merge)
 		shards_join_end(&pool->join);
 	shards_work_end(&pool->work);
+	for (uint32_t i = 0; i < pool->plan.n; i++)
+		write_log_release(&pool->logs[i]);
+	mem_free(pool->logs);
 	mem_free(pool->summarized);
 	return ok;
 }

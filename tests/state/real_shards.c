@@ -4,13 +4,15 @@
  *
  *     real_shards TRACE SEED COUNT...
  *
- * Cuts into COUNT shards, at most 64, one COUNT after the other. Prints what differs and exits with
- * 1; else lines of figures: CPU seconds of replay, of all digests, of the join, and how many events
- * the join replayed.
+ * Cuts into COUNT shards, at most 64, one COUNT after the other. Compares what a build hears from
+ * the events of each shard with what it hears from the log of its first pass, too. Prints what
+ * differs and exits with 1; else lines of figures: CPU seconds of replay, of all digests, of the
+ * join, how many events the join replayed, and of how many shards the log was compared.
  */
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
 #include "index/index.h"
+#include "state/replay/cells_internal.h"
 #include "state/replay/replay.h"
 #include "state/timelines/shard_merge.h"
 #include "tests/state/dump_cells.h"
@@ -19,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <xxhash.h>
 
 enum { SHARDS = 64 };
 
@@ -116,17 +119,114 @@ static bool same(const struct check *check, size_t i, const struct cells *cells)
 	return equal;
 }
 
+/* ---- the log of pass 1 ---- */
+
+struct heard { /* by a build, in any order */
+	uint64_t sum, count, events;
+	struct buf state; /* in the end */
+};
+
+static void hear(void *arg, const void *what, size_t size)
+{
+	struct heard *heard = arg;
+
+	heard->sum += XXH3_64bits(what, size);
+	heard->count++;
+}
+
+static void hear_put(void *arg, uint32_t attr, const struct value *value, nstime time)
+{
+	const uint64_t what[] = {attr, (uint64_t)time, value_hash(value)};
+
+	hear(arg, what, sizeof what);
+}
+
+static void hear_change(void *arg, const struct change *change)
+{
+	const uint64_t what[] = {change->attr,
+				 (uint64_t)change->time,
+				 (uint64_t)change->after->since,
+				 value_hash(&change->after->value),
+				 change->after->named,
+				 change->fill};
+
+	if (change->before->named || change->after->named)
+		hear(arg, what, sizeof what);
+}
+
+static void hear_bury(void *arg, const struct pattern *pattern, enum value_kind kind, nstime time)
+{
+	const uint64_t what[] = {pattern->any ? 0 : pattern->attr, pattern->below, kind,
+				 (uint64_t)time};
+
+	hear(arg, what, sizeof what);
+}
+
+/* Takes events up to the end or, with a log, up to where that begins. */
+static void build_heard(const struct timelines_part *part, const struct buf *start,
+			const struct write_log *log, struct heard *out)
+{
+	struct replay_options options = {.event_source = part->event_source,
+					 .program = part->program,
+					 .brief = true,
+					 .put = hear_put,
+					 .change = hear_change,
+					 .bury = hear_bury,
+					 .arg = out};
+	struct order from = order_before(part->begin);
+	struct order to = log ? order_after(log->after) : timelines_part_end(part);
+	struct replay *replay = replay_new(&options);
+	struct cells *cells = replay_cells(replay);
+	struct error err;
+
+	if (!cells_read(cells, start->data, start->len) ||
+	    (order_compare(&from, &to) < 0 && !replay_run(replay, &from, &to, &err)) ||
+	    (log && !replay_logged(replay, log, 0, &err)))
+		exit(die(&err));
+	out->events = replay_events(replay);
+	cells_settle(cells, NULL, NULL);
+	for (size_t i = 0; i < cells->ntombstones; i++) /* not in the log */
+		cells->tombstones[i].writer = (struct writer){0};
+	dump_cells(cells, &out->state);
+	replay_free(replay);
+}
+
+/* False: they differ. *compared counts logs that say anything. */
+static bool same_log(const struct timelines_part *part, const struct cells *state, size_t *compared)
+{
+	const struct write_log *log = part->log;
+	struct heard events = {0}, logged = {0};
+	struct buf start = {0};
+	bool same = true;
+
+	if (log->made && log->bytes.len) {
+		cells_write(state, &start);
+		build_heard(part, &start, NULL, &events);
+		build_heard(part, &start, log, &logged);
+		same = events.sum == logged.sum && events.count == logged.count &&
+		       events.events == logged.events &&
+		       !strcmp(buf_text(&events.state), buf_text(&logged.state));
+		++*compared;
+	}
+	buf_release(&start);
+	buf_release(&events.state);
+	buf_release(&logged.state);
+	return same;
+}
+
 static bool check_shards(struct check *check)
 {
 	double replay = replay_all(check), summaries = 0, joins = 0, begin;
 	struct program *program = compile(check);
 	struct shard_merge *merge = shard_merge_new(check->event_source, program);
-	size_t bytes = 0;
+	size_t bytes = 0, logs = 0;
 	bool ok = true;
 
 	for (size_t i = 0; i < check->n && ok; i++) {
+		struct write_log log = {0};
 		struct timelines_part part = {.event_source = check->event_source,
 					      .program = compile(check),
+					      .log = &log,
 					      .begin = check->cuts[i],
 					      .end = check->cuts[i + 1]};
 		struct buf summary = {0};
@@ -139,6 +239,11 @@ static bool check_shards(struct check *check)
 		if (!shard_summary_make(&part, &summary, &events, &err))
 			exit(die(&err));
 		summaries += cpu() - begin;
+		if (!same_log(&part, merge->state, &logs)) {
+			printf("the log of shard %zu of %zu gives something else\n", i, check->n);
+			ok = false;
+		}
+		write_log_release(&log);
 		begin = cpu();
 		if (!shard_merge_add(merge, part.begin, summary.data, summary.len, &err))
 			exit(die(&err));
@@ -148,8 +253,9 @@ static bool check_shards(struct check *check)
 		program_free(part.program);
 	}
 	printf("%zu shards: replay %.3f s, digests %.3f s, %zu bytes, join %.3f s, %llu events "
-	       "replayed\n",
-	       check->n, replay, summaries, bytes, joins, (unsigned long long)merge->replayed);
+	       "replayed, %zu logs\n",
+	       check->n, replay, summaries, bytes, joins, (unsigned long long)merge->replayed,
+	       logs);
 	for (size_t i = 0; i <= SHARDS; i++)
 		buf_release(&check->states[i]);
 	shard_merge_free(merge);

@@ -5,10 +5,11 @@
  * program of its own as another process would have. The state that the join gives at each shard's
  * start is compared with replay's there in all that counts: values, last writes and who wrote them,
  * what lists name, tombstones, section values, ends of losses. Then each shard is replayed from it,
- * and all changes are compared. YORE_PROPERTY_SETS says how many rule sets are tried,
- * YORE_PROPERTY_SECONDS for how long at most.
+ * and all changes are compared; those of a build likewise with what it makes of pass 1's log.
+ * YORE_PROPERTY_SETS says how many rule sets are tried, YORE_PROPERTY_SECONDS for how long at most.
  */
 #include "engine/base/mem.h"
+#include "state/replay/cells_internal.h"
 #include "state/replay/replay.h"
 #include "state/timelines/shard_merge.h"
 #include "tests/harness.h"
@@ -201,6 +202,134 @@ static void replay_shard(const struct set *set, size_t shard, const struct buf *
 	program_free(watch.program);
 }
 
+/* ---- the log of pass 1 ---- */
+
+struct heard { /* by a build that takes events, or that takes the log */
+	struct replay *replay;
+	struct program *program;
+	struct changes changes;
+	uint64_t events[RANDOM_LAST + 1]; /* by time: up to it */
+	bool logged;                      /* compare these, which are known */
+};
+
+static void hear(struct heard *heard, nstime time, uint32_t attr, const char *what,
+		 const struct value *value, nstime since)
+{
+	struct told told = {.order.time = time, .number = heard->changes.count};
+
+	attr_add_text(program_attrs(heard->program), attr, &told.text);
+	buf_add_char(&told.text, '\0');
+	buf_printf(&told.text, "%s ", what);
+	dump_value(value, &told.text);
+	buf_printf(&told.text, " since %lld", (long long)since);
+	told.path = buf_text(&told.text);
+	*mem_push(heard->changes.items, heard->changes.count, heard->changes.capacity) = told;
+}
+
+static void hear_put(void *arg, uint32_t attr, const struct value *value, nstime time)
+{
+	hear(arg, time, attr, "put", value, time);
+}
+
+static void hear_change(void *arg, const struct change *change)
+{
+	if (change->before->named || change->after->named)
+		hear(arg, change->time, change->attr, change->fill ? "fill" : "bury",
+		     &change->after->value, change->after->since);
+}
+
+static void hear_bury(void *arg, const struct pattern *pattern, enum value_kind kind, nstime time)
+{
+	const struct value value = {.kind = kind};
+
+	hear(arg, time, pattern->any ? ATTR_ROOT : pattern->attr,
+	     pattern->below ? "tombstone below" : "tombstone", &value, time);
+}
+
+static bool hear_moment(void *arg, nstime next)
+{
+	struct heard *heard = arg;
+	nstime time = replay_time(heard->replay);
+	uint64_t *events;
+
+	(void)next;
+	if (time < 0) /* @start */
+		return true;
+	events = &heard->events[time];
+	assert_true(!heard->logged || !replay_events(heard->replay) ||
+		    *events == replay_events(heard->replay));
+	*events = replay_events(heard->replay);
+	return true;
+}
+
+/* Takes the events up to log->after and then the log; NULL: all events. */
+static void build_heard(const struct set *set, size_t shard, const struct buf *start,
+			const struct write_log *log, struct heard *heard, struct buf *out)
+{
+	struct replay_options options = {.event_source = &set->trace->event_source,
+					 .program = heard->program,
+					 .brief = true,
+					 .put = hear_put,
+					 .change = hear_change,
+					 .bury = hear_bury,
+					 .moment = hear_moment,
+					 .arg = heard};
+	struct order from = order_before(set->cuts[shard]), to = order_after(NSTIME_MAX);
+	struct error err;
+
+	if (set->cuts[shard + 1] != NSTIME_MAX)
+		to = order_before(set->cuts[shard + 1]);
+	if (log)
+		to = order_after(log->after);
+	heard->logged = log != NULL;
+	heard->replay = replay_new(&options);
+	assert_true(cells_read(replay_cells(heard->replay), start->data, start->len));
+	if (order_compare(&from, &to) < 0)
+		assert_true(replay_run(heard->replay, &from, &to, &err));
+	if (log)
+		assert_true(replay_logged(heard->replay, log, 0, &err));
+	else
+		hear_moment(heard, NSTIME_MAX);
+	buf_printf(out, "%llu events\n", (unsigned long long)replay_events(heard->replay));
+	changes_text(&heard->changes, out);
+	cells_settle(replay_cells(heard->replay), NULL, NULL);
+	for (size_t i = 0; i < replay_cells(heard->replay)->ntombstones; i++) /* not in the log */
+		replay_cells(heard->replay)->tombstones[i].writer = (struct writer){0};
+	dump_cells(replay_cells(heard->replay), out);
+	heard->changes = (struct changes){0};
+	replay_free(heard->replay);
+}
+
+static uint64_t logs, logged_bytes;
+
+static void check_log(const struct set *set, size_t shard, const struct buf *start)
+{
+	struct heard heard = {.program = compile(set->trace, set->rules)};
+	struct write_log log = {0};
+	struct timelines_part part = {.event_source = &set->trace->event_source,
+				      .program = heard.program,
+				      .begin = set->cuts[shard],
+				      .end = set->cuts[shard + 1],
+				      .log = &log,
+				      .looks = set->looks};
+	struct buf expected = {0}, got = {0};
+	struct error err;
+	uint64_t events;
+
+	assert_true(shard_summary_make(&part, NULL, &events, &err));
+	if (log.made && log.after < NSTIME_MAX) {
+		build_heard(set, shard, start, NULL, &heard, &expected);
+		build_heard(set, shard, start, &log, &heard, &got);
+		expect(set, "what the log gives", shard, buf_text(&expected), buf_text(&got));
+		logs++;
+		logged_bytes += log.bytes.len;
+	}
+	write_log_release(&log);
+	buf_release(&expected);
+	buf_release(&got);
+	program_free(heard.program);
+}
+
 static uint64_t replayed, digested;
 
 static void check_shards(const struct set *set)
@@ -221,6 +350,7 @@ static void check_shards(const struct set *set)
 			       buf_text(&state));
 		}
 		replay_shard(set, i, &bytes, &changes);
+		check_log(set, i, &bytes);
 		buf_clear(&bytes);
 		shard_summary_of(set, i, &bytes);
 		if (!shard_merge_add(merge, set->cuts[i], bytes.data, bytes.len, &err))
@@ -299,7 +429,9 @@ static void shards_give_what_replay_gives(void **unused)
 		one_set(seed);
 	print_message("%llu of %llu events were replayed by joins\n", (unsigned long long)replayed,
 		      (unsigned long long)digested);
-	assert_true(replayed < digested);
+	print_message("%llu logs of %llu bytes\n", (unsigned long long)logs,
+		      (unsigned long long)logged_bytes);
+	assert_true(replayed < digested && logged_bytes > logs);
 }
 
 int main(void)

@@ -1,0 +1,245 @@
+/* write_log.c - see write_log.h */
+#include "state/replay/write_log.h"
+
+enum { ROOM = 8 * VARINT_MOST }; /* of a tick and a write without a pattern */
+enum {                           /* the first byte: the kind, then for values and patterns: */
+       KIND_BITS = 3,
+       VALUE_BITS = 3, /* enum value_kind */
+       NEGATIVE = 1 << (KIND_BITS + VALUE_BITS),
+       BELOW = 1 << (KIND_BITS + VALUE_BITS), /* of a pattern */
+       ANY = 1 << (KIND_BITS + VALUE_BITS + 1)
+};
+_Static_assert(LOGGED_SECTION < 1 << KIND_BITS && VALUE_BOOL < 1 << VALUE_BITS, "they fit");
+
+void write_log_release(struct write_log *log)
+{
+	buf_release(&log->bytes);
+}
+
+void write_log_drop(struct write_log *log, nstime time)
+{
+	buf_clear(&log->bytes);
+	log->after = time;
+	log->time = 0;
+	log->told = 0;
+	log->any = log->open = false;
+	log->text = NULL;
+}
+
+/* ---- recording ---- */
+
+/* Differences of times wrap: every two have one. */
+static uint64_t time_from(nstime time, nstime from)
+{
+	return zigzag((int64_t)((uint64_t)time - (uint64_t)from));
+}
+
+/* Makes room for a write, and puts a tick where time has moved; NULL: the time does not count. */
+static inline uint8_t *begin_write(struct write_log *log, nstime time)
+{
+	uint8_t *at;
+
+	if (time <= log->after)
+		return NULL;
+	at = (uint8_t *)buf_room(&log->bytes, ROOM);
+	if (log->any && time == log->time)
+		return at;
+	*at++ = LOGGED_TICK;
+	at = varint_put(at, time_from(time, log->time));
+	at = varint_put(at, log->done - log->told);
+	log->told = log->done;
+	log->time = time;
+	log->any = log->open = true;
+	return at;
+}
+
+static inline void end_write(struct write_log *log, const uint8_t *at)
+{
+	log->bytes.len = (size_t)(at - (const uint8_t *)log->bytes.data);
+}
+
+static inline uint8_t put_kind(enum logged_kind kind, const struct value *value)
+{
+	return (uint8_t)(kind | value->kind << KIND_BITS | (value->negative ? NEGATIVE : 0));
+}
+
+/* Puts the value, whose kind is in the first byte. */
+static inline uint8_t *put_value(struct write_log *log, uint8_t *at, const struct value *value)
+{
+	switch (value->kind) {
+	case VALUE_UNKNOWN:
+	case VALUE_NONE:
+		return at;
+	case VALUE_STRING:
+		at = varint_put(at,
+				zigzag((int64_t)((uintptr_t)value->text - (uintptr_t)log->text)));
+		log->text = value->text;
+		return varint_put(at, value->len);
+	case VALUE_BOOL:
+		return varint_put(at, value->b);
+	default: /* the bits of an integer or of a float */
+		return varint_put(at, value->negative ? ~value->u : value->u);
+	}
+}
+
+void write_log_set(struct write_log *log, nstime time, uint32_t attr, const struct value *value)
+{
+	uint8_t *at = begin_write(log, time);
+
+	if (!at)
+		return;
+	*at++ = put_kind(LOGGED_SET, value);
+	at = varint_put(at, attr);
+	end_write(log, put_value(log, at, value));
+}
+
+void write_log_fill(struct write_log *log, nstime time, uint32_t attr, const struct value *value,
+		    const struct stream *stream, nstime first)
+{
+	uint8_t *at = begin_write(log, time);
+
+	if (!at)
+		return;
+	*at++ = put_kind(LOGGED_FILL, value);
+	at = varint_put(at, attr);
+	at = put_value(log, at, value);
+	at = varint_put(at, stream ? 1 + (uint64_t)stream->index : 0);
+	end_write(log, varint_put(at, time_from(time, first)));
+}
+
+void write_log_bury(struct write_log *log, nstime time, const struct pattern *pattern,
+		    enum value_kind kind)
+{
+	uint8_t *at = begin_write(log, time);
+
+	if (!at)
+		return;
+	*at++ = (uint8_t)(LOGGED_BURY | kind << KIND_BITS | (pattern->below ? BELOW : 0) |
+			  (pattern->any ? ANY : 0));
+	if (!pattern->any) {
+		end_write(log, varint_put(at, pattern->attr));
+		return;
+	}
+	struct pattern copy = *pattern; /* io_pattern() takes what it could change */
+	end_write(log, at);
+	io_pattern(&(struct io){.out = &log->bytes}, &copy);
+}
+
+void write_log_loss(struct write_log *log, nstime time, uint32_t stream, nstime until)
+{
+	uint8_t *at = begin_write(log, time);
+
+	if (!at)
+		return;
+	*at++ = LOGGED_LOSS;
+	at = varint_put(at, stream);
+	end_write(log, varint_put(at, time_from(time, until)));
+}
+
+void write_log_section(struct write_log *log, nstime time, uint32_t stream, uint32_t section,
+		       const struct value *value)
+{
+	uint8_t *at = begin_write(log, time);
+
+	if (!at)
+		return;
+	*at++ = put_kind(LOGGED_SECTION, value);
+	at = varint_put(at, stream);
+	at = varint_put(at, section);
+	end_write(log, put_value(log, at, value));
+}
+
+/* ---- reading ---- */
+
+/* What this process wrote needs no test of its end. */
+static inline uint64_t get_number(struct logged *logged)
+{
+	uint64_t number = *logged->at & 127;
+
+	for (unsigned shift = 7; *logged->at++ > 127; shift += 7)
+		number |= (uint64_t)(*logged->at & 127) << shift;
+	return number;
+}
+
+static inline nstime get_time(struct logged *logged, nstime from, bool before)
+{
+	uint64_t difference = (uint64_t)unzigzag(get_number(logged));
+
+	return (nstime)(before ? (uint64_t)from - difference : (uint64_t)from + difference);
+}
+
+static inline void get_value(struct logged *logged, uint8_t first)
+{
+	enum value_kind kind = first >> KIND_BITS & ((1 << VALUE_BITS) - 1);
+	struct value value = {.kind = kind, .negative = (first & NEGATIVE) != 0};
+
+	if (kind == VALUE_STRING) {
+		logged->text = (const char *)((uintptr_t)logged->text +
+					      (uintptr_t)unzigzag(get_number(logged)));
+		value.text = logged->text;
+		value.len = (uint32_t)get_number(logged);
+	} else if (kind == VALUE_BOOL) {
+		value.b = get_number(logged) != 0;
+	} else if (kind > VALUE_NONE) {
+		value.u = get_number(logged);
+		value.u = value.negative ? ~value.u : value.u;
+	}
+	logged->value = value;
+}
+
+static void get_pattern(struct logged *logged, const struct write_log *log, struct attrs *attrs,
+			uint8_t first)
+{
+	struct io io = {.at = logged->at, .end = buf_end(&log->bytes), .attrs = attrs};
+
+	logged->value.kind = first >> KIND_BITS & ((1 << VALUE_BITS) - 1);
+	if (first & ANY) {
+		io_pattern(&io, logged->pattern);
+		logged->at = io.at;
+	} else {
+		logged->pattern->any = false;
+		logged->pattern->attr = (uint32_t)get_number(logged);
+	}
+	logged->pattern->below = (first & BELOW) != 0;
+}
+
+bool write_log_next(const struct write_log *log, struct attrs *attrs, struct logged *logged)
+{
+	uint8_t first;
+
+	if (!logged->at)
+		logged->at = (const uint8_t *)log->bytes.data;
+	if (logged->at == buf_end(&log->bytes))
+		return false;
+	first = *logged->at++;
+	logged->kind = first & ((1 << KIND_BITS) - 1);
+	switch (logged->kind) {
+	case LOGGED_TICK:
+		logged->time = get_time(logged, logged->time, false);
+		logged->events += get_number(logged);
+		break;
+	case LOGGED_SET:
+		logged->attr = (uint32_t)get_number(logged);
+		get_value(logged, first);
+		break;
+	case LOGGED_FILL:
+		logged->attr = (uint32_t)get_number(logged);
+		get_value(logged, first);
+		logged->stream = (uint32_t)get_number(logged) - 1;
+		logged->first = get_time(logged, logged->time, true);
+		break;
+	case LOGGED_BURY:
+		get_pattern(logged, log, attrs, first);
+		break;
+	case LOGGED_LOSS:
+		logged->stream = (uint32_t)get_number(logged);
+		logged->first = get_time(logged, logged->time, true);
+		break;
+	case LOGGED_SECTION:
+		logged->stream = (uint32_t)get_number(logged);
+		logged->attr = (uint32_t)get_number(logged);
+		get_value(logged, first);
+		break;
+	}
+	return true;
+}

@@ -148,13 +148,15 @@ static bool make_timelines(struct session *session, const struct options *option
 			   struct error *err)
 {
 	struct state *state = session_state(session, err);
+	unsigned threads = threads_of(options, session->trace);
 	struct timelines_built built;
 
 	if (!state)
 		return false;
+	signals_at_once(exchange->dir ? 1 : threads); /* each thread has a state of its own */
 	if (!(exchange->dir
 		      ? exchange_build(state, exchange, &built, err)
-		      : timelines_build(state, threads_of(options, session->trace), &built, err)))
+		      : timelines_build(state, threads, &built, err)))
 		return false;
 	say_built(options, sink, &built);
 	/* with --exchange, this process has evaluated some parts only */

@@ -1,7 +1,15 @@
 /* write_log.c - see write_log.h */
 #include "state/replay/write_log.h"
 
-enum { ROOM = 8 * VARINT_MOST }; /* of a tick and a write without a pattern */
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+enum {
+	ROOM = 8 * VARINT_MOST, /* of a tick and a write without a pattern */
+	CHUNK_LEAST = 1 << 20,  /* bytes; */
+	CHUNK_PART = 4          /* further ones are a fourth of all before */
+};
 enum {                           /* the first byte: the kind, then for values and patterns: */
        KIND_BITS = 3,
        VALUE_BITS = 3, /* enum value_kind */
@@ -11,14 +19,29 @@ enum {                           /* the first byte: the kind, then for values an
 };
 _Static_assert(LOGGED_SECTION < 1 << KIND_BITS && VALUE_BOOL < 1 << VALUE_BITS, "they fit");
 
+/* Frees all chunks but the first `kept`. */
+static void drop_chunks(struct write_log *log, size_t kept)
+{
+	while (log->nchunks > kept)
+		mem_free(log->chunks[--log->nchunks].bytes);
+	log->bytes = 0;
+}
+
 void write_log_release(struct write_log *log)
 {
-	buf_release(&log->bytes);
+	drop_chunks(log, 0);
+	mem_free(log->chunks);
+	*log = (struct write_log){0};
 }
 
 void write_log_drop(struct write_log *log, nstime time)
 {
-	buf_clear(&log->bytes);
+	if (log->nchunks) {
+		drop_chunks(log, 1);
+		log->at = log->chunks[0].bytes;
+		log->end = log->at + CHUNK_LEAST;
+		log->chunks[0].len = 0;
+	}
 	log->after = time;
 	log->time = 0;
 	log->told = 0;
@@ -34,6 +57,18 @@ static uint64_t time_from(nstime time, nstime from)
 	return zigzag((int64_t)((uint64_t)time - (uint64_t)from));
 }
 
+/* Begins a chunk that has room for so many bytes. */
+static void add_chunk(struct write_log *log, size_t room)
+{
+	size_t size = log->bytes / CHUNK_PART > CHUNK_LEAST ? log->bytes / CHUNK_PART : CHUNK_LEAST;
+	struct log_chunk *chunk = mem_push(log->chunks, log->nchunks, log->chunks_capacity);
+
+	size = size > room ? size : room;
+	chunk->len = 0;
+	chunk->bytes = log->at = mem_resize(NULL, 1, size);
+	log->end = log->at + size;
+}
+
 /* Makes room for a write, and puts a tick where time has moved; NULL: the time does not count. */
 static inline uint8_t *begin_write(struct write_log *log, nstime time)
 {
@@ -41,7 +76,9 @@ static inline uint8_t *begin_write(struct write_log *log, nstime time)
 
 	if (time <= log->after)
 		return NULL;
-	at = (uint8_t *)buf_room(&log->bytes, ROOM);
+	if (log->end - log->at < ROOM)
+		add_chunk(log, ROOM);
+	at = log->at;
 	if (log->any && time == log->time)
 		return at;
 	*at++ = LOGGED_TICK;
@@ -53,9 +90,11 @@ static inline uint8_t *begin_write(struct write_log *log, nstime time)
 	return at;
 }
 
-static inline void end_write(struct write_log *log, const uint8_t *at)
+static inline void end_write(struct write_log *log, uint8_t *at)
 {
-	log->bytes.len = (size_t)(at - (const uint8_t *)log->bytes.data);
+	log->bytes += (size_t)(at - log->at);
+	log->chunks[log->nchunks - 1].len += (size_t)(at - log->at);
+	log->at = at;
 }
 
 static inline uint8_t put_kind(enum logged_kind kind, const struct value *value)
@@ -107,6 +146,19 @@ void write_log_fill(struct write_log *log, nstime time, uint32_t attr, const str
 	end_write(log, varint_put(at, time_from(time, first)));
 }
 
+static void put_pattern(struct write_log *log, const struct pattern *pattern)
+{
+	struct pattern copy = *pattern; /* io_pattern() takes what it could change */
+	struct buf bytes = {0};
+
+	io_pattern(&(struct io){.out = &bytes}, &copy);
+	if ((size_t)(log->end - log->at) < bytes.len)
+		add_chunk(log, bytes.len);
+	memcpy(log->at, bytes.data, bytes.len);
+	end_write(log, log->at + bytes.len);
+	buf_release(&bytes);
+}
+
 void write_log_bury(struct write_log *log, nstime time, const struct pattern *pattern,
 		    enum value_kind kind)
 {
@@ -120,9 +172,8 @@ void write_log_bury(struct write_log *log, nstime time, const struct pattern *pa
 		end_write(log, varint_put(at, pattern->attr));
 		return;
 	}
-	struct pattern copy = *pattern; /* io_pattern() takes what it could change */
 	end_write(log, at);
-	io_pattern(&(struct io){.out = &log->bytes}, &copy);
+	put_pattern(log, pattern);
 }
 
 void write_log_loss(struct write_log *log, nstime time, uint32_t stream, nstime until)
@@ -187,13 +238,28 @@ static inline void get_value(struct logged *logged, uint8_t first)
 	logged->value = value;
 }
 
+/* Goes to the next chunk where one has ended; false: that was the last one. */
+static bool reach_chunk(const struct write_log *log, struct logged *logged)
+{
+	while (logged->at == logged->end) {
+		if (logged->chunks == log->nchunks)
+			return false;
+		logged->at = log->chunks[logged->chunks].bytes;
+		logged->end = logged->at + log->chunks[logged->chunks++].len;
+	}
+	return true;
+}
+
 static void get_pattern(struct logged *logged, const struct write_log *log, struct attrs *attrs,
 			uint8_t first)
 {
-	struct io io = {.at = logged->at, .end = buf_end(&log->bytes), .attrs = attrs};
+	struct io io = {.attrs = attrs};
 
 	logged->value.kind = first >> KIND_BITS & ((1 << VALUE_BITS) - 1);
-	if (first & ANY) {
+	if (first & ANY) { /* it may be in a chunk of its own */
+		io.failed = !reach_chunk(log, logged);
+		io.at = logged->at;
+		io.end = logged->end;
 		io_pattern(&io, logged->pattern);
 		logged->at = io.at;
 	} else {
@@ -207,9 +273,7 @@ bool write_log_next(const struct write_log *log, struct attrs *attrs, struct log
 {
 	uint8_t first;
 
-	if (!logged->at)
-		logged->at = (const uint8_t *)log->bytes.data;
-	if (logged->at == buf_end(&log->bytes))
+	if (!reach_chunk(log, logged))
 		return false;
 	first = *logged->at++;
 	logged->kind = first & ((1 << KIND_BITS) - 1);

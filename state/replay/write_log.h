@@ -34,8 +34,14 @@ struct write_log {
 	bool made;       /* the evaluation has ended: it counts */
 	nstime after;    /* it has all writes at times after this one */
 	uint64_t events; /* of the whole evaluation */
-	struct buf bytes;
+	size_t bytes;    /* of its writes */
+	struct log_chunk {
+		uint8_t *bytes;
+		size_t len;
+	} * chunks;
+	size_t nchunks, chunks_capacity;
 	/* the recorder's */
+	uint8_t *at, *end; /* of the newest chunk */
 	nstime time;    /* of the newest tick */
 	bool any, open; /* there is one; its events are not counted yet */
 	uint64_t done;  /* events at times up to it, when not open, */
@@ -76,7 +82,8 @@ struct logged {
 	struct value value;      /* bury: its kind alone */
 	struct pattern *pattern; /* bury; the reader's, who gives it room */
 	/* the reading's own */
-	const uint8_t *at;
+	const uint8_t *at, *end;
+	size_t chunks; /* begun so far */
 	const char *text;
 };
 /* Begins with a struct of zeros and `pattern`. False: that was the last one. */

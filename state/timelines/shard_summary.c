@@ -45,6 +45,7 @@ struct summary_builder {
 	struct error *err;
 	bool complete; /* the shard begins with the trace: nothing is open */
 	bool clouded;  /* there is a cloud somewhere, */
+	nstime newest; /* the newest one is of this time, */
 	bool hidden;   /* a cloud over all below a shape */
 	struct bits {  /* bit per shape: a cloud may lie over its attributes */
 		uint64_t *items;
@@ -115,12 +116,17 @@ static bool is_cloudy(const struct summary_builder *run, uint32_t shape)
 						bitset_has(run->cloudy.items, shape)));
 }
 
-/* The attribute's cell, if the shard wrote it and no cloud lies over its shape; else NULL. */
+/*
+ * The attribute's cell, if the shard wrote it and no cloud lies over its shape or all are older;
+ * else NULL.
+ */
 static struct cell_now *find_sure(const struct summary_builder *run, uint32_t attr)
 {
-	if (run->clouded && is_cloudy(run, attr_shape(run->attrs, attr)))
-		return NULL;
-	return cells_find(run->summary.writes, attr);
+	struct cell_now *cell = cells_find(run->summary.writes, attr);
+
+	if (!cell || !run->clouded || cell->since > run->newest)
+		return cell;
+	return is_cloudy(run, attr_shape(run->attrs, attr)) ? NULL : cell;
 }
 
 /* An attribute that the shard did not write: the value at its begin, if unknown that of a `was`. */
@@ -179,6 +185,7 @@ static void cover(struct summary_builder *run, struct clouds *clouds, size_t i)
 	clouds->items = mem_reach(clouds->items, i, &clouds->count, sizeof *clouds->items);
 	clouds->items[i] = (struct cloud){true, walk_item(&run->walk)->order};
 	run->clouded = true;
+	run->newest = run->walk.time;
 }
 
 static void mark_cloudy(struct summary_builder *run, uint32_t shape)

@@ -18,7 +18,7 @@
 
 enum {
 	SAMPLED = 256 << 20 /* bytes of the trace that are read */,
-	TOGETHER = 16 /* events */
+	TOGETHER = 256 /* events: a sort of all weights comes before the threads begin */
 };
 
 struct weight { /* bits of events that rules read, of a few events that begin there */

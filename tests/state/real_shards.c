@@ -199,7 +199,7 @@ static bool same_log(const struct timelines_part *part, const struct cells *stat
 	struct buf start = {0};
 	bool same = true;
 
-	if (log->made && log->bytes.len) {
+	if (log->made && log->bytes) {
 		cells_write(state, &start);
 		build_heard(part, &start, NULL, &events);
 		build_heard(part, &start, log, &logged);

@@ -322,7 +322,7 @@ static void check_log(const struct set *set, size_t shard, const struct buf *sta
 		build_heard(set, shard, start, &log, &heard, &got);
 		expect(set, "what the log gives", shard, buf_text(&expected), buf_text(&got));
 		logs++;
-		logged_bytes += log.bytes.len;
+		logged_bytes += log.bytes;
 	}
 	write_log_release(&log);
 	buf_release(&expected);

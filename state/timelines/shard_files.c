@@ -7,8 +7,8 @@
  *
  * Each is a segment (index/store/segment.h) outside of any catalog. Its name is the part behind
  * FILES, its incarnation the plan's id (of the plan file: the seed, since the id follows from the
- * cuts in it). Its values are a struct shard_note and pieces of the body, with nothing specific to
- * this machine. docs/index-format.md has the keys.
+ * cuts in it; of a summary with the number of its format added). Its values are a struct shard_note
+ * and pieces of the body, with nothing specific to this machine. docs/index-format.md has the keys.
  */
 #include "engine/base/mem.h"
 #include "index/store/segment.h"
@@ -22,6 +22,13 @@
 #include <unistd.h>
 
 enum { KEY_NOTE = 'a', KEY_BODY = 'b' };
+enum { SUMMARY_FORMAT = 1 }; /* raised with shard_summary_bytes.c: files of others do not count */
+
+/* The incarnation of a file of the plan. */
+static uint64_t id_of(const struct shards_plan *plan, enum shard_file kind)
+{
+	return plan->id + (kind == SHARD_SUMMARY ? SUMMARY_FORMAT : 0);
+}
 
 const char *shard_file_path(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 			    struct buf *path)
@@ -91,7 +98,7 @@ bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint
 	struct shard_note noted = note ? *note : (struct shard_note){0};
 	struct name_key *keys = mem_new_array(count + 1, sizeof *keys);
 	struct entry *entries = entries_of(bytes, &noted, keys, count);
-	struct segment_id id = {.incarnation = plan->id, .to = 1};
+	struct segment_id id = {.incarnation = id_of(plan, kind), .to = 1};
 	struct buf path = {0};
 	struct segment_parts parts = {.name = shard_file_path(plan, kind, i, &path),
 				      .entries = entries,
@@ -130,7 +137,7 @@ bool shard_file_read(const struct shards_plan *plan, enum shard_file kind, uint3
 
 	if (open_file(plan, kind, i, &segment))
 		return false;
-	bool good = segment->id.incarnation == plan->id && read_all(segment, note, bytes);
+	bool good = segment->id.incarnation == id_of(plan, kind) && read_all(segment, note, bytes);
 	segment_close(segment);
 	return good;
 }
@@ -141,7 +148,7 @@ bool shard_file_there(const struct shards_plan *plan, enum shard_file kind, uint
 
 	if (open_file(plan, kind, i, &segment))
 		return false;
-	bool is = segment->id.incarnation == plan->id;
+	bool is = segment->id.incarnation == id_of(plan, kind);
 	segment_close(segment);
 	return is;
 }
@@ -153,7 +160,7 @@ bool shard_file_may_be(const struct shards_plan *plan, enum shard_file kind, uin
 
 	if (failed)
 		return failed != ENOENT;
-	bool is = segment->id.incarnation == plan->id;
+	bool is = segment->id.incarnation == id_of(plan, kind);
 	segment_close(segment);
 	return is;
 }

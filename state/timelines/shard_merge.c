@@ -176,6 +176,17 @@ static void lay_fills(struct shard_merge *merge, const struct shard_summary *sum
 	}
 }
 
+/*
+ * The shard's newest delete of the attribute, if no fill stands there; else *out is not `written`,
+ * or is `named`.
+ */
+static void get_delete(const struct shard_summary *summary, uint32_t attr, struct cell *out)
+{
+	cells_get(summary->fills, attr, out);
+	if (!out->written && !summary->unknowns && !cells_find(summary->writes, attr))
+		cells_get(summary->writes, attr, out);
+}
+
 /* Applies the shard's deletes and unknowns to an attribute that it did not write afterwards. */
 static void lay_tombstones_over(struct shard_merge *merge, const struct shard_summary *summary,
 				uint32_t attr)
@@ -183,8 +194,7 @@ static void lay_tombstones_over(struct shard_merge *merge, const struct shard_su
 	struct cell cell, tombstone, named;
 
 	cells_get(merge->state, attr, &cell);
-	cells_get(summary->fills, attr,
-		  &tombstone); /* the newest delete, if no fill stands there */
+	get_delete(summary, attr, &tombstone);
 	cells_get(merge->named, attr, &named);
 	if (tombstone.written && !tombstone.named && is_newer(merge, &tombstone.writer, &named)) {
 		cells_drop(merge->state, attr);
@@ -238,11 +248,14 @@ static void lay_tombstones(struct shard_merge *merge, const struct cells *from)
 struct placed_tombstone {
 	const struct program *program;
 	struct tombstone *tombstone;
+	nstime time; /* of its writer, since tens of thousands are sorted */
 };
 
 static int by_writer(const void *a, const void *b)
 {
 	const struct placed_tombstone *x = a, *y = b;
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
 	int order = writer_compare(x->program, &x->tombstone->writer, &y->tombstone->writer);
 
 	return order ? order
@@ -264,7 +277,8 @@ static void order_tombstones(struct shard_merge *merge)
 	for (size_t i = 0; i < cells->ntombstones; i++) {
 		struct tombstone *tombstone = &cells->tombstones[i];
 		if (tombstone->writer.line != UINT32_MAX)
-			placed[count++] = (struct placed_tombstone){merge->program, tombstone};
+			placed[count++] = (struct placed_tombstone){merge->program, tombstone,
+								    tombstone->writer.order.time};
 		else if (tombstone->now.seq > seq)
 			seq = tombstone->now.seq;
 	}

@@ -23,6 +23,7 @@
 
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
+#include "state/replay/cells_internal.h"
 #include "state/replay/chosen.h"
 #include "state/replay/walk.h"
 #include "state/timelines/shard_start.h"
@@ -348,6 +349,31 @@ static bool may_be_deleted(const struct summary_builder *run, uint32_t shape)
 	return false;
 }
 
+/* From the first `unknown` on, the deletes are kept apart: until then they are those of `writes`.
+ */
+static void part_deletes(struct shard_summary *summary)
+{
+	const struct tombstone *tombstone = NULL;
+	struct pattern exact;
+
+	summary->unknowns = true;
+	while ((tombstone = cells_next_tombstone(summary->writes, tombstone))) {
+		struct tombstone *own =
+			cells_tombstone(summary->fills, tombstone_pattern(tombstone, &exact));
+
+		own->now = tombstone->now;
+		own->before = tombstone->before;
+		own->writer = tombstone->writer;
+	}
+	summary->fills->seq = summary->writes->seq;
+}
+
+/* Are tombstones among the fills needed? Those of `writes` do while they are equal. */
+static bool parts_deletes(const struct shard_summary *summary)
+{
+	return summary->unknowns || cells_count(summary->fills) > 0;
+}
+
 static void bury(void *arg, const struct write *write, const struct pattern *pattern,
 		 enum value_kind kind)
 {
@@ -359,8 +385,10 @@ static void bury(void *arg, const struct write *write, const struct pattern *pat
 		return;
 	}
 	writer = walk_writer(&run->walk, write->line);
+	if (kind == VALUE_UNKNOWN && !run->complete && !run->summary.unknowns)
+		part_deletes(&run->summary);
 	cells_bury(run->summary.writes, pattern, kind, run->walk.time, writer, NULL, NULL);
-	if (kind == VALUE_NONE && !run->complete) /* summary.fills has the newest deletes */
+	if (kind == VALUE_NONE && !run->complete && parts_deletes(&run->summary))
 		cells_bury(run->summary.fills, pattern, kind, run->walk.time, writer, NULL, NULL);
 	if (run->log)
 		write_log_bury(run->log, run->walk.time, pattern, kind);
@@ -474,6 +502,21 @@ static const struct walk_ops ops = {.read = read_value,
 				    .loss = loss,
 				    .moment = moment};
 
+/* Drops the tombstones that only covered fills: those of `writes` say the same, and more. */
+static void drop_deletes(struct summary_builder *run)
+{
+	struct cells *fills = run->summary.fills;
+	struct cells *bare = cells_new(run->program, fills->nstreams, false);
+	struct cell cell;
+
+	for (uint32_t a = ATTR_ROOT; cells_next(fills, &a);) {
+		cells_get(fills, a, &cell);
+		cells_set(bare, a, &cell);
+	}
+	cells_free(fills);
+	run->summary.fills = bare;
+}
+
 /* Ends the summary: drops open section values, which the replay of deferred lines will give. */
 static void settle(struct summary_builder *run)
 {
@@ -491,6 +534,8 @@ static void settle(struct summary_builder *run)
 	for (size_t i = 0; i < cells->nstreams * cells->nsections; i++)
 		if (run->section_clouds[i])
 			cells->sections[i].written = false;
+	if (!run->summary.unknowns)
+		drop_deletes(run);
 }
 
 /*

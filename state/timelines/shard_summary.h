@@ -19,10 +19,12 @@ struct shard_summary { /* as the merge reads it */
 	/*
 	 * By attribute, a `was` with a known value before any write of the shard: it holds if the
 	 * value before the shard is unknown. `since`: end of the stream's last loss in the shard
-	 * before it; NSTIME_MIN: none, so the last loss before the shard counts. Tombstones: the
-	 * newest `delete` of each path, also where `writes` has a later `unknown`.
+	 * before it; NSTIME_MIN: none, so the last loss before the shard counts. Tombstones, if the
+	 * shard had an `unknown`: the newest `delete` of each path, also where `writes` has that
+	 * later. If it had none, the deletes are those of `writes`.
 	 */
 	struct cells *fills;
+	bool unknowns; /* it had one */
 	/* Fills in `writes` whose begin is limited by the stream's last loss before the shard. */
 	struct cells *reaches;
 	uint8_t *lost;      /* by stream: it lost events in the shard, `writes` has its `until` */

@@ -7,6 +7,7 @@
  *     0, or 1 where statements were deferred: then the last event (time as zigzag, rank, source,
  *                offset, index), and 8 bytes per 64 statements
  *     a byte per stream: it lost events
+ *     1, if it had an `unknown`, so that the fills have tombstones; or 0
  *     three states (writes, fills, reaches), each: length, bytes of cells_bytes.c
  */
 #include "state/timelines/shard_summary.h"
@@ -54,6 +55,7 @@ static bool io_summary(struct io *io, const struct program *program, size_t nstr
 	summary->events = io_number(io, summary->events);
 	io_deferred(io, program, summary);
 	io_bytes(io, summary->lost, nstreams);
+	summary->unknowns = io_number(io, summary->unknowns) != 0;
 	io_cells(io, summary->writes);
 	io_cells(io, summary->fills);
 	io_cells(io, summary->reaches);

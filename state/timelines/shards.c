@@ -34,6 +34,13 @@ bool shards_work_begin(struct state *state, const struct shards_plan *plan, stru
 	return true;
 }
 
+void shard_kept_release(struct shard_kept *kept)
+{
+	write_log_release(&kept->log);
+	buf_release(&kept->summary);
+	buf_release(&kept->start);
+}
+
 void shards_work_end(struct shards_work *work)
 {
 	program_free(work->program);
@@ -73,7 +80,7 @@ static struct timelines_part part_of(const struct shards_work *work, uint32_t i)
 				       .key = plan->key,
 				       .begin = plan->cuts[i],
 				       .end = plan->cuts[i + 1],
-				       .log = work->log,
+				       .log = work->kept ? &work->kept[i].log : NULL,
 				       .left = work->left,
 				       .least = work->state->timelines_least};
 }
@@ -106,23 +113,46 @@ bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *
 	work->event_source->whole_packets = false;
 	ok = ok && (last || shard_file_write(plan, SHARD_SUMMARY, i, &note, &bytes, err)) &&
 	     note_strayed(work, err);
+	if (ok && work->kept) {
+		work->kept[i].summary = bytes;
+		work->kept[i].events = note.events;
+		return true;
+	}
 	buf_release(&bytes);
 	return ok;
 }
 
 /* ---- join ---- */
 
-static bool write_start(const struct shards_plan *plan, struct shard_merge *merge, uint32_t i,
-			uint64_t events, struct error *err)
+/* Writes a start; the summary from which it was made is not needed any more. */
+static bool write_start(const struct shards_plan *plan, uint32_t i, uint64_t events,
+			const struct buf *bytes, struct error *err)
 {
 	struct shard_note note = {.events = events};
-	struct buf bytes = {0};
-	bool ok;
 
-	shard_merge_forget(merge);
-	cells_write(merge->state, &bytes);
-	ok = shard_file_write(plan, SHARD_START, i, &note, &bytes, err);
-	buf_release(&bytes);
+	if (!shard_file_write(plan, SHARD_START, i, &note, bytes, err))
+		return false;
+	shard_file_remove(plan, SHARD_SUMMARY, i - 1);
+	return true;
+}
+
+/* The join has come to the start of shard i. */
+static bool give_start(const struct shards_work *work, struct shards_join *join, uint32_t i,
+		       struct error *err)
+{
+	struct buf bytes = {0};
+	bool ok = true;
+
+	shard_merge_forget(join->merge);
+	cells_write(join->merge->state, &bytes);
+	if (work->kept) {
+		work->kept[i].start = bytes;
+		work->kept[i].before = join->events;
+	} else {
+		ok = write_start(work->plan, i, join->events, &bytes, err);
+		buf_release(&bytes);
+	}
+	join->next = ok ? i : join->next;
 	return ok;
 }
 
@@ -153,8 +183,27 @@ bool shards_join_left(const struct shards_work *work, struct shards_join *join,
 	if (!cells_read(join->merge->state, left->data, left->len))
 		return error_set(err, ERR_FORMAT, "the end of a shard is damaged");
 	join->events = events;
-	join->next = 1;
-	return write_start(work->plan, join->merge, 1, events, err);
+	return give_start(work, join, 1, err);
+}
+
+/* The summary of shard i, which memory or its file has. False: it is not there. */
+static bool take_summary(const struct shards_work *work, uint32_t i, struct buf *bytes,
+			 uint64_t *events)
+{
+	struct shard_kept *kept = work->kept ? &work->kept[i] : NULL;
+	struct shard_note note = {0};
+
+	if (kept && kept->summary.len) {
+		*bytes = kept->summary;
+		*events = kept->events;
+		kept->summary = (struct buf){0};
+		return true;
+	}
+	bool any = shard_file_read(work->plan, SHARD_SUMMARY, i, &note, bytes);
+	if (!any) /* a damaged one is removed, so that it is made again */
+		shard_file_remove(work->plan, SHARD_SUMMARY, i);
+	*events = note.events;
+	return any;
 }
 
 bool shards_join_next(const struct shards_work *work, struct shards_join *join, bool *any,
@@ -163,18 +212,14 @@ bool shards_join_next(const struct shards_work *work, struct shards_join *join, 
 	const struct shards_plan *plan = work->plan;
 	uint32_t i = join->next;
 	struct buf bytes = {0};
-	struct shard_note note;
+	uint64_t events;
 	bool ok = true;
 
-	*any = shard_file_read(plan, SHARD_SUMMARY, i, &note, &bytes);
+	*any = take_summary(work, i, &bytes, &events);
 	if (*any) {
 		ok = shard_merge_add(join->merge, plan->cuts[i], bytes.data, bytes.len, err);
-		join->events += note.events;
-		ok = ok && write_start(plan, join->merge, i + 1, join->events, err);
-	}
-	if (ok) { /* a damaged one is removed, too, so that it is made again */
-		shard_file_remove(plan, SHARD_SUMMARY, i);
-		join->next += *any;
+		join->events += events;
+		ok = ok && give_start(work, join, i + 1, err);
 	}
 	buf_release(&bytes);
 	return ok;
@@ -258,27 +303,45 @@ static bool export_slices(const struct shards_plan *plan, uint32_t i, const char
 	return ok;
 }
 
+/* The start of shard i, which memory or its file has. */
+static bool take_start(const struct shards_work *work, uint32_t i, struct buf *bytes,
+		       uint64_t *before, struct error *err)
+{
+	struct shard_kept *kept = work->kept ? &work->kept[i] : NULL;
+	struct shard_note note = {0};
+
+	if (kept && kept->start.len) {
+		*bytes = kept->start;
+		*before = kept->before;
+		kept->start = (struct buf){0};
+		return write_start(work->plan, i, *before, bytes, err);
+	}
+	if (i > 0 && !shard_file_read(work->plan, SHARD_START, i, &note, bytes))
+		return error_set(err, ERR_IO, "%s: the start of shard %u of %u is missing",
+				 work->plan->files, i, work->plan->n);
+	*before = note.events;
+	return true;
+}
+
 bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_built *out,
 		  struct error *err)
 {
 	const struct shards_plan *plan = work->plan;
 	struct timelines_part part = part_of(work, i);
 	struct timelines_built all;
-	struct shard_note note = {0};
+	struct shard_note note;
 	struct buf start = {0};
 	char *path = shards_path(plan, i);
-	bool ok = true;
+	uint64_t before = 0;
+	bool ok = take_start(work, i, &start, &before, err);
 
-	if (i > 0 && !shard_file_read(plan, SHARD_START, i, &note, &start))
-		ok = error_set(err, ERR_IO, "%s: the start of shard %u of %u is missing",
-			       plan->files, i, plan->n);
 	part.path = path;
 	part.start = i > 0 ? start.data : NULL;
 	part.nstart = start.len;
 	ok = ok && timelines_build_part(&part, out, err);
 	/* a shard with events in disorder leaves no store: the file of strayed events tells it */
 	if (ok) {
-		note = (struct shard_note){.events = note.events + out->events,
+		note = (struct shard_note){.events = before + out->events,
 					   .extent = part.key.extent,
 					   .changes = out->changes,
 					   .slices = out->slices,

@@ -44,9 +44,22 @@ struct shards_work {
 	 * file depends on trace and plan alone if the program is new.
 	 */
 	bool exchange;
-	struct write_log *log; /* as in struct timelines_part; */
-	struct buf *left;      /* likewise */
+	struct shard_kept *kept; /* by shard: what threads of one process hand on; NULL: files do */
+	struct buf *left;        /* as in struct timelines_part */
 };
+
+/*
+ * What steps of a shard leave in memory. Each is used by one thread at a time. Files are written
+ * all the same, for a build that is killed: but that of a start by pass 2, for which no other shard
+ * waits.
+ */
+struct shard_kept {
+	struct write_log log; /* of pass 1, for pass 2 by the same thread and program */
+	struct buf summary;   /* until it is joined; `events` of the shard */
+	struct buf start;     /* until pass 2; `before` of all earlier shards */
+	uint64_t events, before;
+};
+void shard_kept_release(struct shard_kept *kept);
 
 /* With the state's own event source and program. */
 struct shards_work shards_work_of(struct state *state, const struct shards_plan *plan);

@@ -30,8 +30,8 @@ struct shard_pool {
 	bool ranged;
 	struct workers workers; /* its lock protects all below */
 	unsigned count;         /* of them */
-	struct write_log *logs; /* by shard, of the thread that has it */
-	bool *summarized;       /* by shard */
+	struct shard_kept *kept; /* by shard */
+	bool *summarized;        /* likewise */
 	bool joining;           /* a thread does what is next: */
 	struct shards_work work;
 	struct shards_join join;
@@ -66,6 +66,7 @@ static bool begin_work(struct shard_pool *pool, bool caller, struct shards_work 
 {
 	bool ok = shards_work_begin(pool->state, &pool->plan, out, err);
 
+	out->kept = pool->kept;
 	out->event_source->progress = caller ? reports : goes_on;
 	out->event_source->progress_arg = pool;
 	return ok;
@@ -124,22 +125,20 @@ static bool await_start(struct shard_pool *pool, uint32_t shard, struct error *e
 	return ok;
 }
 
-static bool build_each(struct shard_pool *pool, struct shards_work *work, uint32_t first,
+static bool build_each(struct shard_pool *pool, const struct shards_work *work, uint32_t first,
 		       struct error *err)
 {
 	struct timelines_built built;
 
 	for (uint32_t i = first; i < pool->plan.n; i += pool->count) {
-		work->log = &pool->logs[i];
 		if (!shards_summarize(work, i, err))
 			return false;
 		mark_summarized(pool, i);
 	}
 	for (uint32_t i = first; i < pool->plan.n; i += pool->count) {
-		work->log = &pool->logs[i];
 		if (!await_start(pool, i, err) || !shards_build(work, i, &built, err))
 			return false;
-		write_log_release(work->log);
+		write_log_release(&pool->kept[i].log); /* its summary may not be joined yet */
 	}
 	return true;
 }
@@ -217,7 +216,7 @@ static bool run_pool(struct shard_pool *pool, struct error *err)
 	workers_init(&pool->workers);
 	pool->ranged = events_range(pool->state->index, &pool->first, &pool->last, &ignored);
 	pool->count = pool->plan.n - 1 < WORKERS_MAX ? pool->plan.n - 1 : WORKERS_MAX;
-	pool->logs = mem_new_array(pool->plan.n, sizeof *pool->logs);
+	pool->kept = mem_new_array(pool->plan.n, sizeof *pool->kept);
 	pool->summarized = mem_new_array(pool->plan.n, sizeof *pool->summarized);
 	bool ok = begin_work(pool, false, &pool->work, err) &&
 		  shards_join_begin(&pool->work, 0, &pool->join, err);
@@ -228,8 +227,8 @@ static bool run_pool(struct shard_pool *pool, struct error *err)
 		shards_join_end(&pool->join);
 	shards_work_end(&pool->work);
 	for (uint32_t i = 0; i < pool->plan.n; i++)
-		write_log_release(&pool->logs[i]);
-	mem_free(pool->logs);
+		shard_kept_release(&pool->kept[i]);
+	mem_free(pool->kept);
 	mem_free(pool->summarized);
 	return ok;
 }

@@ -149,7 +149,7 @@ static bool plan_of(struct state *state, const struct exchange_options *options,
 	if (options->workers < 1 || options->workers > SHARDS_MAX / EXCHANGE_SHARDS)
 		return error_set(err, ERR_QUERY, "from 1 to %d workers",
 				 SHARDS_MAX / EXCHANGE_SHARDS);
-	return shards_plan_make(state, options->workers * EXCHANGE_SHARDS, plan, err);
+	return shards_plan_make(state, options->workers * EXCHANGE_SHARDS, 1, plan, err);
 }
 
 bool exchange_plan(struct state *state, const struct exchange_options *options,

@@ -226,70 +226,124 @@ static void lay_write(struct shard_merge *merge, const struct shard_summary *sum
 	cells_set(merge->state, attr, &write);
 }
 
-static void lay_tombstones(struct shard_merge *merge, const struct cells *from)
-{
-	const struct tombstone *tombstone = NULL;
-	struct pattern exact;
+/* ---- tombstones: `seq` says which of two is newer ---- */
 
-	while ((tombstone = cells_next_tombstone(from, tombstone))) {
-		struct tombstone *own =
-			cells_tombstone(merge->state, tombstone_pattern(tombstone, &exact));
-
-		if (own->now.seq &&
-		    writer_compare(merge->program, &tombstone->writer, &own->writer) <= 0)
-			continue;
-		own->now = tombstone->now;
-		own->now.seq = 1; /* placed; order_tombstones() says where */
-		own->before.seq = 0;
-		own->writer = tombstone->writer;
-	}
-}
-
-struct placed_tombstone {
-	const struct program *program;
-	struct tombstone *tombstone;
-	nstime time; /* of its writer, since tens of thousands are sorted */
+/* Those that the shard or its replay wrote, by their writers; `place` is among the state's. */
+struct placed_tombstones {
+	const struct shard_merge *merge;
+	uint32_t *places;
+	size_t count;
 };
 
-static int by_writer(const void *a, const void *b)
+static struct tombstone *placed_at(const struct placed_tombstones *placed, size_t i)
 {
-	const struct placed_tombstone *x = a, *y = b;
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	int order = writer_compare(x->program, &x->tombstone->writer, &y->tombstone->writer);
+	return &placed->merge->state->tombstones[placed->places[i]];
+}
 
-	return order ? order
-		     : (x->tombstone->now.seq > y->tombstone->now.seq) -
-			       (x->tombstone->now.seq < y->tombstone->now.seq);
+static struct placed_tombstones placed_new(const struct shard_merge *merge, size_t most)
+{
+	return (struct placed_tombstones){merge, mem_new_array(most, sizeof(uint32_t)), 0};
+}
+
+static int by_seq(const void *a, const void *b)
+{
+	const struct tombstone *const *x = a, *const *y = b;
+
+	return ((*x)->now.seq > (*y)->now.seq) - ((*x)->now.seq < (*y)->now.seq);
+}
+
+/* The tombstones from the oldest on: a number of each is enough where they are near one another. */
+static const struct tombstone **by_age(const struct cells *from)
+{
+	size_t room = from->seq / 8 < from->ntombstones ? from->seq + 1 : from->ntombstones,
+	       count = 0;
+	const struct tombstone **items = mem_new_array(room, sizeof *items);
+
+	for (size_t i = 0; i < from->ntombstones; i++)
+		items[room > from->seq ? from->tombstones[i].now.seq : i] = &from->tombstones[i];
+	if (room <= from->seq)
+		qsort(items, room, sizeof *items, by_seq);
+	for (size_t i = 0; i < room; i++)
+		if (items[i])
+			items[count++] = items[i];
+	return items;
+}
+
+/* Lays the shard's tombstones over those of the state, and returns the places of those that count.
+ */
+static struct placed_tombstones lay_tombstones(struct shard_merge *merge, const struct cells *from)
+{
+	struct placed_tombstones placed = placed_new(merge, from->ntombstones);
+	const struct tombstone **items = by_age(from);
+	struct pattern exact;
+
+	for (size_t i = 0; i < from->ntombstones; i++) {
+		struct tombstone *own =
+			cells_tombstone(merge->state, tombstone_pattern(items[i], &exact));
+
+		if (own->now.seq &&
+		    writer_compare(merge->program, &items[i]->writer, &own->writer) <= 0)
+			continue;
+		own->now = items[i]->now;
+		own->now.seq = 0; /* order_tombstones() says which */
+		own->before.seq = 0;
+		own->writer = items[i]->writer;
+		placed.places[placed.count++] = (uint32_t)(own - merge->state->tombstones);
+	}
+	mem_free(items);
+	return placed;
+}
+
+static int by_writer(const void *a, const void *b, void *arg)
+{
+	const struct shard_merge *merge = arg;
+	const struct tombstone *x = &merge->state->tombstones[*(const uint32_t *)a];
+	const struct tombstone *y = &merge->state->tombstones[*(const uint32_t *)b];
+	int order = writer_compare(merge->program, &x->writer, &y->writer);
+
+	return order ? order : (x->now.seq > y->now.seq) - (x->now.seq < y->now.seq);
 }
 
 /*
- * Renumbers `seq`, which says which of two tombstones is newer. Tombstones of earlier shards have
- * no writer any more: they are the oldest, and in order already.
+ * Those of the replay of deferred lines, few mostly. Tombstones of earlier shards have no writer
+ * any more: they are the oldest, and in order already. *seq is the newest of them.
  */
-static void order_tombstones(struct shard_merge *merge)
+static struct placed_tombstones find_replayed(struct shard_merge *merge, uint64_t *seq)
 {
-	struct cells *cells = merge->state;
-	struct placed_tombstone *placed = mem_new_array(cells->ntombstones, sizeof *placed);
-	uint64_t seq = 0;
-	size_t count = 0;
+	const struct cells *cells = merge->state;
+	struct placed_tombstones placed = placed_new(merge, cells->ntombstones);
 
+	*seq = 0;
 	for (size_t i = 0; i < cells->ntombstones; i++) {
-		struct tombstone *tombstone = &cells->tombstones[i];
-		if (tombstone->writer.line != UINT32_MAX)
-			placed[count++] = (struct placed_tombstone){merge->program, tombstone,
-								    tombstone->writer.order.time};
-		else if (tombstone->now.seq > seq)
-			seq = tombstone->now.seq;
+		const struct tombstone *tombstone = &cells->tombstones[i];
+		if (tombstone->writer.line == UINT32_MAX)
+			*seq = tombstone->now.seq > *seq ? tombstone->now.seq : *seq;
+		else if (tombstone->now.seq)
+			placed.places[placed.count++] = (uint32_t)i;
 	}
-	if (count)
-		qsort(placed, count, sizeof *placed, by_writer);
-	for (size_t i = 0; i < count; i++)
-		placed[i].tombstone->now.seq = ++seq;
-	cells->seq = seq;
-	mem_free(placed);
+	if (placed.count)
+		qsort_r(placed.places, placed.count, sizeof *placed.places, by_writer, merge);
+	return placed;
 }
 
+/* Numbers the laid tombstones and those that were replayed, by their writers. */
+static void order_tombstones(struct shard_merge *merge, const struct placed_tombstones *laid)
+{
+	uint64_t seq;
+	struct placed_tombstones replayed = find_replayed(merge, &seq);
+	size_t i = 0, j = 0;
+
+	while (i < laid->count || j < replayed.count) {
+		bool first = j == replayed.count ||
+			     (i < laid->count &&
+			      writer_compare(merge->program, &placed_at(laid, i)->writer,
+					     &placed_at(&replayed, j)->writer) < 0);
+
+		(first ? placed_at(laid, i++) : placed_at(&replayed, j++))->now.seq = ++seq;
+	}
+	merge->state->seq = seq;
+	mem_free(replayed.places);
+}
 static void lay_streams(struct shard_merge *merge, const struct shard_summary *summary)
 {
 	uint32_t nsections = program_sections(merge->program);
@@ -316,8 +370,9 @@ static void lay(struct shard_merge *merge, const struct shard_summary *summary)
 		lay_tombstones_over(merge, summary, attr);
 	for (attr = ATTR_ROOT; cells_next(summary->writes, &attr);)
 		lay_write(merge, summary, attr);
-	lay_tombstones(merge, summary->writes);
-	order_tombstones(merge);
+	struct placed_tombstones laid = lay_tombstones(merge, summary->writes);
+	order_tombstones(merge, &laid);
+	mem_free(laid.places);
 	lay_streams(merge, summary);
 }
 

@@ -103,7 +103,8 @@ static bool cut_evenly(struct state *state, struct shards_plan *plan, struct err
 	return true;
 }
 
-static void cut_by_weights(struct weights *all, struct shards_plan *plan)
+/* The first shard has `first` times the work of each other one. */
+static void cut_by_weights(struct weights *all, struct shards_plan *plan, double first)
 {
 	double sum = 0, before = 0;
 	size_t at = 0;
@@ -112,7 +113,7 @@ static void cut_by_weights(struct weights *all, struct shards_plan *plan)
 	for (size_t i = 0; i < all->count; i++)
 		sum += (double)all->items[i].bits;
 	for (uint32_t i = 1; i < plan->n; i++) {
-		double wanted = sum * i / plan->n;
+		double wanted = sum * (i - 1 + first) / (plan->n - 1 + first);
 
 		while (at + 1 < all->count && before < wanted)
 			before += (double)all->items[at++].bits;
@@ -120,7 +121,7 @@ static void cut_by_weights(struct weights *all, struct shards_plan *plan)
 	}
 }
 
-bool shards_cut(struct state *state, struct shards_plan *plan, struct error *err)
+bool shards_cut(struct state *state, struct shards_plan *plan, double first, struct error *err)
 {
 	struct events_options events = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
 	struct weights all = {0};
@@ -141,7 +142,7 @@ bool shards_cut(struct state *state, struct shards_plan *plan, struct error *err
 	all.classes = classes = program_classes(state->program);
 	ok = sweep(state->index, &work, err);
 	if (ok && all.count)
-		cut_by_weights(&all, plan);
+		cut_by_weights(&all, plan, first);
 	else
 		ok = ok && cut_evenly(state, plan, err);
 	mem_free(all.items);

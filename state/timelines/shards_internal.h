@@ -55,10 +55,14 @@ MUST_CHECK bool shards_prepare(struct state *state, const char *path, struct err
 /* Reads the plan stored at plan->files; false: there is none. */
 bool shards_plan_read(struct shards_plan *plan);
 MUST_CHECK bool shards_plan_write(const struct shards_plan *plan, struct error *err);
-/* Makes a new plan of n shards and stores it. */
-MUST_CHECK bool shards_plan_make(struct state *state, uint32_t n, struct shards_plan *plan,
-				 struct error *err);
+/*
+ * Makes a new plan of n shards and stores it. `first`: how much work the first one is, each other
+ * being 1.
+ */
+MUST_CHECK bool shards_plan_make(struct state *state, uint32_t n, double first,
+				 struct shards_plan *plan, struct error *err);
 /* Fills in the cuts. */
-MUST_CHECK bool shards_cut(struct state *state, struct shards_plan *plan, struct error *err);
+MUST_CHECK bool shards_cut(struct state *state, struct shards_plan *plan, double first,
+			   struct error *err);
 
 #endif

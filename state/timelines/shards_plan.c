@@ -15,6 +15,9 @@
 
 enum { TICK_MS = 20, WAIT_MS = 60000 };
 
+/* Of threads: the first shard is built while the others are in pass 1, which takes less. */
+static const double FIRST_WORK = 0.9;
+
 bool shards_place(struct state *state, struct shards_plan *plan)
 {
 	*plan = (struct shards_plan){
@@ -95,12 +98,12 @@ bool shards_plan_write(const struct shards_plan *plan, struct error *err)
 	return ok;
 }
 
-bool shards_plan_make(struct state *state, uint32_t n, struct shards_plan *plan,
+bool shards_plan_make(struct state *state, uint32_t n, double first, struct shards_plan *plan,
 		      struct error *err)
 {
 	plan->id = plan->seed;
 	begin_plan(plan, n);
-	if (!shards_cut(state, plan, err))
+	if (!shards_cut(state, plan, first, err))
 		return false;
 	identify(plan);
 	return shards_plan_write(plan, err);
@@ -135,7 +138,7 @@ bool shards_plan(struct state *state, uint32_t n, struct shards_plan *out,
 		return true;
 	if (n == 0)
 		return error_set(err, ERR_IO, "%s: the plan of shards is gone", out->path);
-	return shards_plan_make(state, n, out, err);
+	return shards_plan_make(state, n, FIRST_WORK, out, err);
 }
 
 bool shards_plan_stored(struct state *state, struct shards_plan *out)

@@ -6,11 +6,11 @@
  *     thread 2  pass 1 of shard 2 ─────────> wait, join ─ pass 2 of shard 2 ──>
  *
  * The start of the first shard is known, so its pass 2 begins at once, and the state that it leaves
- * is the start of the next one. Shards are of equal work: all would wait for a longer first one. An
- * idle thread joins the next summary as soon as it is there; pass 2 of a shard begins once its
- * start is known. The same thread did pass 1, whose log (write_log.h) it has in memory. Each thread
- * has an event source and a program of its own; only the caller's thread reports progress and
- * notices interruption.
+ * is the start of the next one. The other shards are of equal work, and it is of less: all wait for
+ * it. An idle thread joins the next summary as soon as it is there; pass 2 of a shard begins once
+ * its start is known. The same thread did pass 1, whose log (write_log.h) it has in memory. Each
+ * thread has an event source and a program of its own; only the caller's thread reports progress
+ * and notices interruption.
  */
 #include "engine/base/mem.h"
 #include "engine/base/workers.h"

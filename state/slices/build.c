@@ -339,6 +339,7 @@ static bool finish_building(struct building *building, struct timelines_built *o
 	out->events = building->events_before + replay_events(building->replay);
 	if (part->left && building->from == part->begin) {
 		cells_settle(replay_cells(building->replay), NULL, NULL);
+		buf_clear(part->left); /* of an attempt that found damage */
 		cells_write(replay_cells(building->replay), part->left);
 	}
 	put_complete(building, out, &builder->now->complete);

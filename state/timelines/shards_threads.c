@@ -2,15 +2,15 @@
  * shards_threads.c - all steps of shards.h by threads of one process
  *
  *     caller    pass 2 of shard 0 ────────>
- *     thread 1  pass 1 of shard 1 ───────> join ─ pass 2 of shard 1 ──>
- *     thread 2  pass 1 of shard 2 ─────────> wait, join ─ pass 2 of shard 2 ──>
+ *     thread 1  pass 1 of shard 1 ───────> join 1 ─ pass 2 of shard 1 ──>
+ *     thread 2  pass 1 of shard 2 ─────────> wait, join 2 ─ pass 2 of shard 2 ──>
  *
  * The start of the first shard is known, so its pass 2 begins at once, and the state that it leaves
  * is the start of the next one. The other shards are of equal work, and it is of less: all wait for
- * it. An idle thread joins the next summary as soon as it is there; pass 2 of a shard begins once
- * its start is known. The same thread did pass 1, whose log (write_log.h) it has in memory. Each
- * thread has an event source and a program of its own; only the caller's thread reports progress
- * and notices interruption.
+ * it. Once the start of a shard is known, its thread joins its summary, which gives the next start,
+ * and then goes on with pass 2, for which it has the log of pass 1 (write_log.h). Each thread has
+ * an event source and a program of its own; only the caller's thread reports progress and notices
+ * interruption.
  */
 #include "engine/base/mem.h"
 #include "engine/base/workers.h"
@@ -31,10 +31,8 @@ struct shard_pool {
 	struct workers workers; /* its lock protects all below */
 	unsigned count;         /* of them */
 	struct shard_kept *kept; /* by shard */
-	bool *summarized;        /* likewise */
-	bool joining;           /* a thread does what is next: */
-	struct shards_work work;
-	struct shards_join join;
+	struct shards_join join; /* by the thread whose shard is next, */
+	struct shards_work work; /* with this */
 };
 
 static void pool_fail(struct shard_pool *pool, const struct error *err)
@@ -72,57 +70,52 @@ static bool begin_work(struct shard_pool *pool, bool caller, struct shards_work 
 	return ok;
 }
 
-/* May the join go on? Call with the lock held. */
-static bool may_join(const struct shard_pool *pool)
-{
-	return !pool->joining && pool->join.next + 1 < pool->plan.n &&
-	       pool->summarized[pool->join.next];
-}
-
-/* Call with the lock held; releases it while joining. */
-static bool join_next(struct shard_pool *pool, struct error *err)
+/* Waits for the start of the shard. */
+static bool await_start(struct shard_pool *pool, uint32_t shard, struct error *err)
 {
 	struct workers *workers = &pool->workers;
-	bool any;
+	bool ok;
 
-	pool->joining = true;
-	pthread_mutex_unlock(&workers->lock);
-	struct shards_join join = pool->join;
-	bool ok = shards_join_next(&pool->work, &join, &any, err);
-	ok = ok && (any || error_set(err, ERR_IO, "%s: the summary of a shard is gone",
-				     pool->plan.files));
 	pthread_mutex_lock(&workers->lock);
-	pool->join = join;
-	pool->joining = false;
-	pthread_cond_broadcast(&workers->changed);
+	while (pool->join.next < shard && !workers->failed)
+		pthread_cond_wait(&workers->changed, &workers->lock);
+	ok = pool->join.next >= shard || error_set(err, ERR_INTERRUPTED, "interrupted");
+	pthread_mutex_unlock(&workers->lock);
 	return ok;
 }
 
-static void mark_summarized(struct shard_pool *pool, uint32_t shard)
+/* Publishes how far the join has come. */
+static void set_join(struct shard_pool *pool, const struct shards_join *join)
 {
 	pthread_mutex_lock(&pool->workers.lock);
-	pool->summarized[shard] = true;
+	pool->join = *join;
 	pthread_cond_broadcast(&pool->workers.changed);
 	pthread_mutex_unlock(&pool->workers.lock);
 }
 
-/* Waits for the start of the shard, and joins what it can meanwhile. */
-static bool await_start(struct shard_pool *pool, uint32_t shard, struct error *err)
+static struct shards_join get_join(struct shard_pool *pool)
 {
-	struct workers *workers = &pool->workers;
-	bool ok = true;
+	pthread_mutex_lock(&pool->workers.lock);
+	struct shards_join join = pool->join;
+	pthread_mutex_unlock(&pool->workers.lock);
+	return join;
+}
 
-	pthread_mutex_lock(&workers->lock);
-	while (ok && pool->join.next < shard && !workers->failed) {
-		if (may_join(pool))
-			ok = join_next(pool, err);
-		else
-			pthread_cond_wait(&workers->changed, &workers->lock);
-	}
-	if (ok && pool->join.next < shard)
-		ok = error_set(err, ERR_INTERRUPTED, "interrupted");
-	pthread_mutex_unlock(&workers->lock);
-	return ok;
+/* Joins the summary of a shard of this thread, if the join is there and not further. */
+static bool join_own(struct shard_pool *pool, uint32_t shard, struct error *err)
+{
+	struct shards_join join = get_join(pool);
+	bool any;
+
+	if (join.next != shard || shard + 1 == pool->plan.n)
+		return true;
+	if (!shards_join_next(&pool->work, &join, &any, err))
+		return false;
+	if (!any)
+		return error_set(err, ERR_IO, "%s: the summary of a shard is gone",
+				 pool->plan.files);
+	set_join(pool, &join);
+	return true;
 }
 
 static bool build_each(struct shard_pool *pool, const struct shards_work *work, uint32_t first,
@@ -130,15 +123,15 @@ static bool build_each(struct shard_pool *pool, const struct shards_work *work, 
 {
 	struct timelines_built built;
 
-	for (uint32_t i = first; i < pool->plan.n; i += pool->count) {
+	for (uint32_t i = first; i < pool->plan.n; i += pool->count)
 		if (!shards_summarize(work, i, err))
 			return false;
-		mark_summarized(pool, i);
-	}
 	for (uint32_t i = first; i < pool->plan.n; i += pool->count) {
-		if (!await_start(pool, i, err) || !shards_build(work, i, &built, err))
+		if (!await_start(pool, i, err) || !join_own(pool, i, err) ||
+		    !shards_build(work, i, &built, err))
 			return false;
-		write_log_release(&pool->kept[i].log); /* its summary may not be joined yet */
+		shard_kept_release(&pool->kept[i]);
+		pool->kept[i] = (struct shard_kept){0};
 	}
 	return true;
 }
@@ -162,20 +155,17 @@ static void build_some(void *arg, unsigned i)
 static bool build_first(struct shard_pool *pool, struct shards_work *work, struct error *err)
 {
 	struct timelines_built built;
+	struct shards_join join = get_join(pool);
 	struct buf left = {0};
-	bool joined = pool->join.next > 0, ok;
+	bool joined = join.next > 0, ok;
 
 	work->left = joined ? NULL : &left;
 	ok = shards_build(work, 0, &built, err);
 	if (ok && !joined && left.len) {
-		pthread_mutex_lock(&pool->workers.lock);
-		ok = shards_join_left(&pool->work, &pool->join, &left, built.events, err);
-		pthread_cond_broadcast(&pool->workers.changed);
-		pthread_mutex_unlock(&pool->workers.lock);
+		ok = shards_join_left(&pool->work, &join, &left, built.events, err);
+		set_join(pool, &join);
 	} else if (ok && !joined) {
-		ok = shards_summarize(work, 0, err);
-		if (ok)
-			mark_summarized(pool, 0);
+		ok = shards_summarize(work, 0, err) && join_own(pool, 0, err);
 	}
 	buf_release(&left);
 	return ok;
@@ -217,7 +207,6 @@ static bool run_pool(struct shard_pool *pool, struct error *err)
 	pool->ranged = events_range(pool->state->index, &pool->first, &pool->last, &ignored);
 	pool->count = pool->plan.n - 1 < WORKERS_MAX ? pool->plan.n - 1 : WORKERS_MAX;
 	pool->kept = mem_new_array(pool->plan.n, sizeof *pool->kept);
-	pool->summarized = mem_new_array(pool->plan.n, sizeof *pool->summarized);
 	bool ok = begin_work(pool, false, &pool->work, err) &&
 		  shards_join_begin(&pool->work, 0, &pool->join, err);
 	if (ok)
@@ -229,7 +218,6 @@ static bool run_pool(struct shard_pool *pool, struct error *err)
 	for (uint32_t i = 0; i < pool->plan.n; i++)
 		shard_kept_release(&pool->kept[i]);
 	mem_free(pool->kept);
-	mem_free(pool->summarized);
 	return ok;
 }
 

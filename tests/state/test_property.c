@@ -155,6 +155,38 @@ static bool build_shards(struct state *state, uint32_t n, struct error *err)
 	return ok;
 }
 
+/* As threads would, whose steps hand on what they leave in memory. */
+static bool build_kept(struct state *state, uint32_t n, struct error *err)
+{
+	struct shard_kept *kept = mem_new_array(n, sizeof *kept);
+	struct shards_plan plan = {0};
+	struct timelines_built built;
+	struct shards_join join = {0};
+	struct shards_work work;
+	struct buf left = {0};
+	bool any, ok = shards_plan(state, n, &plan, err);
+
+	work = shards_work_of(state, &plan);
+	work.kept = kept;
+	work.left = &left;
+	ok = ok && shards_build(&work, 0, &built, err);
+	work.left = NULL;
+	ok = ok && shards_join_begin(&work, 0, &join, err) &&
+	     (n == 1 || shards_join_left(&work, &join, &left, built.events, err));
+	for (uint32_t i = 1; i < n && ok; i++) {
+		ok = shards_summarize(&work, i, err) &&
+		     (i + 1 == n || shards_join_next(&work, &join, &any, err)) &&
+		     shards_build(&work, i, &built, err);
+		shard_kept_release(&kept[i]);
+	}
+	if (join.merge)
+		shards_join_end(&join);
+	buf_release(&left);
+	mem_free(kept);
+	shards_plan_release(&plan);
+	return ok;
+}
+
 /* With timelines of the whole trace, in one part or in several. */
 static struct state *open_stored(struct gen *gen, struct fake_trace *trace, struct rules *rules)
 {
@@ -165,8 +197,9 @@ static struct state *open_stored(struct gen *gen, struct fake_trace *trace, stru
 	state->timelines = store_path();
 	state->timelines_least = 1 + pick(gen, pick(gen, 2) ? 3 : 20);
 	if (!timelines_remove(state->timelines, &err) ||
-	    !(pick(gen, 2) ? timelines_build(state, 1 + pick(gen, 2), &built, &err)
-			   : build_shards(state, 1 + pick(gen, 7), &err)))
+	    !(pick(gen, 2)   ? timelines_build(state, 1 + pick(gen, 2), &built, &err)
+	      : pick(gen, 2) ? build_shards(state, 1 + pick(gen, 7), &err)
+			     : build_kept(state, 1 + pick(gen, 7), &err)))
 		fail_msg("%s", err.text);
 	assert_true(timelines_there(state));
 	return state;

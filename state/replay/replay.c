@@ -545,6 +545,6 @@ bool replay_logged(struct replay *replay, const struct write_log *log, uint64_t 
 		    !source->progress(source->progress_arg, logged.time, log->after, logged.time))
 			return error_set(err, ERR_INTERRUPTED, "interrupted");
 	}
-	replay->walk.events = log->events - before;
+	replay->walk.events = (log->full ? log->done : log->events) - before;
 	return true;
 }

@@ -116,8 +116,9 @@ MUST_CHECK bool replay_run(struct replay *replay, const struct order *from, cons
 			   struct error *err);
 /*
  * Applies what another evaluation recorded, with `brief`: the present state is that behind all
- * events up to log->after. `before`: events that the log counts and this replay did not evaluate
- * itself, as it was resumed.
+ * events up to log->after. If the log is full, the state is then that behind all events up to
+ * log->time. `before`: events that the log counts and this replay did not evaluate itself, as it
+ * was resumed.
  */
 struct write_log;
 MUST_CHECK bool replay_logged(struct replay *replay, const struct write_log *log, uint64_t before,

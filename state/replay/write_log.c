@@ -45,7 +45,7 @@ void write_log_drop(struct write_log *log, nstime time)
 	log->after = time;
 	log->time = 0;
 	log->told = 0;
-	log->any = log->open = false;
+	log->any = log->open = log->full = false;
 	log->text = NULL;
 }
 
@@ -74,8 +74,12 @@ static inline uint8_t *begin_write(struct write_log *log, nstime time)
 {
 	uint8_t *at;
 
-	if (time <= log->after)
+	if (time <= log->after || log->full)
 		return NULL;
+	if (log->any && time != log->time && log->most && log->bytes >= log->most) {
+		log->full = true;
+		return NULL;
+	}
 	if (log->end - log->at < ROOM)
 		add_chunk(log, ROOM);
 	at = log->at;

@@ -31,7 +31,9 @@
 enum logged_kind { LOGGED_TICK, LOGGED_SET, LOGGED_FILL, LOGGED_BURY, LOGGED_LOSS, LOGGED_SECTION };
 
 struct write_log {
-	bool made;       /* the evaluation has ended: it counts */
+	size_t most;     /* bytes; 0: no limit. Set by the owner */
+	bool made;       /* the evaluation has ended: it counts, */
+	bool full;       /* but has no writes at times after `time` */
 	nstime after;    /* it has all writes at times after this one */
 	uint64_t events; /* of the whole evaluation */
 	size_t bytes;    /* of its writes */
@@ -42,14 +44,14 @@ struct write_log {
 	size_t nchunks, chunks_capacity;
 	/* the recorder's */
 	uint8_t *at, *end; /* of the newest chunk */
-	nstime time;    /* of the newest tick */
+	nstime time;       /* of the newest tick */
 	bool any, open; /* there is one; its events are not counted yet */
 	uint64_t done;  /* events at times up to it, when not open, */
 	uint64_t told;  /* and as the newest tick says it */
 	const char *text;
 };
 
-/* The recorder begins with a struct of zeros, but for `after`. */
+/* The recorder begins with a struct of zeros, but for `most` and `after`. */
 void write_log_release(struct write_log *log);
 
 /* A line of this time is open: what was recorded does not count, nor what follows at this time. */

@@ -347,23 +347,39 @@ static bool finish_building(struct building *building, struct timelines_built *o
 	return builder_close(builder, err) && builder_settle(builder, err);
 }
 
+static bool run_events(struct building *building, const struct order *from, const struct order *to,
+		       struct error *err)
+{
+	return order_compare(from, to) >= 0 ||
+	       (replay_run(building->replay, from, to, err) && !building->failed);
+}
+
+/* The log of pass 1, if the build begins where it does or earlier. */
+static const struct write_log *log_of(const struct building *building)
+{
+	const struct timelines_part *part = building->part;
+	bool usable = part->log && part->log->made &&
+		      (building->from <= part->log->after || building->from == part->begin);
+
+	return usable ? part->log : NULL;
+}
+
 static bool run_building(struct building *building, struct error *err)
 {
 	const struct timelines_part *part = building->part;
-	struct order from = order_before(building->from), to = timelines_part_end(part);
+	const struct write_log *log = log_of(building);
+	struct order from = order_before(building->from), after;
+	struct order end = part->grows ? order_before(part->until) : timelines_part_end(part);
 
 	building->err = err;
-	if (part->grows)
-		to = order_before(part->until);
-	bool logged = part->log && part->log->made &&
-		      (building->from <= part->log->after || building->from == part->begin);
-	if (logged)
-		to = order_after(part->log->after);
-	return (order_compare(&from, &to) >= 0 || replay_run(building->replay, &from, &to, err)) &&
-	       !building->failed &&
-	       (!logged ||
-		replay_logged(building->replay, part->log, building->events_before, err)) &&
-	       !building->failed;
+	if (!log)
+		return run_events(building, &from, &end, err);
+	after = order_after(log->after);
+	if (!run_events(building, &from, &after, err) ||
+	    !replay_logged(building->replay, log, building->events_before, err) || building->failed)
+		return false;
+	after = order_after(log->time);
+	return !log->full || run_events(building, &after, &end, err);
 }
 
 enum { ATTEMPTS = 5 };

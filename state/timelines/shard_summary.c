@@ -548,8 +548,10 @@ static struct write_log *log_of(const struct timelines_part *part)
 
 	if (!part->log)
 		return NULL;
+	size_t most = part->log->most;
 	write_log_release(part->log);
-	*part->log = (struct write_log){.after = part->begin - (part->begin > NSTIME_MIN)};
+	*part->log =
+		(struct write_log){.most = most, .after = part->begin - (part->begin > NSTIME_MIN)};
 	for (size_t i = 0; i < trace->nstreams; i++)
 		if (part->end == NSTIME_MAX && !trace->streams[i]->has_time)
 			return NULL;

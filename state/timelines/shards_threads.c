@@ -12,6 +12,7 @@
  * an event source and a program of its own; only the caller's thread reports progress and notices
  * interruption.
  */
+#include "engine/base/budget.h"
 #include "engine/base/mem.h"
 #include "engine/base/workers.h"
 #include "state/context/context.h"
@@ -20,7 +21,11 @@
 
 #include <stdatomic.h>
 
-enum { TICK_MS = 100 };
+enum {
+	TICK_MS = 100,
+	LOG_PART = 4,         /* logs of all threads may take a fourth of the memory, */
+	LOG_MOST = 256 << 20, /* or so many bytes each where that has no limit */
+};
 
 struct shard_pool {
 	struct state *state;
@@ -199,6 +204,14 @@ static void run_workers(struct shard_pool *pool)
 	workers_watch(&pool->workers, TICK_MS, hear, pool);
 }
 
+/* Bytes of one shard's log: it ends there, and pass 2 reads events again. */
+static size_t log_most(uint32_t shards)
+{
+	size_t all = budget_most() / LOG_PART;
+
+	return budget_most() == SIZE_MAX ? (size_t)LOG_MOST : all / shards + 1;
+}
+
 static bool run_pool(struct shard_pool *pool, struct error *err)
 {
 	struct error ignored;
@@ -207,6 +220,8 @@ static bool run_pool(struct shard_pool *pool, struct error *err)
 	pool->ranged = events_range(pool->state->index, &pool->first, &pool->last, &ignored);
 	pool->count = pool->plan.n - 1 < WORKERS_MAX ? pool->plan.n - 1 : WORKERS_MAX;
 	pool->kept = mem_new_array(pool->plan.n, sizeof *pool->kept);
+	for (uint32_t i = 0; i < pool->plan.n; i++)
+		pool->kept[i].log.most = log_most(pool->plan.n);
 	bool ok = begin_work(pool, false, &pool->work, err) &&
 		  shards_join_begin(&pool->work, 0, &pool->join, err);
 	if (ok)

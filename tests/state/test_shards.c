@@ -274,11 +274,12 @@ static void build_heard(const struct set *set, size_t shard, const struct buf *s
 					 .bury = hear_bury,
 					 .moment = hear_moment,
 					 .arg = heard};
-	struct order from = order_before(set->cuts[shard]), to = order_after(NSTIME_MAX);
+	struct order from = order_before(set->cuts[shard]), to = order_after(NSTIME_MAX), end;
 	struct error err;
 
 	if (set->cuts[shard + 1] != NSTIME_MAX)
 		to = order_before(set->cuts[shard + 1]);
+	end = to;
 	if (log)
 		to = order_after(log->after);
 	heard->logged = log != NULL;
@@ -288,7 +289,10 @@ static void build_heard(const struct set *set, size_t shard, const struct buf *s
 		assert_true(replay_run(heard->replay, &from, &to, &err));
 	if (log)
 		assert_true(replay_logged(heard->replay, log, 0, &err));
-	else
+	from = log ? order_after(log->time) : end;
+	if (log && log->full && order_compare(&from, &end) < 0)
+		assert_true(replay_run(heard->replay, &from, &end, &err));
+	if (!log)
 		hear_moment(heard, NSTIME_MAX);
 	buf_printf(out, "%llu events\n", (unsigned long long)replay_events(heard->replay));
 	changes_text(&heard->changes, out);
@@ -300,12 +304,13 @@ static void build_heard(const struct set *set, size_t shard, const struct buf *s
 	replay_free(heard->replay);
 }
 
-static uint64_t logs, logged_bytes;
+static uint64_t logs, logged_bytes, full_logs;
 
-static void check_log(const struct set *set, size_t shard, const struct buf *start)
+/* `most`: bytes of the log; 0: all. */
+static void check_log(const struct set *set, size_t shard, const struct buf *start, size_t most)
 {
 	struct heard heard = {.program = compile(set->trace, set->rules)};
-	struct write_log log = {0};
+	struct write_log log = {.most = most};
 	struct timelines_part part = {.event_source = &set->trace->event_source,
 				      .program = heard.program,
 				      .begin = set->cuts[shard],
@@ -322,6 +327,7 @@ static void check_log(const struct set *set, size_t shard, const struct buf *sta
 		build_heard(set, shard, start, &log, &heard, &got);
 		expect(set, "what the log gives", shard, buf_text(&expected), buf_text(&got));
 		logs++;
+		full_logs += log.full;
 		logged_bytes += log.bytes;
 	}
 	write_log_release(&log);
@@ -350,7 +356,8 @@ static void check_shards(const struct set *set)
 			       buf_text(&state));
 		}
 		replay_shard(set, i, &bytes, &changes);
-		check_log(set, i, &bytes);
+		check_log(set, i, &bytes, 0);
+		check_log(set, i, &bytes, 1 + i * 7 % 60);
 		buf_clear(&bytes);
 		shard_summary_of(set, i, &bytes);
 		if (!shard_merge_add(merge, set->cuts[i], bytes.data, bytes.len, &err))
@@ -429,9 +436,9 @@ static void shards_give_what_replay_gives(void **unused)
 		one_set(seed);
 	print_message("%llu of %llu events were replayed by joins\n", (unsigned long long)replayed,
 		      (unsigned long long)digested);
-	print_message("%llu logs of %llu bytes\n", (unsigned long long)logs,
-		      (unsigned long long)logged_bytes);
-	assert_true(replayed < digested && logged_bytes > logs);
+	print_message("%llu logs of %llu bytes, %llu full\n", (unsigned long long)logs,
+		      (unsigned long long)logged_bytes, (unsigned long long)full_logs);
+	assert_true(replayed < digested && logged_bytes > logs && full_logs > 0);
 }
 
 int main(void)

@@ -103,7 +103,9 @@ static inline void end_write(struct write_log *log, uint8_t *at)
 
 static inline uint8_t put_kind(enum logged_kind kind, const struct value *value)
 {
-	return (uint8_t)(kind | value->kind << KIND_BITS | (value->negative ? NEGATIVE : 0));
+	unsigned sign = value->negative ? NEGATIVE : 0;
+
+	return (uint8_t)(kind | (unsigned)value->kind << KIND_BITS | sign);
 }
 
 /* Puts the value, whose kind is in the first byte. */

@@ -216,17 +216,19 @@ MUST_CHECK enum step events_next_run(struct events *events, struct run *out, str
 MUST_CHECK enum step events_take(struct events *events, uint32_t most, struct run *out,
 				 struct error *err);
 
+#define CUTS_MOST (UINT64_C(16) << 20)
 /*
  * Times that cut [options->begin, options->end) into windows, for cursors that read them in
- * parallel. In each window packets of 1 to 16 MB begin, and within these bounds about `packets` of
- * each stream, since a packet that is cut is decoded on both sides. *count 0: the range cannot be
- * cut, since there are few packets, their times are wrong, or they are so long that most would be
- * read twice. The windows' events, concatenated, are those of one cursor over the range, unless
- * trace_disorder() grows while the windows are read with `whole_packets`. The caller always ends
- * *out with mem_free().
+ * parallel. In each window packets of 1 MB to `most` bytes begin (at most CUTS_MOST), and within
+ * these bounds about `packets` of each stream, since a packet that is cut is decoded on both sides.
+ * *count 0: the range cannot be cut, since there are few packets, their times are wrong, or they
+ * are so long that most would be read twice. The windows' events, concatenated, are those of one
+ * cursor over the range, unless trace_disorder() grows while the windows are read with
+ * `whole_packets`. The caller always ends *out with mem_free().
  */
 MUST_CHECK bool events_cuts(struct index *index, const struct events_options *options,
-			    unsigned packets, nstime **out, size_t *count, struct error *err);
+			    unsigned packets, uint64_t most, nstime **out, size_t *count,
+			    struct error *err);
 
 /*
  * Times of the first and the last event of all streams that have time (else ordinals). Decodes

@@ -13,7 +13,6 @@
 enum {
 	PIECE_BYTES = 64 << 10,
 	WINDOW_LEAST = 1 << 20,
-	WINDOW_MOST = 16 << 20,
 	PACKETS_LEAST = 2 /* of each stream in a window, where more were asked for */
 };
 
@@ -101,16 +100,16 @@ static bool add_streams(struct index *index, const struct events_options *option
 }
 
 /* Bytes of each window; 0: packets are too long for that, or their times are uncertain. */
-static uint64_t bytes_of_window(const struct packets_found *found, unsigned packets)
+static uint64_t bytes_of_window(const struct packets_found *found, unsigned packets, uint64_t most)
 {
 	unsigned least = packets < PACKETS_LEAST ? packets : PACKETS_LEAST;
 
 	if (!found->packets || found->uncertain)
 		return 0;
 	uint64_t each = found->bytes / found->packets * found->streams;
-	if (each * least > WINDOW_MOST)
+	if (each * least > CUTS_MOST)
 		return 0;
-	uint64_t bytes = each * packets < WINDOW_MOST ? each * packets : WINDOW_MOST;
+	uint64_t bytes = each * packets < most ? each * packets : most;
 	return bytes > WINDOW_LEAST ? bytes : WINDOW_LEAST;
 }
 
@@ -122,13 +121,13 @@ static int by_begin(const void *a, const void *b)
 }
 
 bool events_cuts(struct index *index, const struct events_options *options, unsigned packets,
-		 nstime **out, size_t *count, struct error *err)
+		 uint64_t most, nstime **out, size_t *count, struct error *err)
 {
 	struct packets_found found = {0};
 	nstime *cuts = NULL, last = options->begin;
 	size_t capacity = 0;
 	bool ok = add_streams(index, options, &found, err);
-	uint64_t enough = bytes_of_window(&found, packets), bytes = 0;
+	uint64_t enough = bytes_of_window(&found, packets, most), bytes = 0;
 
 	*count = 0;
 	if (ok && found.count)

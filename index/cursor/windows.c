@@ -20,9 +20,9 @@ enum {
 };
 
 bool windows_find(struct index *index, const struct events_options *range, unsigned packets,
-		  nstime **cuts, size_t *count, struct error *err)
+		  uint64_t most, nstime **cuts, size_t *count, struct error *err)
 {
-	if (!events_cuts(index, range, packets, cuts, count, err))
+	if (!events_cuts(index, range, packets, most, cuts, count, err))
 		return false;
 	if (*count < WINDOWS_LEAST)
 		*count = 0;

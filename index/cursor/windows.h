@@ -15,11 +15,12 @@
 #include "index/events.h"
 
 /*
- * Finds the times that cut the range into windows; `packets`, *cuts and *count as in events_cuts().
- * *count is 0 if there would be few windows.
+ * Finds the times that cut the range into windows; `packets`, `most`, *cuts and *count as in
+ * events_cuts(). *count is 0 if there would be few windows.
  */
 MUST_CHECK bool windows_find(struct index *index, const struct events_options *range,
-			     unsigned packets, nstime **cuts, size_t *count, struct error *err);
+			     unsigned packets, uint64_t most, nstime **cuts, size_t *count,
+			     struct error *err);
 /* A pool of `threads` threads, the caller's included, with room for the work of windows. */
 struct thread_pool *windows_pool(unsigned threads);
 

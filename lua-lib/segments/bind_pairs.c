@@ -868,7 +868,8 @@ static bool open_windows(lua_State *L, struct pairs *pairs)
 	if (index_jobs(index) < 2 || bind_cursor_reads_state(pairs->cursor) ||
 	    !pair_reads_shared(&pairs->reads))
 		return false;
-	if (!windows_find(index, range, PACKETS_EACH, &pairs->feed.cuts, &setup.ncuts, &err))
+	if (!windows_find(index, range, PACKETS_EACH, CUTS_MOST, &pairs->feed.cuts, &setup.ncuts,
+			  &err))
 		bind_raise(L, &err);
 	if (!setup.ncuts)
 		return false;

@@ -250,7 +250,8 @@ static bool convert_windows(struct session *session, const struct filter *filter
 	*out = (struct windows_done){.last = NSTIME_MIN};
 	shown.progress = session_progress_time;
 	shown.progress_arg = session;
-	bool ok = windows_find(session->index, range, PACKETS_EACH, &cuts, &setup.ncuts, err);
+	bool ok = windows_find(session->index, range, PACKETS_EACH, CUTS_MOST, &cuts, &setup.ncuts,
+			       err);
 	setup.cuts = cuts;
 	if (ok && setup.ncuts)
 		ok = windows_run(&setup, out, err);

@@ -7,7 +7,8 @@
 
 enum {
 	MADE_MOST = 512 << 20, /* bytes of text that may wait to be written */
-	PACKETS_EACH = 2,      /* packets per window: longer texts cost more than heads read twice */
+	PACKETS_EACH = 2,      /* packets of a stream in a window, */
+	BYTES_EACH = 2 << 20,  /* at most: longer texts cost more than heads that are read twice */
 	LOOK_EACH = 64         /* rows between tests for Ctrl-C */
 };
 
@@ -32,7 +33,7 @@ bool event_windows_find(struct session *session, const struct filter *filter,
 	filter_fill(filter, &range);
 	range.begin = row < NSTIME_MAX ? row + 1 : NSTIME_MAX;
 	struct index *index = session_index(session, err);
-	if (!index || !windows_find(index, &range, PACKETS_EACH, cuts, count, err))
+	if (!index || !windows_find(index, &range, PACKETS_EACH, BYTES_EACH, cuts, count, err))
 		return false;
 	if (*count && !is_one_day(times, row, (*cuts)[*count - 1]))
 		*count = 0;
@@ -179,6 +180,8 @@ bool event_windows_run(const struct event_windows_setup *setup, struct windows_d
 		       struct error *err)
 {
 	struct window_texts texts = {.setup = setup};
+
+	signals_at_once(setup->threads); /* each thread has texts of its own */
 	struct events_options range = *setup->range;
 	const struct windows_setup windows = {.index = session_index(setup->session, err),
 					      .pool = windows_pool(setup->threads),

@@ -19,8 +19,6 @@ struct scripting {
 	void *drain_arg;
 	struct signals_told before; /* handler of the script that runs around this one */
 	bool told;
-	struct times times; /* how the session prints times */
-	bool timed;         /* `times` is set */
 	struct script_parts parts; /* --chunk or --merge: */
 	struct partials partials;
 	bool parts_done; /* a chunk was saved, or all were joined */
@@ -69,12 +67,11 @@ static bool read_time(void *arg, const char *text, nstime *out, struct error *er
 static size_t show_time(void *arg, nstime t, char *to)
 {
 	struct scripting *scripting = arg;
+	struct times times;
 	struct error err;
 
-	if (!scripting->timed && !session_times(scripting->session, &scripting->times, &err))
-		times_init(&scripting->times, TIME_NS, false, false, NSTIME_MIN, NSTIME_MIN);
-	scripting->timed = true;
-	struct times times = scripting->times; /* time_put() notes the day */
+	if (!session_times(scripting->session, &times, &err))
+		times_init(&times, TIME_NS, false, false, NSTIME_MIN, NSTIME_MIN);
 	return (size_t)(time_put(&times, t, to) - to);
 }
 
@@ -338,7 +335,6 @@ bool scripting_update(struct scripting *scripting, struct error *err)
 	struct session *session = scripting->session;
 	nstime begin, end;
 
-	scripting->timed = false;
 	if (!session_range(session, &begin, &end, err))
 		return false;
 	script_set_range(scripting->script, begin, end);

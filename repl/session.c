@@ -57,7 +57,8 @@ static void add_inputs(const struct options *options, const char *path)
 
 void session_init(struct session *session, const struct options *options, const char *path)
 {
-	*session = (struct session){.options = options, .outer = options, .path = path};
+	*session = (struct session){
+		.options = options, .outer = options, .path = path, .near = NSTIME_MIN};
 	session->arena = arena_new();
 	copy_words(session, options->rules.items, options->rules.count);
 	session->progress = progress_new(options->progress);
@@ -77,6 +78,7 @@ static void close_made(struct session *session)
 	session->rules = NULL;
 	session->state = session->names = NULL;
 	session->first_known = session->start_known = false;
+	session->near = NSTIME_MIN;
 }
 
 static void close_trace(struct session *session)
@@ -621,8 +623,10 @@ static bool near_first(struct session *session, nstime *first, struct error *err
 	struct packet_info info;
 	struct table *table;
 
-	*first = session->first_known ? session->first : NSTIME_MIN;
-	for (size_t i = 0; index && !session->first_known && i < session->trace->nstreams; i++) {
+	*first = session->first_known ? session->first : session->near;
+	if (session->first_known || *first != NSTIME_MIN)
+		return index != NULL;
+	for (size_t i = 0; index && i < session->trace->nstreams; i++) {
 		const struct stream *stream = session->trace->streams[i];
 		if (!stream->has_time)
 			continue;
@@ -636,6 +640,7 @@ static bool near_first(struct session *session, nstime *first, struct error *err
 		    (*first == NSTIME_MIN || info.rec.min < *first))
 			*first = info.rec.min;
 	}
+	session->near = *first;
 	return index != NULL;
 }
 

@@ -66,6 +66,7 @@ struct session {
 
 	bool first_known, start_known; /* `first` and `last` are set; `first` is */
 	nstime first, last;            /* times of first and last event; NSTIME_MIN: no event */
+	nstime near;                   /* about when the trace begins; NSTIME_MIN: not known yet */
 	uint64_t damaged;              /* notices of damage printed so far */
 	uint64_t lost;                 /* losses met so far, which --strict counts as damage, */
 	uint64_t outside;              /* and moments outside of the recording, likewise */

@@ -100,7 +100,6 @@ void state_close(struct state *state)
 	if (state->index && state->runs) /* nothing is stored of a trace in disorder */
 		retry_forget(state);
 	state_close(state->part);
-	mem_free(state->part_classes);
 	mem_free(state->without);
 	stored_close(state->stored);
 	temporary_folder_end(state->own_folder, state->own_noted);

@@ -50,10 +50,10 @@ struct state {
 	struct stored *stored; /* timelines; NULL: none, if stored_looked */
 	bool stored_looked;
 	uint64_t *without; /* a copy of options.without; NULL: none */
-	/* A state with own timelines of the classes in `part_classes`; NULL: none (own_timelines.h)
+	/* A state with own timelines, of all classes but part->without; NULL: none
+	 * (own_timelines.h)
 	 */
 	struct state *part;
-	uint64_t *part_classes;
 	char *own_folder; /* of own timelines; NULL: none */
 	int own_noted;    /* for temporary_folder_end() */
 	bool own_failed;  /* own timelines could not be made */

@@ -11,8 +11,6 @@
 #include "state/state.h"
 #include "state/timelines/timelines.h"
 
-#include <string.h>
-
 /*
  * Builds timelines in the folder, then unlinks their files. The folder, with the catalog by which
  * they are verified, is removed when the state is closed.
@@ -60,13 +58,10 @@ static bool open_part(struct state *state, const uint64_t *classes, struct error
 	if (!ok)
 		return false;
 	ok = build_unnamed(part, err);
-	if (ok && timelines_there(part)) {
+	if (ok && timelines_there(part))
 		state->part = part;
-		state->part_classes = bitset_new(nclasses);
-		memcpy(state->part_classes, classes, (nclasses / 64 + 1) * sizeof *classes);
-	} else {
+	else
 		state_close(part);
-	}
 	return ok;
 }
 
@@ -83,15 +78,6 @@ static uint64_t *classes_of(struct state *state, const struct closure *closure)
 	return classes;
 }
 
-static bool is_within(const uint64_t *classes, const uint64_t *others, size_t count)
-{
-	bool within = others != NULL;
-
-	for (size_t c = 0; c < count && within; c++)
-		within = !bitset_has(classes, c) || bitset_has(others, c);
-	return within;
-}
-
 /* The closure of the queries, to be freed; *classes is to be freed, too. */
 static struct closure *closure_of(struct state *state, const struct query *const *queries,
 				  size_t nqueries, uint64_t **classes)
@@ -105,9 +91,14 @@ static struct closure *closure_of(struct state *state, const struct query *const
 	return closure;
 }
 
+/* Is there a second state that evaluates all these classes? */
 static bool has_part_of(const struct state *state, const uint64_t *classes)
 {
-	return is_within(classes, state->part_classes, state->event_source->trace->nclasses);
+	bool has = state->part != NULL;
+
+	for (size_t c = 0; c < state->event_source->trace->nclasses && has; c++)
+		has = !bitset_has(classes, c) || !bitset_has(state->part->without, c);
+	return has;
 }
 
 bool own_timelines(struct state *state, const struct query *const *queries, size_t nqueries,

@@ -128,10 +128,7 @@ static bool write_rows(void *arg, struct sheet *sheet, struct sheet **parts, siz
 				  .count = count};
 	memcpy(work->parts, parts, count * sizeof *parts);
 	bool ok = ordered_reserve(&csv->ordered, &file->to, count, &work->number, err);
-	if (csv->of.options.pool)
-		thread_pool_add(csv->of.options.pool, run_csv, work);
-	else
-		run_csv(work);
+	thread_pool_add(csv->of.options.pool, run_csv, work);
 	return ok;
 }
 
@@ -146,18 +143,12 @@ static bool csv_open(void *self, struct error *err)
 	return out_folder_open(&csv->of.folder, options->path, err);
 }
 
-static void wait_for_rows(const struct csv *csv)
-{
-	if (csv->of.options.pool)
-		thread_pool_wait(csv->of.options.pool);
-}
-
 static bool csv_finish(void *self, struct error *err)
 {
 	struct csv *csv = self;
 	bool ok = tables_flush(csv->of.tables, err);
 
-	wait_for_rows(csv);
+	thread_pool_wait(csv->of.options.pool);
 	ok = ok && ordered_done(&csv->ordered, err);
 	for (size_t i = 0; ok && i < csv->count; i++)
 		ok = out_finish(&csv->files[i]->to.out, err);
@@ -168,7 +159,7 @@ static void csv_close(void *self)
 {
 	struct csv *csv = self;
 
-	wait_for_rows(csv);
+	thread_pool_wait(csv->of.options.pool);
 	nameset_release(&csv->names);
 	for (size_t i = 0; i < csv->count; i++) {
 		ordered_file_release(&csv->files[i]->to);

@@ -222,10 +222,7 @@ static bool write_rows(void *arg, struct sheet *sheet, struct sheet **parts, siz
 	pthread_mutex_lock(&parquet->ordered.lock);
 	*mem_push(file->groups, file->count, file->capacity) = (struct row_group){0};
 	pthread_mutex_unlock(&parquet->ordered.lock);
-	if (parquet->of.options.pool)
-		thread_pool_add(parquet->of.options.pool, run_work, work);
-	else
-		run_work(work);
+	thread_pool_add(parquet->of.options.pool, run_work, work);
 	return ok;
 }
 
@@ -522,8 +519,7 @@ static bool parquet_finish(void *self, struct error *err)
 	struct parquet *parquet = self;
 	bool ok = tables_flush(parquet->of.tables, err);
 
-	if (parquet->of.options.pool)
-		thread_pool_wait(parquet->of.options.pool);
+	thread_pool_wait(parquet->of.options.pool);
 	ok = ok && ordered_done(&parquet->ordered, err);
 	for (size_t i = 0; ok && i < parquet->nfiles; i++)
 		ok = finish_file(parquet, parquet->files[i], err);
@@ -534,8 +530,7 @@ static void parquet_close(void *self)
 {
 	struct parquet *parquet = self;
 
-	if (parquet->of.options.pool)
-		thread_pool_wait(parquet->of.options.pool);
+	thread_pool_wait(parquet->of.options.pool);
 	nameset_release(&parquet->names);
 	for (size_t i = 0; i < parquet->nfiles; i++) {
 		struct parquet_file *file = parquet->files[i];

@@ -62,8 +62,11 @@ struct thread_pool *thread_pool_new(unsigned threads, unsigned waiting)
 
 void thread_pool_add(struct thread_pool *pool, void (*run)(void *arg), void *arg)
 {
+	if (!pool) {
+		run(arg);
+		return;
+	}
 	struct workers *workers = &pool->workers;
-
 	if (workers->started < pool->threads)
 		workers_start(workers, workers->started + 1, do_works, pool);
 	if (!workers->started) {
@@ -97,8 +100,9 @@ unsigned thread_pool_threads(const struct thread_pool *pool)
 
 void thread_pool_wait(struct thread_pool *pool)
 {
+	if (!pool)
+		return;
 	struct workers *workers = &pool->workers;
-
 	pthread_mutex_lock(&workers->lock);
 	while (pool->count || pool->busy)
 		if (pool->count)

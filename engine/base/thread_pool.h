@@ -13,10 +13,11 @@ struct thread_pool;
 struct thread_pool *thread_pool_new(unsigned threads, unsigned waiting);
 unsigned thread_pool_threads(const struct thread_pool *pool); /* including the caller's */
 /* Queues run(arg); only for the thread that made the pool. While the queue is full, this thread
- * does the oldest piece itself. */
+ * does the oldest piece itself. `pool` NULL: does run(arg) at once. */
 void thread_pool_add(struct thread_pool *pool, void (*run)(void *arg), void *arg);
 bool thread_pool_help(struct thread_pool *pool); /* does the oldest piece; false: none waits */
-void thread_pool_wait(struct thread_pool *pool); /* helps until the work is done */
+/* Helps until the work is done; NULL is fine. */
+void thread_pool_wait(struct thread_pool *pool);
 void thread_pool_free(struct thread_pool *pool); /* after all is done; NULL is fine */
 
 #endif

@@ -233,7 +233,11 @@ static void a_pool_does_all_work_in_its_order(void **state)
 	assert_true(in_order.ordered);
 	assert_int_equal(in_order.next, COUNT(turns));
 	thread_pool_free(pool);
+	unsigned alone = COUNT(turns);
+	thread_pool_add(NULL, take_turn, &alone);
+	thread_pool_wait(NULL);
 	thread_pool_free(NULL);
+	assert_int_equal(in_order.next, COUNT(turns) + 1);
 }
 
 static void add_text(void *arg, enum notice_kind kind, const char *text)

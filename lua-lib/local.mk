@@ -21,6 +21,8 @@ bindings = \
 	%D%/segments/bind_intervals.c \
 	%D%/binding/bind_oneliner.c \
 	%D%/segments/bind_pairs.c \
+	%D%/segments/bind_pairs.h \
+	%D%/segments/bind_pairs_options.c \
 	%D%/segments/pair_records.c \
 	%D%/segments/pair_records.h \
 	%D%/binding/bind_resample.c \

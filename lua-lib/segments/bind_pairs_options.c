@@ -1,0 +1,376 @@
+/* bind_pairs_options.c - reads the options of pairs of events, and opens their cursor */
+#include "lua-lib/segments/bind_pairs.h"
+
+#include "engine/base/bitset.h"
+#include "engine/base/mem.h"
+#include "state/program/lookup.h"
+
+#include <string.h>
+
+/* ---- columns ---- */
+
+static const char *trimmed(lua_State *L, const char *text, size_t len)
+{
+	while (len && *text == ' ') {
+		text++;
+		len--;
+	}
+	while (len && text[len - 1] == ' ')
+		len--;
+	return lua_pushlstring(L, text, len);
+}
+
+/* Does some event class lack all the columns, so that the next alternative is needed? */
+static bool may_lack(struct pairs *pairs, const struct alternatives *of)
+{
+	const struct trace *trace = pairs->cursor->bound->trace;
+
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		bool has = !pairs->kinds[c];
+
+		for (size_t i = 0; i < of->count && !has; i++)
+			has = of->items[i].kind == COLUMN_FIELD &&
+			      bind_cursor_name(pairs->cursor, trace->classes[c],
+					       of->items[i].scopes, of->items[i].name)
+				      ->direct;
+		if (!has)
+			return true;
+	}
+	return false;
+}
+
+static void add_alternative(lua_State *L, struct pairs *pairs, const char *text,
+			    struct alternatives *out)
+{
+	struct bind_column *column = &out->items[out->count];
+	bool runs = !strcmp(text, pairs_who_runs);
+
+	if (runs && !may_lack(pairs, out))
+		return;
+	if (runs && pairs_get_runs(L, pairs))
+		*column = (struct bind_column){.kind = COLUMN_STATE, .key = pairs_who_runs};
+	else
+		bind_column_parse(L, pairs->cursor, text, column);
+	out->count++;
+}
+
+/* May events of the class have the column? True for all columns that are no fields. */
+static bool may_have(struct pairs *pairs, const struct bind_column *column,
+		     const struct event_class *class)
+{
+	return !bind_column_is_field(column) ||
+	       bind_column_place(pairs->cursor, column, class)->direct;
+}
+
+static void find_places(struct pairs *pairs, struct alternatives *of)
+{
+	const struct trace *trace = pairs->cursor->bound->trace;
+
+	of->may = arena_array(pairs->cursor->arena, trace->nclasses + 1, sizeof *of->may);
+	for (size_t c = 0; c < trace->nclasses; c++)
+		for (size_t i = 0; i < of->count && pairs->kinds[c]; i++)
+			if (may_have(pairs, &of->items[i], trace->classes[c]))
+				of->may[c] |= (uint8_t)(1 << i);
+}
+
+/* Parses columns separated by |. */
+static void read_alternatives(lua_State *L, struct pairs *pairs, const char *text, size_t len,
+			      struct alternatives *out)
+{
+	const char *end = text + len;
+
+	out->count = 0;
+	for (const char *bar; text <= end; text = bar + 1) {
+		bar = memchr(text, '|', (size_t)(end - text));
+		bar = bar ? bar : end;
+		if (out->count == ALTERNATIVES_MAX)
+			luaL_error(L, "more than %d alternatives", ALTERNATIVES_MAX);
+		add_alternative(L, pairs, trimmed(L, text, (size_t)(bar - text)), out);
+		lua_pop(L, 1);
+	}
+	find_places(pairs, out);
+}
+
+static bool read_key(lua_State *L, struct pairs *pairs, const char *option, struct pair_key *out)
+{
+	const char *text, *end;
+	size_t len;
+
+	if (lua_getfield(L, pairs->options, option) == LUA_TNIL) {
+		lua_pop(L, 1);
+		return false;
+	}
+	text = luaL_checklstring(L, -1, &len);
+	end = text + len;
+	out->count = 0;
+	for (const char *plus; text <= end; text = plus + 1) {
+		plus = memchr(text, '+', (size_t)(end - text));
+		plus = plus ? plus : end;
+		if (out->count == PARTS_MAX)
+			luaL_error(L, "%s: more than %d columns", option, PARTS_MAX);
+		read_alternatives(L, pairs, text, (size_t)(plus - text), &out->parts[out->count++]);
+	}
+	lua_pop(L, 1);
+	return true;
+}
+
+/* Does some event class of that kind have one of the columns? */
+static bool any_has(const struct pairs *pairs, const struct alternatives *of, uint8_t kind)
+{
+	bool any = false;
+
+	for (size_t c = 0; c < pairs->cursor->bound->trace->nclasses; c++)
+		any = any || ((pairs->kinds[c] & kind) && of->may[c]);
+	return any;
+}
+
+/* Raises an error if no event class of that kind has a part of the key: there would be no pair. */
+static void check_key(lua_State *L, struct pairs *pairs, const char *option,
+		      const struct pair_key *key, uint8_t kind)
+{
+	const struct trace *trace = pairs->cursor->bound->trace;
+	bool read = false;
+	struct error err;
+
+	for (size_t c = 0; c < trace->nclasses; c++)
+		read = read || (pairs->kinds[c] & kind);
+	for (size_t i = 0; i < key->count && read; i++) {
+		const struct bind_column *column = &key->parts[i].items[0];
+
+		if (any_has(pairs, &key->parts[i], kind))
+			continue;
+		if (lookup_field(trace, column->name, &err))
+			error_set(&err, ERR_RANGE,
+				  "no event that %s has the column '%s': "
+				  "'yore info %s' lists the fields of each",
+				  kind == KIND_FINISH ? "ends a pair" : "begins one", column->key,
+				  trace->path);
+		error_while(&err, "%s", option);
+		bind_raise(L, &err);
+	}
+}
+
+/* Reads option `same_name`; its texts are borrowed from the option table. */
+static void read_same_name(lua_State *L, struct pairs *pairs)
+{
+	if (lua_getfield(L, pairs->options, "same_name") != LUA_TNIL) {
+		luaL_checktype(L, -1, LUA_TTABLE);
+		for (lua_Integer i = 0; i < 2; i++) {
+			lua_rawgeti(L, -1, i + 1);
+			pairs->same_name[i] = luaL_checkstring(L, -1);
+			lua_pop(L, 1);
+		}
+	}
+	lua_pop(L, 1);
+}
+
+static void read_same(lua_State *L, struct pairs *pairs)
+{
+	const char *text;
+	size_t len;
+
+	if (lua_getfield(L, pairs->options, "same") != LUA_TNIL) {
+		text = luaL_checklstring(L, -1, &len);
+		read_alternatives(L, pairs, text, len, &pairs->same);
+	}
+	lua_pop(L, 1);
+}
+
+/* fields = { name = "begin COLUMNS" or "end COLUMNS" } */
+static void read_fields(lua_State *L, struct pairs *pairs)
+{
+	if (lua_getfield(L, pairs->options, "fields") == LUA_TNIL) {
+		lua_pop(L, 1);
+		return;
+	}
+	luaL_checktype(L, -1, LUA_TTABLE);
+	lua_pushnil(L);
+	while (lua_next(L, -2)) {
+		struct captured *field = &pairs->fields[pairs->nfields];
+		const char *text = luaL_checkstring(L, -1), *name = luaL_checkstring(L, -2);
+		bool at_end = !strncmp(text, "end ", 4);
+
+		if (!at_end && strncmp(text, "begin ", 6) != 0)
+			luaL_error(L, "fields: %s: \"begin FIELD\" or \"end FIELD\" is expected",
+				   name);
+		if (pairs->segments->ncolumns == SEGMENTS_COLUMNS_MAX)
+			luaL_error(L, "fields: more than %d", SEGMENTS_COLUMNS_MAX);
+		text += at_end ? 4 : 6;
+		read_alternatives(L, pairs, text, strlen(text), &field->from);
+		field->at_end = at_end;
+		field->column = segments_add_column(pairs->segments, name);
+		pairs->nfields++;
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 1);
+}
+
+/* Reads option `left_by`, a column of `fields`; default: the column of event names. */
+static void read_left_by(lua_State *L, struct pairs *pairs)
+{
+	pairs->left_by = COLUMN_VALUE;
+	if (lua_getfield(L, pairs->options, "left_by") != LUA_TNIL)
+		pairs->left_by = bind_check_column(L, pairs->segments, luaL_checkstring(L, -1));
+	lua_pop(L, 1);
+}
+
+/* Appends the names of the option, one or a list, to the list on top, from index `n` on. */
+static lua_Integer add_names(lua_State *L, int options, const char *option, lua_Integer n)
+{
+	int type = lua_getfield(L, options, option);
+
+	if (type == LUA_TSTRING) {
+		lua_rawseti(L, -2, ++n);
+		return n;
+	}
+	if (type != LUA_TTABLE)
+		luaL_error(L, "%s: a name or a list of names is expected", option);
+	for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++)
+		lua_rawseti(L, -3, ++n);
+	lua_pop(L, 2);
+	return n;
+}
+
+static void mark_kind(lua_State *L, int options, const struct trace *trace, const char *option,
+		      uint8_t kind, uint8_t *kinds)
+{
+	lua_newtable(L);
+	add_names(L, options, option, 0);
+	for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++, lua_pop(L, 1))
+		for (size_t c = 0; c < trace->nclasses; c++)
+			if (lookup_glob(lua_tostring(L, -1), trace->classes[c]->name, ':'))
+				kinds[c] |= kind;
+	lua_pop(L, 2);
+}
+
+/* Replaces the options by a copy for the cursor, with `name` for all events, and `losses`. */
+static void widen_options(lua_State *L, int options)
+{
+	lua_newtable(L);
+	lua_pushnil(L);
+	while (lua_next(L, options)) {
+		lua_pushvalue(L, -2);
+		lua_insert(L, -2);
+		lua_rawset(L, -4);
+	}
+	lua_newtable(L);
+	if (lua_getfield(L, options, "at") != LUA_TNIL) {
+		lua_replace(L, -2);
+	} else {
+		lua_pop(L, 1);
+		add_names(L, options, "finish", add_names(L, options, "begin", 0));
+	}
+	lua_setfield(L, -2, "name");
+	bind_set_boolean(L, "losses", true);
+	/* with the CPU as key, only losses that tracers counted on that CPU matter */
+	lua_getfield(L, options, "key");
+	lua_pushliteral(L, "cpu");
+	bool by_cpu = lua_rawequal(L, -1, -2);
+	lua_pop(L, 2);
+	bind_set_boolean(L, "all_losses", !by_cpu);
+	lua_replace(L, options);
+}
+
+/* ---- the cursor ---- */
+
+static const char *const known_options[] = {
+	"begin",  "finish", "key",       "finish_key", "fields",   "from",       "to",
+	"nested", "where",  "cpu",       "name",       "losses",   "all_losses", "threads",
+	"same",   "at",     "same_name", "left_by",    "not_idle", NULL};
+
+/* Called with the trace and the widened options at stack indices 1 and 2: pushes the cursor. */
+static int new_cursor(lua_State *L)
+{
+	struct bind_trace *bound = bind_check_trace(L, 1);
+	struct error err;
+
+	if (!bind_cursor_filter(L, bound, known_options, &err))
+		return bind_raise(L, &err);
+	return 1;
+}
+
+static struct bind_cursor *push_cursor(lua_State *L, int options)
+{
+	lua_pushcfunction(L, new_cursor);
+	lua_pushvalue(L, 1);
+	lua_pushvalue(L, options);
+	lua_call(L, 2, 1);
+	return luaL_checkudata(L, -1, CURSOR_TYPE);
+}
+
+static void begin_doubts(lua_State *L, struct pairs *pairs, struct bind_trace *bound)
+{
+	size_t nclasses = bound->trace->nclasses;
+	uint64_t *classes = bitset_new(nclasses);
+	struct error err;
+
+	for (size_t c = 0; c < nclasses; c++)
+		if (pairs->kinds[c])
+			bitset_add(classes, c);
+	bool ok = pair_doubts_new(bound->index, classes, bind_cursor_options(pairs->cursor)->begin,
+				  &pairs->doubts, &err);
+	mem_free(classes);
+	if (!ok)
+		bind_raise(L, &err);
+}
+
+/* All columns that are read; of the key of ends only where it is another one. */
+static void add_reads(struct pairs *pairs, bool other)
+{
+	const uint8_t begins = KIND_BEGIN | KIND_AT;
+	struct pair_reads *reads = &pairs->reads;
+
+	reads->trace = pairs->cursor->bound->trace;
+	reads->kinds = pairs->kinds;
+	for (size_t i = 0; i < pairs->begin_key.count; i++)
+		pair_reads_add(reads, &pairs->begin_key.parts[i],
+			       other ? begins : begins | KIND_FINISH, false);
+	for (size_t i = 0; i < pairs->finish_key.count && other; i++)
+		pair_reads_add(reads, &pairs->finish_key.parts[i], KIND_FINISH, false);
+	if (pairs->same.count)
+		pair_reads_add(reads, &pairs->same, KIND_BEGIN | KIND_FINISH, true);
+	for (size_t i = 0; i < pairs->nfields; i++)
+		pair_reads_add(reads, &pairs->fields[i].from,
+			       pairs->fields[i].at_end ? KIND_FINISH : begins, false);
+	if (!other)
+		pairs->finish_key = pairs->begin_key;
+}
+
+void pairs_read_options(lua_State *L, struct pairs *pairs, struct bind_trace *bound, int options,
+			struct segments *segments)
+{
+	const struct trace *trace = bound->trace;
+
+	bind_check_options(L, options, known_options);
+	widen_options(L, options);
+	pairs->segments = segments;
+	pairs->options = options;
+	pairs->cursor = push_cursor(L, options);
+	pairs->kinds = mem_new_array(trace->nclasses + 1, 1);
+	pairs->names = mem_new_array(trace->nclasses + 1, sizeof *pairs->names);
+	pairs->fits = mem_new_array(trace->nclasses + 1, sizeof(struct event_class *));
+	if (lua_getfield(L, options, "at") != LUA_TNIL) {
+		mark_kind(L, options, trace, "at", KIND_AT, pairs->kinds);
+	} else {
+		mark_kind(L, options, trace, "begin", KIND_BEGIN, pairs->kinds);
+		mark_kind(L, options, trace, "finish", KIND_FINISH, pairs->kinds);
+	}
+	lua_pop(L, 1);
+	begin_doubts(L, pairs, bound);
+	if (!read_key(L, pairs, "key", &pairs->begin_key))
+		luaL_error(L,
+			   "key: the columns that tell which events belong together are missing");
+	bool other = read_key(L, pairs, "finish_key", &pairs->finish_key);
+	check_key(L, pairs, "key", &pairs->begin_key, KIND_BEGIN | KIND_AT);
+	check_key(L, pairs, other ? "finish_key" : "key",
+		  other ? &pairs->finish_key : &pairs->begin_key, KIND_FINISH);
+	pairs->by_cpu = pairs->begin_key.count == 1 && pairs->begin_key.parts[0].count == 1 &&
+			pairs->begin_key.parts[0].items[0].kind == COLUMN_CPU;
+	read_same(L, pairs);
+	read_same_name(L, pairs);
+	read_fields(L, pairs);
+	read_left_by(L, pairs);
+	add_reads(pairs, other);
+	pairs->nested = bind_flag(L, options, "nested");
+	pairs->not_idle = bind_flag(L, options, "not_idle");
+}

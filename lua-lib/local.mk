@@ -52,7 +52,8 @@ libscript_a_SOURCES = \
 	%D%/script_internal.h \
 	%D%/script_memory.c \
 	%D%/script_memory.h \
-	%D%/script_run.c
+	%D%/script_run.c \
+	%D%/script_table.c
 # pictures: style and scripts are files of their own, inside the library
 libscript_a_SOURCES += \
 	%D%/drawing/drawing.c \

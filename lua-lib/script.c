@@ -91,7 +91,7 @@ static void hook_coroutines(lua_State *L)
 
 /* ---- output ---- */
 
-static void write_out(lua_State *L, const char *bytes, size_t count)
+void script_write(lua_State *L, const char *bytes, size_t count)
 {
 	struct script *script = script_of(L);
 
@@ -115,7 +115,7 @@ static int print(lua_State *L)
 	}
 	luaL_addchar(&text, '\n');
 	luaL_pushresult(&text);
-	write_out(L, lua_tostring(L, -1), lua_rawlen(L, -1));
+	script_write(L, lua_tostring(L, -1), lua_rawlen(L, -1));
 	return 0;
 }
 
@@ -126,7 +126,7 @@ static int io_write(lua_State *L)
 		size_t len;
 		const char *text = luaL_checklstring(L, i, &len);
 
-		write_out(L, text, len);
+		script_write(L, text, len);
 	}
 	lua_getglobal(L, "io");
 	lua_getfield(L, -1, "stdout");
@@ -309,6 +309,8 @@ static int prepare(lua_State *L)
 			bind_set_function(L, "parts", script_parts);
 			bind_set_function(L, "save_part", script_save_part);
 		}
+		if (script->options.write)
+			bind_set_function(L, "write_rows", script_write_rows);
 		place_files(L, script);
 	}
 	if (script->options.write) {

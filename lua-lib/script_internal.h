@@ -39,6 +39,9 @@ bool script_take_status(struct script *script, bool done, int *status);
 MUST_CHECK bool script_protect(struct script *script, lua_CFunction function, void *arg,
 			       struct error *err);
 
+/* Writes through options.write, which is not NULL; raises an error if nobody reads the output. */
+void script_write(lua_State *L, const char *bytes, size_t count);
+
 /* Functions of the table `yore` that a sandbox lacks. */
 int script_ask_traces(lua_State *L);
 int script_at_end(lua_State *L);
@@ -47,5 +50,6 @@ int script_save_part(lua_State *L);
 int script_command(lua_State *L);
 int script_files(lua_State *L);
 int script_stat(lua_State *L);
+int script_write_rows(lua_State *L);
 
 #endif

@@ -144,6 +144,18 @@ nstime bind_opt_time(lua_State *L, const struct bind_trace *bound, int i, const 
 /* Raises when the table at `i` has a key that `known` (ended by NULL) does not name. */
 void bind_check_options(lua_State *L, int i, const char *const *known);
 
+/*
+ * Writes a time as the program shows it, by the global `trace`, without a zero at the end. `text`
+ * has room for TIME_TEXT_MAX bytes. Returns the length.
+ */
+size_t bind_time_text(lua_State *L, nstime t, char *text);
+
+/*
+ * Which of the choices, ended by NULL, member `name` of the table at `i` is; nil: the first one.
+ * Raises an error for others.
+ */
+int bind_choice(lua_State *L, int i, const char *name, const char *const *choices);
+
 void bind_push_value(lua_State *L, const struct value *value); /* unknown and none: nil */
 void bind_push_time(lua_State *L, nstime t);                   /* unbounded: nil */
 /* Is member `name` of the table at `i` neither nil nor false? */

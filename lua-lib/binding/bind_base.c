@@ -139,7 +139,7 @@ bool bind_flag(lua_State *L, int i, const char *name)
 	return flag;
 }
 
-static void no_option(lua_State *L, const char *name, const char *const *known)
+static void no_such(lua_State *L, const char *what, const char *name, const char *const *known)
 {
 	char hint[NEAREST_WORDS_MAX], list[NEAREST_WORDS_MAX] = "";
 	struct nearest nearest;
@@ -150,7 +150,7 @@ static void no_option(lua_State *L, const char *name, const char *const *known)
 		nearest_offer(&nearest, known[i]);
 		snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "", known[i]);
 	}
-	luaL_error(L, "there is no option '%s': %sthere are %s", name,
+	luaL_error(L, "there is no %s '%s': %sthere are %s", what, name,
 		   nearest_hint(&nearest, hint, sizeof hint), list);
 }
 
@@ -165,9 +165,23 @@ void bind_check_options(lua_State *L, int i, const char *const *known)
 		while (known[n] && strcmp(known[n], lua_tostring(L, -2)) != 0)
 			n++;
 		if (!known[n])
-			no_option(L, lua_tostring(L, -2), known);
+			no_such(L, "option", lua_tostring(L, -2), known);
 		lua_pop(L, 1);
 	}
+}
+
+int bind_choice(lua_State *L, int i, const char *name, const char *const *choices)
+{
+	int chosen = 0;
+
+	lua_getfield(L, i, name);
+	const char *text = luaL_optstring(L, -1, choices[0]);
+	while (choices[chosen] && strcmp(choices[chosen], text) != 0)
+		chosen++;
+	if (!choices[chosen])
+		no_such(L, name, text, choices);
+	lua_pop(L, 1);
+	return chosen;
 }
 
 void *bind_new_owned(lua_State *L, size_t size, const char *type, lua_CFunction gc)

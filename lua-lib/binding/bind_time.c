@@ -98,27 +98,32 @@ static int read_time(lua_State *L, const struct bind_trace *bound, int i)
 	return 1;
 }
 
+/* Returns the length. `own`: as the program shows times, if there is one. `bound` may be NULL. */
+static size_t put_time(const struct bind_trace *bound, nstime t, bool own, enum time_style style,
+		       char *text)
+{
+	struct times times;
+
+	if (own && bound && bound->host.time_text)
+		return bound->host.time_text(bound->host.arg, t, text);
+	if (bound)
+		plain_times(bound, style, &times);
+	else
+		times_init(&times, style, false, true, NSTIME_MIN, NSTIME_MIN);
+	return (size_t)(time_put(&times, t, text) - text);
+}
+
 static int write_time(lua_State *L, const struct bind_trace *bound, int i)
 {
 	static const char *const names[] = {"clock", "iso", "seconds", "ns", "relative", NULL};
 	static const enum time_style styles[] = {TIME_CLOCK, TIME_ISO, TIME_SECONDS, TIME_NS,
 						 TIME_RELATIVE};
 	nstime t = luaL_checkinteger(L, i);
-	char text[TIME_TEXT_MAX];
-	struct times times;
-
-	if (bound && bound->host.time_text && lua_isnoneornil(L, i + 1)) {
-		size_t len = bound->host.time_text(bound->host.arg, t, text);
-
-		lua_pushlstring(L, text, len);
-		return 1;
-	}
+	bool own = lua_isnoneornil(L, i + 1);
 	enum time_style style = styles[luaL_checkoption(L, i + 1, "clock", names)];
-	if (bound)
-		plain_times(bound, style, &times);
-	else
-		times_init(&times, style, false, true, NSTIME_MIN, NSTIME_MIN);
-	lua_pushlstring(L, text, (size_t)(time_put(&times, t, text) - text));
+	char text[TIME_TEXT_MAX];
+
+	lua_pushlstring(L, text, put_time(bound, t, own, style, text));
 	return 1;
 }
 
@@ -141,6 +146,11 @@ static const struct bind_trace *global_trace(lua_State *L)
 	bound = luaL_testudata(L, -1, TRACE_TYPE);
 	lua_pop(L, 1);
 	return bound && bound->trace ? bound : NULL;
+}
+
+size_t bind_time_text(lua_State *L, nstime t, char *text)
+{
+	return put_time(global_trace(L), t, true, TIME_CLOCK, text);
 }
 
 static int yore_time(lua_State *L)

@@ -432,10 +432,8 @@ static int segments_join_method(lua_State *L)
 	if (!lua_isnil(L, 4)) {
 		luaL_checktype(L, 4, LUA_TTABLE);
 		bind_check_options(L, 4, known);
-		lua_getfield(L, 4, "at");
-		at_end = luaL_checkoption(L, -1, "begin", moments) == 1;
-		lua_getfield(L, 4, "match");
-		match = (enum join_match)luaL_checkoption(L, -1, "holds", matches);
+		at_end = bind_choice(L, 4, "at", moments) == 1;
+		match = (enum join_match)bind_choice(L, 4, "match", matches);
 	}
 	if (lua_type(L, 3) == LUA_TSTRING) {
 		lua_newtable(L);

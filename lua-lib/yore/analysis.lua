@@ -832,155 +832,20 @@ end
 
 -- ---- output ----
 
-local function csv_value(value)
-	if value == nil then
-		return ""
-	elseif math.type(value) == "float" then
-		return json.float(value)
-	end
-	local text = tostring(value)
-	return text:find('[",\r\n]') and '"' .. text:gsub('"', '""') .. '"' or text
-end
-
-local units = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 } }
-
--- A length of time with three digits or four: 999 ns, 1.234 us, 56.79 ms.
-local function short_span(ns)
-	local sign, size = ns < 0 and "-" or "", math.abs(ns)
-	for _, unit in ipairs(units) do
-		local shown = size / unit[2]
-		if shown < 999.95 then
-			return sign .. (unit[2] == 1 and string.format("%d ns", math.floor(size + 0.5))
-				or string.format(shown < 9.9995 and "%.3f %s" or shown < 99.995 and "%.2f %s"
-					or "%.1f %s", shown, unit[1]))
-		end
-	end
-	return sign .. string.format("%.3f s", size / 1e9)
-end
-
--- A number of bytes: 999 B, 1.234 KiB, 56.79 MiB.
-local function short_size(bytes)
-	local sign, size = bytes < 0 and "-" or "", math.abs(bytes)
-	for _, unit in ipairs{ "B", "KiB", "MiB", "GiB", "TiB" } do
-		if size < 1023.95 or unit == "TiB" then
-			return sign .. string.format(unit == "B" and "%.0f %s" or size < 9.9995 and "%.3f %s"
-				or size < 99.995 and "%.2f %s" or "%.1f %s", size, unit)
-		end
-		size = size / 1024
-	end
-end
-
--- How a value of each kind is shown in a table.
-local show = {
-	span = short_span,
-	exact = function(ns) return yore.span(math.tointeger(ns) or math.floor(ns + 0.5)) end,
-	time = function(t) return trace:text(t) end,
-	percent = function(x) return string.format("%.2f", x) end,
-	float = function(x) return string.format("%.2f", x) end,
-	hex = function(x) return yore.hex(x) end,
-	size = short_size,
-}
-
--- A value for csv and json: as it is, except for addresses, which are hexadecimal.
-local function raw(column, value)
-	return column.kind == "hex" and value ~= nil and yore.hex(value) or value
-end
-
-local function width_of(text)
-	return utf8.len(text) or #text
-end
-
 local function is_left(column)
 	return column.kind == "text" or column.kind == nil
 end
 
-local spaces = setmetatable({}, { __index = function(self, n)
-	self[n] = (" "):rep(n)
-	return self[n]
-end })
-
-local BAR = 30
-
--- A bar whose length is rounded to an eighth of a character.
-local function bar_text(value, most)
-	if not value or most <= 0 then
-		return ""
-	end
-	local eighths = math.floor(value / most * BAR * 8 + 0.5)
-	local text = ("█"):rep(eighths // 8)
-	return eighths % 8 > 0 and text .. utf8.char(0x2590 - eighths % 8) or text
-end
-
--- The column that bars show: the one that rows are sorted by, else the first that is marked.
+-- The number of the column that bars show: the one that rows are sorted by, else the first that is marked; nil: none.
 local function bar_column(self, columns)
-	for _, column in ipairs(columns) do
-		if self.sorted_by == column.key and column.kind and column.kind ~= "text" then
-			return column
-		end
-	end
-	for _, column in ipairs(columns) do
-		if column.bar then
-			return column
-		end
-	end
-end
-
--- The texts of a column: its head, and the value of each row, all of the same width.
-local function column_texts(column, rows)
-	local key, as, empty, indent = column.key, show[column.kind], column.empty or "-", column.indent
-	local texts, most, left = { column.head }, width_of(column.head), is_left(column)
-	for i = 1, #rows do
-		local row, text = rows[i], nil
-		local value = row[key]
-		if value == nil then
-			text = empty
-		elseif as then
-			text = as(value)
-		elseif type(value) == "string" then
-			text = value:find("%c") and value:gsub("%c", "?") or value
-		else
-			text = tostring(value)
-		end
-		text = indent and spaces[2 * row[indent]] .. text or text
-		texts[i + 1], most = text, math.max(most, width_of(text))
-	end
-	for i = 1, #texts do
-		local text = texts[i]
-		local pad = most - width_of(text)
-		if pad > 0 then
-			texts[i] = left and text .. spaces[pad] or spaces[pad] .. text
-		end
-	end
-	return texts
-end
-
--- The texts of the bars, without a head; nil: no column has any.
-local function bar_texts(self, columns, rows)
-	local column, most, texts = bar_column(self, columns), 0, { "" }
-	if not column then
-		return
-	end
-	for _, row in ipairs(rows) do
-		most = math.max(most, row[column.key] or 0)
-	end
-	for i, row in ipairs(rows) do
-		texts[i + 1] = bar_text(row[column.key], most)
-	end
-	return texts
-end
-
-local function print_aligned(self, columns, rows)
-	local texts, line = {}, {}
+	local marked
 	for c, column in ipairs(columns) do
-		texts[c] = column_texts(column, rows)
-	end
-	texts[#columns + 1] = self.format == "bars" and bar_texts(self, columns, rows) or nil
-	for i = 1, #rows + 1 do
-		for c = 1, #texts do
-			line[c] = texts[c][i]
+		if self.sorted_by == column.key and not is_left(column) then
+			return c
 		end
-		print(table.concat(line, "  "):match("^.*%S") or "")
+		marked = marked or column.bar and c
 	end
+	return marked
 end
 
 -- The column of --sort; nil: this table lacks it, but another table of the analysis may have it.
@@ -1075,21 +940,12 @@ function methods:table(title, columns, rows, all)
 	end
 	if self.format == "lami" then
 		lami.table(self, title, columns, rows)
+		return
 	elseif self.format == self.spec.format then
 		for _, row in ipairs(rows) do
 			print(self.spec.write(row))
 		end
-	elseif self.format == "json" then
-		for _, row in ipairs(rows) do
-			local out = {}
-			if self.tables then
-				out[1] = '"table":' .. json.text(title)
-			end
-			for _, column in ipairs(columns) do
-				out[#out + 1] = json.text(column.key) .. ":" .. json.value(raw(column, row[column.key]))
-			end
-			print("{" .. table.concat(out, ",") .. "}")
-		end
+		return
 	elseif self.format == "csv" then
 		local heads = { self.tables and "table" or nil }
 		for _, column in ipairs(columns) do
@@ -1100,16 +956,7 @@ function methods:table(title, columns, rows, all)
 			print(head) -- once for tables of the same columns
 			self.csv_head = head
 		end
-		local out = { self.tables and csv_value(title) or nil }
-		local before = #out
-		for _, row in ipairs(rows) do
-			for c = 1, #columns do
-				local value = raw(columns[c], row[columns[c].key])
-				out[before + c] = math.type(value) == "integer" and value or csv_value(value)
-			end
-			print(table.concat(out, ","))
-		end
-	else
+	elseif self.format ~= "json" then
 		if self.printed then
 			print()
 		end
@@ -1121,10 +968,12 @@ function methods:table(title, columns, rows, all)
 			print("nothing" .. (self.leaving and " that " .. self.leaving .. " leaves" or ""))
 			return
 		end
-		print_aligned(self, columns, rows)
-		if #rows < all then
-			print("and " .. all - #rows .. " more")
-		end
+	end
+	local is_raw = self.format == "csv" or self.format == "json"
+	yore.write_rows{ format = is_raw and self.format or "table", columns = columns, rows = rows,
+		title = is_raw and self.tables and title or nil, bar = self.format == "bars" and bar_column(self, columns) or nil }
+	if not is_raw and #rows < all then
+		print("and " .. all - #rows .. " more")
 	end
 end
 

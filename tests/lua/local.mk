@@ -32,6 +32,8 @@ EXTRA_DIST += \
 	%D%/made_maps.py \
 	%D%/torn_calls.py \
 	%D%/batches_agree.lua \
+	%D%/rows_written.lua \
+	%D%/rows_written.out \
 	%D%/stacks_agree.lua \
 	%D%/counts_agree.lua \
 	%D%/no_tracebacks.py

@@ -10,6 +10,10 @@ for script in tests/lua/test_*.lua; do
 	result $? "$script"
 done
 
+"$yore" run tests/lua/rows_written.lua $demo >"$work/out" 2>"$work/printed"
+diff -u tests/lua/rows_written.out "$work/out" >>"$work/printed"
+result $? "yore.write_rows prints all kinds of values"
+
 "$build/fixtures/yore-gen" --out "$work/lossy" --size 600K --lose 0.2 --no-truth >"$work/printed" 2>&1 &&
 	"$yore" run tests/lua/batches_agree.lua "$work/lossy" --no-index >"$work/printed" 2>&1 &&
 	grep -q '[1-9]$' "$work/printed"

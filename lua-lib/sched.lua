@@ -52,23 +52,10 @@ local function top()
 	a:table("runs of each thread", analysis.columns(analysis.thread_columns(), numbers), rows)
 end
 
--- The state of a thread that ended right at t.
-local function state_until(tid, t)
-	local state = states:find(tid, t - 1)
-	return state and state["end"] == t and state or nil
-end
-
--- For a thread that runs from t on: when it stopped to run before that, and when it became ready.
-local function waits(tid, t)
-	local state = state_until(tid, t)
-	if not state or kernel.has_cpu[state.value] or state.after ~= "running" then
-		return nil
-	end
-	local ready = state.value == "ready" and state.begun and not kernel.has_cpu[state.before] and state.begin or nil
-	while state and not kernel.has_cpu[state.value] do
-		state = state.before and state_until(tid, state.begin)
-	end
-	return state and state["end"], ready
+-- The begin of the thread's segment that ends right at t.
+local function begin_of(segments, tid, t)
+	local from, till = segments:look(tid, t - 1)
+	return till == t and from or nil
 end
 
 -- The runs whose begin and end are switches in the range; a switch at the end of the range is outside.
@@ -77,13 +64,14 @@ local function whole()
 end
 
 local function log()
+	local off = states:between(function(state) return kernel.has_cpu[state] == true end)
+	local ready = states:select{ value = "ready", begun = true, before = function(state) return not kernel.has_cpu[state] end }
 	local seen = whole()
 	local rows = seen:sorted("end", not a.sort and a.limit or nil)
 	for _, row in ipairs(rows) do
-		local off, ready = waits(row.value, row.begin)
 		row.tid, row.comm, row.cpu = row.value, names[row.value], row.key
-		row.wait = off and row.begin - off
-		row.delay = ready and row.begin - ready
+		local left, woken = begin_of(off, row.value, row.begin), begin_of(ready, row.value, row.begin)
+		row.wait, row.delay = left and row.begin - left, woken and row.begin - woken
 		row.next = names[row.after]
 	end
 	return rows, #seen

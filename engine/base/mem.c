@@ -73,7 +73,7 @@ void *mem_new_array(size_t count, size_t size)
 	void *memory = NULL;
 
 	if (bytes >= LARGE_LEAST) {
-		budget_grew();
+		budget_grew(bytes);
 		memory = large_new(bytes, false);
 	}
 	if (!memory)
@@ -122,7 +122,7 @@ static void *resize_large(void *old, size_t bytes)
 {
 	void *memory;
 
-	budget_grew();
+	budget_grew(bytes);
 	if (is_large(old)) {
 		memory = bytes >= LARGE_LEAST ? large_resize(old, bytes) : NULL;
 		return memory ? memory : move(old, bytes, false);

@@ -8,8 +8,12 @@
 Of each number of threads a line has wall and processor seconds and those of the thread that had most: no number of processors
 makes the work faster than that thread. The bound is the processor seconds of one thread, divided by the longest of the most
 threads. Where a machine has fewer processors than threads, wall seconds say nothing of more, but processor seconds do.
+The column "apart" is what the machine itself allows, up to its number of processors: so many processes of one thread, each of which
+does all of the work, run at the same time. What they wait for each other (memory, caches, a shared core) threads wait, too.
 """
 import argparse
+import concurrent.futures
+import glob
 import os
 import resource
 import shutil
@@ -24,6 +28,8 @@ QUESTIONS = {
     "parquet": ["convert", "{trace}", "{out}", "--to", "parquet", "--no-state"],
     "csv": ["convert", "{trace}", "{out}", "--to", "csv", "--no-state"],
     "rows": ["events", "{trace}", "--format", "csv"],
+    "json": ["events", "{trace}", "--format", "json"],
+    "text": ["events", "{trace}", "--format", "text"],
     "timelines": ["index", "{trace}", "--timelines"],
     "switches": ["switches", "{trace}"],
     "irq": ["irq", "{trace}"],
@@ -98,9 +104,9 @@ def measure(command, env):
     return wall, cpu, max(seconds.values(), default=cpu)
 
 
-def ask(programs, question, jobs, work):
-    """One run; of timelines the index without them is there, of all others too."""
-    out, trace, index = (os.path.join(work, name) for name in ("out", "trace", "index"))
+def ask(programs, question, jobs, work, number=""):
+    """One run; of timelines the index without them is there, of all others too. Runs with other numbers may go on meanwhile."""
+    out, trace, index = os.path.join(work, "out" + number), os.path.join(work, "trace"), os.path.join(work, "index" + number)
     shutil.rmtree(out, ignore_errors=True)
     if question == "timelines":
         shutil.rmtree(index, ignore_errors=True)
@@ -110,16 +116,27 @@ def ask(programs, question, jobs, work):
     return measure([*programs.yore, *words, "--jobs", str(jobs)], env)
 
 
+def ask_apart(programs, question, count, work):
+    """Wall seconds of the slowest of `count` processes of one thread at the same time."""
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        return max(done[0] for done in pool.map(lambda i: ask(programs, question, 1, work, ".%d" % i), range(count)))
+
+
 def report(programs, question, numbers, rounds, work):
-    best = {}
+    best, apart = {}, {}
     for _ in range(rounds):
         for jobs in numbers:
             best[jobs] = tuple(map(min, best.get(jobs, (1e9,) * 3), ask(programs, question, jobs, work)))
+            if 1 < jobs <= len(os.sched_getaffinity(0)):
+                apart[jobs] = min(apart.get(jobs, 1e9), ask_apart(programs, question, jobs, work))
     if question == "timelines":  # the others are asked without them
-        shutil.rmtree(os.path.join(work, "index"))
+        for index in glob.glob(os.path.join(work, "index*")):
+            shutil.rmtree(index)
     one = best[numbers[0]]
     for jobs, (wall, cpu, longest) in best.items():
-        print("%-10s %5d %8.2f %6.1f %10.2f %10.2f %6.1f" % (question, jobs, wall, one[0] / wall, cpu, longest, one[1] / longest), flush=True)
+        limit = "%6.1f" % (one[0] * jobs / apart[jobs]) if jobs in apart else ""
+        print("%-10s %5d %8.2f %6.1f %10.2f %10.2f %6.1f %6s" % (question, jobs, wall, one[0] / wall, cpu, longest, one[1] / longest, limit),
+              flush=True)
 
 
 def main():
@@ -141,7 +158,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="yore-cores-", dir=options.work) as work:
         subprocess.run([*programs.gen, "--out", os.path.join(work, "trace"), "--size", options.size, "--cpus", str(options.streams),
                         "--threads", "400", "--no-truth"], stdout=subprocess.DEVNULL, check=True)
-        print("%-10s %5s %8s %6s %10s %10s %6s" % ("", "jobs", "wall, s", "gain", "processor", "longest", "bound"))
+        print("%-10s %5s %8s %6s %10s %10s %6s %6s" % ("", "jobs", "wall, s", "gain", "processor", "longest", "bound", "apart"))
         for question in options.only:
             report(programs, question, numbers, options.rounds, work)
     return None

@@ -18,11 +18,9 @@
 #include "index/index.h"
 #include "state/model/value.h"
 
-struct query;
 struct rules;
 struct row_table;
 struct state;
-struct thread_rows_kind;
 
 /* ---- host.c: the trace of a call, and its arguments ---- */
 
@@ -80,8 +78,6 @@ void duck_put_text(struct duck_column *column, uint64_t row, const void *bytes, 
 void duck_put_blob(struct duck_column *column, uint64_t row, const void *bytes, size_t len);
 /* Copies the text of row `from` to `count` rows from `to` on. */
 void duck_repeat_text(struct duck_column *column, uint64_t from, uint64_t to, uint64_t count);
-/* Stores a time; NSTIME_MIN and NSTIME_MAX, unknown, become NULL. */
-void duck_put_time(struct duck_column *column, uint64_t row, nstime t);
 /* Stores the low 1, 2, 4 or 8 `bytes` of each of `count` numbers. */
 void duck_put_numbers(struct duck_column *column, uint64_t row, unsigned bytes,
 		      const uint64_t *numbers, uint64_t count);
@@ -103,10 +99,9 @@ struct duck_table {
 	duck_bind_call *bind;
 	duck_init_call *init, *local; /* local: NULL, one thread */
 	duck_function_call *scan;
-	const struct thread_rows_kind *thread_rows; /* in duck_rows: one of these two is set */
-	const struct row_table *list;
+	const struct row_table *rows; /* in duck_rows: which table of rows/ */
 };
-extern const struct duck_table duck_events, duck_state, duck_at;
+extern const struct duck_table duck_events;
 extern const struct duck_table duck_rows[]; /* ended by a NULL name */
 
 #endif

@@ -52,11 +52,8 @@ static bool add_function(struct duck_connection *connection, const struct duck_t
 
 static bool add_all(struct duck_connection *connection)
 {
-	static const struct duck_table *const tables[] = {&duck_events, &duck_state, &duck_at};
-	bool good = true;
+	bool good = add_function(connection, &duck_events);
 
-	for (size_t i = 0; i < sizeof tables / sizeof *tables && good; i++)
-		good = add_function(connection, tables[i]);
 	for (const struct duck_table *table = duck_rows; table->name && good; table++)
 		good = add_function(connection, table);
 	return good;

@@ -12,7 +12,6 @@ yore_duckdb_la_SOURCES = \
 	%D%/fill.c \
 	%D%/host.c \
 	%D%/rows.c \
-	%D%/state.c \
 	%D%/vectors.c
 yore_duckdb_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(pkglibdir) \
 	-Wl,--version-script=$(srcdir)/%D%/yore.map -Wl,librows.a $(shared_state)

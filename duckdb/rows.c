@@ -2,23 +2,23 @@
  * rows.c - table functions over rows/, which makes the same rows for SQLite
  *
  *     yore_thread_state, yore_wakeups, yore_syscalls (TRACE, begin := MOMENT, until := MOMENT)
- *     yore_threads, yore_losses, yore_streams, yore_classes, yore_info (TRACE)
+ *     yore_threads, yore_losses, yore_packets, yore_streams, yore_classes, yore_info (TRACE)
+ *     yore_state(TRACE, PATH, begin := MOMENT, until := MOMENT), yore_at(TRACE, MOMENT, PATH)
  *
  * One thread makes the rows, in the same order as for SQLite.
  */
 #include "duckdb/duckdb_internal.h"
 
 #include "engine/base/mem.h"
-#include "rows/row_list.h"
-#include "rows/thread_rows.h"
+#include "rows/row_table.h"
 
 struct duck_rows_call {
 	struct duck_host host;
-	const struct thread_rows_kind *kind; /* a table about threads; NULL: */
-	const struct row_table *list;        /* a small table */
-	const struct row_column *columns;
+	const struct row_table *table;
+	size_t *columns; /* numbers of those of the table that DuckDB has */
 	size_t ncolumns;
-	nstime begin, end;
+	struct row_ask ask;
+	char *told; /* of `ask` */
 };
 
 struct duck_rows_scan {
@@ -26,9 +26,7 @@ struct duck_rows_scan {
 	struct row_host host;
 	uint64_t *wanted; /* columns of the chunk */
 	uint64_t nwanted;
-	struct thread_rows *threads;
-	struct row_list list;
-	size_t at; /* index of the current row's first cell in `list` */
+	struct row_scan *rows;
 	struct buf scratch;
 };
 
@@ -37,12 +35,45 @@ static void free_call(void *arg)
 	struct duck_rows_call *call = arg;
 
 	duck_host_close(&call->host);
+	mem_free(call->columns);
+	mem_free(call->told);
 	mem_free(call);
 }
 
-static enum cell_kind cell_kind_of(enum row_type type)
+static void add_columns(struct duck_rows_call *call, struct duck_bind *info)
 {
-	return type == ROW_INTEGER ? CELL_INT : type == ROW_TIME ? CELL_TIME : CELL_TEXT;
+	static const enum cell_kind kinds[] = {
+		[ROW_INTEGER] = CELL_INT, [ROW_TIME] = CELL_TIME, [ROW_TEXT] = CELL_TEXT,
+		[ROW_FLOAT] = CELL_FLOAT, [ROW_BOOL] = CELL_BOOL, [ROW_ANY] = CELL_TEXT};
+
+	call->columns = mem_new_array(call->table->ncolumns, sizeof *call->columns);
+	for (size_t i = 0; i < call->table->ncolumns; i++) {
+		const struct row_column *column = &call->table->columns[i];
+		if (column->flags & ROW_SQL)
+			continue;
+		duck_add_column(info, column->name, kinds[column->type], 64, false);
+		call->columns[call->ncolumns++] = i;
+	}
+}
+
+/* Reads a moment or a PATH for each argument behind the trace. */
+static bool read_arguments(struct duck_rows_call *call, const struct duck_table *table,
+			   struct duck_bind *info, struct error *err)
+{
+	for (unsigned i = 1; i < table->count; i++) {
+		if (table->is_moment >> i & 1) {
+			if (!duck_moment(&call->host, duck.bind_get_parameter(info, i),
+					 &call->ask.at, err))
+				return false;
+			continue;
+		}
+		call->ask.told = call->told = duck_text_argument(info, i);
+		if (!call->told)
+			return error_set(err, ERR_QUERY,
+					 "the path of an attribute is NULL; '**' is all of them");
+	}
+	return !table->range ||
+	       duck_range(&call->host, info, &call->ask.begin, &call->ask.end, err);
 }
 
 static void bind_rows(struct duck_bind *info)
@@ -51,21 +82,15 @@ static void bind_rows(struct duck_bind *info)
 	struct duck_rows_call *call = mem_new(sizeof *call);
 	struct error err;
 
-	call->kind = table->thread_rows;
-	call->list = table->list;
-	call->columns = call->kind ? call->kind->columns : call->list->columns;
-	call->ncolumns = call->kind ? call->kind->ncolumns : call->list->ncolumns;
-	call->begin = NSTIME_MIN;
-	call->end = NSTIME_MAX;
+	call->table = table->rows;
+	call->ask = row_ask_all();
 	if (!duck_open_argument(&call->host, info, false, &err) ||
-	    (table->range && !duck_range(&call->host, info, &call->begin, &call->end, &err))) {
+	    !read_arguments(call, table, info, &err)) {
 		duck.bind_set_error(info, err.text);
 		free_call(call);
 		return;
 	}
-	for (size_t i = 0; i < call->ncolumns; i++)
-		duck_add_column(info, call->columns[i].name, cell_kind_of(call->columns[i].type),
-				64, false);
+	add_columns(call, info);
 	duck.bind_set_bind_data(info, call, free_call);
 }
 
@@ -75,10 +100,8 @@ static void free_scan(void *arg)
 {
 	struct duck_rows_scan *scan = arg;
 
-	thread_rows_free(scan->threads);
+	row_scan_free(scan->rows);
 	row_host_release(&scan->host);
-	arena_free(scan->list.arena);
-	mem_free(scan->list.cells);
 	mem_free(scan->wanted);
 	buf_release(&scan->scratch);
 	mem_free(scan);
@@ -94,17 +117,6 @@ static bool get_state(void *arg, struct state **out, struct error *err)
 	return true;
 }
 
-static bool begin_threads(struct duck_rows_scan *scan, struct error *err)
-{
-	const struct duck_rows_call *call = scan->call;
-	struct thread_rows_ask ask = {
-		.begin = call->begin, .end = call->end, .low = NSTIME_MIN, .high = NSTIME_MAX};
-
-	scan->threads = thread_rows_new(call->kind);
-	return events_range(scan->host.index, &ask.first, &ask.last, err) &&
-	       thread_rows_begin(scan->threads, &scan->host, &ask, err);
-}
-
 static void init_scan(struct duck_init *info)
 {
 	struct duck_rows_scan *scan = mem_new(sizeof *scan);
@@ -116,29 +128,33 @@ static void init_scan(struct duck_init *info)
 				       .trace = call->host.trace,
 				       .get_state = get_state,
 				       .arg = &call->host};
-	scan->list = (struct row_list){.arena = arena_new(),
-				       .ncolumns = call->ncolumns,
-				       .begin = call->begin,
-				       .end = call->end};
+	scan->rows = row_scan_new(call->table);
 	scan->wanted = duck_wanted_columns(info, &scan->nwanted);
 	duck.init_set_max_threads(info, 1);
 	duck.init_set_init_data(info, scan, free_scan);
-	if (!(call->kind ? begin_threads(scan, &err)
-			 : call->list->fill(&scan->host, &scan->list, &err)))
+	if (!row_scan_begin(scan->rows, &scan->host, &call->ask, &err))
 		duck.init_set_error(info, err.text);
 }
 
 static void put_cell(struct duck_rows_scan *scan, struct duck_column *out, uint64_t row,
 		     enum row_type type, const struct value *value)
 {
-	bool number = type == ROW_INTEGER || type == ROW_TIME;
-
-	if (!number) {
+	switch (type) {
+	case ROW_INTEGER:
+	case ROW_TIME:
+		duck_put_int64(out, row, (int64_t)value->u);
+		break;
+	case ROW_FLOAT:
+		((double *)out->data)[row] = value->f;
+		break;
+	case ROW_BOOL:
+		((uint8_t *)out->data)[row] = value->kind == VALUE_BOOL && value->b;
+		break;
+	default:
 		duck_put_value(out, row, value, &scan->scratch);
 		return;
 	}
-	duck_put_int64(out, row, (int64_t)value->u);
-	if (value->kind != VALUE_INT)
+	if (!value_exists(value))
 		duck_put_null(out, row);
 }
 
@@ -150,28 +166,13 @@ static bool put_row(struct duck_rows_scan *scan, struct duck_column *out, uint64
 	struct value cell;
 
 	for (uint64_t i = 0; i < scan->nwanted; i++) {
-		uint64_t column = scan->wanted[i];
-		if (column >= call->ncolumns) /* no column: DuckDB only counts rows */
+		if (scan->wanted[i] >= call->ncolumns) /* no column: DuckDB only counts rows */
 			continue;
-		if (!call->kind)
-			cell = scan->list.cells[scan->at + column];
-		else if (!thread_rows_cell(scan->threads, column, &cell, err))
+		size_t column = call->columns[scan->wanted[i]];
+		if (!row_scan_cell(scan->rows, column, &cell, err))
 			return false;
-		put_cell(scan, &out[i], row, call->columns[column].type, &cell);
+		put_cell(scan, &out[i], row, call->table->columns[column].type, &cell);
 	}
-	return true;
-}
-
-static bool is_row(const struct duck_rows_scan *scan)
-{
-	return scan->threads ? thread_rows_more(scan->threads) : scan->at < scan->list.ncells;
-}
-
-static bool next_row(struct duck_rows_scan *scan, struct error *err)
-{
-	if (scan->threads)
-		return thread_rows_next(scan->threads, err);
-	scan->at += scan->list.ncolumns;
 	return true;
 }
 
@@ -180,8 +181,8 @@ static bool put_rows(struct duck_rows_scan *scan, struct duck_column *out, uint6
 {
 	const uint64_t most = duck.vector_size();
 
-	for (; *rows < most && is_row(scan); ++*rows)
-		if (!put_row(scan, out, *rows, err) || !next_row(scan, err))
+	for (; *rows < most && row_scan_more(scan->rows); ++*rows)
+		if (!put_row(scan, out, *rows, err) || !row_scan_next(scan->rows, err))
 			return false;
 	return duck_host_sound(&scan->call->host, err);
 }
@@ -204,19 +205,22 @@ static void scan_rows(struct duck_function *info, struct duck_chunk *chunk)
 	duck.data_chunk_set_size(chunk, rows);
 }
 
-#define ROWS_TABLE(called, has_range, made_by)                                     \
-	{                                                                          \
-		.name = "yore_" called, .count = 1, .range = (has_range), made_by, \
-		.bind = bind_rows, .init = init_scan, .scan = scan_rows            \
+#define ROWS_TABLE(called, has_range, its, ...)                                                  \
+	{                                                                                        \
+		.name = "yore_" called, .range = (has_range), .rows = &(its), .bind = bind_rows, \
+		.init = init_scan, .scan = scan_rows, __VA_ARGS__                                \
 	}
 
 const struct duck_table duck_rows[] = {
-	ROWS_TABLE("thread_state", true, .thread_rows = &thread_rows_state),
-	ROWS_TABLE("wakeups", true, .thread_rows = &thread_rows_wakeups),
-	ROWS_TABLE("syscalls", true, .thread_rows = &thread_rows_syscalls),
-	ROWS_TABLE("threads", false, .list = &row_threads),
-	ROWS_TABLE("losses", true, .list = &row_losses),
-	ROWS_TABLE("streams", false, .list = &row_streams),
-	ROWS_TABLE("classes", false, .list = &row_classes),
-	ROWS_TABLE("info", false, .list = &row_info),
+	ROWS_TABLE("state", true, row_state, .count = 2),
+	ROWS_TABLE("at", false, row_state_at, .count = 3, .is_moment = 1 << 1),
+	ROWS_TABLE("thread_state", true, row_thread_state, .count = 1),
+	ROWS_TABLE("wakeups", true, row_wakeups, .count = 1),
+	ROWS_TABLE("syscalls", true, row_syscalls, .count = 1),
+	ROWS_TABLE("threads", false, row_threads, .count = 1),
+	ROWS_TABLE("losses", true, row_losses, .count = 1),
+	ROWS_TABLE("packets", false, row_packets, .count = 1),
+	ROWS_TABLE("streams", false, row_streams, .count = 1),
+	ROWS_TABLE("classes", false, row_classes, .count = 1),
+	ROWS_TABLE("info", false, row_info, .count = 1),
 	{.name = NULL}};

@@ -74,13 +74,6 @@ void duck_repeat_text(struct duck_column *column, uint64_t from, uint64_t to, ui
 		strings[i] = string;
 }
 
-void duck_put_time(struct duck_column *column, uint64_t row, nstime t)
-{
-	duck_put_int64(column, row, t);
-	if (t == NSTIME_MIN || t == NSTIME_MAX)
-		duck_put_null(column, row);
-}
-
 void duck_put_numbers(struct duck_column *column, uint64_t row, unsigned bytes,
 		      const uint64_t *numbers, uint64_t count)
 {

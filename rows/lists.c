@@ -10,7 +10,7 @@
 #include "engine/base/quote.h"
 #include "engine/columns/json.h"
 #include "engine/reader.h"
-#include "rows/row_list.h"
+#include "rows/row_table.h"
 
 static bool fill_streams(struct row_host *host, struct row_list *list, struct error *err)
 {
@@ -134,14 +134,21 @@ static bool fill_info(struct row_host *host, struct row_list *list, struct error
 }
 
 static const struct row_column of_streams[] = {
-	{"id", ROW_INTEGER}, {"name", ROW_TEXT},     {"section", ROW_TEXT}, {"cpu", ROW_INTEGER},
-	{"clock", ROW_TEXT}, {"files", ROW_INTEGER}, {"bytes", ROW_INTEGER}};
-static const struct row_column of_classes[] = {{"id", ROW_INTEGER},        {"name", ROW_TEXT},
-					       {"stream_id", ROW_INTEGER}, {"format", ROW_TEXT},
-					       {"loglevel", ROW_INTEGER},  {"fields", ROW_TEXT}};
-static const struct row_column of_info[] = {{"key", ROW_TEXT}, {"value", ROW_ANY}};
+	{"id", .type = ROW_INTEGER},    {"name", .type = ROW_TEXT},
+	{"section", .type = ROW_TEXT},  {"cpu", .type = ROW_INTEGER},
+	{"clock", .type = ROW_TEXT},    {"files", .type = ROW_INTEGER},
+	{"bytes", .type = ROW_INTEGER}, ROW_TRACE_COLUMN};
+static const struct row_column of_classes[] = {{"id", .type = ROW_INTEGER},
+					       {"name", .type = ROW_TEXT},
+					       {"stream_id", .type = ROW_INTEGER},
+					       {"format", .type = ROW_TEXT},
+					       {"loglevel", .type = ROW_INTEGER},
+					       {"fields", .type = ROW_TEXT},
+					       ROW_TRACE_COLUMN};
+static const struct row_column of_info[] = {
+	{"key", .type = ROW_TEXT}, {"value", .type = ROW_ANY}, ROW_TRACE_COLUMN};
 const struct row_table row_streams = {of_streams, sizeof of_streams / sizeof *of_streams,
-				      fill_streams};
+				      .fill = fill_streams};
 const struct row_table row_classes = {of_classes, sizeof of_classes / sizeof *of_classes,
-				      fill_classes};
-const struct row_table row_info = {of_info, sizeof of_info / sizeof *of_info, fill_info};
+				      .fill = fill_classes};
+const struct row_table row_info = {of_info, sizeof of_info / sizeof *of_info, .fill = fill_info};

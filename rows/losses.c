@@ -13,7 +13,7 @@
  * Nothing is pushed down.
  */
 #include "index/tables/losses.h"
-#include "rows/row_list.h"
+#include "rows/row_table.h"
 
 enum {
 	AT_WHAT,
@@ -42,20 +42,14 @@ static struct value *add_loss_row(struct row_list *list, const char *what, const
 	return row;
 }
 
-static void put_time(struct value *cell, nstime t)
-{
-	if (t != NSTIME_MIN && t != NSTIME_MAX)
-		cell_integer(cell, t);
-}
-
 static void add_loss(struct row_list *list, const struct stream *stream, const struct loss *loss)
 {
 	bool packets = loss->lost_packets && !loss->lost && !loss->unknown;
 	struct value *row = add_loss_row(list, packets ? "missing packets" : "discarded events",
 					 "lost", stream, loss->source, loss->offset);
 
-	put_time(&row[AT_TS], loss->time);
-	put_time(&row[AT_UNTIL], loss->until);
+	cell_time(&row[AT_TS], loss->time);
+	cell_time(&row[AT_UNTIL], loss->until);
 	if (loss->cpu >= 0)
 		cell_integer(&row[AT_CPU], loss->cpu);
 	if (!packets && !loss->unknown)
@@ -75,7 +69,7 @@ static bool add_losses(struct row_list *list, const struct stream *stream, struc
 	bool good = losses_begin(&losses, NSTIME_MIN, NSTIME_MAX, err) &&
 		    losses_read(&losses, NSTIME_MAX, err);
 	while (good && (loss = losses_head(&losses)) != NULL) {
-		if (loss->time < list->end && loss->until >= list->begin)
+		if (loss->time < list->ask->end && loss->until >= list->ask->begin)
 			add_loss(list, stream, loss);
 		losses_drop(&losses);
 		good = losses_read(&losses, NSTIME_MAX, err);
@@ -96,8 +90,8 @@ static bool add_damaged(struct row_list *list, const struct stream *stream, stru
 			continue;
 		struct value *row = add_loss_row(list, "damaged packet", "damaged", stream,
 						 info.rec.source, info.rec.off);
-		put_time(&row[AT_TS], info.rec.min);
-		put_time(&row[AT_UNTIL], info.rec.max);
+		cell_time(&row[AT_TS], info.rec.min);
+		cell_time(&row[AT_UNTIL], info.rec.max);
 		if (info.rec.cpu >= 0 || stream->cpu >= 0)
 			cell_integer(&row[AT_CPU], info.rec.cpu >= 0 ? info.rec.cpu : stream->cpu);
 	}
@@ -117,9 +111,15 @@ static bool fill(struct row_host *host, struct row_list *list, struct error *err
 	return true;
 }
 
-static const struct row_column columns[] = {{"what", ROW_TEXT},      {"severity", ROW_TEXT},
-					    {"ts", ROW_TIME},        {"until", ROW_TIME},
-					    {"stream", ROW_TEXT},    {"cpu", ROW_INTEGER},
-					    {"events", ROW_INTEGER}, {"packets", ROW_INTEGER},
-					    {"at_file", ROW_TEXT},   {"at_offset", ROW_INTEGER}};
-const struct row_table row_losses = {columns, sizeof columns / sizeof *columns, fill};
+static const struct row_column columns[] = {{"what", .type = ROW_TEXT},
+					    {"severity", .type = ROW_TEXT},
+					    {"ts", .type = ROW_TIME},
+					    {"until", .type = ROW_TIME},
+					    {"stream", .type = ROW_TEXT},
+					    {"cpu", .type = ROW_INTEGER},
+					    {"events", .type = ROW_INTEGER},
+					    {"packets", .type = ROW_INTEGER},
+					    {"at_file", .type = ROW_TEXT},
+					    {"at_offset", .type = ROW_INTEGER},
+					    ROW_TRACE_COLUMN};
+const struct row_table row_losses = {columns, sizeof columns / sizeof *columns, .fill = fill};

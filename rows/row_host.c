@@ -1,7 +1,8 @@
 /* row_host.c - see row_host.h */
 #include "rows/row_host.h"
 #include "rows/comms.h"
-#include "rows/row_list.h"
+#include "rows/lookup.h"
+#include "rows/row_table.h"
 
 #include "state/state.h"
 
@@ -10,10 +11,22 @@
 
 void row_host_release(struct row_host *host)
 {
+	lookups_free(host->lookups);
 	comms_free(host->comms);
 	threads_free(host->threads);
+	host->lookups = NULL;
 	host->comms = NULL;
 	host->threads = NULL;
+}
+
+bool row_host_bounds(struct row_host *host, nstime *first, nstime *last, struct error *err)
+{
+	if (!host->bounds_known && !events_range(host->index, &host->first, &host->last, err))
+		return false;
+	host->bounds_known = true;
+	*first = host->first;
+	*last = host->last;
+	return true;
 }
 
 bool row_host_state(struct row_host *host, struct state **out, struct error *err)

@@ -16,6 +16,7 @@
 
 struct state;
 struct comms;
+struct lookups;
 struct threads;
 
 struct row_host {
@@ -26,6 +27,9 @@ struct row_host {
 	void *arg;                                /* of get_state() and say() */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last); /* may be NULL */
 	void *progress_arg;
+	bool bounds_known;       /* `first` and `last` are set */
+	nstime first, last;      /* times of the first and the last event */
+	struct lookups *lookups; /* values at moments; NULL: none yet */
 	struct comms *comms;     /* names at moments; NULL: not read */
 	struct threads *threads; /* rows of table `threads`; NULL: not made */
 	bool noted_wakeups;      /* the note that no wake-ups are recorded was given */
@@ -33,8 +37,11 @@ struct row_host {
 				    sets it to 0 for each statement */
 };
 
-/* Frees `comms` and `threads`. */
+/* Frees `lookups`, `comms` and `threads`. */
 void row_host_release(struct row_host *host);
+/* Times of the first and the last event of the trace; first > last: there is none. */
+MUST_CHECK bool row_host_bounds(struct row_host *host, nstime *first, nstime *last,
+				struct error *err);
 MUST_CHECK bool row_host_state(struct row_host *host, struct state **out, struct error *err);
 /*
  * Checks a parsed path. False: the rules or the trace do not have it. Other remarks (no event
@@ -43,17 +50,5 @@ MUST_CHECK bool row_host_state(struct row_host *host, struct state **out, struct
 MUST_CHECK bool row_host_look_up(struct row_host *host, struct state *state,
 				 const struct query *query, bool *noted, struct error *err);
 void row_note(struct row_host *host, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-enum row_type {
-	ROW_INTEGER, /* of 64 bits */
-	ROW_TIME,    /* nanoseconds, as an integer */
-	ROW_TEXT,
-	ROW_ANY /* an integer or a text */
-};
-
-struct row_column {
-	const char *name;
-	enum row_type type;
-};
 
 #endif

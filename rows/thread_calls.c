@@ -1,5 +1,5 @@
 /* thread_calls.c - rows of `syscalls`: see calls.h */
-#include "rows/thread_rows_internal.h"
+#include "rows/thread_rows.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
@@ -13,10 +13,10 @@ bool thread_rows_get_calls(struct thread_rows *cursor, struct error *err)
 	nstime begin = cursor->begin, end = cursor->end;
 
 	if (!cursor->kind->whole ||
-	    (cursor->calls && calls_are_of(cursor->calls, cursor->host, begin, end)))
+	    (cursor->calls && calls_are_of(cursor->calls, cursor->head.host, begin, end)))
 		return true;
 	calls_free(cursor->calls);
-	return calls_new(cursor->host, begin, end, &cursor->calls, err);
+	return calls_new(cursor->head.host, begin, end, &cursor->calls, err);
 }
 
 /* Reads intervals of thread[*]/syscall and /cpu over [from, to) into parts, cut to [t, to) and
@@ -93,7 +93,7 @@ static void add_call(void *arg, const struct call *call)
 
 	cursor->counts.all++;
 	cursor->counts.without[call->gap]++;
-	*mem_push(cursor->rows, cursor->count, cursor->capacity) = (struct thread_segment){
+	*mem_push(cursor->rows, cursor->head.count, cursor->capacity) = (struct thread_segment){
 		.tid = call->tid,
 		.begin = call->begin,
 		.end = call->end,
@@ -122,8 +122,8 @@ bool thread_rows_read_calls(struct thread_rows *cursor, struct error *err)
 	if ((last && cut && !keep_lasting_calls(cursor, from, err)) ||
 	    (last && !calls_end(cursor->calls, add_call, cursor, err)))
 		return false;
-	if (cursor->count)
-		qsort(cursor->rows, cursor->count, sizeof *cursor->rows, by_thread_and_begin);
+	if (cursor->head.count)
+		qsort(cursor->rows, cursor->head.count, sizeof *cursor->rows, by_thread_and_begin);
 	cursor->counts.nameless = calls_nameless(cursor->calls);
 	return true;
 }
@@ -144,13 +144,13 @@ bool thread_rows_count_parts(struct thread_rows *cursor, struct error *err)
 {
 	struct call_counts *counts = &cursor->counts;
 
-	counts->all += cursor->count;
-	for (size_t i = 0; i < cursor->count; i++) {
+	counts->all += cursor->head.count;
+	for (size_t i = 0; i < cursor->head.count; i++) {
 		const struct thread_segment *row = &cursor->rows[i];
 
 		if (thread_rows_goes_on(cursor, row))
 			counts->without[PAIR_OPEN]++;
-		else if (row->lost && !count_unknown(counts, cursor->host, row->end, err))
+		else if (row->lost && !count_unknown(counts, cursor->head.host, row->end, err))
 			return false;
 	}
 	return true;

@@ -1,6 +1,6 @@
 /* thread_parts.c - rows from intervals of attributes of threads: see thread_rows.h */
 #include "rows/comms.h"
-#include "rows/thread_rows_internal.h"
+#include "rows/thread_rows.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
@@ -35,7 +35,7 @@ bool thread_rows_take_part(void *arg, const struct interval *interval)
 	part.tid = (int64_t)tid.u;
 	part.of = attribute_of(interval->path, cursor->kind->main);
 	if (part.of == OF_NAME) {
-		comms_along_add(cursor->host, interval);
+		comms_along_add(cursor->head.host, interval);
 		return true;
 	}
 	part.value = value_copy(cursor->arena, &interval->value);
@@ -82,7 +82,7 @@ static void add_segment(struct thread_rows *cursor, const struct open_part *part
 {
 	if (cursor->kind->wakeups && !part->woken)
 		return;
-	struct thread_segment *row = mem_push(cursor->rows, cursor->count, cursor->capacity);
+	struct thread_segment *row = mem_push(cursor->rows, cursor->head.count, cursor->capacity);
 	*row = part->segment;
 	copy_texts(cursor->arena, row); /* they may lie in cursor->carried */
 }

@@ -1,6 +1,6 @@
 /* thread_rows.c - the ranges of rows of threads, and their cells: see thread_rows.h */
+#include "rows/thread_rows.h"
 #include "rows/comms.h"
-#include "rows/thread_rows_internal.h"
 
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
@@ -10,23 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct row_column of_state[] = {
-	{"tid", ROW_INTEGER}, {"cpu", ROW_INTEGER}, {"comm", ROW_TEXT}, {"begin", ROW_TIME},
-	{"end", ROW_TIME},    {"dur", ROW_INTEGER}, {"state", ROW_TEXT}};
-static const struct row_column of_wakeups[] = {{"ts", ROW_TIME},         {"tid", ROW_INTEGER},
-					       {"comm", ROW_TEXT},       {"dur", ROW_INTEGER},
-					       {"cpu", ROW_INTEGER},     {"waker", ROW_INTEGER},
-					       {"waker_comm", ROW_TEXT}, {"waker_kind", ROW_TEXT}};
-static const struct row_column of_syscalls[] = {
-	{"tid", ROW_INTEGER}, {"cpu", ROW_INTEGER}, {"comm", ROW_TEXT}, {"begin", ROW_TIME},
-	{"end", ROW_TIME},    {"dur", ROW_INTEGER}, {"name", ROW_ANY},  {"ret", ROW_INTEGER}};
-const struct thread_rows_kind thread_rows_state = {
-	.columns = of_state, .ncolumns = 7, .main = "state", .begin = 3};
-const struct thread_rows_kind thread_rows_wakeups = {
-	.columns = of_wakeups, .ncolumns = 8, .main = "state", .wakeups = true, .tid = 1};
-const struct thread_rows_kind thread_rows_syscalls = {
-	.columns = of_syscalls, .ncolumns = 8, .main = "syscall", .begin = 3, .whole = true};
-
 /* ---- stretches ---- */
 
 /* Drops rows that begin outside of [low, high): they were read for the ends of other rows. */
@@ -34,10 +17,10 @@ static void drop_outside(struct thread_rows *cursor)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < cursor->count; i++)
+	for (size_t i = 0; i < cursor->head.count; i++)
 		if (cursor->rows[i].begin >= cursor->low && cursor->rows[i].begin < cursor->high)
 			cursor->rows[kept++] = cursor->rows[i];
-	cursor->count = kept;
+	cursor->head.count = kept;
 }
 
 static bool finish_rows(struct thread_rows *cursor, struct error *err)
@@ -50,7 +33,7 @@ static bool read_stretch(struct thread_rows *cursor, struct error *err)
 {
 	nstime from, to;
 
-	cursor->nparts = cursor->count = cursor->at = 0;
+	cursor->nparts = cursor->head.count = cursor->head.at = 0;
 	arena_reset(cursor->arena);
 	stretches_edges(&cursor->todo, &from, &to);
 	cursor->from = from > cursor->begin ? from : cursor->begin;
@@ -58,7 +41,7 @@ static bool read_stretch(struct thread_rows *cursor, struct error *err)
 	if (cursor->calls && calls_need_runs(cursor->calls))
 		cpu_runs_turn(calls_runs(cursor->calls));
 	if (!stretches_next_parts(&cursor->todo, thread_rows_take_part, cursor, err) ||
-	    (cursor->along && !comms_along_end(cursor->host, cursor->begin, cursor->end, err)))
+	    (cursor->along && !comms_along_end(cursor->head.host, cursor->begin, cursor->end, err)))
 		return false;
 	if (cursor->calls)
 		return thread_rows_read_calls(cursor, err);
@@ -71,41 +54,33 @@ static void say_empty(const struct thread_rows *cursor)
 	const struct thread_rows_kind *kind = cursor->kind;
 
 	if (kind->wakeups)
-		row_note(cursor->host,
+		row_note(cursor->head.host,
 			 "no row: no thread was woken in this range, as far as its events tell; "
 			 "'yore info' says what can be asked");
 	else
-		row_note(cursor->host,
+		row_note(cursor->head.host,
 			 "no row: thread[*]/%s has no value in this range, it is unknown or none "
 			 "throughout; 'yore info' says what can be asked",
 			 kind->main);
 }
 
-static bool next_stretch(struct thread_rows *cursor, struct error *err)
+static bool more(void *arg, struct error *err)
 {
-	while (cursor->at == cursor->count && stretches_more(&cursor->todo))
+	struct thread_rows *cursor = arg;
+
+	while (cursor->head.at == cursor->head.count && stretches_more(&cursor->todo))
 		if (!read_stretch(cursor, err))
 			return false;
-	if (cursor->at == cursor->count && cursor->kind->whole)
-		call_counts_note(&cursor->counts, cursor->host,
+	if (cursor->head.at == cursor->head.count && cursor->kind->whole)
+		call_counts_note(&cursor->counts, cursor->head.host,
 				 cursor->of_thread ? &cursor->tid : NULL);
-	if (cursor->at == cursor->count && !cursor->silent)
+	if (cursor->head.at == cursor->head.count && !cursor->silent)
 		say_empty(cursor);
 	cursor->silent = true;
 	return true;
 }
 
 /* ---- a range ---- */
-
-struct thread_rows *thread_rows_new(const struct thread_rows_kind *kind)
-{
-	struct thread_rows *cursor = mem_new(sizeof *cursor);
-
-	cursor->kind = kind;
-	cursor->arena = arena_new();
-	cursor->carried = arena_new();
-	return cursor;
-}
 
 static void end_scan(struct thread_rows *cursor)
 {
@@ -115,13 +90,13 @@ static void end_scan(struct thread_rows *cursor)
 		query_free(cursor->queries[i]);
 		cursor->queries[i] = NULL;
 	}
-	cursor->count = cursor->at = cursor->nopen = cursor->nnext = 0;
+	cursor->nopen = cursor->nnext = 0;
 }
 
-void thread_rows_free(struct thread_rows *cursor)
+static void release(void *arg)
 {
-	if (!cursor)
-		return;
+	struct thread_rows *cursor = arg;
+
 	end_scan(cursor);
 	arena_free(cursor->arena);
 	arena_free(cursor->carried);
@@ -130,29 +105,31 @@ void thread_rows_free(struct thread_rows *cursor)
 	mem_free(cursor->open);
 	mem_free(cursor->next);
 	mem_free(cursor->rows);
-	mem_free(cursor);
 }
 
 /* Sets the range: that of the caller, cut to the trace's events. False: there are none in it. */
-static bool clip(struct thread_rows *cursor, const struct thread_rows_ask *asked)
+static bool clip(struct thread_rows *cursor, nstime first, nstime last)
 {
-	cursor->first = asked->first;
-	cursor->begin = asked->first > asked->begin ? asked->first : asked->begin;
+	const struct row_ask *ask = &cursor->head.ask;
+
+	cursor->first = first;
+	cursor->begin = first > ask->begin ? first : ask->begin;
 	/* `end` is exclusive, and the last event may be the exit of a call */
-	cursor->end = asked->last < asked->end ? asked->last + cursor->kind->whole : asked->end;
-	cursor->is_over = asked->last <= asked->end;
-	return asked->first <= asked->last && cursor->begin < cursor->end;
+	cursor->end = last < ask->end ? last + cursor->kind->whole : ask->end;
+	cursor->is_over = last <= ask->end;
+	return first <= last && cursor->begin < cursor->end;
 }
 
 /*
- * Narrows the range to the rows that begin in [low, high), if that reads less. It begins one
+ * Narrows the range to the rows that begin in [low, high], if that reads less. It begins one
  * nanosecond before `low`, so that a row cut at the begin of the range does not seem to begin
  * there.
  */
-static bool narrow(struct thread_rows *cursor, const struct thread_rows_ask *asked,
-		   struct state *state, struct error *err)
+static bool narrow(struct thread_rows *cursor, struct state *state, struct error *err)
 {
-	nstime begin = time_earlier(asked->low, 1), end = asked->high, floor, ceil;
+	const struct row_ask *ask = &cursor->head.ask;
+	nstime high = ask->high < NSTIME_MAX ? ask->high + 1 : NSTIME_MAX;
+	nstime begin = time_earlier(ask->low, 1), end = high, floor, ceil;
 	bool window;
 
 	cursor->narrowed = cursor->window = false;
@@ -169,8 +146,8 @@ static bool narrow(struct thread_rows *cursor, const struct thread_rows_ask *ask
 	if (!state_window_reach(state, begin, end, &floor, &ceil, err))
 		return false;
 	cursor->begin = begin;
-	cursor->low = asked->low;
-	cursor->high = asked->high;
+	cursor->low = ask->low;
+	cursor->high = high;
 	cursor->narrowed = ceil < cursor->end;
 	cursor->window = true;
 	cursor->is_over = cursor->is_over && !cursor->narrowed;
@@ -229,9 +206,9 @@ static bool is_asked(const struct thread_rows *cursor, size_t of)
 }
 
 /* Reads of `state`, in the range that narrow() left. */
-static bool begin_scan(struct thread_rows *cursor, const struct thread_rows_ask *asked,
-		       struct state *state, struct error *err)
+static bool begin_scan(struct thread_rows *cursor, struct state *state, struct error *err)
 {
+	const struct row_ask *asked = &cursor->head.ask;
 	const struct thread_rows_kind *kind = cursor->kind;
 	nstime begin = cursor->begin;
 	size_t count = 0;
@@ -240,20 +217,21 @@ static bool begin_scan(struct thread_rows *cursor, const struct thread_rows_ask 
 	cursor->tid = asked->tid ? *asked->tid : 0;
 	cursor->along = !cursor->calls && cursor->window && asked->shows_names &&
 			!cursor->of_thread &&
-			!comms_have_window(cursor->host, cursor->begin, cursor->end);
+			!comms_have_window(cursor->head.host, cursor->begin, cursor->end);
 	if (cursor->along)
-		comms_along_begin(cursor->host);
+		comms_along_begin(cursor->head.host);
 	for (size_t of = 0; of < QUERIES; of++) {
 		if (!parse_query(cursor, of, err))
 			return false;
 		if (is_asked(cursor, of))
 			cursor->asked[count++] = cursor->queries[of];
 	}
-	if (!row_host_look_up(cursor->host, state, cursor->queries[OF_MAIN], &cursor->silent, err))
+	if (!row_host_look_up(cursor->head.host, state, cursor->queries[OF_MAIN], &cursor->silent,
+			      err))
 		return false;
 	if (kind->wakeups && !cursor->silent)
-		note_no_wakeups(cursor->host);
-	cursor->silent |= asked->tid || (kind->wakeups && cursor->host->noted_wakeups);
+		note_no_wakeups(cursor->head.host);
+	cursor->silent |= asked->tid || (kind->wakeups && cursor->head.host->noted_wakeups);
 	if (cursor->calls) /* which thread runs just before the first event */
 		begin = time_earlier(begin, 1);
 	return stretches_begin(&cursor->todo, state, begin, cursor->end, cursor->asked, count,
@@ -261,36 +239,26 @@ static bool begin_scan(struct thread_rows *cursor, const struct thread_rows_ask 
 	       (!cursor->calls || thread_rows_begin_calls(cursor, err));
 }
 
-bool thread_rows_begin(struct thread_rows *cursor, struct row_host *host,
-		       const struct thread_rows_ask *ask, struct error *err)
+static bool begin(void *arg, struct error *err)
 {
+	struct thread_rows *cursor = arg;
 	struct state *state;
+	nstime first, last;
 
 	end_scan(cursor);
+	if (!cursor->arena) {
+		cursor->kind = cursor->head.table->kind;
+		cursor->arena = arena_new();
+		cursor->carried = arena_new();
+	}
 	cursor->counts = (struct call_counts){0};
-	cursor->host = host;
-	if (!clip(cursor, ask))
-		return true;
-	if (thread_rows_get_calls(cursor, err) && row_host_state(host, &state, err) &&
-	    narrow(cursor, ask, state, err) && begin_scan(cursor, ask, state, err) &&
-	    next_stretch(cursor, err))
-		return true;
-	end_scan(cursor);
-	return false;
-}
-
-bool thread_rows_more(const struct thread_rows *cursor)
-{
-	return cursor->at < cursor->count;
-}
-
-bool thread_rows_next(struct thread_rows *cursor, struct error *err)
-{
-	cursor->at++;
-	if (next_stretch(cursor, err))
-		return true;
-	end_scan(cursor);
-	return false;
+	cursor->silent = true;
+	if (!row_host_bounds(cursor->head.host, &first, &last, err))
+		return false;
+	return !clip(cursor, first, last) ||
+	       (thread_rows_get_calls(cursor, err) &&
+		row_host_state(cursor->head.host, &state, err) && narrow(cursor, state, err) &&
+		begin_scan(cursor, state, err));
 }
 
 /* ---- values ---- */
@@ -304,8 +272,8 @@ static bool put_comm(struct thread_rows *cursor, struct value *out, const struct
 		return true;
 	/* names are needed up to the last begin of a row; without calls, `along` read them all */
 	nstime end = cursor->calls && cursor->high < cursor->end ? cursor->high : cursor->end;
-	if ((cursor->window && !comms_of_window(cursor->host, cursor->begin, end, err)) ||
-	    !comms_at(cursor->host, tid, t, &name, err))
+	if ((cursor->window && !comms_of_window(cursor->head.host, cursor->begin, end, err)) ||
+	    !comms_at(cursor->head.host, tid, t, &name, err))
 		return false;
 	if (name)
 		*out = value_text(name, strlen(name));
@@ -331,18 +299,15 @@ static bool is_end_known(const struct thread_rows *cursor, const struct thread_s
 }
 
 /* columns of all kinds */
-enum { TID, CPU, COMM, BEGIN, END, DUR, VALUE, RET, WAIT, WAKER, WAKER_COMM, WAKER_KIND };
+enum { TID, CPU, COMM, BEGIN, END, DUR, VALUE, RET, WAIT, WAKER, WAKER_COMM, WAKER_KIND, ARGUMENT };
 
-bool thread_rows_cell(struct thread_rows *cursor, size_t column, struct value *out,
-		      struct error *err)
+static bool cell(void *arg, size_t column, struct value *out, struct error *err)
 {
-	static const int plain[] = {TID, CPU, COMM, BEGIN, END, DUR, VALUE, RET},
-			 wakeups[] = {BEGIN, TID, COMM, WAIT, CPU, WAKER, WAKER_COMM, WAKER_KIND};
-	const struct thread_segment *row = &cursor->rows[cursor->at];
+	struct thread_rows *cursor = arg;
+	const struct thread_segment *row = &cursor->rows[cursor->head.at];
 	struct value tid = value_s64(row->tid);
 
-	*out = (struct value){.kind = VALUE_UNKNOWN};
-	switch (cursor->kind->wakeups ? wakeups[column] : plain[column]) {
+	switch (cursor->kind->cells[column]) {
 	case TID:
 		*out = tid;
 		break;
@@ -382,16 +347,83 @@ bool thread_rows_cell(struct thread_rows *cursor, size_t column, struct value *o
 			return put_comm(cursor, out, &row->waker, row->begin, err);
 		*out = row->waker;
 		break;
-	default:
+	case WAKER_KIND:
 		put_waker_kind(out, &row->waker);
 	}
 	return true;
 }
 
-uint64_t thread_rows_key(const struct thread_rows *cursor)
+static uint64_t key(const void *arg)
 {
-	const struct thread_segment *row = &cursor->rows[cursor->at];
+	const struct thread_rows *cursor = arg;
+	const struct thread_segment *row = &cursor->rows[cursor->head.at];
 
 	/* `class`: with damage a thread may enter two calls at one time */
 	return hash_number(hash_number((uint64_t)row->tid) + (uint64_t)row->begin + row->class);
 }
+
+/* ---- the tables ---- */
+
+enum { INEXACT_ALIAS = ROW_ARGUMENT | ROW_INEXACT };
+
+#define RANGE_COLUMNS                                                        \
+	{"trace", ROW_TEXT, ROW_TRACE, .flags = ROW_ARGUMENT | ROW_FOREIGN}, \
+		{"from", ROW_TIME, ROW_RANGE_BEGIN, .flags = ROW_ARGUMENT},  \
+	{                                                                    \
+		"until", ROW_TIME, ROW_RANGE_END, .flags = ROW_ARGUMENT      \
+	}
+static const struct row_column of_state[] = {{"tid", ROW_INTEGER, ROW_TID, .flags = ROW_INEXACT},
+					     {"cpu", .type = ROW_INTEGER},
+					     {"comm", ROW_TEXT, .flags = ROW_COMM},
+					     {"begin", ROW_TIME, ROW_STARTS, .flags = ROW_INEXACT},
+					     {"end", .type = ROW_TIME},
+					     {"dur", .type = ROW_INTEGER},
+					     {"state", .type = ROW_TEXT},
+					     RANGE_COLUMNS,
+					     {"ts", ROW_TIME, ROW_STARTS, .flags = INEXACT_ALIAS}};
+static const struct row_column of_wakeups[] = {
+	{"ts", ROW_TIME, ROW_STARTS, .flags = ROW_INEXACT},
+	{"tid", ROW_INTEGER, ROW_TID, .flags = ROW_INEXACT},
+	{"comm", ROW_TEXT, .flags = ROW_COMM},
+	{"dur", .type = ROW_INTEGER},
+	{"cpu", .type = ROW_INTEGER},
+	{"waker", .type = ROW_INTEGER},
+	{"waker_comm", ROW_TEXT, .flags = ROW_COMM},
+	{"waker_kind", .type = ROW_TEXT},
+	RANGE_COLUMNS,
+	{"latency", ROW_INTEGER, .flags = ROW_ARGUMENT,
+	 .note = "wakeups.latency is 'dur' now; 'latency' still is an alias in this release"}};
+static const struct row_column of_syscalls[] = {
+	{"tid", ROW_INTEGER, ROW_TID, .flags = ROW_INEXACT},
+	{"cpu", .type = ROW_INTEGER},
+	{"comm", ROW_TEXT, .flags = ROW_COMM},
+	{"begin", ROW_TIME, ROW_STARTS, .flags = ROW_INEXACT},
+	{"end", .type = ROW_TIME},
+	{"dur", .type = ROW_INTEGER},
+	{"name", .type = ROW_ANY},
+	{"ret", .type = ROW_INTEGER},
+	RANGE_COLUMNS,
+	{"ts", ROW_TIME, ROW_STARTS, .flags = INEXACT_ALIAS}};
+
+#define ARGUMENTS ARGUMENT, ARGUMENT, ARGUMENT
+static const uint8_t cells_of_state[] = {TID, CPU, COMM, BEGIN, END, DUR, VALUE, ARGUMENTS, BEGIN};
+static const uint8_t cells_of_wakeups[] = {BEGIN, TID,        COMM,       WAIT,      CPU,
+					   WAKER, WAKER_COMM, WAKER_KIND, ARGUMENTS, WAIT};
+static const uint8_t cells_of_syscalls[] = {TID, CPU,   COMM, BEGIN,     END,
+					    DUR, VALUE, RET,  ARGUMENTS, BEGIN};
+
+static const struct thread_rows_kind state_kind = {.main = "state", .cells = cells_of_state};
+static const struct thread_rows_kind wakeups_kind = {
+	.main = "state", .wakeups = true, .cells = cells_of_wakeups};
+static const struct thread_rows_kind syscalls_kind = {
+	.main = "syscall", .whole = true, .cells = cells_of_syscalls};
+
+#define THREAD_ROWS(of, its)                                                                    \
+	{                                                                                       \
+		.columns = of, .ncolumns = sizeof of / sizeof *of, .rows = 1e7,                 \
+		.size = sizeof(struct thread_rows), .kind = &its, .begin = begin, .more = more, \
+		.cell = cell, .key = key, .release = release                                    \
+	}
+const struct row_table row_thread_state = THREAD_ROWS(of_state, state_kind),
+		       row_wakeups = THREAD_ROWS(of_wakeups, wakeups_kind),
+		       row_syscalls = THREAD_ROWS(of_syscalls, syscalls_kind);

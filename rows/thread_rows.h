@@ -18,50 +18,131 @@
  * stretches stays one row. The column `cpu` is the CPU on which the thread runs or ran last at
  * `begin` (thread_state), entered the call (syscalls), or ran after the wake-up (wakeups). If an
  * interrupt woke the thread, wakeups.waker is NULL, and waker_comm has the text of thread[T]/waker.
+ *
+ * Bounds of `begin` or wakeups.ts narrow the range if that makes it a window (state_set_lists()).
+ * It then ends as far behind the last as a window reads events, and a row that reaches its end has
+ * no end.
+ *
+ * thread_rows.c reads ranges and fills cells, thread_parts.c makes rows from intervals of
+ * attributes, and thread_calls.c makes those of `syscalls` from events.
  */
 #ifndef ROWS_THREAD_ROWS_H
 #define ROWS_THREAD_ROWS_H
 
-#include "rows/row_host.h"
-#include "state/model/value.h"
+#include "rows/calls.h"
+#include "rows/row_table.h"
 
-enum { THREAD_COLUMNS_MAX = 8 };
+#include "state/intervals/stretches.h"
+
+enum { OF_MAIN, OF_CPU, OF_WAKER, ATTRIBUTES, OF_NAME = ATTRIBUTES, OF_RUNS, QUERIES };
 
 struct thread_rows_kind {
-	const struct row_column *columns;
-	size_t ncolumns;
 	const char *main; /* the attribute of threads whose intervals are rows: "state" */
 	bool wakeups;
-	unsigned tid;   /* number of the column */
-	unsigned begin; /* number of the column with the row's begin */
-	bool whole;     /* `syscalls`: a row that lasts when the recording ends has no end */
-};
-extern const struct thread_rows_kind thread_rows_state, thread_rows_wakeups, thread_rows_syscalls;
-
-struct thread_rows_ask {
-	nstime first, last; /* times of the trace's first and last event: events_range() */
-	nstime begin, end;  /* the range, half-open */
-	nstime low, high;   /* only rows that begin in [low, high) are needed; others may come */
-	const int64_t *tid; /* rows of this thread; NULL: of all */
-	bool shows_names;   /* the caller will read comm or waker_comm */
+	bool whole;           /* `syscalls`: a row that lasts when the recording ends has no end */
+	const uint8_t *cells; /* what each column has */
 };
 
-struct thread_rows;
+struct segment_piece { /* an interval of one attribute of a thread, cut to the stretch */
+	int64_t tid;
+	unsigned of;
+	nstime begin, end;
+	struct value value;
+	bool lost; /* at `end` the attribute becomes unknown */
+};
 
-struct thread_rows *thread_rows_new(const struct thread_rows_kind *kind);
-void thread_rows_free(struct thread_rows *rows); /* NULL is fine */
+struct thread_segment { /* a row */
+	int64_t tid;
+	nstime begin, end;
+	bool lost;
+	struct value value, cpu, waker;
+	bool ran;       /* wakeups: the thread runs at `end` */
+	uint32_t class; /* calls: event class of the entry */
+	bool returned;  /* calls: `ret` is known */
+	int64_t ret;
+};
+
+struct open_part { /* a row whose end is not read yet: it may reach over the cut */
+	struct thread_segment segment;
+	bool woken; /* wakeups: the thread became ready without having run just before */
+};
+
+struct call_counts {
+	uint64_t all, without[PAIR_ENDS]; /* calls; those without an end, by the reason */
+	uint64_t nameless;                /* entries whose thread is unknown: they make no row */
+};
+
+struct thread_rows {
+	struct row_scan head; /* over the rows of this stretch */
+	const struct thread_rows_kind *kind;
+	struct query *queries[QUERIES];
+	const struct query *asked[QUERIES]; /* those of `queries` that stretches read */
+	struct stretches todo;
+	struct calls *calls;       /* NULL: rows are made from intervals of attributes */
+	nstime first;              /* time of the trace's first event */
+	nstime begin, end;         /* the range, half-open */
+	bool is_over;              /* the recording ends at `end` */
+	bool window;               /* low and high made the range a window (state_set_lists()) */
+	bool along;                /* names of threads are read in the same pass: comms_along_... */
+	bool narrowed;             /* low and high moved `end`: a row that reaches it has no end */
+	nstime low, high;          /* rows begin in [low, high) */
+	struct call_counts counts; /* of `syscalls` */
+	int64_t tid;               /* with of_thread: the only thread that has rows */
+	bool of_thread;
+	nstime from, to;               /* the stretch */
+	struct arena *arena, *carried; /* texts of the stretch; of `open` */
+	struct segment_piece *parts;
+	size_t nparts, parts_capacity;
+	struct open_part *open; /* by rising tid */
+	size_t nopen, open_capacity;
+	struct open_part *next; /* the open rows at the end of this stretch, being made */
+	size_t nnext, next_capacity;
+	struct thread_segment *rows;
+	size_t capacity;
+	bool silent; /* no note on an empty result is needed: a row came, or a note was given */
+};
+
+struct thread_parts { /* one thread's parts in the stretch: [begin, end) of each attribute */
+	int64_t tid;
+	const struct segment_piece *parts;
+	size_t begin[ATTRIBUTES], end[ATTRIBUTES];
+};
+
+/* Does the row reach the end of all that is read, so that it may go on behind it? */
+static inline bool thread_rows_goes_on(const struct thread_rows *cursor,
+				       const struct thread_segment *row)
+{
+	return (cursor->is_over || cursor->narrowed) && row->end == cursor->end;
+}
+
+/* ---- thread_parts.c ---- */
+
+/* For state_intervals(): takes an interval as a part; `arg` is the cursor. */
+bool thread_rows_take_part(void *arg, const struct interval *interval);
+/* Brings the parts into order, by thread, attribute and begin. */
+void thread_rows_sort_parts(struct thread_rows *cursor);
+/* Fills *out with the parts of the thread of part `at`; returns the first part behind them. */
+size_t thread_rows_split_thread(const struct thread_rows *cursor, size_t at,
+				struct thread_parts *out);
+/* The value of attribute `of` at `t`; kind VALUE_NONE: unknown. */
+struct value thread_rows_sample(const struct thread_parts *thread, unsigned of, nstime t);
+/* Makes rows from the parts of the stretch; `last`: no other stretch follows. */
+void thread_rows_read_threads(struct thread_rows *cursor, bool last);
+
+/* ---- thread_calls.c ---- */
+
 /*
- * Starts a scan in place of the one before, and moves to its first row. After an error there are no
- * rows.
+ * Sets cursor->calls for the whole range, before low and high narrow it; NULL where rows are made
+ * from intervals of attributes.
  */
-MUST_CHECK bool thread_rows_begin(struct thread_rows *rows, struct row_host *host,
-				  const struct thread_rows_ask *ask, struct error *err);
-bool thread_rows_more(const struct thread_rows *rows); /* is there a current row? */
-MUST_CHECK bool thread_rows_next(struct thread_rows *rows, struct error *err);
-/* A cell of the current row; a text lives until the next call of any of these functions. */
-MUST_CHECK bool thread_rows_cell(struct thread_rows *rows, size_t column, struct value *out,
-				 struct error *err);
-/* A hash that identifies the current row: equal in every scan of the same trace. */
-uint64_t thread_rows_key(const struct thread_rows *rows);
+MUST_CHECK bool thread_rows_get_calls(struct thread_rows *cursor, struct error *err);
+/* Begins to read the calls of the cursor's range; after stretches_begin(). */
+MUST_CHECK bool thread_rows_begin_calls(struct thread_rows *cursor, struct error *err);
+/* Makes rows from the call events of the stretch. */
+MUST_CHECK bool thread_rows_read_calls(struct thread_rows *cursor, struct error *err);
+/* Counts rows of `syscalls` that are made from intervals, and those without an end, by reason. */
+MUST_CHECK bool thread_rows_count_parts(struct thread_rows *cursor, struct error *err);
+/* Gives a note on how many calls have no end, and why; of thread *tid, or (NULL) of all. */
+void call_counts_note(const struct call_counts *counts, struct row_host *host, const int64_t *tid);
 
 #endif

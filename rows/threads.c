@@ -12,7 +12,7 @@
  *     state  |--|--|--|-----|--dead|           |--|--|---|
  *     life   |--------------|                  |---------|
  */
-#include "rows/row_list.h"
+#include "rows/row_table.h"
 
 #include "engine/base/mem.h"
 #include "state/comms.h"
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROW_TID, ROW_PID, ROW_COMM, ROW_BEGIN, ROW_END, ROW_PARENT, ROW_EXEC, COLUMNS };
+enum { AT_TID, AT_PID, AT_COMM, AT_BEGIN, AT_END, AT_PARENT, AT_EXEC, AT_TRACE, COLUMNS };
 enum { OF_NAME, OF_PROCESS, OF_PARENT, OF_EXEC, OF_STATE, ATTRIBUTES };
 
 static const char *const paths[ATTRIBUTES] = {"thread[*]/name", "thread[*]/process",
@@ -136,17 +136,15 @@ struct life {
 
 static void put_life(struct row_list *list, const struct value *tid, const struct life *life)
 {
-	static const int columns[] = {[OF_NAME] = ROW_COMM,
-				      [OF_PROCESS] = ROW_PID,
-				      [OF_PARENT] = ROW_PARENT,
-				      [OF_EXEC] = ROW_EXEC};
+	static const int columns[] = {[OF_NAME] = AT_COMM,
+				      [OF_PROCESS] = AT_PID,
+				      [OF_PARENT] = AT_PARENT,
+				      [OF_EXEC] = AT_EXEC};
 	struct value *row = row_list_add(list);
 
-	cell_integer(&row[ROW_TID], (int64_t)tid->u);
-	if (life->begin != NSTIME_MIN)
-		cell_integer(&row[ROW_BEGIN], life->begin);
-	if (life->end != NSTIME_MAX)
-		cell_integer(&row[ROW_END], life->end);
+	cell_integer(&row[AT_TID], (int64_t)tid->u);
+	cell_time(&row[AT_BEGIN], life->begin);
+	cell_time(&row[AT_END], life->end);
 	for (unsigned i = 0; i < OF_STATE; i++)
 		if (life->last[i])
 			row[columns[i]] = life->last[i]->value;
@@ -232,6 +230,8 @@ static bool fill(struct row_host *host, struct row_list *list, struct error *err
 }
 
 static const struct row_column columns_of_threads[] = {
-	{"tid", ROW_INTEGER}, {"pid", ROW_INTEGER},    {"comm", ROW_TEXT}, {"begin", ROW_TIME},
-	{"end", ROW_TIME},    {"parent", ROW_INTEGER}, {"exec", ROW_TEXT}};
-const struct row_table row_threads = {columns_of_threads, COLUMNS, fill};
+	{"tid", .type = ROW_INTEGER}, {"pid", .type = ROW_INTEGER},
+	{"comm", .type = ROW_TEXT},   {"begin", .type = ROW_TIME},
+	{"end", .type = ROW_TIME},    {"parent", .type = ROW_INTEGER},
+	{"exec", .type = ROW_TEXT},   ROW_TRACE_COLUMN};
+const struct row_table row_threads = {columns_of_threads, COLUMNS, .fill = fill};

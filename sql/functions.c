@@ -16,6 +16,7 @@
  */
 #include "engine/symbols/symbols.h"
 #include "rows/comms.h"
+#include "rows/lookup.h"
 #include "sql/sql_internal.h"
 #include "state/state.h"
 
@@ -208,7 +209,8 @@ static void fn_state_at(sqlite3_context *out, int argc, sqlite3_value **argv)
 	(void)argc;
 	if (!host || !path || !moment_of(out, host, argv[1], &t))
 		return;
-	if (!sql_host_is_final(host, t, &err) || !lookup_value_at(host, path, t, &found, &err))
+	if (!sql_host_is_final(host, t, &err) ||
+	    !lookup_value_at(&host->rows, path, t, &found, &err))
 		sql_result_error(out, &err);
 	else if (found)
 		sql_result_state(out, found);

@@ -18,7 +18,6 @@ void sql_context_hold(struct sql_context *context)
 
 static void host_free(struct sql_host *host)
 {
-	lookups_free(host->lookups);
 	row_host_release(&host->rows);
 	class_groups_free(host->groups, host->ngroups);
 	nameset_release(&host->group_of);
@@ -240,12 +239,7 @@ bool sql_host_is_final(const struct sql_host *host, nstime t, struct error *err)
 
 bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last, struct error *err)
 {
-	if (!host->bounds_known && !events_range(host->index, &host->first, &host->last, err))
-		return false;
-	host->bounds_known = true;
-	*first = host->first;
-	*last = host->last;
-	return true;
+	return row_host_bounds(&host->rows, first, last, err);
 }
 
 /* The time of the first event, which reads far fewer packets than sql_host_bounds() does.
@@ -254,13 +248,13 @@ static bool only_first(struct sql_host *host, nstime *first, struct error *err)
 {
 	nstime last;
 
-	if (!host->bounds_known && !host->start_known) {
-		if (!events_start(host->index, &host->first, err))
+	if (!host->rows.bounds_known && !host->start_known) {
+		if (!events_start(host->index, &host->start, err))
 			return false;
-		host->start_known = host->first != NSTIME_MAX;
+		host->start_known = host->start != NSTIME_MAX;
 	}
-	*first = host->first;
-	if (host->bounds_known || !host->start_known) {
+	*first = host->start;
+	if (host->rows.bounds_known || !host->start_known) {
 		if (!sql_host_bounds(host, first, &last, err))
 			return false;
 		*first = *first > last ? NSTIME_MIN : *first;

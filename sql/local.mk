@@ -22,10 +22,8 @@ libsqltables_a_SOURCES = \
 	%D%/functions.c \
 	%D%/host.c \
 	%D%/tables/key_index.c \
-	%D%/tables/lookup.c \
 	%D%/tables/modules.c \
 	%D%/tables/notes.c \
-	%D%/tables/packets_vtab.c \
 	%D%/tables/plan.c \
 	%D%/tables/plan.h \
 	%D%/tables/row_condition.c \
@@ -33,9 +31,7 @@ libsqltables_a_SOURCES = \
 	%D%/tables/sources.c \
 	%D%/tables/sources.h \
 	%D%/sql_internal.h \
-	%D%/tables/states_vtab.c \
 	%D%/tables/table.c \
-	%D%/tables/thread_rows_vtab.c \
 	%D%/tables/told_condition.c \
 	%D%/tables/constraints.c \
 	%D%/tables/do_vtab.c

@@ -30,11 +30,9 @@
 struct state;
 extern const sqlite3_api_routines *sqlite3_api;
 
-struct lookups;
 struct symbols;
 struct sql_notes;
 struct row_table;
-struct thread_rows_kind;
 
 struct sql_host {
 	struct sql_host *next; /* in the context's list */
@@ -49,11 +47,10 @@ struct sql_host {
 	struct rules *rules;
 	struct state *state;
 	struct symbols *symbols;        /* if `owned`; NULL: not opened */
-	bool bounds_known, start_known; /* `first` and `last` are set; `first` is set */
+	bool start_known;               /* `start` is set */
 	bool noted_process, noted_mapped, noted_kernel; /* notes of symbol() that were given */
-	nstime first, last;                             /* times of the first and the last event */
+	nstime start;                                   /* time of the first event */
 	uint64_t *untimed;          /* bit per class: some event has no time; NULL: not read yet */
-	struct lookups *lookups;    /* values at moments (lookup.c); NULL: none yet */
 	struct row_host rows;       /* for tables of rows/, which DuckDB has, too */
 	struct sql_notes *notes;    /* notes that were given; NULL: none yet */
 	struct class_group *groups; /* a table each: event classes of one name */
@@ -96,16 +93,6 @@ MUST_CHECK bool sql_host_time(struct sql_host *host, const char *text, nstime *o
 MUST_CHECK bool sql_host_moment(struct sql_host *host, sqlite3_value *value, nstime *out,
 				struct error *err);
 
-/*
- * lookup.c: the interval of `path` (without wildcards) that contains `t`, borrowed until the next
- * call; *out is NULL if the attribute has no value or an unknown one.
- */
-MUST_CHECK bool lookup_at(struct sql_host *host, const char *path, nstime t,
-			  const struct interval **out, struct error *err);
-/* The value at `t`, borrowed until the next call; *out is NULL if there is none. */
-MUST_CHECK bool lookup_value_at(struct sql_host *host, const char *path, nstime t,
-				const struct value **out, struct error *err);
-void lookups_free(struct lookups *lookups); /* NULL is fine */
 /* Returns a value to SQLite: integers as 64 bits, booleans as 1 or 0, unknown and none as NULL. */
 void sql_result_state(sqlite3_context *out, const struct value *value);
 
@@ -132,7 +119,7 @@ struct sql_table {
 	sqlite3 *db;
 	struct sql_context *context;
 	struct sql_host *host; /* NULL: each scan takes a path as argument */
-	uint64_t noted;        /* hash of the text that sql_note_texts() noted last */
+	uint64_t noted;        /* hash of the text of the last note on a constant */
 };
 
 /*
@@ -145,15 +132,6 @@ void *sql_table_begin(sqlite3 *db, void *aux, int argc, const char *const *argv,
 void sql_table_end(struct sql_table *table);
 /* xDisconnect and xDestroy of a table that owns nothing else. */
 int sql_table_disconnect(sqlite3_vtab *base);
-/* A cursor over rows 0 to count - 1, and its methods. */
-struct sql_cursor {
-	sqlite3_vtab_cursor base;
-	size_t at, count; /* current row; number of rows */
-};
-int sql_cursor_next(sqlite3_vtab_cursor *base);
-int sql_cursor_eof(sqlite3_vtab_cursor *base);
-int sql_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out);
-
 /* Sets the table's error text and returns the SQLite code for it. */
 int sql_table_fail(struct sql_table *table, const struct error *err);
 /* The host of a scan; `path` is the argument for the hidden column `trace`, NULL: not given. */
@@ -167,13 +145,7 @@ MUST_CHECK struct sql_host *sql_table_host(struct sql_table *table, sqlite3_valu
  */
 int sql_table_untold(struct sql_table *table, const sqlite3_index_info *info, int column,
 		     const char *what);
-/*
- * For xBestIndex: gives a note if an INTEGER column of the declaration is compared with a text that
- * is no number, which is probably a mistake.
- */
-void sql_note_texts(struct sql_table *table, sqlite3_index_info *info, const char *declaration);
-/* Appends the columns as CREATE TABLE needs them, separated by commas. */
-void sql_declare_columns(struct buf *out, const struct row_column *columns, size_t count);
+/* Notes that a number is compared with a text; `time`: it is a time. */
 void sql_note_text(const struct trace *trace, const char *column, bool time, const char *text);
 /* An operator that scans can take. */
 struct sql_op {
@@ -198,47 +170,11 @@ char *sql_unquoted(const char *argument);
 void sql_set_plan(sqlite3_index_info *info, const char *text);
 /* Passes constraint i as the next argument of xFilter; `omit`: SQLite need not test it again. */
 void sql_take(sqlite3_index_info *info, int i, int *nargs, bool omit);
-/*
- * A constraint that a table takes. The table's idxStr has the letter of each argument, a blank, and
- * the plan in words. A list of terms ends with letter 0.
- */
-struct sql_term {
-	char letter;
-	int column;
-	unsigned char op;
-	const char *words; /* its text in the plan; NULL: none */
-	bool inexact;      /* SQLite tests it again */
-	bool always;       /* taken even if host->pushdown is off */
-};
-/* The term of that column and operator, or of that letter; NULL: there is none. */
-const struct sql_term *sql_term_of(const struct sql_term *terms, int column, unsigned char op);
-const struct sql_term *sql_term_lettered(const struct sql_term *terms, char letter);
-struct sql_taken {
-	struct buf letters, words;
-	int nargs;
-};
-void sql_take_term(sqlite3_index_info *info, int i, const struct sql_term *term,
-		   struct sql_taken *taken);
-/* Sets idxStr, with the text `all` if no term has words, and frees *taken. */
-void sql_taken_end(sqlite3_index_info *info, struct sql_taken *taken, const char *all);
-
 int sql_error_code(const struct error *err);
 void sql_result_error(sqlite3_context *context, const struct error *err);
 
-extern const sqlite3_module sql_events_module, sql_packets_module, sql_rows_module,
-	sql_states_module, sql_thread_rows_module;
+extern const sqlite3_module sql_events_module, sql_rows_module;
 
-/*
- * A table that needs a text as argument: `what` names it in the error that it is missing, `column`
- * is the hidden column that receives it. The next column, `trace`, is optional if the connection
- * has a trace.
- */
-struct sql_told {
-	const char *what;
-	size_t column;
-	const char *declaration;
-};
-extern const struct sql_told told_do;
 extern const struct row_table row_do, row_notes; /* their row_host.arg is the sql_host */
 
 /* A table with its two names. */
@@ -246,10 +182,7 @@ struct sql_module_name {
 	const char *name;      /* reads the connection's trace: "events" */
 	const char *free_name; /* takes a path: "yore_events" */
 	const sqlite3_module *module;
-	const struct row_table *rows;               /* sql_rows_module: which table */
-	const struct sql_told *told;                /* sql_rows_module: its argument, or NULL */
-	const struct thread_rows_kind *thread_rows; /* sql_thread_rows_module: which table */
-	bool moment;                                /* sql_states_module: state_at, else state */
+	const struct row_table *rows; /* sql_rows_module: which table */
 };
 extern const struct sql_module_name sql_modules[]; /* ended by NULL names */
 

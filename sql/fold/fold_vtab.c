@@ -17,7 +17,8 @@ struct fold_table {
 };
 
 struct fold_cursor {
-	struct sql_cursor scan; /* of the groups */
+	sqlite3_vtab_cursor base;
+	size_t at, count; /* the current group; number of groups */
 	struct constraints constraints;
 	struct groups groups;
 };
@@ -76,7 +77,7 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 
 	cursor->constraints.arena = arena_new();
 	cursor->groups = fold_groups(((struct fold_table *)base)->fold);
-	*out = &cursor->scan.base;
+	*out = &cursor->base;
 	return SQLITE_OK;
 }
 
@@ -103,12 +104,31 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	constraints_read(&cursor->constraints, fold->plans.items[number], fold->shape, fold->host,
 			 argv);
 	groups_clear(&cursor->groups);
-	cursor->scan.at = cursor->scan.count = 0;
+	cursor->at = cursor->count = 0;
 	if (!cursor->constraints.nothing &&
 	    !(fold->partials ? fold_partial(fold, &cursor->constraints, &cursor->groups, &err)
 			     : fold_sweep(fold, &cursor->constraints, NULL, &cursor->groups, &err)))
 		return sql_table_fail(&folded->table, &err);
-	cursor->scan.count = cursor->groups.count;
+	cursor->count = cursor->groups.count;
+	return SQLITE_OK;
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	((struct fold_cursor *)base)->at++;
+	return SQLITE_OK;
+}
+
+static int eof(sqlite3_vtab_cursor *base)
+{
+	const struct fold_cursor *cursor = (const struct fold_cursor *)base;
+
+	return cursor->at >= cursor->count;
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+{
+	*out = (sqlite3_int64)((struct fold_cursor *)base)->at;
 	return SQLITE_OK;
 }
 
@@ -138,7 +158,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 {
 	const struct fold_cursor *cursor = (struct fold_cursor *)base;
 	const struct fold *fold = ((struct fold_table *)base->pVtab)->fold;
-	const struct group *group = cursor->groups.items[cursor->scan.at];
+	const struct group *group = cursor->groups.items[cursor->at];
 	size_t at = (size_t)i;
 
 	if (at >= fold->shape->ncolumns) {
@@ -163,8 +183,8 @@ const sqlite3_module sql_fold_module = {
 	.xOpen = open_cursor,
 	.xClose = close_cursor,
 	.xFilter = filter,
-	.xNext = sql_cursor_next,
-	.xEof = sql_cursor_eof,
+	.xNext = next,
+	.xEof = eof,
 	.xColumn = column,
-	.xRowid = sql_cursor_rowid,
+	.xRowid = rowid,
 };

@@ -16,7 +16,7 @@
 #include "engine/base/mem.h"
 #include "oneliner/format.h"
 #include "oneliner/oneliner.h"
-#include "rows/row_list.h"
+#include "rows/row_table.h"
 #include "sql/sql_internal.h"
 
 #include <string.h>
@@ -198,12 +198,12 @@ static bool fill(struct row_host *row_host, struct row_list *list, struct error 
 	struct buf note = {0};
 	struct times times;
 
-	if (!list->told)
+	if (!list->ask->told)
 		return error_set(err, ERR_QUERY, "do: the program is NULL");
 	asked.outlet = (struct outlet){.write = keep_printed, .arg = &asked};
-	bool good =
-		sql_host_times(host, TIME_NS, &times, err) &&
-		oneliner_open(list->told, strlen(list->told), host->trace, &asked.question, err);
+	bool good = sql_host_times(host, TIME_NS, &times, err) &&
+		    oneliner_open(list->ask->told, strlen(list->ask->told), host->trace,
+				  &asked.question, err);
 	if (good) {
 		uint32_t most = 0;
 		for (size_t i = 0; i < asked.question.text.nmaps; i++)
@@ -225,12 +225,24 @@ static bool fill(struct row_host *row_host, struct row_list *list, struct error 
 	return good;
 }
 
-const struct sql_told told_do = {
-	.what = "the program, as in yore_do('sched_switch { @ = count(); }'),",
-	.column = AT_PROGRAM,
-	.declaration =
-		"CREATE TABLE x(map TEXT, keys, value, low INTEGER, high INTEGER, count INTEGER, "
-		"program TEXT HIDDEN, trace TEXT HIDDEN, total INTEGER HIDDEN, key1 HIDDEN, key2 "
-		"HIDDEN, "
-		"key3 HIDDEN, key4 HIDDEN, key5 HIDDEN, key6 HIDDEN, key7 HIDDEN, key8 HIDDEN)"};
-const struct row_table row_do = {NULL, AT_KEY + PROBE_KEYS_MAX, fill};
+static const struct row_column columns[] = {
+	[AT_MAP] = {"map", .type = ROW_TEXT},
+	[AT_KEYS] = {"keys", .type = ROW_ANY},
+	[AT_VALUE] = {"value", .type = ROW_ANY},
+	[AT_LOW] = {"low", .type = ROW_INTEGER},
+	[AT_HIGH] = {"high", .type = ROW_INTEGER},
+	[AT_COUNT] = {"count", .type = ROW_INTEGER},
+	[AT_PROGRAM] = {"program", ROW_TEXT, ROW_TOLD, ROW_ARGUMENT,
+			"the program, as in yore_do('sched_switch { @ = count(); }'),", NULL},
+	[AT_TRACE] = {"trace", ROW_TEXT, ROW_TRACE, .flags = ROW_ARGUMENT | ROW_OPTIONAL},
+	[AT_TOTAL] = {"total", ROW_INTEGER, .flags = ROW_HIDDEN},
+	[AT_KEY] = {"key1", ROW_ANY, .flags = ROW_HIDDEN},
+	{"key2", ROW_ANY, .flags = ROW_HIDDEN},
+	{"key3", ROW_ANY, .flags = ROW_HIDDEN},
+	{"key4", ROW_ANY, .flags = ROW_HIDDEN},
+	{"key5", ROW_ANY, .flags = ROW_HIDDEN},
+	{"key6", ROW_ANY, .flags = ROW_HIDDEN},
+	{"key7", ROW_ANY, .flags = ROW_HIDDEN},
+	{"key8", ROW_ANY, .flags = ROW_HIDDEN}};
+_Static_assert(sizeof columns / sizeof *columns == AT_KEY + PROBE_KEYS_MAX, "a column per key");
+const struct row_table row_do = {columns, sizeof columns / sizeof *columns, .fill = fill};

@@ -1,27 +1,24 @@
 /* modules.c - the list of all tables, and their registration with an SQLite connection */
-#include "rows/row_list.h"
-#include "rows/thread_rows.h"
+#include "rows/row_table.h"
 #include "sql/sql_internal.h"
 
 #include "engine/base/bitset.h"
 
 const struct sql_module_name sql_modules[] = {
-	{.name = "events", .free_name = "yore_events", .module = &sql_events_module},
-	{.name = "packets", .free_name = "yore_packets", .module = &sql_packets_module},
-	{"streams", "yore_streams", &sql_rows_module, .rows = &row_streams},
-	{"classes", "yore_classes", &sql_rows_module, .rows = &row_classes},
-	{"state", "yore_state", &sql_states_module, .moment = false},
-	{"state_at", "yore_state_at", &sql_states_module, .moment = true},
-	{"losses", "yore_losses", &sql_rows_module, .rows = &row_losses},
-	{"threads", "yore_threads", &sql_rows_module, .rows = &row_threads},
-	{"thread_state", "yore_thread_state", &sql_thread_rows_module,
-	 .thread_rows = &thread_rows_state},
-	{"wakeups", "yore_wakeups", &sql_thread_rows_module, .thread_rows = &thread_rows_wakeups},
-	{"syscalls", "yore_syscalls", &sql_thread_rows_module,
-	 .thread_rows = &thread_rows_syscalls},
-	{"do", "yore_do", &sql_rows_module, .rows = &row_do, .told = &told_do},
-	{"info", "yore_info", &sql_rows_module, .rows = &row_info},
-	{"notes", "yore_notes", &sql_rows_module, .rows = &row_notes},
+	{"events", "yore_events", &sql_events_module, NULL},
+	{"packets", "yore_packets", &sql_rows_module, &row_packets},
+	{"streams", "yore_streams", &sql_rows_module, &row_streams},
+	{"classes", "yore_classes", &sql_rows_module, &row_classes},
+	{"state", "yore_state", &sql_rows_module, &row_state},
+	{"state_at", "yore_state_at", &sql_rows_module, &row_state_at},
+	{"losses", "yore_losses", &sql_rows_module, &row_losses},
+	{"threads", "yore_threads", &sql_rows_module, &row_threads},
+	{"thread_state", "yore_thread_state", &sql_rows_module, &row_thread_state},
+	{"wakeups", "yore_wakeups", &sql_rows_module, &row_wakeups},
+	{"syscalls", "yore_syscalls", &sql_rows_module, &row_syscalls},
+	{"do", "yore_do", &sql_rows_module, &row_do},
+	{"info", "yore_info", &sql_rows_module, &row_info},
+	{"notes", "yore_notes", &sql_rows_module, &row_notes},
 	{.name = NULL}};
 
 static int create(sqlite3 *db, const char *name, const sqlite3_module *module,

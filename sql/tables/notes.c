@@ -2,7 +2,7 @@
 #include "sql/sql_internal.h"
 
 #include "engine/base/mem.h"
-#include "rows/row_list.h"
+#include "rows/row_table.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,5 +58,5 @@ static bool fill(struct row_host *host, struct row_list *list, struct error *err
 	return true;
 }
 
-static const struct row_column columns[] = {{"note", ROW_TEXT}};
-const struct row_table row_notes = {columns, 1, fill};
+static const struct row_column columns[] = {{"note", .type = ROW_TEXT}, ROW_TRACE_COLUMN};
+const struct row_table row_notes = {columns, 2, .fill = fill};

@@ -7,7 +7,6 @@
  */
 #include "sql/sql_internal.h"
 
-#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 
 #include <string.h>
@@ -68,25 +67,6 @@ int sql_table_disconnect(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
-int sql_cursor_next(sqlite3_vtab_cursor *base)
-{
-	((struct sql_cursor *)base)->at++;
-	return SQLITE_OK;
-}
-
-int sql_cursor_eof(sqlite3_vtab_cursor *base)
-{
-	const struct sql_cursor *cursor = (const struct sql_cursor *)base;
-
-	return cursor->at >= cursor->count;
-}
-
-int sql_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
-{
-	*out = (sqlite3_int64)((struct sql_cursor *)base)->at;
-	return SQLITE_OK;
-}
-
 int sql_table_fail(struct sql_table *table, const struct error *err)
 {
 	sqlite3_free(table->base.zErrMsg);
@@ -135,42 +115,14 @@ void sql_note_text(const struct trace *trace, const char *column, bool time, con
 		       column, text);
 }
 
-/* Copies the name of column `number` of a declaration to `name`; false: it is no INTEGER. */
-static bool integer_column(const char *declaration, int number, char *name, size_t size)
-{
-	const char *at = strchr(declaration, '(');
-
-	at = at ? at + 1 : declaration;
-	for (; number > 0 && at; number--) {
-		at = strchr(at, ',');
-		at = at ? at + 1 + strspn(at + 1, " ") : NULL;
-	}
-	size_t len = at ? strcspn(at, " ,") : 0;
-	if (number || !len || len >= size || strncmp(at + len, " INTEGER", 8) != 0)
-		return false;
-	memcpy(name, at, len);
-	name[len] = '\0';
-	return true;
-}
-
-static bool is_time(const char *column)
-{
-	static const char *const times[] = {"ts",   "begin", "end",   "first",
-					    "last", "until", "since", "\"from\""};
-
-	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-		if (!strcmp(times[i], column))
-			return true;
-	return false;
-}
-
 static const struct sql_op ops[] = {{SQLITE_INDEX_CONSTRAINT_EQ, "=", true, COMPARE_EQ},
 				    {SQLITE_INDEX_CONSTRAINT_LT, "<", true, COMPARE_LT},
 				    {SQLITE_INDEX_CONSTRAINT_LE, "<=", true, COMPARE_LE},
 				    {SQLITE_INDEX_CONSTRAINT_GT, ">", true, COMPARE_GT},
 				    {SQLITE_INDEX_CONSTRAINT_GE, ">=", true, COMPARE_GE},
 				    {.op = SQLITE_INDEX_CONSTRAINT_GLOB, .text = " GLOB "},
-				    {.op = SQLITE_INDEX_CONSTRAINT_LIKE, .text = " LIKE "}};
+				    {.op = SQLITE_INDEX_CONSTRAINT_LIKE, .text = " LIKE "},
+				    {.op = SQLITE_INDEX_CONSTRAINT_MATCH, .text = " MATCH "}};
 
 const struct sql_op *sql_op_of(unsigned char op)
 {
@@ -218,37 +170,6 @@ bool sql_narrow(int64_t *low, int64_t *high, unsigned char op, sqlite3_value *va
 	return *low <= *high;
 }
 
-void sql_note_texts(struct sql_table *table, sqlite3_index_info *info, const char *declaration)
-{
-	sqlite3_value *value;
-	char name[32];
-
-	for (int i = 0; table->host && i < info->nConstraint; i++) {
-		if (!sql_compares(info->aConstraint[i].op) ||
-		    sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK ||
-		    sqlite3_value_numeric_type(value) != SQLITE_TEXT ||
-		    !integer_column(declaration, info->aConstraint[i].iColumn, name, sizeof name))
-			continue;
-		const char *text = (const char *)sqlite3_value_text(value);
-		uint64_t hash =
-			hash_bytes(text, strlen(text)) + (uint64_t)info->aConstraint[i].iColumn + 1;
-		if (table->noted != hash)
-			sql_note_text(table->host->trace, name, is_time(name), text);
-		table->noted = hash;
-	}
-}
-
-void sql_declare_columns(struct buf *out, const struct row_column *columns, size_t count)
-{
-	static const char *const types[] = {[ROW_INTEGER] = " INTEGER",
-					    [ROW_TIME] = " INTEGER",
-					    [ROW_TEXT] = " TEXT",
-					    [ROW_ANY] = ""};
-
-	for (size_t i = 0; i < count; i++)
-		buf_printf(out, "%s%s%s", i ? ", " : "", columns[i].name, types[columns[i].type]);
-}
-
 void sql_set_plan(sqlite3_index_info *info, const char *text)
 {
 	info->idxStr = sqlite3_mprintf("%s", text);
@@ -261,33 +182,23 @@ void sql_take(sqlite3_index_info *info, int i, int *nargs, bool omit)
 	info->aConstraintUsage[i].omit = omit;
 }
 
-const struct sql_term *sql_term_of(const struct sql_term *terms, int column, unsigned char op)
+void sql_result_state(sqlite3_context *out, const struct value *value)
 {
-	while (terms->letter && (terms->column != column || terms->op != op))
-		terms++;
-	return terms->letter ? terms : NULL;
-}
-
-const struct sql_term *sql_term_lettered(const struct sql_term *terms, char letter)
-{
-	while (terms->letter && terms->letter != letter)
-		terms++;
-	return terms->letter ? terms : NULL;
-}
-
-void sql_take_term(sqlite3_index_info *info, int i, const struct sql_term *term,
-		   struct sql_taken *taken)
-{
-	sql_take(info, i, &taken->nargs, !term->inexact);
-	buf_add_char(&taken->letters, term->letter);
-	if (term->words)
-		buf_printf(&taken->words, "%s%s", taken->words.len ? " AND " : "", term->words);
-}
-
-void sql_taken_end(sqlite3_index_info *info, struct sql_taken *taken, const char *all)
-{
-	buf_printf(&taken->letters, " %s", taken->words.len ? buf_text(&taken->words) : all);
-	sql_set_plan(info, buf_text(&taken->letters));
-	buf_release(&taken->letters);
-	buf_release(&taken->words);
+	switch (value->kind) {
+	case VALUE_INT:
+		sqlite3_result_int64(out, (sqlite3_int64)value->u);
+		return;
+	case VALUE_FLOAT:
+		sqlite3_result_double(out, value->f);
+		return;
+	case VALUE_STRING:
+		sqlite3_result_text64(out, value->text, value->len, SQLITE_TRANSIENT, SQLITE_UTF8);
+		return;
+	case VALUE_BOOL:
+		sqlite3_result_int(out, value->b);
+		return;
+	case VALUE_UNKNOWN:
+	case VALUE_NONE:
+		return;
+	}
 }

@@ -307,7 +307,7 @@ async function checkTables(trace) {
 	if (!range) return tell(trace, null, 'cannot be read');
 	const [first, last] = range.length ? range.map((r) => r.value) : [0n, 3n];
 	const [from, to] = [first + (last - first) / 3n, first + (last - first) * 2n / 3n];
-	const compared = { thread_state: true, wakeups: true, syscalls: true, threads: false, losses: false, streams: false, classes: false, info: false };
+	const compared = { thread_state: true, wakeups: true, syscalls: true, threads: false, losses: false, packets: false, streams: false, classes: false, info: false };
 	let bad = null, n = 0;
 	for (const [table, ranges] of Object.entries(compared))
 		for (const [told, options] of ranges ? [['', ''], [`(${from}, ${to})`, `, begin := ${from}, until := ${to}`]] : [['', '']]) {

@@ -1,11 +1,5 @@
-/*
- * lookup.c - values of attributes at moments, for state_at(), with a cache of windows of time
- *
- * A single value costs as much as `yore at`. But a query looks up row after row, mostly in order of
- * time. If a moment lies near the last one (80 us at first), the intervals around it are read into
- * a window, which grows while the next moments lie just outside of it.
- */
-#include "sql/sql_internal.h"
+/* lookup.c - see lookup.h */
+#include "rows/lookup.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
@@ -54,7 +48,7 @@ void lookups_free(struct lookups *lookups)
 }
 
 /* The path's window, else the least recently used one, emptied for the path. NULL: *err. */
-static struct lookup_window *window_of(struct sql_host *host, const char *path, struct error *err)
+static struct lookup_window *window_of(struct row_host *host, const char *path, struct error *err)
 {
 	struct lookups *lookups = host->lookups;
 	struct state *state;
@@ -78,8 +72,8 @@ static struct lookup_window *window_of(struct sql_host *host, const char *path, 
 			  path);
 		return NULL;
 	}
-	if (!sql_host_state(host, &state, err) ||
-	    !row_host_look_up(&host->rows, state, oldest->query, NULL, err)) {
+	if (!row_host_state(host, &state, err) ||
+	    !row_host_look_up(host, state, oldest->query, NULL, err)) {
 		window_release(oldest);
 		return NULL;
 	}
@@ -143,7 +137,7 @@ static void empty(struct lookup_window *window)
 	arena_reset(window->arena);
 }
 
-static bool fill_window(struct sql_host *host, struct lookup_window *window, nstime t,
+static bool fill_window(struct row_host *host, struct lookup_window *window, nstime t,
 			struct error *err)
 {
 	const struct query *queries[1] = {window->query};
@@ -151,7 +145,7 @@ static bool fill_window(struct sql_host *host, struct lookup_window *window, nst
 
 	choose_window(window, t);
 	empty(window);
-	if (!sql_host_state(host, &state, err) ||
+	if (!row_host_state(host, &state, err) ||
 	    !state_intervals(state, window->begin, window->end, INTERVALS_WHOLE, queries, 1,
 			     keep_interval, window, err))
 		return false;
@@ -159,7 +153,7 @@ static bool fill_window(struct sql_host *host, struct lookup_window *window, nst
 }
 
 /* Reads only the value at `t`, not where its interval begins and ends. */
-static bool ask_alone(struct sql_host *host, struct lookup_window *window, nstime t,
+static bool ask_alone(struct row_host *host, struct lookup_window *window, nstime t,
 		      struct error *err)
 {
 	const struct query *queries[1] = {window->query};
@@ -168,7 +162,7 @@ static bool ask_alone(struct sql_host *host, struct lookup_window *window, nstim
 	struct state *state;
 
 	empty(window);
-	if (!sql_host_state(host, &state, err) ||
+	if (!row_host_state(host, &state, err) ||
 	    !state_at(state, &moment, 1, queries, 1, false, &answers, err))
 		return false;
 	window->begin = t;
@@ -182,13 +176,13 @@ static bool ask_alone(struct sql_host *host, struct lookup_window *window, nstim
 	return window->filled = window->lone = true;
 }
 
-static bool look_up(struct sql_host *host, const char *path, nstime t, bool whole,
+static bool look_up(struct row_host *host, const char *path, nstime t, bool whole,
 		    const struct interval **out, struct error *err)
 {
 	struct state *state;
 
 	*out = NULL;
-	if (!sql_host_state(host, &state, err))
+	if (!row_host_state(host, &state, err))
 		return false;
 	if (!host->lookups || host->lookups->state != state) { /* rules, and so values, changed */
 		lookups_free(host->lookups);
@@ -211,13 +205,13 @@ static bool look_up(struct sql_host *host, const char *path, nstime t, bool whol
 	return true;
 }
 
-bool lookup_at(struct sql_host *host, const char *path, nstime t, const struct interval **out,
+bool lookup_at(struct row_host *host, const char *path, nstime t, const struct interval **out,
 	       struct error *err)
 {
 	return look_up(host, path, t, true, out, err);
 }
 
-bool lookup_value_at(struct sql_host *host, const char *path, nstime t, const struct value **out,
+bool lookup_value_at(struct row_host *host, const char *path, nstime t, const struct value **out,
 		     struct error *err)
 {
 	const struct interval *found;
@@ -225,25 +219,4 @@ bool lookup_value_at(struct sql_host *host, const char *path, nstime t, const st
 
 	*out = good && found ? &found->value : NULL;
 	return good;
-}
-
-void sql_result_state(sqlite3_context *out, const struct value *value)
-{
-	switch (value->kind) {
-	case VALUE_INT:
-		sqlite3_result_int64(out, (sqlite3_int64)value->u);
-		return;
-	case VALUE_FLOAT:
-		sqlite3_result_double(out, value->f);
-		return;
-	case VALUE_STRING:
-		sqlite3_result_text64(out, value->text, value->len, SQLITE_TRANSIENT, SQLITE_UTF8);
-		return;
-	case VALUE_BOOL:
-		sqlite3_result_int(out, value->b);
-		return;
-	case VALUE_UNKNOWN:
-	case VALUE_NONE:
-		return;
-	}
 }

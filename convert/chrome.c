@@ -180,15 +180,11 @@ static void event_track(struct chrome *chrome, const struct stream *stream, int3
 static void add_frame(struct buf *out, uint64_t number, uint64_t parent, const char *name,
 		      const char *object)
 {
-	buf_printf(out, "%s\n\"%llu\":{\"name\":", number > 1 ? "," : "",
-		   (unsigned long long)number);
-	json_add_text(out, name);
-	if (*object) {
-		buf_add_text(out, ",\"category\":");
-		json_add_text(out, object);
-	}
+	json_printf(out, ",\n'%llu':{'name':%s", (unsigned long long)number, name);
+	if (*object)
+		json_printf(out, ",'category':%s", object);
 	if (parent)
-		buf_printf(out, ",\"parent\":\"%llu\"", (unsigned long long)parent);
+		json_printf(out, ",'parent':'%llu'", (unsigned long long)parent);
 	buf_add_char(out, '}');
 }
 
@@ -397,9 +393,7 @@ static bool name_entry(struct chrome *chrome, const char *what, int64_t pid, int
 		       const char *name, struct error *err)
 {
 	entry_begin(chrome, "M", pid, tid);
-	buf_printf(&chrome->text, ",\"name\":\"%s\",\"args\":{\"name\":", what);
-	json_add_text(&chrome->text, name);
-	buf_add_char(&chrome->text, '}');
+	json_printf(&chrome->text, ",'name':%s,'args':{'name':%s}", what, name);
 	return entry_end(chrome, err);
 }
 
@@ -487,11 +481,11 @@ static bool chrome_finish(void *self, struct error *err)
 		return false;
 	buf_add_text(out, "\n],\n\"stackFrames\":{");
 	buf_add(out, chrome->frame_texts.data, chrome->frame_texts.len);
-	buf_add_text(out, "},\n\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"trace\":");
-	json_add_text(out, chrome->of.options.trace->path);
-	buf_printf(out, ",\"writer\":\"yore %s\",\"zero_ns\":\"%lld\",\"epoch\":%s}}\n",
-		   YORE_VERSION, (long long)chrome->of.options.first,
-		   trace_has_epoch(chrome->of.options.trace) ? "true" : "false");
+	json_printf(out,
+		    "},\n'displayTimeUnit':'ns',\n'otherData':{'trace':%s,"
+		    "'writer':'yore " YORE_VERSION "','zero_ns':'%lld','epoch':%i}}\n",
+		    chrome->of.options.trace->path, (long long)chrome->of.options.first,
+		    trace_has_epoch(chrome->of.options.trace));
 	return out_write(&chrome->of.out, out->data, out->len, err) &&
 	       out_finish(&chrome->of.out, err);
 }

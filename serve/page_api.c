@@ -41,10 +41,8 @@ static bool get_page(struct served_request *request)
 static void add_classes(const struct served *served, struct buf *out)
 {
 	for (unsigned config = 0; config < CONFIGS; config++)
-		for (size_t i = 0; i < served->classes[config].count; i++) {
-			buf_add_text(out, out->data[out->len - 1] == '[' ? "" : ",");
-			json_add_text(out, served->classes[config].items[i].path);
-		}
+		for (size_t i = 0; i < served->classes[config].count; i++)
+			json_printf(out, ",%s", served->classes[config].items[i].path);
 }
 
 static void add_analyses(const struct served_request *request, struct buf *out)
@@ -54,13 +52,8 @@ static void add_analyses(const struct served_request *request, struct buf *out)
 
 	if (!script_analyses_read(request->serving->options->lua_dir, &analyses, &ignored))
 		return;
-	for (size_t i = 0; i < analyses.count; i++) {
-		buf_add_text(out, i ? ",[" : "[");
-		json_add_text(out, analyses.items[i].name);
-		buf_add_char(out, ',');
-		json_add_text(out, analyses.items[i].summary);
-		buf_add_char(out, ']');
-	}
+	for (size_t i = 0; i < analyses.count; i++)
+		json_printf(out, ",[%s,%s]", analyses.items[i].name, analyses.items[i].summary);
 	script_analyses_release(&analyses);
 }
 
@@ -73,30 +66,21 @@ static bool get_info(struct served_request *request)
 	bool any = served->first <= served->last;
 	struct buf *out = request->out;
 
-	buf_add_char(out, '{');
-	json_add_member(out, "name", served->name);
-	json_add_member(out, "path", served->path);
-	buf_printf(out,
-		   ",\"first\":\"%lld\",\"span\":%llu,\"epoch\":%s,\"ordinals\":%s,\"events\":%llu,"
-		   "\"counted\":%s,\"generation\":%llu,\"follows\":%s,\"bytes\":%llu,"
-		   "\"timelines\":%s,\"traces\":[",
-		   (long long)(any ? served->first : 0),
-		   (unsigned long long)(any ? (uint64_t)served->last - (uint64_t)served->first + 1
-					    : 1),
-		   trace_has_epoch(trace) ? "true" : "false",
-		   trace_has_ordinals(trace) ? "true" : "false",
-		   (unsigned long long)(counts ? event_counts_all(counts) : 0),
-		   counts ? "true" : "false", (unsigned long long)served->generation,
-		   served->source->grew ? "true" : "false",
-		   (unsigned long long)index_trace(served->index)->bytes,
-		   state && timelines_there(state) ? "true" : "false");
-	for (size_t i = 0; i < request->serving->ntraces; i++) {
-		buf_add_text(out, i ? "," : "");
-		json_add_text(out, request->serving->traces[i].name);
-	}
-	buf_add_text(out, "],\"classes\":[");
+	json_printf(out, "{'name':%s,'path':%s,'first':'%lld','span':%llu,'epoch':%i,'ordinals':%i",
+		    served->name, served->path, (long long)(any ? served->first : 0),
+		    (unsigned long long)(any ? (uint64_t)served->last - (uint64_t)served->first + 1
+					     : 1),
+		    trace_has_epoch(trace), trace_has_ordinals(trace));
+	json_printf(out, ",'events':%llu,'counted':%i,'generation':%llu,'follows':%i,'bytes':%llu",
+		    (unsigned long long)(counts ? event_counts_all(counts) : 0), counts != NULL,
+		    (unsigned long long)served->generation, served->source->grew != NULL,
+		    (unsigned long long)trace->bytes);
+	json_printf(out, ",'timelines':%i,'traces':[", state && timelines_there(state));
+	for (size_t i = 0; i < request->serving->ntraces; i++)
+		json_printf(out, ",%s", request->serving->traces[i].name);
+	json_printf(out, "],'classes':[");
 	add_classes(served, out);
-	buf_add_text(out, "],\"analyses\":[");
+	json_printf(out, "],'analyses':[");
 	add_analyses(request, out);
 	buf_add_text(out, "]}");
 	return true;
@@ -171,16 +155,12 @@ static bool list_tree(struct served_request *request)
 					 .limit = TREE_MOST,
 					 .names = true};
 	bool good = rows_find(request, &asked, path, &rows);
-	buf_printf(out, "{\"more\":%s,\"rows\":[", rows.more ? "true" : "false");
+	json_printf(out, "{'more':%i,'rows':[", rows.more);
 	for (size_t i = 0; good && i < rows.count; i++) {
 		const struct row_found *row = &rows.items[i];
 
-		buf_add_text(out, i ? ",[" : "[");
-		json_add_text(out, row->path);
-		buf_add_char(out, ',');
-		json_add_text(out, row->name ? row->name : "");
-		buf_printf(out, ",%llu,%llu]", (unsigned long long)row->known,
-			   (unsigned long long)row->active);
+		json_printf(out, ",[%s,%s,%llu,%llu]", row->path, row->name ? row->name : "",
+			    (unsigned long long)row->known, (unsigned long long)row->active);
 	}
 	buf_add_text(out, "]}");
 	rows_found_release(&rows);
@@ -205,10 +185,8 @@ static uint32_t value_number(struct named_values *values, const struct picture_v
 	if (nameset_find(&values->seen, buf_text(&values->key), &number))
 		return number;
 	nameset_add(&values->seen, buf_text(&values->key), values->count);
-	buf_printf(&values->list, "%s[%.*s,", values->count ? "," : "", (int)tone,
-		   buf_text(&values->key));
-	quote_json(&values->list, buf_text(&values->key) + tone, values->key.len - tone);
-	buf_add_char(&values->list, ']');
+	json_printf(&values->list, ",[%u,%.*s]", (unsigned)value_tone(&value->value),
+		    (int)(values->key.len - tone), buf_text(&values->key) + tone);
 	return values->count++;
 }
 
@@ -224,12 +202,7 @@ static void add_runs(const struct picture *picture, const struct picture_row *ro
 
 		if (number && !*number)
 			*number = 1 + value_number(values, run.value);
-		if (at)
-			buf_add_char(out, ',');
-		buf_add_u64(out, run.count);
-		buf_add_char(out, ',');
-		buf_add_u64(out, number ? *number : 0);
-		buf_add_text(out, run.mixed ? ",1" : ",0");
+		json_printf(out, ",%u,%u,%d", run.count, number ? *number : 0, run.mixed);
 	}
 	mem_free(numbers);
 }
@@ -239,10 +212,8 @@ static void add_rows(const struct picture *picture, struct named_values *values,
 	for (size_t i = 0; i < picture->nrows; i++) {
 		const struct picture_row *row = &picture->rows[i];
 
-		buf_add_text(out, out->data[out->len - 1] == '[' ? "{\"path\":" : ",{\"path\":");
-		json_add_text(out, row->path);
-		json_add_member(out, "name", row->label ? row->label : "");
-		buf_add_text(out, ",\"runs\":[");
+		json_printf(out, ",{'path':%s,'name':%s,'runs':[", row->path,
+			    row->label ? row->label : "");
 		add_runs(picture, row, values, out);
 		buf_add_text(out, "]}");
 	}
@@ -295,7 +266,7 @@ static bool list_rows(struct served_request *request)
 	struct buf *out = request->out;
 	bool good = true;
 
-	buf_printf(out, "{\"columns\":%u,\"rows\":[", columns.count);
+	json_printf(out, "{'columns':%u,'rows':[", columns.count);
 	for (unsigned config = 0; config < CONFIGS && good; config++) {
 		const struct rows_asked asked = {.config = config,
 						 .begin = range.begin,
@@ -307,7 +278,7 @@ static bool list_rows(struct served_request *request)
 		if (!config || request->served->classes[config].count)
 			good = add_config_rows(request, &asked, paths, count, &values);
 	}
-	buf_add_text(out, "],\"values\":[");
+	json_printf(out, "],'values':[");
 	buf_add(out, buf_text(&values.list), values.list.len);
 	buf_add_text(out, "]}");
 	nameset_release(&values.seen);
@@ -329,7 +300,7 @@ static bool list_density(struct served_request *request)
 		return false;
 	double *counts = mem_new_array(columns.count, sizeof *counts);
 	bool good = density_events(request, &columns, where, counts);
-	buf_add_text(out, "{\"counts\":[");
+	json_printf(out, "{'counts':[");
 	for (uint32_t i = 0; good && i < columns.count; i++) {
 		buf_add_text(out, i ? "," : "");
 		json_add_number(out, counts[i]);
@@ -351,13 +322,12 @@ static bool add_event(void *arg, const struct match *match)
 						  COLUMN_CONTENTS};
 	struct event_listing *listing = arg;
 
-	buf_printf(listing->out, "%s[%lld", listing->count ? "," : "",
-		   (long long)(match->event.time - listing->first));
+	json_printf(listing->out, ",[%lld", (long long)(match->event.time - listing->first));
 	for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
 		buf_clear(&listing->cell);
 		event_cell(&match->event, match->fields, cells[i], &listing->cell);
-		buf_add_char(listing->out, ',');
-		quote_json(listing->out, buf_text(&listing->cell), listing->cell.len);
+		json_printf(listing->out, ",%.*s", (int)listing->cell.len,
+			    buf_text(&listing->cell));
 	}
 	buf_add_char(listing->out, ']');
 	return ++listing->count < listing->limit;
@@ -378,7 +348,7 @@ static bool list_events(struct served_request *request)
 
 	if (!read_where(request, &asked.where))
 		return false;
-	buf_add_text(request->out, "{\"events\":[");
+	json_printf(request->out, "{'events':[");
 	bool good = matches_each(request, &asked);
 	buf_add_text(request->out, "]}");
 	buf_release(&listing.cell);
@@ -389,10 +359,11 @@ static bool list_events(struct served_request *request)
 
 static void add_offset(const struct served *served, const char *key, nstime t, struct buf *out)
 {
+	json_add_key(out, key);
 	if (t == NSTIME_MIN)
-		buf_printf(out, ",\"%s\":null", key);
+		buf_add_text(out, "null");
 	else
-		buf_printf(out, ",\"%s\":%lld", key, (long long)(t - served->first));
+		buf_add_i64(out, t - served->first);
 }
 
 static void add_why(const struct served *served, const struct answer *answer, struct buf *out)
@@ -401,17 +372,15 @@ static void add_why(const struct served *served, const struct answer *answer, st
 	struct buf text = {0};
 
 	picture_label(&value, &text);
-	buf_add_text(out, "{\"known\":");
-	buf_add_text(out, answer->value.kind != VALUE_UNKNOWN ? "true" : "false");
-	buf_add_text(out, ",\"value\":");
-	quote_json(out, buf_text(&text), text.len);
+	json_printf(out, "{'known':%i,'value':%.*s", answer->value.kind != VALUE_UNKNOWN,
+		    (int)text.len, buf_text(&text));
 	add_offset(served, "since", answer->since, out);
 	if (answer->has_why) {
-		json_add_member(out, "event",
-				answer->why_class ? answer->why_class->name : "lost events");
+		json_printf(out, ",'event':%s",
+			    answer->why_class ? answer->why_class->name : "lost events");
 		add_offset(served, "at", answer->why_time, out);
-		json_add_member(out, "rules", answer->why_file ? answer->why_file : "");
-		buf_printf(out, ",\"line\":%u", answer->why_line);
+		json_printf(out, ",'rules':%s,'line':%u", answer->why_file ? answer->why_file : "",
+			    answer->why_line);
 	}
 	buf_add_char(out, '}');
 	buf_release(&text);
@@ -430,7 +399,7 @@ static bool tell_why(struct served_request *request)
 	if (good && answers.count)
 		add_why(served, &answers.items[0], request->out);
 	else if (good)
-		buf_add_text(request->out, "{\"known\":false,\"value\":\"\"}");
+		json_printf(request->out, "{'known':false,'value':''}");
 	answers_release(&answers);
 	return good;
 }
@@ -443,7 +412,7 @@ static void add_lines(const struct buf *lines, struct buf *out)
 	const char *at = buf_text(lines), *end = at + lines->len;
 	const char *before = "";
 
-	buf_add_text(out, "{\"rows\":[");
+	json_printf(out, "{'rows':[");
 	while (at < end) {
 		const char *next = memchr(at, '\n', (size_t)(end - at));
 		size_t len = (size_t)((next ? next : end) - at);

@@ -13,19 +13,10 @@ enum { BODY_DEPTH = 32, PATH_MOST = 4096, TRACES_DIGITS = 4 };
 
 /* ---- JSON ---- */
 
-void json_add_member(struct buf *out, const char *key, const char *text)
-{
-	json_add_key(out, key);
-	json_add_text(out, text);
-}
-
 void json_open(struct buf *out, const char *status, const char *message)
 {
 	buf_clear(out);
-	buf_add_char(out, '{');
-	json_add_member(out, "status", status);
-	json_add_member(out, "statusMessage", message);
-	json_add_key(out, "model");
+	json_printf(out, "{'status':%s,'statusMessage':%s,'model':", status, message);
 }
 
 void json_add_number(struct buf *out, double number)
@@ -47,9 +38,7 @@ bool reply_fails(struct reply *reply, unsigned status, const char *title)
 {
 	reply->status = status;
 	buf_clear(&reply->body);
-	buf_add_char(&reply->body, '{');
-	json_add_member(&reply->body, "title", title);
-	buf_add_char(&reply->body, '}');
+	json_printf(&reply->body, "{'title':%s}", title);
 	return false;
 }
 

@@ -247,8 +247,6 @@ size_t request_items(const struct served_request *request, int64_t *items, size_
  * append the model and '}'.
  */
 void json_open(struct buf *out, const char *status, const char *message);
-/* Appends a key and a text. */
-void json_add_member(struct buf *out, const char *key, const char *text);
 /*
  * Appends a number: whole ones without a point, NaN and infinities as 0. At most 15 characters:
  * json-bigint 1.0 reads longer ones as integers.

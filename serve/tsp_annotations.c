@@ -11,7 +11,7 @@ enum { LOSSES_MOST = 5000, BOOKMARKS_MOST = 1000, NAME_MOST = 1000 };
 
 static bool categories(struct served_request *request)
 {
-	buf_add_text(request->out, "{\"annotationCategories\":[\"Lost events\",\"Bookmarks\"]}");
+	json_printf(request->out, "{'annotationCategories':['Lost events','Bookmarks']}");
 	return true;
 }
 
@@ -26,12 +26,10 @@ static bool marker_sets(struct served_request *request)
 static void add_annotation(struct buf *out, nstime begin, nstime end, const char *label,
 			   const char *color)
 {
-	buf_printf(out, "%s{\"time\":%lld,\"duration\":%lld,\"entryId\":-1,\"type\":\"CHART\"",
-		   out->data[out->len - 1] == '[' ? "" : ",", (long long)begin,
-		   (long long)(end > begin ? end - begin : 0));
-	json_add_member(out, "label", label);
-	buf_printf(out, ",\"style\":{\"values\":{\"background-color\":\"%s\",\"opacity\":0.4}}}",
-		   color);
+	json_printf(out,
+		    ",{'time':%lld,'duration':%lld,'entryId':-1,'type':'CHART','label':%s,"
+		    "'style':{'values':{'background-color':%s,'opacity':0.4}}}",
+		    (long long)begin, (long long)(end > begin ? end - begin : 0), label, color);
 }
 
 static void add_loss(const struct stream *stream, const struct loss *loss, nstime last,
@@ -92,11 +90,11 @@ static bool annotations(struct served_request *request)
 	size_t count = 0;
 	bool good = true;
 
-	buf_add_text(out, "{\"annotations\":{\"Lost events\":[");
+	json_printf(out, "{'annotations':{'Lost events':[");
 	for (size_t i = 0; i < trace->nstreams && good; i++)
 		if (trace->streams[i]->has_time)
 			good = add_losses_of(request, trace->streams[i], &range, &count);
-	buf_add_text(out, "],\"Bookmarks\":[");
+	json_printf(out, "],'Bookmarks':[");
 	add_bookmarks(served, &range, out);
 	buf_add_text(out, "]}}");
 	return good;
@@ -106,10 +104,8 @@ static bool annotations(struct served_request *request)
 
 static void add_bookmark(const struct bookmark *mark, struct buf *out)
 {
-	buf_printf(out, "{\"UUID\":\"%s\"", mark->uuid);
-	json_add_member(out, "name", mark->name);
-	buf_printf(out, ",\"start\":%lld,\"end\":%lld}", (long long)mark->begin,
-		   (long long)mark->end);
+	json_printf(out, ",{'UUID':%s,'name':%s,'start':%lld,'end':%lld}", mark->uuid, mark->name,
+		    (long long)mark->begin, (long long)mark->end);
 }
 
 static bool list_bookmarks(struct served_request *request)
@@ -118,10 +114,8 @@ static bool list_bookmarks(struct served_request *request)
 
 	buf_add_char(request->out, '[');
 	pthread_mutex_lock(&served->lock);
-	for (size_t i = 0; i < served->nbookmarks; i++) {
-		buf_add_text(request->out, i ? "," : "");
+	for (size_t i = 0; i < served->nbookmarks; i++)
 		add_bookmark(&served->bookmarks[i], request->out);
-	}
 	pthread_mutex_unlock(&served->lock);
 	buf_add_char(request->out, ']');
 	return true;

@@ -18,14 +18,14 @@ static const char type_id[] = "yore.rules";
 
 static void add_type(struct buf *out)
 {
-	buf_add_text(
-		out,
-		"{\"id\":\"yore.rules\",\"name\":\"Rules\",\"description\":\"Rules that say what "
-		"events mean: their attributes become outputs\",\"schema\":{\"type\":"
-		"\"object\",\"properties\":{\"rules\":{\"type\":\"string\",\"description\":"
-		"\"the text of a rule file\"}},\"required\":[\"rules\"]},"
-		"\"parameterDescriptors\":[{\"keyName\":\"rules\",\"description\":"
-		"\"the text of a rule file\",\"dataType\":\"STRING\",\"required\":true}]}");
+	json_printf(out,
+		    "{'id':%s,'name':'Rules','description':'Rules that say what events mean: "
+		    "their attributes become outputs','schema':{'type':'object','properties':"
+		    "{'rules':{'type':'string','description':'the text of a rule file'}},"
+		    "'required':['rules']},'parameterDescriptors':[{'keyName':'rules',"
+		    "'description':'the text of a rule file','dataType':'STRING',"
+		    "'required':true}]}",
+		    type_id);
 }
 
 static bool list_types(struct served_request *request)
@@ -60,32 +60,23 @@ static bool output_types(struct served_request *request)
 
 static void add_config(const struct rule_config *config, struct buf *out)
 {
-	buf_printf(out, "{\"id\":\"%s\"", config->id);
-	json_add_member(out, "name", config->name);
-	json_add_member(out, "description", config->description);
-	json_add_member(out, "sourceTypeId", type_id);
-	json_add_key(out, "parameters");
-	buf_add_char(out, '{');
-	json_add_member(out, "rules", config->text);
-	buf_add_text(out, "}}");
+	json_printf(out,
+		    ",{'id':%s,'name':%s,'description':%s,'sourceTypeId':%s,'parameters':"
+		    "{'rules':%s}}",
+		    config->id, config->name, config->description, type_id, config->text);
 }
 
 static bool list_configs(struct served_request *request)
 {
 	struct serving *serving = request->serving;
-	const char *before = "";
 
 	if (!is_type(request))
 		return false;
 	buf_add_char(request->out, '[');
 	pthread_mutex_lock(&serving->lock);
-	for (unsigned i = 1; i < CONFIGS; i++) {
-		if (!serving->configs[i].id)
-			continue;
-		buf_add_text(request->out, before);
-		add_config(&serving->configs[i], request->out);
-		before = ",";
-	}
+	for (unsigned i = 1; i < CONFIGS; i++)
+		if (serving->configs[i].id)
+			add_config(&serving->configs[i], request->out);
 	pthread_mutex_unlock(&serving->lock);
 	buf_add_char(request->out, ']');
 	return true;

@@ -92,9 +92,7 @@ static uint32_t table_of(struct data *data, struct json_object *row, struct buf 
 		return id;
 	id = ++data->id;
 	nameset_add(&data->tables, name, id);
-	buf_printf(out, "%s{\"id\":%u,\"parentId\":-1,\"labels\":[", id > 1 ? "," : "", id);
-	json_add_text(out, name);
-	buf_add_text(out, "],\"hasData\":false}");
+	json_printf(out, ",{'id':%u,'parentId':-1,'labels':[%s],'hasData':false}", id, name);
 	return id;
 }
 
@@ -103,29 +101,25 @@ static void add_data_row(struct data *data, struct json_object *row, struct buf 
 	uint32_t table = table_of(data, row, out), id = ++data->id;
 	struct json_object *value;
 
-	buf_printf(out, "%s{\"id\":%u,\"parentId\":%d,\"labels\":[", id > 1 ? "," : "", id,
-		   table ? (int)table : -1);
+	json_printf(out, ",{'id':%u,'parentId':%d,'labels':[", id, table ? (int)table : -1);
 	for (size_t i = 0; i < data->nheaders; i++) {
 		bool has = json_object_object_get_ex(row, data->headers[i], &value);
 		buf_add_text(out, i ? "," : "");
 		add_label(has ? value : NULL, out);
 	}
-	buf_add_text(out, "],\"hasData\":true}");
+	json_printf(out, "],'hasData':true}");
 }
 
 static void add_model(struct data *data, struct buf *out)
 {
-	buf_add_text(out, "{\"entries\":[");
+	json_printf(out, "{'entries':[");
 	for (size_t i = 0; i < data->nrows; i++)
 		add_data_row(data, data->rows[i], out);
-	buf_add_text(out, "],\"headers\":[");
-	for (size_t i = 0; i < data->nheaders; i++) {
-		buf_add_text(out, i ? ",{\"name\":" : "{\"name\":");
-		json_add_text(out, data->headers[i]);
-		buf_printf(out, ",\"tooltip\":\"\",\"dataType\":\"%s\"}",
-			   data->numbers[i] ? "NUMBER" : "STRING");
-	}
-	buf_add_text(out, "],\"autoExpandLevel\":1}");
+	json_printf(out, "],'headers':[");
+	for (size_t i = 0; i < data->nheaders; i++)
+		json_printf(out, ",{'name':%s,'tooltip':'','dataType':%s}", data->headers[i],
+			    data->numbers[i] ? "NUMBER" : "STRING");
+	json_printf(out, "],'autoExpandLevel':1}");
 }
 
 static void release_data(struct data *data)
@@ -156,7 +150,7 @@ static bool tree(struct served_request *request)
 	} else if (request->err.kind == ERR_SCRIPT) {
 		/* the analysis needs more than the trace has: viewers show why */
 		json_open(request->out, "FAILED", request->err.text);
-		buf_add_text(request->out, "{\"entries\":[],\"headers\":[]}");
+		json_printf(request->out, "{'entries':[],'headers':[]}");
 		good = true;
 	}
 	release_data(&data);

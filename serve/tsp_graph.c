@@ -33,15 +33,11 @@ static const struct row_class *find_class(struct served_request *request, unsign
 
 static void add_entry(struct served *served, const struct row_found *row, struct buf *out)
 {
-	buf_printf(out, "{\"id\":%u,\"parentId\":-1,\"labels\":[",
-		   served_number(served, row->path));
-	json_add_text(out, row->path);
-	buf_add_char(out, ',');
-	json_add_text(out, row->name ? row->name : "");
-	buf_printf(out, "],\"start\":%lld,\"end\":%lld,\"hasData\":true,\"metadata\":{\"path\":[",
-		   (long long)served->first, (long long)served->last);
-	json_add_text(out, row->path);
-	buf_add_text(out, "]}}");
+	json_printf(out,
+		    ",{'id':%u,'parentId':-1,'labels':[%s,%s],'start':%lld,'end':%lld,"
+		    "'hasData':true,'metadata':{'path':[%s]}}",
+		    served_number(served, row->path), row->path, row->name ? row->name : "",
+		    (long long)served->first, (long long)served->last, row->path);
 }
 
 static bool tree(struct served_request *request)
@@ -57,14 +53,12 @@ static bool tree(struct served_request *request)
 	asked.names = true;
 	bool good = served->first > served->last || rows_find(request, &asked, class->path, &rows);
 	if (good) {
-		buf_add_text(out, "{\"entries\":[");
-		for (size_t i = 0; i < rows.count; i++) {
-			buf_add_text(out, i ? "," : "");
+		json_printf(out, "{'entries':[");
+		for (size_t i = 0; i < rows.count; i++)
 			add_entry(served, &rows.items[i], out);
-		}
-		buf_add_text(out, "],\"headers\":[{\"name\":\"Attribute\",\"tooltip\":\"\"},"
-				  "{\"name\":\"Thread\",\"tooltip\":\"Its name at the end\"}],"
-				  "\"autoExpandLevel\":-1}");
+		json_printf(out, "],'headers':[{'name':'Attribute','tooltip':''},"
+				 "{'name':'Thread','tooltip':'Its name at the end'}],"
+				 "'autoExpandLevel':-1}");
 	}
 	rows_found_release(&rows);
 	return good;
@@ -148,10 +142,10 @@ static void write_state(const struct picture_value *value, const struct state_fi
 				     .left_out = filter->leaves &&
 						 !strcasestr(buf_text(&label), filter->leaves),
 				     .at = texts->len};
-	buf_add_text(texts, ",\"label\":");
-	quote_json(texts, buf_text(&label), label.len);
-	buf_printf(texts, ",\"tags\":%d,\"style\":{\"parentKey\":\"t%d\",\"values\":{}}}",
-		   dimmed ? TAG_DIMMED : 0, (int)value_tone(&value->value));
+	buf_add_char(texts, ',');
+	json_printf(texts, "'label':%.*s,'tags':%d,'style':{'parentKey':'t%d','values':{}}}",
+		    (int)label.len, buf_text(&label), dimmed ? TAG_DIMMED : 0,
+		    (int)value_tone(&value->value));
 	state->len = texts->len - state->at;
 	buf_release(&label);
 }
@@ -180,7 +174,7 @@ static void add_graph_row(struct served *served, const struct picture *picture,
 	struct picture_run run;
 	struct buf texts = {0};
 
-	buf_printf(out, "{\"entryId\":%u,\"states\":[", served_number(served, row->asked));
+	json_printf(out, ",{'entryId':%u,'states':[", served_number(served, row->asked));
 	for (uint32_t at = 0; state_at_column(row, picture->columns, at, &run); at += run.count) {
 		struct state_text *state = run.value ? &states[run.value - row->values] : NULL;
 
@@ -188,7 +182,7 @@ static void add_graph_row(struct served *served, const struct picture *picture,
 			write_state(run.value, filter, state, &texts);
 		if (!state || state->left_out)
 			continue;
-		buf_add_text(out, out->data[out->len - 1] == '[' ? "{\"start\":" : ",{\"start\":");
+		json_printf(out, ",{'start':");
 		add_edge(edges, run.first, out);
 		buf_add_text(out, ",\"end\":");
 		add_edge(edges, run.first + run.count, out);
@@ -238,11 +232,9 @@ static bool states(struct served_request *request)
 	bool good = rows_sample(request, &asked, paths, count, &picture);
 	if (good) {
 		write_edges(&picture, &edges);
-		buf_add_text(out, "{\"rows\":[");
-		for (size_t i = 0; i < picture.nrows; i++) {
-			buf_add_text(out, i ? "," : "");
+		json_printf(out, "{'rows':[");
+		for (size_t i = 0; i < picture.nrows; i++)
 			add_graph_row(served, &picture, &picture.rows[i], &edges, &filter, out);
-		}
 		buf_add_text(out, "]}");
 		release_edges(&edges);
 	}
@@ -273,12 +265,11 @@ static bool add_arrow(void *arg, const struct interval *interval)
 		return true;
 	snprintf(from, sizeof from, "thread[%llu]/state", (unsigned long long)interval->value.u);
 	snprintf(to, sizeof to, "thread[%llu]/state", (unsigned long long)tid.u);
-	buf_printf(arrows->out,
-		   "%s{\"sourceId\":%u,\"targetId\":%u,\"start\":%lld,\"end\":%lld,"
-		   "\"style\":{\"parentKey\":\"t1\",\"values\":{}}}",
-		   arrows->count ? "," : "", served_number(arrows->served, from),
-		   served_number(arrows->served, to), (long long)interval->begin,
-		   (long long)interval->begin);
+	json_printf(arrows->out,
+		    ",{'sourceId':%u,'targetId':%u,'start':%lld,'end':%lld,"
+		    "'style':{'parentKey':'t1','values':{}}}",
+		    served_number(arrows->served, from), served_number(arrows->served, to),
+		    (long long)interval->begin, (long long)interval->begin);
 	return ++arrows->count < ARROWS_MOST;
 }
 
@@ -325,31 +316,28 @@ static void add_time(struct buf *out, const char *key, nstime t)
 	char text[32];
 
 	snprintf(text, sizeof text, "%lld", (long long)t);
-	json_add_member(out, key, t == NSTIME_MIN ? "not known" : text);
+	json_printf(out, ",%s:%s", key, t == NSTIME_MIN ? "not known" : text);
 }
 
 static void add_answer(const struct answer *answer, struct buf *out)
 {
 	struct picture_value value = {.value = answer->value};
 	struct buf text = {0};
-	char place[32];
 
 	picture_label(&value, &text);
-	json_add_member(out, "Attribute", answer->path);
-	json_add_member(out, "Value",
-			answer->value.kind == VALUE_UNKNOWN ? "unknown"
-			: answer->value.kind == VALUE_NONE  ? "none"
-							    : buf_text(&text));
+	json_printf(out, ",'Attribute':%s,'Value':%s", answer->path,
+		    answer->value.kind == VALUE_UNKNOWN ? "unknown"
+		    : answer->value.kind == VALUE_NONE  ? "none"
+							: buf_text(&text));
 	add_time(out, "Since", answer->since);
 	if (answer->has_why) {
-		json_add_member(out, "Set by",
-				answer->why_class ? answer->why_class->name : "lost events");
+		json_printf(out, ",'Set by':%s",
+			    answer->why_class ? answer->why_class->name : "lost events");
 		add_time(out, "Set at", answer->why_time);
-		snprintf(place, sizeof place, ":%u", answer->why_line);
 		buf_clear(&text);
-		buf_add_text(&text, answer->why_file ? answer->why_file : "");
-		buf_add_text(&text, place);
-		json_add_member(out, "Rule", buf_text(&text));
+		buf_printf(&text, "%s:%u", answer->why_file ? answer->why_file : "",
+			   answer->why_line);
+		json_printf(out, ",'Rule':%s", buf_text(&text));
 	}
 	buf_release(&text);
 }

@@ -13,25 +13,21 @@
 
 static bool health(struct served_request *request)
 {
-	buf_add_text(request->out, "{\"status\":\"UP\"}");
+	json_printf(request->out, "{'status':'UP'}");
 	return true;
 }
 
 static bool identifier(struct served_request *request)
 {
-	struct buf *out = request->out;
 	struct utsname system;
 
 	if (uname(&system) != 0)
 		return error_set(&request->err, ERR_IO, "uname");
-	buf_add_text(out, "{\"version\":\"" YORE_VERSION "\",\"buildTime\":\"\"");
-	json_add_member(out, "os", system.sysname);
-	json_add_member(out, "osArch", system.machine);
-	json_add_member(out, "osVersion", system.release);
-	buf_printf(out,
-		   ",\"cpuCount\":\"%u\",\"maxMemory\":\"0\",\"launcherName\":\"yore\","
-		   "\"productId\":\"yore\",\"tspVersion\":\"0.6.0\"}",
-		   processors());
+	json_printf(request->out,
+		    "{'version':'" YORE_VERSION "','buildTime':'','os':%s,'osArch':%s,"
+		    "'osVersion':%s,'cpuCount':'%u','maxMemory':'0','launcherName':'yore',"
+		    "'productId':'yore','tspVersion':'0.6.0'}",
+		    system.sysname, system.machine, system.release, processors());
 	return true;
 }
 
@@ -43,32 +39,29 @@ static void add_common(struct served *served, const char *uuid, struct buf *out)
 	const struct event_counts *counts = served_counts(served);
 	bool any = served->first <= served->last;
 
-	json_add_member(out, "UUID", uuid);
-	json_add_member(out, "name", served->name);
-	buf_printf(out, ",\"start\":%lld,\"end\":%lld,\"nbEvents\":%llu,\"indexingStatus\":\"%s\"",
-		   (long long)(any ? served->first : 0), (long long)(any ? served->last : 0),
-		   (unsigned long long)(counts ? event_counts_all(counts) : 0),
-		   counts ? "COMPLETED" : "RUNNING");
+	json_printf(out,
+		    ",{'UUID':%s,'name':%s,'start':%lld,'end':%lld,'nbEvents':%llu,"
+		    "'indexingStatus':%s",
+		    uuid, served->name, (long long)(any ? served->first : 0),
+		    (long long)(any ? served->last : 0),
+		    (unsigned long long)(counts ? event_counts_all(counts) : 0),
+		    counts ? "COMPLETED" : "RUNNING");
 }
 
 static void add_trace(struct served *served, struct buf *out)
 {
 	const struct trace *trace = index_trace(served->index);
 
-	buf_add_char(out, '{');
 	add_common(served, served->uuid, out);
-	json_add_member(out, "path", served->path);
-	buf_add_text(out, ",\"properties\":{");
-	json_add_member(out, "format", trace->nparts ? trace->parts[0]->reader->format : "");
-	json_add_member(out, "host", trace->nparts ? part_host(trace->parts[0]) : "");
-	buf_add_text(out, "}}");
+	json_printf(out, ",'path':%s,'properties':{'format':%s,'host':%s}}", served->path,
+		    trace->nparts ? trace->parts[0]->reader->format : "",
+		    trace->nparts ? part_host(trace->parts[0]) : "");
 }
 
 static void add_experiment(struct served *served, struct buf *out)
 {
-	buf_add_char(out, '{');
 	add_common(served, served->experiment, out);
-	buf_add_text(out, ",\"traces\":[");
+	json_printf(out, ",'traces':[");
 	add_trace(served, out);
 	buf_add_text(out, "]}");
 }
@@ -77,20 +70,18 @@ static bool add_each(struct served_request *request,
 		     void (*add)(struct served *served, struct buf *out))
 {
 	struct serving *serving = request->serving;
-	const char *before = "[";
 
+	buf_add_char(request->out, '[');
 	for (size_t i = 0; i < serving->ntraces; i++) {
 		struct served *served = &serving->traces[i];
 
 		if (served->closed)
 			continue;
-		buf_add_text(request->out, before);
-		before = ",";
 		pthread_rwlock_rdlock(&served->open);
 		add(served, request->out);
 		pthread_rwlock_unlock(&served->open);
 	}
-	buf_add_text(request->out, *before == '[' ? "[]" : "]");
+	buf_add_char(request->out, ']');
 	return true;
 }
 
@@ -217,17 +208,15 @@ static void add_output(struct service_listing *listing, const char *prefix, cons
 		       const char *name, const char *description, const char *type)
 {
 	size_t nprefix = strlen(prefix);
-	struct buf *out = listing->out;
 
 	if (listing->only && (strncmp(listing->only, prefix, nprefix) != 0 ||
 			      strcmp(listing->only + nprefix, id) != 0))
 		return;
-	buf_printf(out, "%s{\"id\":\"%s%s\"", listing->any ? "," : "", prefix, id);
-	json_add_member(out, "name", name);
-	json_add_member(out, "description", description);
-	buf_printf(out,
-		   ",\"type\":\"%s\",\"capabilities\":{\"canCreate\":false,\"canDelete\":false}}",
-		   type);
+	buf_printf(listing->out, "%s{\"id\":\"%s%s\"", listing->any ? "," : "", prefix, id);
+	json_printf(listing->out,
+		    ",'name':%s,'description':%s,'type':%s,'capabilities':{'canCreate':false,"
+		    "'canDelete':false}}",
+		    name, description, type);
 	listing->any = true;
 }
 
@@ -305,12 +294,12 @@ static bool style(struct served_request *request)
 {
 	struct buf *out = request->out;
 
-	buf_add_text(out, "{\"styles\":{");
+	json_printf(out, "{'styles':{");
 	for (unsigned i = 0; i < TONES; i++)
-		buf_printf(out,
-			   "%s\"t%u\":{\"values\":{\"background-color\":\"%s\",\"color\":\"%s\","
-			   "\"style-name\":\"t%u\",\"height\":1.0}}",
-			   i ? "," : "", i, colors[i], colors[i], i);
+		json_printf(out,
+			    ",'t%u':{'values':{'background-color':%s,'color':%s,'style-name':'t%u',"
+			    "'height':1.0}}",
+			    i, colors[i], colors[i], i);
 	buf_add_text(out, "}}");
 	return true;
 }

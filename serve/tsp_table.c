@@ -32,11 +32,10 @@ static bool list_columns(struct served_request *request)
 
 	if (!is_events(request))
 		return reply_fails(request->reply, 404, "there is no such table");
+	buf_add_char(out, '[');
 	for (size_t i = 0; i < COLUMNS; i++)
-		buf_printf(out,
-			   "%s{\"id\":%zu,\"name\":\"%s\",\"description\":\"%s\",\"type\":\"%s\"}",
-			   i ? "," : "[", i, columns[i].name, columns[i].description,
-			   columns[i].type);
+		json_printf(out, ",{'id':%zu,'name':%s,'description':%s,'type':%s}", i,
+			    columns[i].name, columns[i].description, columns[i].type);
 	buf_add_char(out, ']');
 	return true;
 }
@@ -111,17 +110,15 @@ static void add_event_line(const struct asked_lines *asked, const struct ranked_
 {
 	const struct fields *fields = event->has_fields ? &event->fields : NULL;
 
-	buf_printf(out, "{\"index\":%llu,\"cells\":[", (unsigned long long)event->rank);
+	json_printf(out, ",{'index':%llu,'cells':[", (unsigned long long)event->rank);
 	for (size_t i = 0; i < asked->nids; i++) {
 		buf_clear(cell);
 		event_cell(&event->event, fields, columns[asked->ids[i]].column, cell);
-		buf_add_text(out, i ? ",{\"content\":" : "{\"content\":");
-		quote_json(out, buf_text(cell), cell->len);
-		buf_add_char(out, '}');
+		json_printf(out, ",{'content':%.*s}", (int)cell->len, buf_text(cell));
 	}
 	bool matches =
 		asked->patterns && cell_patterns_match(asked->patterns, &event->event, fields);
-	buf_printf(out, "],\"tags\":%d}", matches ? TAG_MATCHES : 0);
+	json_printf(out, "],'tags':%d}", matches ? TAG_MATCHES : 0);
 }
 
 static bool add_lines(struct served_request *request, const struct asked_lines *asked)
@@ -137,7 +134,6 @@ static bool add_lines(struct served_request *request, const struct asked_lines *
 		step = ranked_next(ranked, &event, &request->err);
 		if (step != STEP_ITEM)
 			break;
-		buf_add_text(request->out, i ? "," : "");
 		add_event_line(asked, &event, &cell, request->out);
 	}
 	ranked_close(ranked);
@@ -148,12 +144,12 @@ static bool add_lines(struct served_request *request, const struct asked_lines *
 static void add_head(const struct asked_lines *asked, const struct event_counts *counts,
 		     struct buf *out)
 {
-	buf_printf(out, "{\"size\":%llu,\"lowIndex\":%llu,\"columnIds\":[",
-		   (unsigned long long)(counts ? event_counts_all(counts) : 0),
-		   (unsigned long long)asked->rank);
+	json_printf(out, "{'size':%llu,'lowIndex':%llu,'columnIds':[",
+		    (unsigned long long)(counts ? event_counts_all(counts) : 0),
+		    (unsigned long long)asked->rank);
 	for (size_t i = 0; i < asked->nids; i++)
-		buf_printf(out, "%s%zu", i ? "," : "", asked->ids[i]);
-	buf_add_text(out, "],\"lines\":[");
+		json_printf(out, ",%zu", asked->ids[i]);
+	json_printf(out, "],'lines':[");
 }
 
 static bool list_lines(struct served_request *request)

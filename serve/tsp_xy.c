@@ -29,10 +29,8 @@ static enum xy_kind kind_of(struct served *served, const char *id, const struct 
 
 static void add_entry(struct buf *out, uint32_t number, const char *label)
 {
-	buf_printf(out, "%s{\"id\":%u,\"parentId\":-1,\"labels\":[",
-		   out->data[out->len - 1] == '[' ? "" : ",", number);
-	json_add_text(out, label);
-	buf_add_text(out, "],\"hasData\":true,\"isDefault\":true}");
+	json_printf(out, ",{'id':%u,'parentId':-1,'labels':[%s],'hasData':true,'isDefault':true}",
+		    number, label);
 }
 
 static bool add_entries(struct served_request *request, const char *path, unsigned config)
@@ -60,12 +58,12 @@ static bool tree(struct served_request *request)
 
 	if (kind == XY_NONE)
 		return reply_fails(request->reply, 404, "there is no such output");
-	buf_add_text(out, "{\"entries\":[");
+	json_printf(out, "{'entries':[");
 	if (kind == XY_DENSITY)
 		add_entry(out, served_number(request->served, "(events)"), "Events");
 	else
 		good = add_entries(request, class ? class->path : "cpu[*]/thread", config);
-	buf_add_text(out, "],\"headers\":[{\"name\":\"Name\",\"tooltip\":\"\"}]}");
+	json_printf(out, "],'headers':[{'name':'Name','tooltip':''}]}");
 	return good;
 }
 
@@ -97,25 +95,21 @@ static void add_series(struct served_request *request, const char *path, const c
 
 	if (!is_asked(request, path))
 		return;
-	buf_printf(out, "%s{\"seriesId\":%u", out->data[out->len - 1] == '[' ? "" : ",",
-		   served_number(request->served, path));
-	json_add_member(out, "seriesName", name);
-	buf_add_text(out, ",\"xValues\":[");
-	for (uint32_t i = 0; i < columns->count; i++) {
-		buf_add_text(out, i ? "," : "");
-		buf_add_i64(out, columns_time(columns, i));
-	}
-	buf_add_text(out, "],\"yValues\":[");
+	json_printf(out, ",{'seriesId':%u,'seriesName':%s,'xValues':[",
+		    served_number(request->served, path), name);
+	for (uint32_t i = 0; i < columns->count; i++)
+		json_printf(out, ",%lld", (long long)columns_time(columns, i));
+	json_printf(out, "],'yValues':[");
 	for (uint32_t i = 0; i < columns->count; i++) {
 		last = isnan(values[i]) ? last : values[i];
 		buf_add_text(out, i ? "," : "");
 		json_add_number(out, last);
 	}
-	buf_printf(out,
-		   "],\"xValuesDescription\":{\"label\":\"Time\",\"unit\":\"ns\",\"dataType\":"
-		   "\"TIMESTAMP\"},\"yValuesDescription\":{\"label\":\"%s\",\"unit\":\"%s\","
-		   "\"dataType\":\"NUMBER\"},\"style\":{\"values\":{\"series-type\":\"line\"}}}",
-		   axes[kind].label, axes[kind].unit);
+	json_printf(out,
+		    "],'xValuesDescription':{'label':'Time','unit':'ns','dataType':'TIMESTAMP'},"
+		    "'yValuesDescription':{'label':%s,'unit':%s,'dataType':'NUMBER'},"
+		    "'style':{'values':{'series-type':'line'}}}",
+		    axes[kind].label, axes[kind].unit);
 }
 
 static bool add_density(struct served_request *request, const struct time_columns *columns)
@@ -192,9 +186,7 @@ static bool series(struct served_request *request)
 
 	if (kind == XY_NONE)
 		return reply_fails(request->reply, 404, "there is no such output");
-	buf_add_char(out, '{');
-	json_add_member(out, "title", class ? class->path : axes[kind].label);
-	buf_add_text(out, ",\"series\":[");
+	json_printf(out, "{'title':%s,'series':[", class ? class->path : axes[kind].label);
 	if (kind == XY_DENSITY)
 		good = add_density(request, &columns);
 	else if (kind == XY_CPUS)

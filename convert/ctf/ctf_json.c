@@ -15,60 +15,47 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add_word(struct buf *out, const char *key, const char *value)
-{
-	json_add_key(out, key);
-	json_add_text(out, value);
-}
-
 static void add_unsigned(struct buf *out, const char *key, uint64_t value)
 {
-	json_add_key(out, key);
-	buf_add_u64(out, value);
+	json_printf(out, ",%s:%llu", key, (unsigned long long)value);
 }
 
-static void open_key(struct buf *out, const char *key, char bracket)
+/* `value` NULL: adds nothing. */
+static void add_word(struct buf *out, const char *key, const char *value)
 {
-	json_add_key(out, key);
-	buf_add_char(out, bracket);
+	if (value)
+		json_printf(out, ",%s:%s", key, value);
 }
 
 static void begin_class(struct buf *out, const char *type)
 {
-	buf_add_char(out, '{');
-	add_word(out, "type", type);
+	json_printf(out, "{'type':%s", type);
 }
 
 static void begin_structure(struct buf *out)
 {
-	begin_class(out, "structure");
-	open_key(out, "member-classes", '[');
+	json_printf(out, "{'type':'structure','member-classes':[");
 }
 
 /* ---- field classes ---- */
 
 static void add_range(struct buf *out, uint64_t low, uint64_t high, bool is_signed)
 {
-	buf_add_char(out, '[');
-	ctf_add_number(out, low, is_signed);
-	buf_add_char(out, ',');
-	ctf_add_number(out, high, is_signed);
-	buf_add_char(out, ']');
+	if (is_signed)
+		json_printf(out, ",[%lld,%lld]", (long long)low, (long long)high);
+	else
+		json_printf(out, ",[%llu,%llu]", (unsigned long long)low, (unsigned long long)high);
 }
 
 static void add_bits_of(struct buf *out, uint64_t mask)
 {
-	const char *comma = "";
-
 	for (unsigned bit = 0; bit < 64; bit++) {
 		unsigned end = bit;
 		if (!(mask >> bit & 1))
 			continue;
 		while (end < 63 && mask >> (end + 1) & 1)
 			end++;
-		buf_add_text(out, comma);
-		add_range(out, bit, end, false);
-		comma = ",";
+		json_printf(out, ",[%u,%u]", bit, end);
 		bit = end;
 	}
 }
@@ -98,18 +85,16 @@ static void add_mappings(struct buf *out, const struct field_class *from)
 		last[first] = i;
 		next[i] = 0;
 	}
-	open_key(out, from->form == FORM_FLAGS ? "flags" : "mappings", '{');
+	json_printf(out, ",%s:{", from->form == FORM_FLAGS ? "flags" : "mappings");
 	for (uint32_t i = 0; i < from->nlabels; i++) {
 		uint32_t first = i;
 		nameset_find(&seen, from->labels[i].name, &first);
 		if (first != i)
 			continue;
-		open_key(out, from->labels[i].name, '[');
+		json_printf(out, ",%s:[", from->labels[i].name);
 		add_label(out, from, &from->labels[i]);
-		for (uint32_t k = next[i]; k; k = next[k]) {
-			buf_add_char(out, ',');
+		for (uint32_t k = next[i]; k; k = next[k])
 			add_label(out, from, &from->labels[k]);
-		}
 		buf_add_char(out, ']');
 	}
 	buf_add_char(out, '}');
@@ -120,9 +105,8 @@ static void add_mappings(struct buf *out, const struct field_class *from)
 
 static void add_fixed(struct buf *out, uint32_t bits, uint32_t align, bool big_endian)
 {
-	add_unsigned(out, "length", bits);
-	add_word(out, "byte-order", big_endian ? "big-endian" : "little-endian");
-	add_unsigned(out, "alignment", align);
+	json_printf(out, ",'length':%u,'byte-order':%s,'alignment':%u", bits,
+		    big_endian ? "big-endian" : "little-endian", align);
 }
 
 static const char *integer_type(const struct wire *wire)
@@ -168,16 +152,14 @@ static void add_location(struct buf *out, const char *key, const struct wire *us
 	struct wire_path path;
 
 	wire_path_of(user, &path);
-	open_key(out, key, '{');
+	json_printf(out, ",%s:{", key);
 	if (path.absolute)
 		add_word(out, "origin", scopes[path.scope]);
-	open_key(out, "path", '[');
+	json_printf(out, ",'path':[");
 	for (unsigned i = 0; !path.absolute && i < path.up; i++)
-		buf_add_text(out, i ? ",null" : "null");
-	for (size_t i = 0; i < path.count; i++) {
-		buf_add_text(out, i || (!path.absolute && path.up) ? "," : "");
-		json_add_text(out, path.names[i]);
-	}
+		json_printf(out, ",null");
+	for (size_t i = 0; i < path.count; i++)
+		json_printf(out, ",%s", path.names[i]);
 	buf_add_text(out, "]}");
 }
 
@@ -185,9 +167,7 @@ static void add_class(struct buf *out, const struct wire *wire);
 
 static void add_member(struct buf *out, const struct wire *member)
 {
-	buf_add_text(out, out->data[out->len - 1] == '[' ? "{" : ",{");
-	add_word(out, "name", member->name);
-	json_add_key(out, "field-class");
+	json_printf(out, ",{'name':%s,'field-class':", member->name);
 	add_class(out, member);
 	buf_add_char(out, '}');
 }
@@ -209,12 +189,10 @@ static void add_ranges(struct buf *out, const struct wire *wire, size_t option)
 	const struct member *member = &wire->from->members[option];
 	uint64_t own = wire->kind == WIRE_OPTIONAL ? 1 : option;
 
-	open_key(out, "selector-field-ranges", '[');
-	for (uint32_t i = 0; wire->count->from && i < member->nranges; i++) {
-		buf_add_text(out, i ? "," : "");
+	json_printf(out, ",'selector-field-ranges':[");
+	for (uint32_t i = 0; wire->count->from && i < member->nranges; i++)
 		add_range(out, member->ranges[i].low, member->ranges[i].high,
 			  wire->count->is_signed);
-	}
 	if (!wire->count->from)
 		add_range(out, own, own, false);
 	buf_add_char(out, ']');
@@ -237,10 +215,9 @@ static void add_variant(struct buf *out, const struct wire *wire)
 {
 	begin_class(out, "variant");
 	add_location(out, "selector-field-location", wire);
-	open_key(out, "options", '[');
+	json_printf(out, ",'options':[");
 	for (size_t i = 0; i < wire->nmembers; i++) {
-		buf_add_text(out, i ? ",{" : "{");
-		add_word(out, "name", wire->members[i]->name);
+		json_printf(out, ",{'name':%s", wire->members[i]->name);
 		add_ranges(out, wire, i);
 		json_add_key(out, "field-class");
 		add_class(out, wire->members[i]);
@@ -283,8 +260,7 @@ static void add_class(struct buf *out, const struct wire *wire)
 	case WIRE_BYTES:
 		begin_class(out, wire->count ? "dynamic-length-blob" : "static-length-blob");
 		add_length(out, wire);
-		if (wire->from->media_type)
-			add_word(out, "media-type", wire->from->media_type);
+		add_word(out, "media-type", wire->from->media_type);
 		break;
 	case WIRE_ARRAY:
 		begin_class(out, wire->count ? "dynamic-length-array" : "static-length-array");
@@ -314,15 +290,11 @@ static void add_number(struct buf *out, const char *name, const char *role, uint
 {
 	const struct wire wire = {.bits = bits, .align = 8, .is_signed = is_signed};
 
-	buf_add_text(out, out->data[out->len - 1] == '[' ? "{" : ",{");
-	add_word(out, "name", name);
-	json_add_key(out, "field-class");
+	json_printf(out, ",{'name':%s,'field-class':", name);
 	add_integer(out, &wire);
 	if (role) {
 		out->len--; /* reopen the class's object */
-		open_key(out, "roles", '[');
-		json_add_text(out, role);
-		buf_add_text(out, "]}");
+		json_printf(out, ",'roles':[%s]}", role);
 	}
 	buf_add_char(out, '}');
 }
@@ -330,10 +302,9 @@ static void add_number(struct buf *out, const char *name, const char *role, uint
 static void add_preamble(struct buf *out, const struct ctf_folder *folder)
 {
 	begin_fragment(out, "preamble");
-	add_unsigned(out, "version", 2);
-	json_add_key(out, "uuid");
+	json_printf(out, ",'version':2,'uuid':[");
 	for (int i = 0; i < 16; i++)
-		buf_printf(out, "%c%u", i ? ',' : '[', (unsigned)folder->uuid[i]);
+		json_printf(out, ",%u", (unsigned)folder->uuid[i]);
 	buf_add_char(out, ']');
 	end_fragment(out);
 }
@@ -343,7 +314,7 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 	const struct part *part = folder->part;
 	char name[48];
 
-	open_key(out, "environment", '{');
+	json_printf(out, ",'environment':{");
 	for (size_t i = 0; i < part->nenv; i++) {
 		if (ctf_is_own_env(part->env[i].name))
 			continue;
@@ -358,7 +329,7 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 	     (stream = ctf_next_shown(folder, stream));) {
 		snprintf(name, sizeof name, OWN_ENV_STREAM "%llu",
 			 (unsigned long long)ctf_number(stream));
-		add_word(out, name, stream->shown);
+		json_printf(out, ",%s:%s", name, stream->shown);
 	}
 	buf_add_char(out, '}');
 }
@@ -370,8 +341,8 @@ static void add_trace(struct buf *out, const struct ctf_folder *folder)
 	json_add_key(out, "packet-header-field-class");
 	begin_structure(out);
 	add_number(out, "magic", "packet-magic-number", 32, false);
-	buf_add_text(out, ",{\"name\":\"uuid\",\"field-class\":{\"type\":\"static-length-blob\","
-			  "\"length\":16,\"roles\":[\"metadata-stream-uuid\"]}}");
+	json_printf(out, ",{'name':'uuid','field-class':{'type':'static-length-blob','length':16,"
+			 "'roles':['metadata-stream-uuid']}}");
 	add_number(out, "stream_id", "data-stream-class-id", 32, false);
 	add_number(out, "stream_instance_id", "data-stream-id", 64, false);
 	buf_add_text(out, "]}");
@@ -388,19 +359,15 @@ static void add_offset(struct buf *out, const struct timebase *base)
 		seconds += cycles / frequency - (cycles % frequency < 0);
 		cycles = cycles % frequency + (cycles % frequency < 0 ? frequency : 0);
 	}
-	json_add_key(out, "offset-from-origin");
-	buf_printf(out, "{\"seconds\":%lld,\"cycles\":%lld}", (long long)seconds,
-		   (long long)cycles);
+	json_printf(out, ",'offset-from-origin':{'seconds':%lld,'cycles':%lld}", (long long)seconds,
+		    (long long)cycles);
 }
 
 static void add_full_name(struct buf *out, const struct full_name *name)
 {
-	if (name->space)
-		add_word(out, "namespace", name->space);
-	if (name->name)
-		add_word(out, "name", name->name);
-	if (name->uid)
-		add_word(out, "uid", name->uid);
+	add_word(out, "namespace", name->space);
+	add_word(out, "name", name->name);
+	add_word(out, "uid", name->uid);
 }
 
 static void add_clock(struct buf *out, const struct ctf_clock *clock)
@@ -408,8 +375,8 @@ static void add_clock(struct buf *out, const struct ctf_clock *clock)
 	const struct clock *from = clock->from;
 
 	begin_fragment(out, "clock-class");
-	add_word(out, "id", clock->name);
-	add_unsigned(out, "frequency", clock->base.frequency);
+	json_printf(out, ",'id':%s,'frequency':%llu", clock->name,
+		    (unsigned long long)clock->base.frequency);
 	add_offset(out, &clock->base);
 	if (from && from->full_name.name) {
 		add_full_name(out, &from->full_name);
@@ -428,7 +395,7 @@ static void add_clock(struct buf *out, const struct ctf_clock *clock)
 	if (from && from->epoch) {
 		add_word(out, "origin", "unix-epoch");
 	} else if (from && from->origin.name) {
-		open_key(out, "origin", '{');
+		json_printf(out, ",'origin':{");
 		add_full_name(out, &from->origin);
 		buf_add_char(out, '}');
 	}
@@ -463,8 +430,7 @@ static void add_stream(struct buf *out, const struct written_stream_class *class
 {
 	begin_fragment(out, "data-stream-class");
 	add_unsigned(out, "id", class->id);
-	if (class->name)
-		add_word(out, "name", class->name);
+	add_word(out, "name", class->name);
 	if (class->clock >= 0)
 		add_word(out, "default-clock-class-id", ctf_clock_of(class)->name);
 	add_packet_context(out, class);
@@ -481,13 +447,11 @@ static void add_stream(struct buf *out, const struct written_stream_class *class
 static void add_event(struct buf *out, const struct written_class *class)
 {
 	begin_fragment(out, "event-record-class");
-	add_unsigned(out, "id", class->id);
-	add_unsigned(out, "data-stream-class-id", class->stream->id);
-	add_word(out, "name", class->from->name);
-	if (class->from->loglevel >= 0) {
-		json_add_key(out, "attributes");
-		buf_printf(out, "{\"lttng.org,2009\":{\"log-level\":%d}}", class->from->loglevel);
-	}
+	json_printf(out, ",'id':%u,'data-stream-class-id':%u,'name':%s", class->id,
+		    class->stream->id, class->from->name);
+	if (class->from->loglevel >= 0)
+		json_printf(out, ",'attributes':{'lttng.org,2009':{'log-level':%d}}",
+			    class->from->loglevel);
 	add_root(out, "specific-context-field-class", class->context);
 	add_root(out, "payload-field-class", class->payload);
 	end_fragment(out);

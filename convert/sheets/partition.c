@@ -90,20 +90,18 @@ void partition_close(struct partition *partition)
 
 static void text_key(struct buf *out, const char *name, const char *value)
 {
-	json_add_key(out, name);
 	if (value && *value)
-		json_add_text(out, value);
+		json_printf(out, ",%s:%s", name, value);
 	else
-		buf_add_text(out, "null");
+		json_printf(out, ",%s:null", name);
 }
 
-static void number_key(struct buf *out, const char *name, bool known, int64_t number)
+static void time_key(struct buf *out, const char *name, nstime t)
 {
-	json_add_key(out, name);
-	if (known)
-		buf_add_i64(out, number);
+	if (t != NSTIME_MIN && t != NSTIME_MAX)
+		json_printf(out, ",%s:%lld", name, (long long)t);
 	else
-		buf_add_text(out, "null");
+		json_printf(out, ",%s:null", name);
 }
 
 static void trace_keys(struct buf *out, const struct trace *trace)
@@ -122,7 +120,7 @@ static void trace_keys(struct buf *out, const struct trace *trace)
 		 trace_has_ordinals(trace) ? "none"
 		 : trace_has_epoch(trace)  ? "utc"
 					   : "own");
-	number_key(out, "clock_offset", true, trace_clock_offset(trace));
+	json_printf(out, ",'clock_offset':%lld", (long long)trace_clock_offset(trace));
 }
 
 /* Adds the range of the trace's events and the requested range. */
@@ -130,13 +128,11 @@ static void range_keys(struct buf *out, const struct convert_options *options)
 {
 	bool any = options->first != NSTIME_MIN;
 
-	number_key(out, "begin", any, options->first);
-	number_key(out, "end", any, options->last);
-	number_key(out, "asked_begin", options->begin != NSTIME_MIN, options->begin);
-	number_key(out, "asked_end", options->end != NSTIME_MAX, options->end);
-	json_add_key(out, "whole");
-	buf_add_text(out,
-		     options->whole && options->all_streams && !options->picked ? "true" : "false");
+	time_key(out, "begin", any ? options->first : NSTIME_MIN);
+	time_key(out, "end", any ? options->last : NSTIME_MIN);
+	time_key(out, "asked_begin", options->begin);
+	time_key(out, "asked_end", options->end);
+	json_printf(out, ",'whole':%i", options->whole && options->all_streams && !options->picked);
 }
 
 static void rules_keys(struct buf *out, const struct rules *rules)
@@ -151,12 +147,9 @@ static void rules_keys(struct buf *out, const struct rules *rules)
 		snprintf(text, sizeof text, "%016llx%016llx", (unsigned long long)digest[0],
 			 (unsigned long long)digest[1]);
 	text_key(out, "rules_identity", rules ? text : NULL);
-	json_add_key(out, "rules");
-	buf_add_char(out, '[');
-	for (size_t i = 0; rules && rules_file(rules, i, &file); i++) {
-		buf_add_text(out, i ? "," : "");
-		json_add_text(out, file.name);
-	}
+	json_printf(out, ",'rules':[");
+	for (size_t i = 0; rules && rules_file(rules, i, &file); i++)
+		json_printf(out, ",%s", file.name);
 	buf_add_char(out, ']');
 }
 
@@ -166,9 +159,9 @@ static void damage_keys(struct buf *out, const struct convert_options *options,
 	uint64_t met = atomic_load(&options->trace->damaged);
 	uint64_t told = options->damaged ? *options->damaged : 0;
 
-	number_key(out, "losses", true, (int64_t)losses->places);
-	number_key(out, "lost", true, (int64_t)losses->events);
-	number_key(out, "damaged", true, (int64_t)(told > met ? told : met));
+	json_printf(out, ",'losses':%llu,'lost':%llu,'damaged':%llu",
+		    (unsigned long long)losses->places, (unsigned long long)losses->events,
+		    (unsigned long long)(told > met ? told : met));
 }
 
 static void add_part_path(struct buf *out, const struct partition *partition, const char *name)
@@ -179,24 +172,17 @@ static void add_part_path(struct buf *out, const struct partition *partition, co
 static void files_key(struct buf *out, const struct partition *partition,
 		      const struct partition_file *files, size_t count)
 {
-	struct buf path = {0}, file = {0};
+	struct buf path = {0};
 
-	json_add_key(out, "files");
-	buf_add_char(out, '[');
+	json_printf(out, ",'files':[");
 	for (size_t i = 0; i < count; i++) {
 		buf_clear(&path);
-		buf_clear(&file);
 		add_part_path(&path, partition, files[i].name);
-		buf_add_char(&file, '{');
-		text_key(&file, "table", files[i].table);
-		text_key(&file, "path", buf_text(&path));
-		number_key(&file, "rows", true, (int64_t)files[i].rows);
-		number_key(&file, "bytes", true, (int64_t)files[i].bytes);
-		buf_printf(out, "%s%s}", i ? "," : "", buf_text(&file));
+		json_printf(out, ",{'table':%s,'path':%s,'rows':%lld,'bytes':%lld}", files[i].table,
+			    buf_text(&path), (long long)files[i].rows, (long long)files[i].bytes);
 	}
 	buf_add_char(out, ']');
 	buf_release(&path);
-	buf_release(&file);
 }
 
 static bool write_manifest(const struct partition *partition, const char *path,

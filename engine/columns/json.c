@@ -3,7 +3,9 @@
 
 #include "engine/base/quote.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 void json_add_text(struct buf *out, const char *text)
@@ -11,14 +13,68 @@ void json_add_text(struct buf *out, const char *text)
 	quote_json(out, text, strlen(text));
 }
 
+/* Is `out` empty, or was '{', '[' or ':' added last, so that no comma may follow? */
+static bool is_opened(const struct buf *out)
+{
+	return !out->len || strchr("{[:", out->data[out->len - 1]);
+}
+
 void json_add_key(struct buf *out, const char *key)
 {
-	char last = out->len ? out->data[out->len - 1] : 0;
-
-	if (last != '{' && last != '[')
+	if (!is_opened(out))
 		buf_add_char(out, ',');
 	json_add_text(out, key);
 	buf_add_char(out, ':');
+}
+
+/* Appends the next argument; returns the last character of its conversion, which begins at `fmt`.
+ */
+static const char *add_argument(struct buf *out, const char *fmt, va_list *args)
+{
+	int len;
+
+	switch (*fmt) {
+	case 's':
+		json_add_text(out, va_arg(*args, const char *));
+		return fmt;
+	case 'i':
+		buf_add_text(out, va_arg(*args, int) ? "true" : "false");
+		return fmt;
+	case 'd':
+		buf_add_i64(out, va_arg(*args, int));
+		return fmt;
+	case 'u':
+		buf_add_u64(out, va_arg(*args, unsigned));
+		return fmt;
+	case 'z':
+		buf_add_u64(out, va_arg(*args, size_t));
+		return fmt + 1;
+	case '.':
+		len = va_arg(*args, int);
+		quote_json(out, va_arg(*args, const char *), (size_t)len);
+		return fmt + 2;
+	default:
+		assert(*fmt == 'l');
+		if (fmt[2] == 'd')
+			buf_add_i64(out, va_arg(*args, long long));
+		else
+			buf_add_u64(out, va_arg(*args, unsigned long long));
+		return fmt + 2;
+	}
+}
+
+void json_printf(struct buf *out, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	fmt += *fmt == ',' && is_opened(out);
+	for (; *fmt; fmt++)
+		if (*fmt == '%')
+			fmt = add_argument(out, fmt + 1, &args);
+		else
+			buf_add_char(out, *fmt == '\'' ? '"' : *fmt);
+	va_end(args);
 }
 
 void json_add_float(struct buf *out, double number)

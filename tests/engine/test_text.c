@@ -3,6 +3,7 @@
 #include "engine/base/error.h"
 #include "engine/base/nearest.h"
 #include "engine/base/quote.h"
+#include "engine/columns/json.h"
 
 #include "tests/engine/decoded.h"
 #include "tests/harness.h"
@@ -302,6 +303,22 @@ static void numbers_have_a_point_in_every_locale(void **state)
 	assert_int_equal(WEXITSTATUS(status), NUMBERS_RIGHT);
 }
 
+static void json_is_written_by_a_format(void **state)
+{
+	struct buf out = {0};
+
+	(void)state;
+	json_printf(&out, ",{'name':%s,'flags':[", "a \"b\"\n");
+	json_printf(&out, ",%i", true);
+	json_printf(&out, ",%i", false);
+	json_printf(&out, "],'n':[%d,%u,%lld,%llu,%zu]", -1, 2u, -3LL, 1ULL << 63, (size_t)4);
+	json_printf(&out, ",'part':%.*s}", 2, "abc");
+	assert_string_equal(buf_text(&out),
+			    "{\"name\":\"a \\\"b\\\"\\n\",\"flags\":[true,false],\"n\":[-1,2,-3,"
+			    "9223372036854775808,4],\"part\":\"ab\"}");
+	buf_release(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +327,7 @@ int main(void)
 		cmocka_unit_test(what_a_trace_says_stays_on_one_line),
 		cmocka_unit_test(integers_are_formatted_as_printf_does),
 		cmocka_unit_test(texts_are_quoted_wherever_they_need_it),
+		cmocka_unit_test(json_is_written_by_a_format),
 		cmocka_unit_test(what_steers_a_terminal_is_made_visible),
 		cmocka_unit_test(names_like_a_wrong_one_are_proposed),
 		cmocka_unit_test(numbers_have_a_point_in_every_locale),

@@ -2,8 +2,6 @@
 noinst_LIBRARIES += librows.a
 librows_a_CFLAGS = $(AM_CFLAGS) $(SHARED_CFLAGS)
 librows_a_SOURCES = \
-	%D%/calls.c \
-	%D%/calls.h \
 	%D%/comms.c \
 	%D%/comms.h \
 	%D%/lists.c \

@@ -11,8 +11,9 @@
  *     thread[7]/cpu     |----- 0 ----------------|---- 1 -----       without having run just before
  *     thread[7]/waker   |--- 3 --|------ 12 -----------------        was woken
  *
- * Rows of `syscalls` are made from entry and exit events (calls.h); if the trace has none, from
- * thread[T]/syscall. Calls that last when the range begins are read from thread[T]/syscall, too.
+ * Rows of `syscalls` are made from entry and exit events (thread_calls.c); if the trace has none,
+ * from thread[T]/syscall. Calls that last when the range begins are read from thread[T]/syscall,
+ * too.
  *
  * All rows are clipped to the range and to what was recorded. A row that reaches over a cut between
  * stretches stays one row. The column `cpu` is the CPU on which the thread runs or ran last at
@@ -29,12 +30,15 @@
 #ifndef ROWS_THREAD_ROWS_H
 #define ROWS_THREAD_ROWS_H
 
-#include "rows/calls.h"
 #include "rows/row_table.h"
 
+#include "state/events/pair_doubts.h"
 #include "state/intervals/stretches.h"
 
 enum { OF_MAIN, OF_CPU, OF_WAKER, ATTRIBUTES, OF_NAME = ATTRIBUTES, OF_RUNS, QUERIES };
+
+struct calls;
+struct cpu_runs;
 
 struct thread_rows_kind {
 	const char *main; /* the attribute of threads whose intervals are rows: "state" */
@@ -130,6 +134,12 @@ struct value thread_rows_sample(const struct thread_parts *thread, unsigned of, 
 void thread_rows_read_threads(struct thread_rows *cursor, bool last);
 
 /* ---- thread_calls.c ---- */
+
+void calls_free(struct calls *calls); /* NULL is fine */
+/* Do some call events not name their thread? Then calls_runs() has to be filled, before each
+ * thread_rows_read_calls(), with intervals of cpu[*]/thread from 1 ns before the range on. */
+bool calls_need_runs(const struct calls *calls);
+struct cpu_runs *calls_runs(struct calls *calls);
 
 /*
  * Sets cursor->calls for the whole range, before low and high narrow it; NULL where rows are made

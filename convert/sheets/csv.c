@@ -12,25 +12,10 @@
 #include "engine/base/quote.h"
 #include "engine/base/thread_pool.h"
 
-struct csv_file {
-	struct ordered_file to; /* a piece for each part of the rows */
-	char *name;
-};
-
 struct csv {
 	struct convert of;
-	struct csv_file **files;
-	size_t count, capacity;
 	struct nameset names; /* of the files */
 	struct ordered ordered;
-};
-
-struct csv_work {
-	struct csv *csv;
-	struct csv_file *file;
-	size_t number;        /* of the first part's piece */
-	struct sheet **parts; /* its own */
-	size_t count;
 };
 
 /* Quotes an empty text; an empty cell would be NULL. */
@@ -42,28 +27,22 @@ static void add_cell(struct buf *out, const char *text, size_t len)
 		buf_add_text(out, "\"\"");
 }
 
-static struct csv_file *file_of(struct csv *csv, struct sheet *sheet, struct error *err)
+static struct ordered_file *open_file(struct csv *csv, struct sheet *sheet, struct error *err)
 {
-	struct csv_file *file = sheet->file;
+	char *name = convert_file_name(sheet->name, "csv", &csv->names);
 	struct buf head = {0};
 
-	if (file)
-		return file;
-	file = mem_new(sizeof *file);
-	file->name = convert_file_name(sheet->name, "csv", &csv->names);
-	*mem_push(csv->files, csv->count, csv->capacity) = file;
-	sheet->file = file;
 	for (size_t i = 0; i < sheet->ncolumns; i++) {
-		const char *name = sheet->columns[i].name;
+		const char *column = sheet->columns[i].name;
 		if (i)
 			buf_add_char(&head, ',');
-		add_cell(&head, name, strlen(name));
+		add_cell(&head, column, strlen(column));
 	}
 	buf_add_char(&head, '\n');
-	bool ok = out_open_inside(&file->to.out, &csv->of.folder, file->name, err) &&
-		  out_write(&file->to.out, head.data, head.len, err);
+	struct ordered_file *file =
+		ordered_open(&csv->ordered, &csv->of.folder, sheet, name, &head, err);
 	buf_release(&head);
-	return ok ? file : NULL;
+	return file;
 }
 
 /* `scratch` holds a cell before it is quoted. */
@@ -91,10 +70,9 @@ static void add_csv_row(const struct sheet *sheet, size_t row, struct buf *out, 
 	buf_add_char(out, '\n');
 }
 
-/* Makes the rows of all parts, and frees these. */
-static void run_csv(void *arg)
+/* Makes the rows of all parts, a piece each. */
+static void make_rows(struct ordered_work *work)
 {
-	struct csv_work *work = arg;
 	struct buf rows = {0}, scratch = {0};
 
 	for (size_t i = 0; i < work->count; i++) {
@@ -103,33 +81,18 @@ static void run_csv(void *arg)
 		for (size_t row = 0; row < part->rows; row++)
 			add_csv_row(part, row, &rows, &scratch);
 		sheet_free(work->parts[i]);
-		ordered_put(&work->csv->ordered, &work->file->to, work->number + i, &rows);
+		ordered_put(work, i, &rows, NULL);
 	}
 	buf_release(&scratch);
-	mem_free(work->parts);
-	mem_free(work);
 }
 
 static bool write_rows(void *arg, struct sheet *sheet, struct sheet **parts, size_t count,
 		       struct error *err)
 {
 	struct csv *csv = arg;
-	struct csv_file *file = file_of(csv, sheet, err);
+	struct ordered_file *file = sheet->file ? sheet->file : open_file(csv, sheet, err);
 
-	if (!file) {
-		for (size_t i = 0; i < count; i++)
-			sheet_free(parts[i]);
-		return false;
-	}
-	struct csv_work *work = mem_new(sizeof *work);
-	*work = (struct csv_work){.csv = csv,
-				  .file = file,
-				  .parts = mem_new_array(count, sizeof *parts),
-				  .count = count};
-	memcpy(work->parts, parts, count * sizeof *parts);
-	bool ok = ordered_reserve(&csv->ordered, &file->to, count, &work->number, err);
-	thread_pool_add(csv->of.options.pool, run_csv, work);
-	return ok;
+	return ordered_add(&csv->ordered, file, parts, count, count, make_rows, err);
 }
 
 static bool csv_open(void *self, struct error *err)
@@ -138,7 +101,7 @@ static bool csv_open(void *self, struct error *err)
 	const struct convert_options *options = &csv->of.options;
 	struct tables_options tables = {.trace = options->trace, .write = write_rows, .arg = csv};
 
-	ordered_init(&csv->ordered);
+	ordered_init(&csv->ordered, options->pool);
 	csv->of.tables = tables_new(&tables);
 	return out_folder_open(&csv->of.folder, options->path, err);
 }
@@ -146,12 +109,10 @@ static bool csv_open(void *self, struct error *err)
 static bool csv_finish(void *self, struct error *err)
 {
 	struct csv *csv = self;
-	bool ok = tables_flush(csv->of.tables, err);
+	bool ok = tables_flush(csv->of.tables, err) && ordered_done(&csv->ordered, err);
 
-	thread_pool_wait(csv->of.options.pool);
-	ok = ok && ordered_done(&csv->ordered, err);
-	for (size_t i = 0; ok && i < csv->count; i++)
-		ok = out_finish(&csv->files[i]->to.out, err);
+	for (size_t i = 0; ok && i < csv->ordered.count; i++)
+		ok = out_finish(&csv->ordered.files[i]->out, err);
 	return ok && out_folder_finish(&csv->of.folder, err);
 }
 
@@ -161,12 +122,6 @@ static void csv_close(void *self)
 
 	thread_pool_wait(csv->of.options.pool);
 	nameset_release(&csv->names);
-	for (size_t i = 0; i < csv->count; i++) {
-		ordered_file_release(&csv->files[i]->to);
-		mem_free(csv->files[i]->name);
-		mem_free(csv->files[i]);
-	}
-	mem_free(csv->files);
 	ordered_release(&csv->ordered);
 }
 

@@ -2,35 +2,77 @@
 #include "convert/sheets/ordered.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/thread_pool.h"
 
-void ordered_init(struct ordered *ordered)
+void ordered_init(struct ordered *ordered, struct thread_pool *pool)
 {
-	*ordered = (struct ordered){.failed = {.kind = ERR_NONE}};
+	*ordered = (struct ordered){.pool = pool, .failed = {.kind = ERR_NONE}};
 	pthread_mutex_init(&ordered->lock, NULL);
 }
 
 void ordered_release(struct ordered *ordered)
 {
+	for (size_t k = 0; k < ordered->count; k++) {
+		struct ordered_file *file = ordered->files[k];
+		for (size_t i = file->written; i < file->count; i++)
+			buf_release(&file->pieces[i].bytes);
+		mem_free(file->pieces);
+		out_drop(&file->out);
+		mem_free(file->name);
+		mem_free(file);
+	}
+	mem_free(ordered->files);
 	pthread_mutex_destroy(&ordered->lock);
 }
 
-void ordered_file_release(struct ordered_file *file)
+struct ordered_file *ordered_open(struct ordered *ordered, struct out_folder *folder,
+				  struct sheet *sheet, char *name, const struct buf *head,
+				  struct error *err)
 {
-	for (size_t i = file->written; i < file->count; i++)
-		buf_release(&file->pieces[i].bytes);
-	mem_free(file->pieces);
-	out_drop(&file->out);
+	struct ordered_file *file = sheet->file = mem_new(sizeof *file);
+
+	file->name = name;
+	file->sheet = sheet;
+	*mem_push(ordered->files, ordered->count, ordered->capacity) = file;
+	return out_open_inside(&file->out, folder, name, err) &&
+			       out_write(&file->out, head->data, head->len, err)
+		       ? file
+		       : NULL;
 }
 
-bool ordered_reserve(struct ordered *ordered, struct ordered_file *file, size_t count,
-		     size_t *number, struct error *err)
+static void run_work(void *arg)
 {
+	struct ordered_work *work = arg;
+
+	work->run(work);
+	mem_free(work->parts);
+	mem_free(work);
+}
+
+bool ordered_add(struct ordered *ordered, struct ordered_file *file, struct sheet **parts,
+		 size_t count, size_t npieces, void (*run)(struct ordered_work *work),
+		 struct error *err)
+{
+	for (size_t i = 0; !file && i < count; i++)
+		sheet_free(parts[i]);
+	if (!file)
+		return false;
+	struct ordered_work *work = mem_new(sizeof *work);
+	*work = (struct ordered_work){.ordered = ordered,
+				      .file = file,
+				      .parts = mem_new_array(count, sizeof *parts),
+				      .count = count,
+				      .run = run};
+	memcpy(work->parts, parts, count * sizeof *parts);
 	pthread_mutex_lock(&ordered->lock);
-	*number = file->count;
-	for (size_t i = 0; i < count; i++)
+	work->number = file->count;
+	for (size_t i = 0; i < npieces; i++)
 		*mem_push(file->pieces, file->count, file->capacity) = (struct ordered_piece){0};
-	bool ok = ordered_done(ordered, err);
+	bool ok = ordered->failed.kind == ERR_NONE;
+	if (!ok)
+		*err = ordered->failed;
 	pthread_mutex_unlock(&ordered->lock);
+	thread_pool_add(ordered->pool, run_work, work);
 	return ok;
 }
 
@@ -56,12 +98,14 @@ static void write_turns(struct ordered *ordered, struct ordered_file *file)
 	file->writing = false;
 }
 
-void ordered_put(struct ordered *ordered, struct ordered_file *file, size_t number,
-		 struct buf *bytes)
+void ordered_put(struct ordered_work *work, size_t i, struct buf *bytes, void *data)
 {
+	struct ordered *ordered = work->ordered;
+	struct ordered_file *file = work->file;
+
 	pthread_mutex_lock(&ordered->lock);
-	file->pieces[number].bytes = *bytes;
-	file->pieces[number].made = true;
+	file->pieces[work->number + i] =
+		(struct ordered_piece){.bytes = *bytes, .made = true, .data = data};
 	*bytes = (struct buf){0};
 	if (!file->writing)
 		write_turns(ordered, file);
@@ -70,6 +114,7 @@ void ordered_put(struct ordered *ordered, struct ordered_file *file, size_t numb
 
 bool ordered_done(const struct ordered *ordered, struct error *err)
 {
+	thread_pool_wait(ordered->pool);
 	if (ordered->failed.kind != ERR_NONE)
 		*err = ordered->failed;
 	return ordered->failed.kind == ERR_NONE;

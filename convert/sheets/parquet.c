@@ -23,83 +23,66 @@ struct row_group {
 	size_t rows, bytes;
 };
 
-struct parquet_file {
-	struct ordered_file to; /* a piece for each group: its pages */
-	char *name;
-	struct sheet *sheet;      /* its columns: names and types */
-	struct row_group *groups; /* under the lock */
-	size_t count, capacity;
-};
-
 struct parquet {
 	struct convert of;
 	struct partition *partition; /* NULL: the folder has this trace alone */
 	struct partition_losses losses;
-	struct arena *arena; /* names of a partition's columns */
-	struct parquet_file **files;
-	size_t nfiles, capacity;
-	struct nameset names; /* of the files */
-	struct ordered ordered;
-};
-
-struct parquet_work {
-	struct parquet *parquet;
-	struct parquet_file *file;
-	size_t number;        /* of the group in the file */
-	struct sheet **parts; /* its own */
-	size_t count;
+	struct arena *arena;    /* names of a partition's columns */
+	struct nameset names;   /* of the files */
+	struct ordered ordered; /* a piece for each group: its pages, and struct row_group */
 };
 
 /* ---- row groups ---- */
 
-static void chunks_free(struct column_chunk *chunks, size_t count)
+static const struct row_group *group_at(const struct ordered_file *file, size_t i)
 {
-	for (size_t i = 0; i < count; i++) {
-		buf_release(&chunks[i].least);
-		buf_release(&chunks[i].most);
-	}
-	mem_free(chunks);
+	return file->pieces[i].data;
 }
 
-static void make_group(const struct sheet *sheet, struct row_group *group, struct buf *pages)
+static void group_free(struct row_group *group, size_t ncolumns)
 {
+	for (size_t i = 0; group && i < ncolumns; i++) {
+		buf_release(&group->chunks[i].least);
+		buf_release(&group->chunks[i].most);
+	}
+	if (group)
+		mem_free(group->chunks);
+	mem_free(group);
+}
+
+static struct row_group *make_group(const struct sheet *sheet, struct buf *pages)
+{
+	struct row_group *group = mem_new(sizeof *group);
 	ZSTD_CCtx *zstd = ZSTD_createCCtx();
 
-	*group = (struct row_group){.rows = sheet->rows};
+	group->rows = sheet->rows;
 	group->chunks = mem_new_array(sheet->ncolumns, sizeof *group->chunks);
 	for (size_t i = 0; i < sheet->ncolumns; i++)
 		parquet_column(&sheet->columns[i], sheet->rows, sheet->rises && i == 0, zstd, pages,
 			       &group->chunks[i]);
 	group->bytes = pages->len;
 	ZSTD_freeCCtx(zstd);
+	return group;
 }
 
-static void run_work(void *arg)
+static void make_piece(struct ordered_work *work)
 {
-	struct parquet_work *work = arg;
-	struct parquet *parquet = work->parquet;
 	struct sheet *sheet = sheet_join(work->parts, work->count);
 	struct buf pages = {0};
-	struct row_group group;
+	struct row_group *group = make_group(sheet, &pages);
 
-	make_group(sheet, &group, &pages);
 	sheet_free(sheet);
-	pthread_mutex_lock(&parquet->ordered.lock);
-	work->file->groups[work->number] = group;
-	pthread_mutex_unlock(&parquet->ordered.lock);
-	ordered_put(&parquet->ordered, &work->file->to, work->number, &pages);
-	mem_free(work->parts);
-	mem_free(work);
+	ordered_put(work, 0, &pages, group);
 }
 
 /* ---- files ---- */
 
-static uint64_t rows_of(const struct parquet_file *file)
+static uint64_t rows_of(const struct ordered_file *file)
 {
 	uint64_t rows = 0;
 
 	for (size_t i = 0; i < file->count; i++)
-		rows += file->groups[i].rows;
+		rows += group_at(file, i)->rows;
 	return rows;
 }
 
@@ -171,59 +154,29 @@ static void put_host(const struct parquet *parquet, struct sheet *sheet)
 		values->index[row] = values->index[0];
 }
 
-static struct parquet_file *file_of(struct parquet *parquet, struct sheet *sheet, struct error *err)
+static struct ordered_file *open_file(struct parquet *parquet, struct sheet *sheet,
+				      struct error *err)
 {
-	struct parquet_file *file = sheet->file;
+	struct buf head = {.data = (char *)(uintptr_t) "PAR1", .len = 4};
+	char *name = file_name(parquet, sheet);
 
-	if (file)
-		return file;
-	file = mem_new(sizeof *file);
-	file->name = file_name(parquet, sheet);
 	if (parquet->partition)
 		add_host(parquet, sheet);
-	file->sheet = sheet;
-	*mem_push(parquet->files, parquet->nfiles, parquet->capacity) = file;
-	sheet->file = file;
-	if (!out_open_inside(&file->to.out, &parquet->of.folder, file->name, err) ||
-	    !out_write(&file->to.out, "PAR1", 4, err))
-		return NULL;
-	return file;
-}
-
-static void parts_free(struct sheet **parts, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		sheet_free(parts[i]);
+	return ordered_open(&parquet->ordered, &parquet->of.folder, sheet, name, &head, err);
 }
 
 static bool write_rows(void *arg, struct sheet *sheet, struct sheet **parts, size_t count,
 		       struct error *err)
 {
 	struct parquet *parquet = arg;
-	struct parquet_file *file = file_of(parquet, sheet, err);
-	struct parquet_work *work;
+	struct ordered_file *file = sheet->file ? sheet->file : open_file(parquet, sheet, err);
 
-	if (!file) {
-		parts_free(parts, count);
-		return false;
-	}
-	for (size_t i = 0; parquet->partition && i < count; i++) {
+	for (size_t i = 0; file && parquet->partition && i < count; i++) {
 		if (parts[i]->ncolumns < sheet->ncolumns)
 			sheet_add_column(parts[i], "host", CELL_TEXT, 0);
 		put_host(parquet, parts[i]);
 	}
-	work = mem_new(sizeof *work);
-	*work = (struct parquet_work){.parquet = parquet,
-				      .file = file,
-				      .parts = mem_new_array(count, sizeof *parts),
-				      .count = count};
-	memcpy(work->parts, parts, count * sizeof *parts);
-	bool ok = ordered_reserve(&parquet->ordered, &file->to, 1, &work->number, err);
-	pthread_mutex_lock(&parquet->ordered.lock);
-	*mem_push(file->groups, file->count, file->capacity) = (struct row_group){0};
-	pthread_mutex_unlock(&parquet->ordered.lock);
-	thread_pool_add(parquet->of.options.pool, run_work, work);
-	return ok;
+	return ordered_add(&parquet->ordered, file, parts, count, 1, make_piece, err);
 }
 
 /* ---- the footer ---- */
@@ -412,7 +365,7 @@ static void key_value(struct thrift *thrift, const char *key, const char *value)
 	thrift_end(thrift);
 }
 
-static void footer(const struct parquet *parquet, const struct parquet_file *file, struct buf *out)
+static void footer(const struct parquet *parquet, const struct ordered_file *file, struct buf *out)
 {
 	const struct sheet *sheet = file->sheet;
 	struct thrift thrift = {.out = out};
@@ -423,7 +376,7 @@ static void footer(const struct parquet *parquet, const struct parquet_file *fil
 	thrift_i64(&thrift, 3, (int64_t)rows_of(file));
 	thrift_list(&thrift, 4, THRIFT_STRUCT, file->count);
 	for (size_t i = 0; i < file->count; i++)
-		row_group(&thrift, sheet, &file->groups[i], file->to.pieces[i].at);
+		row_group(&thrift, sheet, group_at(file, i), file->pieces[i].at);
 	thrift_list(&thrift, 5, THRIFT_STRUCT, 3);
 	key_value(&thrift, "yore.table", sheet->name);
 	key_value(&thrift, "yore.epoch",
@@ -451,25 +404,25 @@ static bool finish_folder(struct parquet *parquet, struct error *err)
 
 	if (!parquet->partition)
 		return out_folder_finish(&parquet->of.folder, err);
-	files = mem_new_array(parquet->nfiles + 1, sizeof *files);
-	for (size_t i = 0; i < parquet->nfiles; i++) {
-		struct parquet_file *file = parquet->files[i];
+	files = mem_new_array(parquet->ordered.count + 1, sizeof *files);
+	for (size_t i = 0; i < parquet->ordered.count; i++) {
+		struct ordered_file *file = parquet->ordered.files[i];
 		file->name[strlen(file->name) - strlen("." PARTITION_ENDING)] = '\0';
-		files[i] = (struct partition_file){file->name, file->sheet->name, file->to.out.path,
-						   rows_of(file), file->to.out.at};
+		files[i] = (struct partition_file){file->name, file->sheet->name, file->out.path,
+						   rows_of(file), file->out.at};
 	}
-	ok = partition_finish(parquet->partition, files, parquet->nfiles, &parquet->losses, err);
+	ok = partition_finish(parquet->partition, files, parquet->ordered.count, &parquet->losses,
+			      err);
 	mem_free(files);
 	return ok;
 }
 
-static bool finish_file(struct parquet *parquet, struct parquet_file *file, struct error *err)
+static bool finish_file(struct parquet *parquet, struct ordered_file *file, struct error *err)
 {
 	struct buf bytes = {0};
 
 	footer(parquet, file, &bytes);
-	bool ok = out_write(&file->to.out, bytes.data, bytes.len, err) &&
-		  out_finish(&file->to.out, err);
+	bool ok = out_write(&file->out, bytes.data, bytes.len, err) && out_finish(&file->out, err);
 	buf_release(&bytes);
 	return ok;
 }
@@ -499,7 +452,7 @@ static bool open_parquet(void *self, struct error *err)
 		.trace = parquet->of.options.trace, .write = write_rows, .arg = parquet};
 
 	parquet->arena = arena_new();
-	ordered_init(&parquet->ordered);
+	ordered_init(&parquet->ordered, parquet->of.options.pool);
 	parquet->of.tables = tables_new(&tables);
 	return open_folder(parquet, err);
 }
@@ -517,12 +470,10 @@ static bool parquet_loss(void *self, const struct event *loss, struct error *err
 static bool parquet_finish(void *self, struct error *err)
 {
 	struct parquet *parquet = self;
-	bool ok = tables_flush(parquet->of.tables, err);
+	bool ok = tables_flush(parquet->of.tables, err) && ordered_done(&parquet->ordered, err);
 
-	thread_pool_wait(parquet->of.options.pool);
-	ok = ok && ordered_done(&parquet->ordered, err);
-	for (size_t i = 0; ok && i < parquet->nfiles; i++)
-		ok = finish_file(parquet, parquet->files[i], err);
+	for (size_t i = 0; ok && i < parquet->ordered.count; i++)
+		ok = finish_file(parquet, parquet->ordered.files[i], err);
 	return ok && finish_folder(parquet, err);
 }
 
@@ -532,16 +483,11 @@ static void parquet_close(void *self)
 
 	thread_pool_wait(parquet->of.options.pool);
 	nameset_release(&parquet->names);
-	for (size_t i = 0; i < parquet->nfiles; i++) {
-		struct parquet_file *file = parquet->files[i];
+	for (size_t i = 0; i < parquet->ordered.count; i++) {
+		struct ordered_file *file = parquet->ordered.files[i];
 		for (size_t k = 0; k < file->count; k++)
-			chunks_free(file->groups[k].chunks, file->sheet->ncolumns);
-		ordered_file_release(&file->to);
-		mem_free(file->groups);
-		mem_free(file->name);
-		mem_free(file);
+			group_free(file->pieces[k].data, file->sheet->ncolumns);
 	}
-	mem_free(parquet->files);
 	partition_close(parquet->partition);
 	arena_free(parquet->arena);
 	ordered_release(&parquet->ordered);

@@ -128,7 +128,8 @@ bool convert_open(const struct convert_options *options, struct convert **out, s
 bool convert_event(struct convert *convert, nstime t, const struct stream *stream, int32_t cpu,
 		   const struct event_class *class, const struct fields *fields, struct error *err)
 {
-	return convert->format->event(convert, t, stream, cpu, class, fields, err);
+	return !convert->format->event ||
+	       convert->format->event(convert, t, stream, cpu, class, fields, err);
 }
 
 /* ---- events in parts: all kinds that have them are of tables ---- */

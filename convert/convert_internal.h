@@ -22,7 +22,7 @@ struct convert_format {
 	bool (*open)(void *self, struct error *err); /* after a failure close() is called, too */
 	bool (*event)(void *self, nstime t, const struct stream *stream, int32_t cpu,
 		      const struct event_class *class, const struct fields *fields,
-		      struct error *err);
+		      struct error *err); /* NULL: the state says it all */
 	bool (*loss)(void *self, const struct event *loss, struct error *err); /* may be NULL */
 	bool (*interval)(void *self, const struct interval *interval,
 			 struct error *err); /* NULL: the format has no intervals */

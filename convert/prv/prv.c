@@ -53,20 +53,6 @@ static bool prv_open(void *self, struct error *err)
 	return out_folder_open(&prv->of.folder, prv->of.options.path, err);
 }
 
-static bool prv_event(void *self, nstime t, const struct stream *stream, int32_t cpu,
-		      const struct event_class *class, const struct fields *fields,
-		      struct error *err)
-{
-	(void)self;
-	(void)t;
-	(void)stream;
-	(void)cpu;
-	(void)class;
-	(void)fields;
-	(void)err;
-	return true; /* the state says it all */
-}
-
 /* ---- intervals → values of rows ---- */
 
 /* Reads `NAME["TEXT"]/` at the front of *path, which then points behind it. */
@@ -128,7 +114,7 @@ static int64_t state_number(const struct value *value)
 	static const char *const states[] = {"running", "paused", "dead", "cooling", "warming"};
 
 	for (int i = 0; i < 5; i++)
-		if (value->len == strlen(states[i]) && !memcmp(value->text, states[i], value->len))
+		if (value_is_text(value, states[i]))
 			return i + 1;
 	return 0;
 }
@@ -154,7 +140,7 @@ static int64_t number_of(struct prv *prv, const struct value *value)
 
 	switch (prv->type.meaning) {
 	case MEANS_STATE:
-		return is_text ? state_number(value) : 0;
+		return state_number(value);
 	case MEANS_LABEL:
 		return is_text ? prv_number_of(prv->type.of_thread, value) : 0;
 	case MEANS_TYPE:
@@ -205,15 +191,7 @@ static int by_begin(const void *a, const void *b)
 {
 	const struct prv_span *x = a, *y = b;
 
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
-static struct prv_series *find_series(struct prv_row *row, int type)
-{
-	for (size_t i = 0; i < row->count; i++)
-		if (row->series[i].type.number == type)
-			return &row->series[i];
-	return NULL;
+	return three_way(x->begin, y->begin);
 }
 
 /* 1 running, 4 cooling, 5 warming: see state_number(). */
@@ -249,7 +227,7 @@ static void cut_series(struct prv_series *series, const struct prv_series *state
 static void finish_thread(struct prv_row *row)
 {
 	static const struct prv_type tid = {.number = PRV_TID};
-	struct prv_series *states = find_series(row, PRV_STATE);
+	struct prv_series *states = prv_find_series(row, PRV_STATE);
 
 	for (size_t i = 0; i < row->count; i++)
 		if (row->series[i].type.shown != SHOWN_ALWAYS)
@@ -285,7 +263,7 @@ static void rest(struct prv_series *idle, const struct prv_series *threads)
 
 static void finish_cpu(struct prv_row *row)
 {
-	const struct prv_series *threads = find_series(row, PRV_TID);
+	const struct prv_series *threads = prv_find_series(row, PRV_TID);
 
 	for (size_t i = 0; threads && i < row->count; i++)
 		if (row->series[i].type.of_thread && strstr(row->series[i].type.of_thread, "/idle"))
@@ -309,11 +287,6 @@ static void finish_rows(struct prv_rows *rows)
 
 /* ---- lines ---- */
 
-static void push_line(struct prv_lines *lines, const struct prv_line *line)
-{
-	*mem_push(lines->items, lines->count, lines->capacity) = *line;
-}
-
 static void add_series(const struct prv_series *series, uint32_t row, struct prv_lines *lines)
 {
 	for (size_t i = 0; i < series->count; i++) {
@@ -321,11 +294,11 @@ static void add_series(const struct prv_series *series, uint32_t row, struct prv
 		const struct prv_span *next = i + 1 < series->count ? span + 1 : NULL;
 		bool same = i && span[-1].end == span->begin && span[-1].value == span->value;
 		if (!same)
-			push_line(lines, &(struct prv_line){span->begin, row, series->type.number,
-							    span->value});
+			*mem_push(lines->items, lines->count, lines->capacity) = (struct prv_line){
+				span->begin, row, series->type.number, span->value};
 		if (span->end != NSTIME_MAX && (!next || next->begin > span->end))
-			push_line(lines,
-				  &(struct prv_line){span->end, row, series->type.number, 0});
+			*mem_push(lines->items, lines->count, lines->capacity) =
+				(struct prv_line){span->end, row, series->type.number, 0};
 	}
 }
 
@@ -419,7 +392,6 @@ const struct convert_format convert_prv = {
 	.kind = {.name = "prv", .endings = "", .folder = true, .has_state = true, .paths = paths},
 	.size = sizeof(struct prv),
 	.open = prv_open,
-	.event = prv_event,
 	.interval = prv_interval,
 	.finish = prv_finish,
 	.close = prv_close,

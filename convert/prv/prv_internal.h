@@ -97,6 +97,8 @@ void prv_rows_release(struct prv_rows *rows);
 /* Finds a row; `loom` NULL: any. Returns 1 + its index; 0: none. */
 size_t prv_row_of(const struct prv_rows *rows, const char *host, size_t nhost, const char *loom,
 		  size_t nloom, int64_t key);
+struct prv_series *prv_find_series(struct prv_row *row, int type); /* NULL: none */
+/* The series of that type, added if there is none. */
 struct prv_series *prv_series_of(struct prv_row *row, const struct prv_type *type);
 void prv_add_row_name(const struct prv_row *row, bool of_cpus, struct buf *out);
 void prv_write_rows(const struct prv_rows *rows, struct buf *out);

@@ -164,11 +164,20 @@ size_t prv_row_of(const struct prv_rows *rows, const char *host, size_t nhost, c
 	return 0;
 }
 
-struct prv_series *prv_series_of(struct prv_row *row, const struct prv_type *type)
+struct prv_series *prv_find_series(struct prv_row *row, int type)
 {
 	for (size_t i = 0; i < row->count; i++)
-		if (row->series[i].type.number == type->number)
+		if (row->series[i].type.number == type)
 			return &row->series[i];
+	return NULL;
+}
+
+struct prv_series *prv_series_of(struct prv_row *row, const struct prv_type *type)
+{
+	struct prv_series *known = prv_find_series(row, type->number);
+
+	if (known)
+		return known;
 	*mem_push(row->series, row->count, row->capacity) = (struct prv_series){.type = *type};
 	return &row->series[row->count - 1];
 }

@@ -2,7 +2,6 @@
 #include "serve/density.h"
 
 #include "engine/base/mem.h"
-#include "index/sweep/sweep.h"
 #include "serve/matches.h"
 #include "state/intervals/sums.h"
 #include "state/pictures/picture.h"
@@ -40,93 +39,58 @@ static uint32_t columns_find(const struct time_columns *columns, nstime t)
 
 /* ---- events ---- */
 
-struct swept {
-	const struct time_columns *columns;
-	struct worker *worker;
-	double *out;
-};
-
-struct swept_own {
-	const struct time_columns *columns;
-	uint64_t *in;
-};
-
-static bool goes_on(void *arg, uint64_t done, uint64_t all)
+static void add_run(const void *arg, const struct run *events, uint64_t *in)
 {
-	struct swept *swept = arg;
+	const struct time_columns *columns = arg;
 
-	(void)done;
-	(void)all;
-	return worker_goes_on(swept->worker, 0, 0, 0);
-}
-
-static void *begin(void *arg)
-{
-	struct swept *swept = arg;
-	struct swept_own *own = mem_new(sizeof *own);
-
-	own->columns = swept->columns;
-	own->in = mem_new_array(own->columns->count, sizeof *own->in);
-	return own;
-}
-
-static bool run(void *arg, const struct sweep_run *sweep_run, struct error *err)
-{
-	struct swept_own *own = arg;
-	const struct run *events = &sweep_run->run;
-
-	(void)err;
 	for (uint32_t i = events->first; i < events->first + events->count; i++) {
 		nstime t = events->batch->time[i];
-		if (t >= own->columns->begin && t < own->columns->end)
-			own->in[columns_find(own->columns, t)]++;
+		if (t >= columns->begin && t < columns->end)
+			in[columns_find(columns, t)]++;
 	}
-	return true;
-}
-
-static void end(void *arg, void *own_arg, bool good)
-{
-	struct swept *swept = arg;
-	struct swept_own *own = own_arg;
-
-	for (uint32_t i = 0; good && i < own->columns->count; i++)
-		swept->out[i] += (double)own->in[i];
-	mem_free(own->in);
-	mem_free(own);
 }
 
 static bool sweep_columns(struct served_request *request, const struct time_columns *columns,
 			  double *out)
 {
-	struct swept swept = {columns, request->worker, out};
-	const struct events_options events = {.begin = columns->begin, .end = columns->end};
-	const struct sweep work = {.events = &events,
-				   .arg = &swept,
-				   .progress = goes_on,
-				   .begin = begin,
-				   .run = run,
-				   .end = end};
+	struct events_counting counting = {
+		.worker = request->worker,
+		.begin = columns->begin,
+		.end = columns->end,
+		.add = add_run,
+		.arg = columns,
+		.count = columns->count,
+		.out = mem_new_array(columns->count, sizeof *counting.out)};
+	bool good = events_count(request->served, &counting, &request->err);
 
-	return sweep(request->served->index, &work, &request->err);
+	for (uint32_t i = 0; i < columns->count; i++)
+		out[i] = (double)counting.out[i];
+	mem_free(counting.out);
+	return good;
 }
+
+struct density {
+	const struct time_columns *columns;
+	double *out;
+};
 
 static bool count_match(void *arg, const struct match *match)
 {
-	struct swept *swept = arg;
+	struct density *density = arg;
 
-	swept->out[columns_find(swept->columns, match->event.time)]++;
+	density->out[columns_find(density->columns, match->event.time)]++;
 	return true;
 }
 
 static bool filter_columns(struct served_request *request, const struct event_counts *counts,
 			   const struct time_columns *columns, const char *where, double *out)
 {
-	struct swept swept = {columns, request->worker, out};
+	struct density density = {columns, out};
 	const struct matches_asked asked = {.begin = columns->begin,
 					    .end = columns->end,
 					    .where = where,
 					    .each = count_match,
-					    .arg = &swept};
+					    .arg = &density};
 
 	if (!counts || event_counts_between(counts, columns->begin, columns->end) > FILTERED_MOST)
 		return error_set(&request->err, ERR_RANGE,

@@ -50,86 +50,101 @@ static size_t bucket_of(const struct event_counts *counts, nstime t)
 
 /* ---- the sweep ---- */
 
-struct event_counter {
-	struct event_counts *counts;
-	struct worker *worker;
-	bool ordinals;
+struct count_part { /* by one thread */
+	const struct events_counting *counting;
+	uint64_t *in;
 };
 
 static bool goes_on(void *arg, uint64_t done, uint64_t all)
 {
-	struct event_counter *counting = arg;
+	const struct events_counting *counting = arg;
 
 	(void)done;
 	(void)all;
 	return worker_goes_on(counting->worker, 0, 0, 0);
 }
 
-struct count_part { /* by one thread */
-	const struct event_counts *counts;
-	bool ordinals; /* no stream has a clock: times are numbers of events */
-	uint64_t *in;
-};
-
 static void *begin(void *arg)
 {
-	struct event_counter *counting = arg;
 	struct count_part *own = mem_new(sizeof *own);
 
-	own->counts = counting->counts;
-	own->ordinals = counting->ordinals;
-	own->in = mem_new_array(own->counts->count, sizeof *own->in);
+	own->counting = arg;
+	own->in = mem_new_array(own->counting->count, sizeof *own->in);
 	return own;
 }
 
 static bool run(void *arg, const struct sweep_run *sweep_run, struct error *err)
 {
 	struct count_part *own = arg;
-	const struct run *events = &sweep_run->run;
 
 	(void)err;
-	if (!events->stream->has_time && !own->ordinals) { /* cursors return these last */
-		own->in[own->counts->count - 1] += events->count;
-		return true;
-	}
-	for (uint32_t i = events->first; i < events->first + events->count; i++)
-		own->in[bucket_of(own->counts, events->batch->time[i])]++;
+	own->counting->add(own->counting->arg, &sweep_run->run, own->in);
 	return true;
 }
 
 static void end(void *arg, void *own_arg, bool good)
 {
-	struct event_counter *counting = arg;
+	const struct events_counting *counting = arg;
 	struct count_part *own = own_arg;
 
-	for (size_t i = 0; good && i < own->counts->count; i++)
-		counting->counts->before[i + 1] += own->in[i];
+	for (size_t i = 0; good && i < counting->count; i++)
+		counting->out[i] += own->in[i];
 	mem_free(own->in);
 	mem_free(own);
 }
 
-bool event_counts_make(struct served *served, struct worker *worker, struct event_counts **out,
-		       struct error *err)
+bool events_count(struct served *served, struct events_counting *counting, struct error *err)
 {
-	struct event_counter counting = {.counts = counts_new(served->first, served->last),
-					 .worker = worker,
-					 .ordinals =
-						 trace_has_ordinals(index_trace(served->index))};
-	const struct events_options events = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
+	const struct events_options events = {.begin = counting->begin, .end = counting->end};
 	const struct sweep work = {.events = &events,
-				   .arg = &counting,
+				   .arg = counting,
 				   .progress = goes_on,
 				   .begin = begin,
 				   .run = run,
 				   .end = end};
 
-	if (!sweep(served->index, &work, err)) {
-		event_counts_free(counting.counts);
+	return sweep(served->index, &work, err);
+}
+
+struct bucket_filling {
+	const struct event_counts *counts;
+	bool ordinals; /* no stream has a clock: times are numbers of events */
+};
+
+static void add_run(const void *arg, const struct run *events, uint64_t *in)
+{
+	const struct bucket_filling *filling = arg;
+	const struct event_counts *counts = filling->counts;
+
+	if (!events->stream->has_time && !filling->ordinals) { /* cursors return these last */
+		in[counts->count - 1] += events->count;
+		return;
+	}
+	for (uint32_t i = events->first; i < events->first + events->count; i++)
+		in[bucket_of(counts, events->batch->time[i])]++;
+}
+
+bool event_counts_make(struct served *served, struct worker *worker, struct event_counts **out,
+		       struct error *err)
+{
+	struct event_counts *counts = counts_new(served->first, served->last);
+	const struct bucket_filling filling = {counts,
+					       trace_has_ordinals(index_trace(served->index))};
+	struct events_counting counting = {.worker = worker,
+					   .begin = NSTIME_MIN,
+					   .end = NSTIME_MAX,
+					   .add = add_run,
+					   .arg = &filling,
+					   .count = counts->count,
+					   .out = counts->before + 1};
+
+	if (!events_count(served, &counting, err)) {
+		event_counts_free(counts);
 		return false;
 	}
-	for (size_t i = 0; i < counting.counts->count; i++)
-		counting.counts->before[i + 1] += counting.counts->before[i];
-	*out = counting.counts;
+	for (size_t i = 0; i < counts->count; i++)
+		counts->before[i + 1] += counts->before[i];
+	*out = counts;
 	return true;
 }
 

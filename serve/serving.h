@@ -143,6 +143,18 @@ void *keeper_run(void *worker); /* the keeper's thread */
 
 /* ---- how many events (event_counts.c) ---- */
 
+/* Adds up numbers of events in a sweep on all threads. */
+struct events_counting {
+	struct worker *worker;
+	nstime begin, end; /* of the events */
+	/* Adds the events of a run to `in`, which has `count` numbers. Called by any thread. */
+	void (*add)(const void *arg, const struct run *events, uint64_t *in);
+	const void *arg;
+	size_t count;
+	uint64_t *out; /* the sums are added to these */
+};
+MUST_CHECK bool events_count(struct served *served, struct events_counting *counting,
+			     struct error *err);
 /*
  * Counts all events in buckets of equal time. Ranks are then found, and densities drawn, without
  * reading the events before. Needs served->open. False: *err.

@@ -79,16 +79,6 @@ struct events_table {
 	size_t nkeyed, keyed_capacity;
 };
 
-/* How cursor->events was opened: a scan that differs only in its times uses events_seek(). */
-struct opened {
-	struct arena *arena;
-	uint64_t *classes, *streams;
-	int32_t *cpus;
-	size_t ncpus;
-	uint64_t condition; /* told.number */
-	bool unordered, backward, selects;
-};
-
 struct events_cursor {
 	sqlite3_vtab_cursor base;
 	struct sql_host *host;
@@ -100,7 +90,9 @@ struct events_cursor {
 	struct told_condition told;
 	struct events *events;
 	struct findings *findings; /* shared by all seeks of `events`; NULL: no `events` */
-	struct opened opened;
+	struct events_options opened; /* what `events` was opened with */
+	uint64_t condition;           /* likewise: told.number */
+	struct arena *arena;          /* of `opened` */
 
 	struct run run;
 	const nstime *time;

@@ -135,7 +135,7 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 
 	cursor->shape = of(base)->shape;
 	cursor->constraints.arena = arena_new();
-	cursor->opened.arena = arena_new();
+	cursor->arena = arena_new();
 	*out = &cursor->base;
 	return SQLITE_OK;
 }
@@ -148,7 +148,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	events_close(cursor->events);
 	findings_drop(cursor->findings);
 	arena_free(cursor->constraints.arena);
-	arena_free(cursor->opened.arena);
+	arena_free(cursor->arena);
 	buf_release(&cursor->text);
 	mem_free(cursor);
 	return SQLITE_OK;
@@ -164,24 +164,6 @@ static bool selects(const struct events_cursor *cursor)
 static bool is_ordered(const struct events_cursor *cursor)
 {
 	return cursor->plan->ordered || cursor->told.own.by_state;
-}
-
-static bool is_opened_so(const struct events_cursor *cursor)
-{
-	const struct trace *trace = cursor->host->trace;
-	const struct opened *opened = &cursor->opened;
-	const struct constraints *constraints = &cursor->constraints;
-
-	return cursor->events && opened->unordered == !is_ordered(cursor) &&
-	       opened->backward == cursor->plan->backward &&
-	       opened->selects == (constraints->nfilters > 0) &&
-	       opened->condition == cursor->told.number && opened->ncpus == constraints->ncpus &&
-	       !memcmp(opened->classes, constraints->classes,
-		       (trace->nclasses / 64 + 1) * sizeof *constraints->classes) &&
-	       !memcmp(opened->streams, constraints->streams,
-		       (trace->nstreams / 64 + 1) * sizeof *constraints->streams) &&
-	       (!constraints->ncpus || !memcmp(opened->cpus, constraints->cpus,
-					       constraints->ncpus * sizeof *constraints->cpus));
 }
 
 /* events_options.select: tests conditions on whole runs, before streams are merged. */
@@ -267,12 +249,21 @@ static bool begin_windows(struct events_cursor *cursor, struct error *err)
 	return true;
 }
 
+/* Do the cursors differ in nothing but their ranges? */
+static bool are_alike(const struct events_options *a, const struct events_options *b,
+		      const struct trace *trace)
+{
+	return a->unordered == b->unordered && a->backward == b->backward &&
+	       !a->select == !b->select && a->ncpus == b->ncpus &&
+	       !memcmp(a->classes, b->classes, (trace->nclasses / 64 + 1) * sizeof *a->classes) &&
+	       !memcmp(a->streams, b->streams, (trace->nstreams / 64 + 1) * sizeof *a->streams) &&
+	       (!a->ncpus || !memcmp(a->cpus, b->cpus, a->ncpus * sizeof *a->cpus));
+}
+
 static bool open_events(struct events_cursor *cursor, struct error *err)
 {
 	const struct trace *trace = cursor->host->trace;
-	struct opened *opened = &cursor->opened;
 	const struct constraints *constraints = &cursor->constraints;
-	struct arena *arena = opened->arena;
 
 	cursor->untested = cursor->told.own.by_state;
 	if (constraints->nfilters)
@@ -280,39 +271,33 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 			sources_of_filters(constraints->arena, cursor->shape, trace, constraints);
 	if (!begin_windows(cursor, err))
 		return false;
-	if (is_opened_so(cursor))
-		return events_seek(cursor->events, cursor->begin, cursor->end, err);
-	events_close(cursor->events);
-	cursor->events = NULL;
-	findings_drop(cursor->findings);
-	cursor->findings = findings_new(cursor->host->index);
-	arena_reset(arena);
-	*opened = (struct opened){.arena = arena,
-				  .ncpus = constraints->ncpus,
-				  .condition = cursor->told.number,
-				  .unordered = !is_ordered(cursor),
-				  .backward = cursor->plan->backward,
-				  .selects = constraints->nfilters > 0};
-	opened->classes = arena_copy(arena, constraints->classes, trace->nclasses / 64 + 1,
-				     sizeof *constraints->classes);
-	opened->streams = arena_copy(arena, constraints->streams, trace->nstreams / 64 + 1,
-				     sizeof *constraints->streams);
-	opened->cpus =
-		arena_copy(arena, constraints->cpus, constraints->ncpus, sizeof *constraints->cpus);
 	struct events_options options = {.begin = cursor->begin,
 					 .end = cursor->end,
-					 .backward = opened->backward,
-					 .unordered = opened->unordered,
-					 .classes = opened->classes,
+					 .backward = cursor->plan->backward,
+					 .unordered = !is_ordered(cursor),
+					 .classes = constraints->classes,
 					 .keep = true,
-					 .streams = opened->streams,
-					 .cpus = opened->cpus,
-					 .ncpus = opened->ncpus,
+					 .streams = constraints->streams,
+					 .cpus = constraints->cpus,
+					 .ncpus = constraints->ncpus,
 					 .select = selects(cursor) ? select_rows : NULL,
 					 .select_arg = cursor,
-					 .findings = cursor->findings,
 					 .progress = cursor->host->options.progress,
 					 .progress_arg = cursor->host->options.arg};
+	if (cursor->events && cursor->condition == cursor->told.number &&
+	    are_alike(&cursor->opened, &options, trace))
+		return events_seek(cursor->events, cursor->begin, cursor->end, err);
+	events_close(cursor->events);
+	findings_drop(cursor->findings);
+	options.findings = cursor->findings = findings_new(cursor->host->index);
+	arena_reset(cursor->arena);
+	options.classes = arena_copy(cursor->arena, options.classes, trace->nclasses / 64 + 1,
+				     sizeof *options.classes);
+	options.streams = arena_copy(cursor->arena, options.streams, trace->nstreams / 64 + 1,
+				     sizeof *options.streams);
+	options.cpus = arena_copy(cursor->arena, options.cpus, options.ncpus, sizeof *options.cpus);
+	cursor->opened = options;
+	cursor->condition = cursor->told.number;
 	if (events_open(cursor->host->index, &options, &cursor->events, err))
 		return true;
 	cursor->events = NULL;

@@ -96,35 +96,6 @@ static struct state_filter read_filter(const struct served_request *request)
 	return filter;
 }
 
-/* Begin times of columns, and the last end, as texts that all rows share. */
-struct edge_texts {
-	struct buf text;
-	size_t *at; /* offset of each text, and the end of the last */
-};
-
-static void write_edges(const struct picture *picture, struct edge_texts *out)
-{
-	*out = (struct edge_texts){
-		.at = mem_new_array((size_t)picture->columns + 2, sizeof *out->at)};
-	for (uint32_t column = 0; column <= picture->columns; column++) {
-		out->at[column] = out->text.len;
-		buf_add_i64(&out->text, picture_time(picture, column));
-	}
-	out->at[picture->columns + 1] = out->text.len;
-}
-
-static void release_edges(struct edge_texts *edges)
-{
-	buf_release(&edges->text);
-	mem_free(edges->at);
-}
-
-static void add_edge(const struct edge_texts *edges, uint32_t column, struct buf *out)
-{
-	buf_add(out, edges->text.data + edges->at[column],
-		edges->at[column + 1] - edges->at[column]);
-}
-
 /* The text after the times, equal for all states of one value. */
 struct state_text {
 	bool written, left_out;
@@ -167,8 +138,8 @@ static bool state_at_column(const struct picture_row *row, uint32_t columns, uin
  * Hundreds of thousands of states may have only a few values, so their common texts are made once.
  */
 static void add_graph_row(struct served *served, const struct picture *picture,
-			  const struct picture_row *row, const struct edge_texts *edges,
-			  const struct state_filter *filter, struct buf *out)
+			  const struct picture_row *row, const struct state_filter *filter,
+			  struct buf *out)
 {
 	struct state_text *states = mem_new_array(row->nvalues + 1, sizeof *states);
 	struct picture_run run;
@@ -182,10 +153,10 @@ static void add_graph_row(struct served *served, const struct picture *picture,
 			write_state(run.value, filter, state, &texts);
 		if (!state || state->left_out)
 			continue;
-		json_printf(out, ",{'start':");
-		add_edge(edges, run.first, out);
+		buf_add_text(out, out->data[out->len - 1] == '[' ? "{\"start\":" : ",{\"start\":");
+		buf_add_i64(out, picture_time(picture, run.first));
 		buf_add_text(out, ",\"end\":");
-		add_edge(edges, run.first + run.count, out);
+		buf_add_i64(out, picture_time(picture, run.first + run.count));
 		buf_add(out, texts.data + state->at, state->len);
 	}
 	buf_add_text(out, "]}");
@@ -223,7 +194,6 @@ static bool states(struct served_request *request)
 				   .names = true};
 	struct buf *out = request->out;
 	struct picture picture;
-	struct edge_texts edges;
 	size_t count;
 
 	if (!find_class(request, &asked.config))
@@ -231,12 +201,10 @@ static bool states(struct served_request *request)
 	const char **paths = asked_paths(served, request, &count);
 	bool good = rows_sample(request, &asked, paths, count, &picture);
 	if (good) {
-		write_edges(&picture, &edges);
 		json_printf(out, "{'rows':[");
 		for (size_t i = 0; i < picture.nrows; i++)
-			add_graph_row(served, &picture, &picture.rows[i], &edges, &filter, out);
+			add_graph_row(served, &picture, &picture.rows[i], &filter, out);
 		buf_add_text(out, "]}");
-		release_edges(&edges);
 	}
 	picture_release(&picture);
 	mem_free(paths);

@@ -299,22 +299,11 @@ static const struct row_column of_moment[] = {
 	{"pattern", ROW_TEXT, ROW_TOLD, .flags = ROW_ARGUMENT},
 	{"at", ROW_TIME, ROW_AT, ROW_ARGUMENT, .needed = "the moment, as in state_at('PATH', TS),"},
 	{"comm", ROW_TEXT, .flags = ROW_ARGUMENT}};
-const struct row_table row_state = {.columns = of_intervals,
-				    .ncolumns = sizeof of_intervals / sizeof *of_intervals,
-				    .rows = 1e8,
-				    .in_time = true,
-				    .size = sizeof(struct states_scan),
-				    .begin = begin,
-				    .more = more,
-				    .cell = cell,
-				    .key = key,
-				    .release = release};
-const struct row_table row_state_at = {.columns = of_moment,
-				       .ncolumns = sizeof of_moment / sizeof *of_moment,
-				       .rows = 1e8,
-				       .size = sizeof(struct states_scan),
-				       .begin = begin,
-				       .more = more,
-				       .cell = cell,
-				       .key = key,
-				       .release = release};
+#define STATES(of, ...)                                                                         \
+	{                                                                                       \
+		.columns = of, .ncolumns = sizeof of / sizeof *of, .rows = 1e8,                 \
+		.size = sizeof(struct states_scan), .begin = begin, .more = more, .cell = cell, \
+		.key = key, .release = release, __VA_ARGS__                                     \
+	}
+const struct row_table row_state = STATES(of_intervals, .in_time = true),
+		       row_state_at = STATES(of_moment, .in_time = false);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 /* "PATH.XXXXXX", where a trailing slash of PATH does not count. */
 static char *temporary_name(const char *path)
@@ -229,6 +230,28 @@ bool out_patch(struct out *out, uint64_t at, const void *bytes, size_t count, st
 	if (fd >= 0 && fd != out->fd)
 		close(fd);
 	return ok;
+}
+
+bool out_gzip(const char *bytes, size_t count, struct buf *out, struct error *err)
+{
+	enum { GZIP = 16 + MAX_WBITS, MEMORY = 8, ROOM = 1 << 18, MOST = 1 << 30 };
+	z_stream z = {.next_in = (z_const Bytef *)(uintptr_t)bytes};
+	int result = Z_OK;
+
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP, MEMORY, Z_DEFAULT_STRATEGY) !=
+	    Z_OK)
+		return error_set(err, ERR_IO, "zlib cannot begin");
+	while (result == Z_OK) {
+		uInt most = count < MOST ? (uInt)count : MOST;
+		z.avail_in = most;
+		z.next_out = (Bytef *)buf_room(out, ROOM);
+		z.avail_out = ROOM;
+		result = deflate(&z, most == count ? Z_FINISH : Z_NO_FLUSH);
+		count -= most - z.avail_in;
+		out->len += ROOM - z.avail_out;
+	}
+	deflateEnd(&z);
+	return result == Z_STREAM_END || error_set(err, ERR_IO, "zlib cannot compress");
 }
 
 static bool close_file(struct out *out)

@@ -60,6 +60,8 @@ MUST_CHECK bool out_write_inside(struct out_folder *folder, const char *name,
 /* Overwrites bytes at `at` of a file of out_open_inside(). */
 MUST_CHECK bool out_patch(struct out *out, uint64_t at, const void *bytes, size_t count,
 			  struct error *err);
+/* Appends the bytes, compressed as gzip does it. */
+MUST_CHECK bool out_gzip(const char *bytes, size_t count, struct buf *out, struct error *err);
 /* Closes the file and gives it its final name. */
 MUST_CHECK bool out_finish(struct out *out, struct error *err);
 void out_drop(struct out *out); /* deletes an unfinished file; frees `out` */

@@ -19,7 +19,6 @@
 #include <nettle/nettle-meta.h>
 #include <stdio.h>
 #include <string.h>
-#include <zlib.h>
 
 #define MAGIC UINT32_C(0xc1fc1fc1)
 enum { HEADER_BYTES = 48, PAGE = 4096, LONG_ID = 65535, TEXT_BYTES = 64 << 10 };
@@ -85,23 +84,6 @@ void ctf_2010_section(const struct ctf_folder *folder, const struct stream *stre
 
 /* ---- packets ---- */
 
-static bool make_gzip(const char *from, size_t size, struct buf *out, struct error *err)
-{
-	z_stream z = {.next_in = (z_const Bytef *)(uintptr_t)from, .avail_in = (uInt)size};
-	enum { GZIP = 16 + MAX_WBITS, MEMORY = 8 };
-
-	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP, MEMORY, Z_DEFAULT_STRATEGY) !=
-	    Z_OK)
-		return error_set(err, ERR_IO, "zlib cannot begin");
-	size_t bound = deflateBound(&z, (uLong)size);
-	z.next_out = (Bytef *)buf_room(out, bound);
-	z.avail_out = (uInt)bound;
-	bool whole = bound <= UINT32_MAX && deflate(&z, Z_FINISH) == Z_STREAM_END;
-	out->len += z.total_out;
-	deflateEnd(&z);
-	return whole || error_set(err, ERR_IO, "zlib cannot compress %zu bytes", size);
-}
-
 static bool make_bzip2(const char *from, size_t size, struct buf *out, struct error *err)
 {
 	size_t bound = size + size / 100 + 600; /* bzip2's manual, 3.5.1 */
@@ -127,8 +109,8 @@ static bool compress_content(const char *scheme, struct buf *packet, size_t head
 	if (!scheme || packet->len == head) /* nothing compresses to nothing */
 		return true;
 	*number = gzip ? SCHEME_GZIP : SCHEME_BZIP2;
-	bool ok = (gzip ? make_gzip : make_bzip2)(packet->data + head, packet->len - head, &made,
-						  err);
+	bool ok =
+		(gzip ? out_gzip : make_bzip2)(packet->data + head, packet->len - head, &made, err);
 	packet->len = head;
 	if (ok)
 		buf_add(packet, made.data, made.len);

@@ -15,7 +15,6 @@
 #include "engine/base/quote.h"
 
 #include <string.h>
-#include <zlib.h>
 
 /* Fields of Profile. */
 enum {
@@ -292,27 +291,10 @@ static void add_head(struct pprof *pprof, bool periods)
 
 static bool write_gzip(struct pprof *pprof, struct error *err)
 {
-	enum { GZIP = 16 + MAX_WBITS, MEMORY = 8 };
-	const struct buf *text = &pprof->text;
-	z_stream z = {.next_in = (z_const Bytef *)(uintptr_t)text->data};
 	struct buf bytes = {0};
-	size_t left = text->len;
-	int result = Z_OK;
-	bool ok = true;
+	bool ok = out_gzip(pprof->text.data, pprof->text.len, &bytes, err) &&
+		  out_write(&pprof->of.out, bytes.data, bytes.len, err);
 
-	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP, MEMORY, Z_DEFAULT_STRATEGY) !=
-	    Z_OK)
-		return error_set(err, ERR_IO, "zlib cannot be initialised");
-	while (ok && result != Z_STREAM_END) {
-		uInt most = left < (1u << 30) ? (uInt)left : 1u << 30;
-		z.avail_in = most;
-		z.next_out = (Bytef *)buf_room(&bytes, 1 << 18);
-		z.avail_out = 1 << 18;
-		result = deflate(&z, most == left ? Z_FINISH : Z_NO_FLUSH);
-		left -= most - z.avail_in;
-		ok = out_write(&pprof->of.out, bytes.data, (1 << 18) - z.avail_out, err);
-	}
-	deflateEnd(&z);
 	buf_release(&bytes);
 	return ok;
 }

@@ -38,9 +38,7 @@ static void add_map(struct buf *out, const struct wire *wire)
 			buf_add_text(out, " ... ");
 			ctf_add_number(out, label->high, wire->is_signed);
 		}
-		buf_add_text(out, ", ");
-		ctf_add_quoted(out, label->name);
-		buf_add_text(out, " },");
+		ctf_add_quoted(out, ", ", label->name, " },");
 	}
 	buf_add_text(out, " };");
 }
@@ -105,9 +103,7 @@ static void add_fields(struct buf *out, struct wire *const *members, size_t coun
 			continue;
 		buf_add_text(out, " { ");
 		add_type(out, members[i]);
-		buf_add_text(out, ", ");
-		ctf_add_quoted(out, members[i]->name);
-		buf_add_text(out, " },");
+		ctf_add_quoted(out, ", ", members[i]->name, " },");
 	}
 	buf_add_text(out, " };");
 }
@@ -204,14 +200,11 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 		if (ctf_is_own_env(entry->name))
 			continue;
 		buf_printf(&name, "%s%s", entry->name, has_meaning(entry->name) ? "_" : "");
-		buf_add_char(out, '\t');
-		ctf_add_quoted(out, buf_text(&name));
-		buf_add_text(out, " = ");
+		ctf_add_quoted(out, "\t", buf_text(&name), " = ");
 		if (entry->text)
-			ctf_add_quoted(out, entry->text);
+			ctf_add_quoted(out, "", entry->text, ";\n");
 		else
-			buf_add_i64(out, entry->number);
-		buf_add_text(out, ";\n");
+			buf_printf(out, "%lld;\n", (long long)entry->number);
 		buf_release(&name);
 	}
 	ctf_add_own_env(out, folder);
@@ -261,9 +254,7 @@ static void add_packet_context(struct buf *out, const struct written_stream_clas
 
 static void add_section(struct buf *out, const struct written_stream_class *class)
 {
-	buf_add_text(out, "section {\n\tname = ");
-	ctf_add_quoted(out, class->name);
-	buf_add_text(out, ";\n");
+	ctf_add_quoted(out, "section {\n\tname = ", class->name, ";\n");
 	if (class->folder->numbered)
 		buf_add_text(out, "\tcpu = none;\n");
 	if (class->clock < 0)
@@ -283,14 +274,10 @@ static void add_section(struct buf *out, const struct written_stream_class *clas
 static void add_event(struct buf *out, const struct written_class *class)
 {
 	buf_add_text(out, "event {");
-	if (*class->from->name) {
-		buf_add_text(out, " name = ");
-		ctf_add_quoted(out, class->from->name);
-		buf_add_char(out, ';');
-	}
-	buf_printf(out, " id = %u; section = ", class->id);
-	ctf_add_quoted(out, class->stream->name);
-	buf_add_char(out, ';');
+	if (*class->from->name)
+		ctf_add_quoted(out, " name = ", class->from->name, ";");
+	buf_printf(out, " id = %u;", class->id);
+	ctf_add_quoted(out, " section = ", class->stream->name, ";");
 	if (class->from->loglevel >= 0)
 		buf_printf(out, " loglevel = %d;", class->from->loglevel);
 	if (class->payload) {

@@ -69,8 +69,9 @@ void ctf_names_release(struct ctf_names *names)
 }
 
 /* Octal escapes have three digits, so that a following digit cannot become part of them. */
-void ctf_add_quoted(struct buf *out, const char *text)
+void ctf_add_quoted(struct buf *out, const char *before, const char *text, const char *behind)
 {
+	buf_add_text(out, before);
 	buf_add_char(out, '"');
 	for (; *text; text++) {
 		if (*text == '"' || *text == '\\')
@@ -83,6 +84,7 @@ void ctf_add_quoted(struct buf *out, const char *text)
 			buf_add_char(out, *text);
 	}
 	buf_add_char(out, '"');
+	buf_add_text(out, behind);
 }
 
 void ctf_add_number(struct buf *out, uint64_t value, bool is_signed)

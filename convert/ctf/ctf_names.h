@@ -23,8 +23,8 @@ const char *ctf_member_name(struct ctf_names *names, const char *name, const cha
  * Is `written`, the spelling in the source's metadata, an identifier that readers show as `name`?
  */
 bool ctf_name_stays(const char *name, const char *written);
-/* Appends the text as a C string literal. */
-void ctf_add_quoted(struct buf *out, const char *text);
+/* Appends the text as a C string literal, between two others as they are. */
+void ctf_add_quoted(struct buf *out, const char *before, const char *text, const char *behind);
 /* A number of 64 bits, in decimal. */
 void ctf_add_number(struct buf *out, uint64_t value, bool is_signed);
 /* The base in which an integer is displayed; `from` NULL: an integer of the writer's own. */

@@ -46,9 +46,7 @@ static void add_labels(struct buf *out, const struct wire *wire)
 	for (uint32_t i = 0; i < from->nlabels; i++) {
 		const struct enum_label *label = &from->labels[i];
 		bool range = from->form != FORM_FLAGS && label->high != label->low;
-		buf_add_text(out, i ? ", " : " ");
-		ctf_add_quoted(out, label->name);
-		buf_add_text(out, " = ");
+		ctf_add_quoted(out, i ? ", " : " ", label->name, " = ");
 		ctf_add_number(out, label->low, wire->is_signed);
 		if (range)
 			buf_add_text(out, " ... ");
@@ -300,10 +298,8 @@ void ctf_add_own_env(struct buf *out, const struct ctf_folder *folder)
 	buf_add_text(out, "\t" OWN_ENV " = 1;\n");
 	for (const struct written_stream *stream = NULL;
 	     (stream = ctf_next_shown(folder, stream));) {
-		buf_printf(out,
-			   "\t" OWN_ENV_STREAM "%llu = ", (unsigned long long)ctf_number(stream));
-		ctf_add_quoted(out, stream->shown);
-		buf_add_text(out, ";\n");
+		buf_printf(out, "\t" OWN_ENV_STREAM "%llu", (unsigned long long)ctf_number(stream));
+		ctf_add_quoted(out, " = ", stream->shown, ";\n");
 	}
 }
 
@@ -321,12 +317,11 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 		add_env_name(&name, part->env[i].name);
 		nameset_make_free(&names, &name, 0, "_");
 		nameset_add(&names, buf_text(&name), 2);
-		buf_printf(out, "\t%s = ", buf_text(&name));
+		buf_printf(out, "\t%s", buf_text(&name));
 		if (part->env[i].text)
-			ctf_add_quoted(out, part->env[i].text);
+			ctf_add_quoted(out, " = ", part->env[i].text, ";\n");
 		else
-			buf_add_i64(out, part->env[i].number);
-		buf_add_text(out, ";\n");
+			buf_printf(out, " = %lld;\n", (long long)part->env[i].number);
 	}
 	ctf_add_own_env(out, folder);
 	buf_add_text(out, "};\n\n");
@@ -341,11 +336,8 @@ static void add_clock(struct buf *out, const struct ctf_clock *clock)
 	buf_printf(out, "clock {\n\tname = \"%s\";\n", clock->name);
 	if (clock->from && clock->from->has_uuid)
 		buf_printf(out, "\tuuid = \"%s\";\n", uuid_put(clock->from->uuid, uuid));
-	if (clock->from && *clock->from->description) {
-		buf_add_text(out, "\tdescription = ");
-		ctf_add_quoted(out, clock->from->description);
-		buf_add_text(out, ";\n");
-	}
+	if (clock->from && *clock->from->description)
+		ctf_add_quoted(out, "\tdescription = ", clock->from->description, ";\n");
 	buf_printf(out, "\tfreq = %llu;\n", (unsigned long long)clock->base.frequency);
 	if (clock->from && clock->from->precision)
 		buf_printf(out, "\tprecision = %llu;\n",
@@ -418,9 +410,8 @@ static void add_stream(struct printer *p, const struct written_stream_class *cla
 
 static void add_event(struct printer *p, const struct written_class *class)
 {
-	buf_add_text(&p->out, "event {\n\tname = ");
-	ctf_add_quoted(&p->out, class->from->name);
-	buf_printf(&p->out, ";\n\tid = %u;\n\tstream_id = %u;\n", class->id, class->stream->id);
+	ctf_add_quoted(&p->out, "event {\n\tname = ", class->from->name, ";\n");
+	buf_printf(&p->out, "\tid = %u;\n\tstream_id = %u;\n", class->id, class->stream->id);
 	if (class->from->loglevel >= 0)
 		buf_printf(&p->out, "\tloglevel = %d;\n", class->from->loglevel);
 	add_root(p, "context", class->context);

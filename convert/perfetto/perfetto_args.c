@@ -245,20 +245,19 @@ void perfetto_args(struct perfetto *perfetto, struct buf *out, const struct fiel
 	protobuf_end(out, context);
 }
 
+static void add_named_number(struct buf *out, const char *name, uint64_t number)
+{
+	size_t item = protobuf_begin(out, EVENT_ANNOTATIONS);
+
+	protobuf_text(out, ANNOTATION_NAME_TEXT, name);
+	protobuf_uint(out, ANNOTATION_UINT, number);
+	protobuf_end(out, item);
+}
+
 void perfetto_loss_args(struct buf *out, const struct event *loss)
 {
-	size_t item;
-
-	if (!loss->lost_unknown) {
-		item = protobuf_begin(out, EVENT_ANNOTATIONS);
-		protobuf_text(out, ANNOTATION_NAME_TEXT, "events");
-		protobuf_uint(out, ANNOTATION_UINT, loss->lost);
-		protobuf_end(out, item);
-	}
-	if (loss->lost_packets) {
-		item = protobuf_begin(out, EVENT_ANNOTATIONS);
-		protobuf_text(out, ANNOTATION_NAME_TEXT, "packets");
-		protobuf_uint(out, ANNOTATION_UINT, loss->lost_packets);
-		protobuf_end(out, item);
-	}
+	if (!loss->lost_unknown)
+		add_named_number(out, "events", loss->lost);
+	if (loss->lost_packets)
+		add_named_number(out, "packets", loss->lost_packets);
 }

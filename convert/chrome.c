@@ -274,17 +274,6 @@ static bool chrome_event(void *self, nstime t, const struct stream *stream, int3
 
 /* ---- intervals ---- */
 
-/* Cuts an interval to the requested range. False: nothing is left to draw. */
-static bool visible(const struct chrome *chrome, const struct interval *interval, nstime *begin,
-		    nstime *end)
-{
-	const struct convert_range range = convert_range(&chrome->of.options);
-
-	*begin = interval->begin > range.first ? interval->begin : range.first;
-	*end = interval->end < range.last ? interval->end : range.last;
-	return *begin <= *end;
-}
-
 static void slice_name(struct buf *out, const char *name, const struct value *value)
 {
 	struct buf text = {0};
@@ -299,14 +288,14 @@ static bool slice(struct chrome *chrome, int64_t pid, int64_t tid, const struct 
 		  const char *name, struct error *err)
 {
 	struct buf *out = &chrome->text;
-	nstime begin, end;
+	struct convert_range range;
 
-	if (!visible(chrome, interval, &begin, &end))
+	if (!convert_visible(&chrome->of.options, interval, &range))
 		return true;
 	entry_begin(chrome, "X", pid, tid);
-	add_ts(chrome, out, begin);
+	add_ts(chrome, out, range.first);
 	buf_add_text(out, ",\"dur\":");
-	add_us(out, time_span(begin, end));
+	add_us(out, time_span(range.first, range.last));
 	buf_add_text(out, ",\"name\":");
 	slice_name(out, name, &interval->value);
 	return entry_end(chrome, err);
@@ -316,12 +305,12 @@ static bool counter(struct chrome *chrome, int64_t cpu, const struct interval *i
 		    struct error *err)
 {
 	struct buf *out = &chrome->text;
-	nstime begin, end;
+	struct convert_range range;
 
-	if (!visible(chrome, interval, &begin, &end))
+	if (!convert_visible(&chrome->of.options, interval, &range))
 		return true;
 	entry_begin(chrome, "C", GROUP_CPUS, 0);
-	add_ts(chrome, out, begin);
+	add_ts(chrome, out, range.first);
 	buf_printf(out, ",\"name\":\"CPU %lld frequency\",\"args\":{\"kHz\":", (long long)cpu);
 	value_add_json(&interval->value, out);
 	buf_add_char(out, '}');

@@ -210,6 +210,15 @@ struct convert_range convert_range(const struct convert_options *options)
 		.last = options->end < options->last ? options->end : options->last};
 }
 
+bool convert_visible(const struct convert_options *options, const struct interval *interval,
+		     struct convert_range *out)
+{
+	*out = convert_range(options);
+	out->first = interval->begin > out->first ? interval->begin : out->first;
+	out->last = interval->end < out->last ? interval->end : out->last;
+	return out->first <= out->last;
+}
+
 void convert_add_value(struct buf *out, const char *name, const struct value *value)
 {
 	if (name) {

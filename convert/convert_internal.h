@@ -41,6 +41,9 @@ struct convert_range {
 	nstime first, last;
 };
 struct convert_range convert_range(const struct convert_options *options);
+/* Cuts an interval to it, both ends included. False: nothing is left. */
+bool convert_visible(const struct convert_options *options, const struct interval *interval,
+		     struct convert_range *out);
 
 /* Appends "NAME " (unless `name` is NULL), then the value: strings as they are, others as JSON. */
 void convert_add_value(struct buf *out, const char *name, const struct value *value);

@@ -10,6 +10,7 @@
 #include "serve/serving.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "index/sweep/sweep.h"
 
 enum { BUCKETS = 1 << 20 };
@@ -186,18 +187,9 @@ void event_counts_at(const struct event_counts *counts, nstime t, struct event_b
 
 bool event_counts_find(const struct event_counts *counts, uint64_t rank, struct event_bucket *out)
 {
-	size_t low = 0, high = counts->count; /* search the last bucket with before[low] <= rank */
-
 	if (rank >= event_counts_all(counts))
 		return false;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (counts->before[middle] <= rank)
-			low = middle;
-		else
-			high = middle;
-	}
-	bucket_at(counts, low, out);
+	size_t behind = search_first(i, (size_t)0, counts->count, counts->before[i] <= rank);
+	bucket_at(counts, behind - 1, out);
 	return true;
 }

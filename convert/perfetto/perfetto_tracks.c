@@ -220,15 +220,14 @@ static bool set_state(struct perfetto *perfetto, uint64_t uuid, const struct int
 static bool visible(const struct perfetto *perfetto, const struct interval *interval,
 		    struct interval *out)
 {
-	const struct convert_range range = convert_range(&perfetto->of.options);
+	const struct convert_options *options = &perfetto->of.options;
+	struct convert_range range;
 
 	*out = *interval;
-	if (out->begin < range.first)
-		out->begin = range.first;
-	if (out->begin > range.last || out->end < out->begin)
+	if (!convert_visible(options, interval, &range))
 		return false;
-	if (out->end >= range.last)
-		out->end = NSTIME_MAX;
+	out->begin = range.first;
+	out->end = range.last == convert_range(options).last ? NSTIME_MAX : range.last;
 	return true;
 }
 

@@ -129,8 +129,19 @@ static struct sheet *add_sheet(struct tables *tables, struct sheet *sheet, uint3
 	return sheet;
 }
 
-static struct sheet *own_sheet(struct tables *tables, struct sheet *sheet, uint32_t group)
+struct own_column {
+	const char *name;
+	enum cell_kind kind;
+	unsigned bits;
+};
+
+/* Adds a sheet of no event class: its columns follow those that it has from `first` on. */
+static struct sheet *own_sheet(struct tables *tables, struct sheet *sheet, size_t first,
+			       const struct own_column *columns, uint32_t group)
 {
+	for (size_t i = first; i < sheet->ncolumns; i++)
+		sheet_describe(sheet, i, columns[i - first].name, columns[i - first].kind,
+			       columns[i - first].bits, false);
 	sheet->own = true;
 	return add_sheet(tables, sheet, group);
 }
@@ -262,14 +273,15 @@ static void make_puts(struct tables *tables, const struct event_class *class)
 	fields_puts(group->shape, class, group->wanted, group->sheet, tables->arena, puts);
 }
 
-static void make_events(struct tables *tables)
-{
-	struct sheet *sheet = tables->events =
-		own_sheet(tables, placed_sheet("events", 6), ALL_EVENTS);
+static const struct own_column of_events[] = {
+	{"name", CELL_TEXT, 0}, {"context", CELL_TEXT, 0}, {"fields", CELL_TEXT, 0}};
 
-	sheet_describe(sheet, 3, "name", CELL_TEXT, 0, false);
-	sheet_describe(sheet, 4, "context", CELL_TEXT, 0, false);
-	sheet_describe(sheet, 5, "fields", CELL_TEXT, 0, false);
+static struct sheet *events_sheet(struct tables *tables)
+{
+	if (!tables->events)
+		tables->events = own_sheet(tables, placed_sheet("events", COLUMNS_OWN + 3),
+					   COLUMNS_OWN, of_events, ALL_EVENTS);
+	return tables->events;
 }
 
 static size_t put_json(struct tables *tables, struct sheet_values *values, size_t row,
@@ -292,9 +304,7 @@ static bool event_of_all(struct tables *tables, nstime t, const struct stream *s
 	unsigned context = 1u << SCOPE_STREAM_EVENT_CONTEXT | 1u << SCOPE_EVENT_CONTEXT;
 	size_t text, row;
 
-	if (!tables->events)
-		make_events(tables);
-	struct sheet *sheet = tables->events;
+	struct sheet *sheet = events_sheet(tables);
 	row = sheet_row(sheet);
 	placed_put(sheet, row, t, stream, cpu);
 	values_symbol(&sheet->columns[3], row, class->index, class->name);
@@ -327,22 +337,16 @@ bool tables_event(void *format, nstime t, const struct stream *stream, int32_t c
 
 /* ---- losses ---- */
 
-static void make_losses(struct tables *tables)
-{
-	struct sheet *sheet = tables->losses =
-		own_sheet(tables, placed_sheet("losses", 6), NO_GROUP);
-
-	sheet_describe(sheet, 3, "until", CELL_TIME, 64, false);
-	sheet_describe(sheet, 4, "events", CELL_UINT, 64, false);
-	sheet_describe(sheet, 5, "packets", CELL_UINT, 64, false);
-}
+static const struct own_column of_losses[] = {
+	{"until", CELL_TIME, 64}, {"events", CELL_UINT, 64}, {"packets", CELL_UINT, 64}};
 
 bool tables_loss(void *format, const struct event *loss, struct error *err)
 {
 	struct tables *tables = tables_of(format);
 
 	if (!tables->losses)
-		make_losses(tables);
+		tables->losses = own_sheet(tables, placed_sheet("losses", COLUMNS_OWN + 3),
+					   COLUMNS_OWN, of_losses, NO_GROUP);
 	struct sheet *sheet = tables->losses;
 	size_t row = sheet_row(sheet);
 	placed_put(sheet, row, loss->time, loss->stream, loss->cpu);
@@ -354,21 +358,11 @@ bool tables_loss(void *format, const struct event *loss, struct error *err)
 
 /* ---- state ---- */
 
-static struct sheet *state_sheet(struct tables *tables)
-{
-	if (tables->state)
-		return tables->state;
-	struct sheet *sheet = tables->state =
-		own_sheet(tables, sheet_new("state", STATE_N), NO_GROUP);
-	sheet_describe(sheet, STATE_PATH, "path", CELL_TEXT, 0, false);
-	sheet_describe(sheet, STATE_TS, "ts", CELL_TIME, 64, false);
-	sheet_describe(sheet, STATE_DUR, "dur", CELL_INT, 64, false);
-	sheet_describe(sheet, STATE_VALUE, "value", CELL_TEXT, 0, false);
-	sheet_describe(sheet, STATE_INT, "value_int", CELL_INT, 64, false);
-	sheet_describe(sheet, STATE_FLOAT, "value_float", CELL_FLOAT, 64, false);
-	sheet_describe(sheet, STATE_BOOL, "value_bool", CELL_BOOL, 1, false);
-	return sheet;
-}
+static const struct own_column of_state[STATE_N] = {
+	[STATE_PATH] = {"path", CELL_TEXT, 0},      [STATE_TS] = {"ts", CELL_TIME, 64},
+	[STATE_DUR] = {"dur", CELL_INT, 64},        [STATE_VALUE] = {"value", CELL_TEXT, 0},
+	[STATE_INT] = {"value_int", CELL_INT, 64},  [STATE_FLOAT] = {"value_float", CELL_FLOAT, 64},
+	[STATE_BOOL] = {"value_bool", CELL_BOOL, 1}};
 
 static void put_value(struct sheet *sheet, size_t row, const struct value *value,
 		      struct buf *scratch)
@@ -391,10 +385,13 @@ static void put_value(struct sheet *sheet, size_t row, const struct value *value
 bool tables_interval(void *format, const struct interval *interval, struct error *err)
 {
 	struct tables *tables = tables_of(format);
-	struct sheet *sheet = state_sheet(tables);
-	size_t row = sheet_row(sheet);
 	nstime length;
 
+	if (!tables->state)
+		tables->state =
+			own_sheet(tables, sheet_new("state", STATE_N), 0, of_state, NO_GROUP);
+	struct sheet *sheet = tables->state;
+	size_t row = sheet_row(sheet);
 	put_text(&sheet->columns[STATE_PATH], row, interval->path);
 	values_time(&sheet->columns[STATE_TS], row, interval->begin);
 	bool known = interval->begin != NSTIME_MIN && interval->end != NSTIME_MAX &&
@@ -461,12 +458,9 @@ static void take_names(struct sheet *part, const struct sheet *sheet)
 
 static bool give_sheet(struct tables *tables, const struct part_sheet *from, struct error *err)
 {
-	struct sheet *sheet, *part = from->sheet;
-
-	if (from->group == ALL_EVENTS && !tables->events)
-		make_events(tables);
-	sheet = from->group == ALL_EVENTS ? tables->events
-					  : table_group(tables, from->group)->sheet;
+	struct sheet *part = from->sheet;
+	struct sheet *sheet = from->group == ALL_EVENTS ? events_sheet(tables)
+							: table_group(tables, from->group)->sheet;
 	struct filling_table *table = &tables->items[sheet->number];
 	if (sheet->rows)
 		add_part(table, sheet_take(sheet));

@@ -3,6 +3,7 @@
 
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "engine/base/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,14 +47,11 @@ void ring_put(uint8_t *to, uint64_t number, unsigned bytes, bool big_endian)
 
 static int open_nameless(const char *path)
 {
-	const char *tmp = getenv("TMPDIR");
 	char *folder = folder_above(path);
 	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-	if (fd < 0)
-		fd = open(tmp && *tmp ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	mem_free(folder);
-	return fd;
+	return fd >= 0 ? fd : temporary_open(NULL);
 }
 
 struct ring_writer *ring_new(const char *path, bool big_endian, unsigned long_bytes,

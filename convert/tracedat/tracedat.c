@@ -407,27 +407,24 @@ static bool write_formats(struct tracedat *dat, struct error *err)
 
 static bool write_texts(struct tracedat *dat, struct error *err)
 {
-	struct buf page = {0}, event = {0}, symbols = {0}, printk = {0}, names = {0}, clock = {0};
+	enum { PAGE, EVENT, SYMBOLS, PRINTK, NAMES, CLOCK, TEXTS };
+	static const char *const files[TEXTS] = {
+		[PAGE] = "events/header_page", [EVENT] = "events/header_event",
+		[SYMBOLS] = "kallsyms",        [PRINTK] = "printk_formats",
+		[NAMES] = "saved_cmdlines",    [CLOCK] = "trace_clock"};
+	struct buf texts[TEXTS] = {0};
+	bool ok = out_folder_make(&dat->of.folder, "events", err) && write_formats(dat, err);
 
-	add_header_page(dat, &page);
-	add_header_event(&event);
-	make_names(dat, &symbols, &printk, &names);
+	add_header_page(dat, &texts[PAGE]);
+	add_header_event(&texts[EVENT]);
+	make_names(dat, &texts[SYMBOLS], &texts[PRINTK], &texts[NAMES]);
 	if (clock_name(dat))
-		buf_printf(&clock, "%s\n", clock_name(dat));
-	bool ok = out_folder_make(&dat->of.folder, "events", err) &&
-		  out_write_inside(&dat->of.folder, "events/header_page", &page, err) &&
-		  out_write_inside(&dat->of.folder, "events/header_event", &event, err) &&
-		  write_formats(dat, err) &&
-		  out_write_inside(&dat->of.folder, "kallsyms", &symbols, err) &&
-		  out_write_inside(&dat->of.folder, "printk_formats", &printk, err) &&
-		  out_write_inside(&dat->of.folder, "saved_cmdlines", &names, err) &&
-		  (!clock.len || out_write_inside(&dat->of.folder, "trace_clock", &clock, err));
-	buf_release(&page);
-	buf_release(&event);
-	buf_release(&symbols);
-	buf_release(&printk);
-	buf_release(&names);
-	buf_release(&clock);
+		buf_printf(&texts[CLOCK], "%s\n", clock_name(dat));
+	for (size_t i = 0; i < TEXTS; i++) {
+		if (i != CLOCK || texts[i].len)
+			ok = ok && out_write_inside(&dat->of.folder, files[i], &texts[i], err);
+		buf_release(&texts[i]);
+	}
 	return ok;
 }
 
@@ -540,29 +537,14 @@ static bool tracedat_open(void *self, struct error *err)
 					    : out_open(&dat->of.out, options->path, err));
 }
 
-const struct convert_format convert_tracedat = {
-	.kind = {.name = "trace.dat",
-		 .needs_times = true,
-		 .endings = ".dat",
-		 .names = track_thread_names_paths},
-	.size = sizeof(struct tracedat),
-	.open = tracedat_open,
-	.event = tracedat_event,
-	.loss = tracedat_loss,
-	.finish = tracedat_finish,
-	.close = tracedat_close,
-};
+#define TRACEDAT_FORMAT(...)                                                                     \
+	{                                                                                        \
+		.kind = {.needs_times = true, .names = track_thread_names_paths, __VA_ARGS__},   \
+		.size = sizeof(struct tracedat), .open = tracedat_open, .event = tracedat_event, \
+		.loss = tracedat_loss, .finish = tracedat_finish, .close = tracedat_close        \
+	}
 
-const struct convert_format convert_pages = {
-	.kind = {.name = "pages",
-		 .needs_times = true,
-		 .endings = "",
-		 .names = track_thread_names_paths,
-		 .folder = true},
-	.size = sizeof(struct tracedat),
-	.open = tracedat_open,
-	.event = tracedat_event,
-	.loss = tracedat_loss,
-	.finish = tracedat_finish,
-	.close = tracedat_close,
-};
+const struct convert_format convert_tracedat =
+	TRACEDAT_FORMAT(.name = "trace.dat", .endings = ".dat");
+const struct convert_format convert_pages =
+	TRACEDAT_FORMAT(.name = "pages", .endings = "", .folder = true);

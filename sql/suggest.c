@@ -6,7 +6,9 @@
 #include "sql/database_internal.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/mem.h"
 #include "engine/base/nearest.h"
+#include "sql/fold/fold_words.h"
 
 #include <string.h>
 
@@ -20,44 +22,25 @@ bool sql_has_word(const char *statement, const char *word)
 	return false;
 }
 
-/* The word of the list that the text begins with, followed by no letter of a name; NULL: none. */
-static const char *word_of(const char *const *words, const char *text)
-{
-	for (; *words; words++)
-		if (!strncasecmp(text, *words, strlen(*words)) &&
-		    !char_is_word(text[strlen(*words)]))
-			return *words;
-	return NULL;
-}
-
-const char *sql_time_misused(const char *statement, const char **column)
+const char *sql_time_misused(const char *text, const char **column)
 {
 	static const char *const functions[] = {"time", "date", "datetime", "julianday", NULL};
 	static const char *const columns[] = {"ts",    "begin", "end",  "since",
 					      "until", "first", "last", NULL};
+	struct fold_statement statement = {.text = text, .len = strlen(text)};
+	const char *function = NULL;
 
-	for (const char *at = statement; *at; at++) {
-		bool begins = at == statement || !char_is_word(at[-1]);
-		const char *function = begins ? word_of(functions, at) : NULL;
-		if (!function)
-			continue;
-		const char *inner = at + strlen(function);
-		inner += strspn(inner, " \t\n");
-		if (*inner != '(')
-			continue;
-		inner += 1 + strspn(inner + 1, " \t\n");
-		const char *dot = inner;
-		while (char_is_word(*dot))
-			dot++;
-		inner = *dot == '.' ? dot + 1 : inner;
-		*column = word_of(columns, inner);
-		if (!*column)
-			continue;
-		inner += strlen(*column);
-		if (inner[strspn(inner, " \t\n")] == ')')
-			return function;
+	words_read(&statement);
+	for (size_t i = 0; !function && i + 3 < statement.count; i++) {
+		size_t at = i + 4 < statement.count && word_is_sign(&statement, i + 3, '.') ? i + 4
+											    : i + 2;
+		*column = word_is_any(&statement, at, columns);
+		if (*column && word_is_sign(&statement, i + 1, '(') &&
+		    word_is_sign(&statement, at + 1, ')'))
+			function = word_is_any(&statement, i, functions);
 	}
-	return NULL;
+	mem_free(statement.words);
+	return function;
 }
 
 enum { NAMES_MOST = 4096, COLUMNS_LONGEST = 300 /* bytes of the list of columns in a hint */ };

@@ -320,43 +320,32 @@ static bool write_item(struct fold_statement *statement, size_t from, size_t end
 	return true;
 }
 
-static bool write_items(struct fold_statement *statement, size_t i, size_t end)
-{
-	size_t from = i;
-	int depth = 0;
-
-	for (; i <= end; i++) {
-		if (i < end && word_is_sign(statement, i, '('))
-			depth++;
-		if (i < end && word_is_sign(statement, i, ')'))
-			depth--;
-		if (i < end && (depth || !word_is_sign(statement, i, ',')))
-			continue;
-		if (!write_item(statement, from, i))
-			return false;
-		if (i < end)
-			buf_add_text(&statement->out, ", ");
-		from = i + 1;
-	}
-	return true;
-}
-
 /* ---- clauses ---- */
 
+enum clause { FROM, WHERE, GROUP_BY, HAVING, ORDER_BY, LIMIT, CLAUSES };
+
 struct clauses {
-	size_t select, from, where, group, having, order, limit,
-		end; /* indices of words; a missing clause is `end` */
+	size_t select;
+	size_t at[CLAUSES + 1]; /* index of the first word; a missing clause is where the next is */
 };
+
+static bool has_clause(const struct clauses *clauses, enum clause clause)
+{
+	return clauses->at[clause] < clauses->at[clause + 1];
+}
 
 static bool find_clauses(const struct fold_statement *statement, struct clauses *out)
 {
 	static const char *const never[] = {"join",   "union",   "intersect", "except", "over",
 					    "filter", "with",    "values",    "window", "exists",
 					    "all",    "collate", NULL};
+	static const char *const names[CLAUSES] = {"from",   "where", "group",
+						   "having", "order", "limit"};
 	size_t end = statement->count - 1, i = 0;
 	int depth = 0;
 
-	*out = (struct clauses){0, end, end, end, end, end, end, end};
+	for (int k = 0; k <= CLAUSES; k++)
+		out->at[k] = end;
 	if (word_is(statement, 0, "explain") && end > 3 && word_is(statement, 1, "query"))
 		i = 3;
 	if (!word_is(statement, i, "select"))
@@ -370,25 +359,13 @@ static bool find_clauses(const struct fold_statement *statement, struct clauses 
 			return false;
 		if (depth)
 			continue;
-		if (word_is(statement, i, "from") && out->from == end)
-			out->from = i;
-		else if (word_is(statement, i, "where"))
-			out->where = i;
-		else if (word_is(statement, i, "group"))
-			out->group = i;
-		else if (word_is(statement, i, "having"))
-			out->having = i;
-		else if (word_is(statement, i, "order"))
-			out->order = i;
-		else if (word_is(statement, i, "limit"))
-			out->limit = i;
+		for (int k = 0; k < CLAUSES; k++)
+			if (word_is(statement, i, names[k]) && (k != FROM || out->at[FROM] == end))
+				out->at[k] = i;
 	}
-	size_t next = out->where < end    ? out->where
-		      : out->group < end  ? out->group
-		      : out->having < end ? out->having
-		      : out->order < end  ? out->order
-					  : out->limit;
-	return out->from + 2 == next; /* one table, without an alias */
+	for (int k = CLAUSES; k-- > WHERE;)
+		out->at[k] = out->at[k] < end ? out->at[k] : out->at[k + 1];
+	return out->at[FROM] + 2 == out->at[WHERE]; /* one table, without an alias */
 }
 
 /* Finds result column `number`, from 1: words [*from, *end). False: there is none. */
@@ -398,9 +375,9 @@ static bool find_item(const struct fold_statement *statement, const struct claus
 	int depth = 0;
 
 	*from = clauses->select + 1;
-	for (size_t i = *from; i <= clauses->from; i++) {
+	for (size_t i = *from; i <= clauses->at[FROM]; i++) {
 		depth += word_is_sign(statement, i, '(') - word_is_sign(statement, i, ')');
-		if (i < clauses->from && (depth || !word_is_sign(statement, i, ',')))
+		if (i < clauses->at[FROM] && (depth || !word_is_sign(statement, i, ',')))
 			continue;
 		*end = i;
 		if (!--number)
@@ -408,6 +385,18 @@ static bool find_item(const struct fold_statement *statement, const struct claus
 		*from = i + 1;
 	}
 	return false;
+}
+
+static bool write_items(struct fold_statement *statement, const struct clauses *clauses)
+{
+	size_t from, end;
+
+	for (size_t n = 1; find_item(statement, clauses, n, &from, &end); n++) {
+		buf_add_text(&statement->out, n > 1 ? ", " : "");
+		if (!write_item(statement, from, end))
+			return false;
+	}
+	return true;
 }
 
 /* The column that word i of GROUP BY names: by name, by number of a result column, by alias. */
@@ -432,13 +421,11 @@ static int key_column(const struct fold_statement *statement, const struct claus
 static bool read_keys(struct fold_statement *statement, const struct clauses *clauses)
 {
 	struct fold *fold = statement->fold;
-	size_t end = clauses->having < clauses->end  ? clauses->having
-		     : clauses->order < clauses->end ? clauses->order
-						     : clauses->limit;
+	size_t end = clauses->at[HAVING];
 
-	if (clauses->group == clauses->end)
-		return clauses->having == clauses->end;
-	for (size_t i = clauses->group + 2; i < end; i += 2) {
+	if (!has_clause(clauses, GROUP_BY))
+		return !has_clause(clauses, HAVING);
+	for (size_t i = clauses->at[GROUP_BY] + 2; i < end; i += 2) {
 		if (is_constant_call(statement, i) &&
 		    (i + 3 == end || word_is_sign(statement, i + 3, ','))) {
 			i += 2;
@@ -539,18 +526,15 @@ static bool write_where(struct fold_statement *statement, size_t i, size_t end)
 static bool write_statement(struct fold_statement *statement, const struct clauses *clauses)
 {
 	const struct word *words = statement->words;
-	size_t tail = clauses->group < clauses->end    ? clauses->group
-		      : clauses->having < clauses->end ? clauses->having
-		      : clauses->order < clauses->end  ? clauses->order
-						       : clauses->limit;
+	size_t tail = clauses->at[GROUP_BY];
 
 	copy_between(statement, 0, words[clauses->select + 1].at);
-	if (!write_items(statement, clauses->select + 1, clauses->from))
+	if (!write_items(statement, clauses))
 		return false;
 	buf_printf(&statement->out, " FROM \"%s\" ", statement->fold->name);
-	if (clauses->where < clauses->end && !write_where(statement, clauses->where, tail))
+	if (has_clause(clauses, WHERE) && !write_where(statement, clauses->at[WHERE], tail))
 		return false;
-	return write_words(statement, tail, clauses->end);
+	return write_words(statement, tail, clauses->at[CLAUSES]);
 }
 
 static bool rewrite(struct fold_statement *statement, struct sql_host *host)
@@ -563,10 +547,10 @@ static bool rewrite(struct fold_statement *statement, struct sql_host *host)
 	if (!find_clauses(statement, &clauses))
 		return false;
 	fold->host = host;
-	fold->shape = shape_named(statement, clauses.from + 1, host);
+	fold->shape = shape_named(statement, clauses.at[FROM] + 1, host);
 	if (!fold->shape)
 		return false;
-	char *table = word_text(statement, clauses.from + 1);
+	char *table = word_text(statement, clauses.at[FROM] + 1);
 	snprintf(fold->name, sizeof fold->name, "%.80s folded %u", table, ++number);
 	mem_free(table);
 	return !strpbrk(fold->name, "\"") && read_keys(statement, &clauses) &&

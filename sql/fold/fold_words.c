@@ -92,12 +92,11 @@ bool word_is_sign(const struct fold_statement *statement, size_t i, char sign)
 	return word->kind == WORD_SIGN && statement->text[word->at] == sign;
 }
 
-bool word_is_any(const struct fold_statement *statement, size_t i, const char *const *names)
+const char *word_is_any(const struct fold_statement *statement, size_t i, const char *const *names)
 {
-	for (; *names; names++)
-		if (word_is(statement, i, *names))
-			return true;
-	return false;
+	while (*names && !word_is(statement, i, *names))
+		names++;
+	return *names;
 }
 
 char *word_text(const struct fold_statement *statement, size_t i)

@@ -22,10 +22,11 @@ struct fold_statement {
 
 void words_read(struct fold_statement *statement); /* fills words */
 
-/* Is word i this name (in any case of letters), this sign, one of these names (ended by NULL)? */
+/* Is word i this name (in any case of letters), or this sign? */
 bool word_is(const struct fold_statement *statement, size_t i, const char *name);
 bool word_is_sign(const struct fold_statement *statement, size_t i, char sign);
-bool word_is_any(const struct fold_statement *statement, size_t i, const char *const *names);
+/* Which of the names, ended by NULL, word i is; NULL: none. */
+const char *word_is_any(const struct fold_statement *statement, size_t i, const char *const *names);
 /* Word i without its quotes; the caller frees it with mem_free(). */
 char *word_text(const struct fold_statement *statement, size_t i);
 /* Is word i a name, and word k the same name? */

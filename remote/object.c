@@ -15,9 +15,10 @@
 #include <xxhash.h>
 
 enum {
-	BLOCK = 4 << 10,
-	FIRST = 32 << 10, /* bytes that opening fetches: metadata and packet heads are there */
-	RANGE_MOST = 256  /* most blocks of one request */
+	BLOCK = 1 << 10,   /* a packet's header and its first events */
+	FIRST = 32 << 10,  /* bytes that opening fetches: metadata and packet heads are there */
+	RANGE_MOST = 1024, /* most blocks of one request */
+	COMPARED = 64      /* blocks whose sums are compared with one read */
 };
 
 enum state { ABSENT, COMING, THERE, FAILED };
@@ -56,33 +57,48 @@ static uint64_t sum_of(const void *bytes, size_t size)
 /* ---- blocks that are kept ---- */
 
 /*
- * Caches a block; needs the lock. The bytes are written before their sum, since other processes may
- * read both at once.
+ * Caches the blocks of `size` bytes; needs the lock. The bytes are written before their sums, since
+ * other processes may read both at once.
  */
-static bool keep_block(struct remote_object *object, uint64_t block, const void *bytes)
+static void keep_blocks(struct remote_object *object, uint64_t block, const uint8_t *bytes,
+			uint64_t size)
 {
-	size_t size = (size_t)bytes_of(object, block);
+	bool good = file_put_at(object->fd, bytes, (size_t)size, block * BLOCK);
 
-	if (!file_put_at(object->fd, bytes, size, block * BLOCK)) {
+	if (!good)
 		error_set(&object->failure, ERR_IO, "%s: keeping what was fetched: %s",
 			  buf_text(&object->shown), strerror(errno));
-		object->states[block] = FAILED;
-		return false;
+	for (uint64_t at = 0; at < size; at += BLOCK, block++) {
+		uint64_t sum = sum_of(bytes + at, (size_t)bytes_of(object, block));
+		if (good)
+			__atomic_store_n(&object->sums[block], sum, __ATOMIC_RELEASE);
+		object->states[block] = good ? THERE : FAILED;
 	}
-	__atomic_store_n(&object->sums[block], sum_of(bytes, size), __ATOMIC_RELEASE);
-	object->states[block] = THERE;
-	return true;
 }
 
-/* Is the block cached, by any process, and undamaged? */
-static bool is_kept(struct remote_object *object, uint64_t block)
+/* Which of blocks [first, end) are cached, by any process, and undamaged? Needs the lock. */
+static void find_kept(struct remote_object *object, uint64_t first, uint64_t end)
 {
-	uint64_t sum = __atomic_load_n(&object->sums[block], __ATOMIC_ACQUIRE);
-	uint8_t bytes[BLOCK];
-	size_t size = (size_t)bytes_of(object, block);
+	uint8_t bytes[COMPARED * BLOCK];
+	uint64_t from = 0;
+	size_t had = 0; /* bytes, from block `from` on */
 
-	return sum && file_get(object->fd, bytes, size, block * BLOCK) == size &&
-	       sum_of(bytes, size) == sum;
+	for (uint64_t block = first; block < end; block++) {
+		uint64_t sum = __atomic_load_n(&object->sums[block], __ATOMIC_ACQUIRE);
+		uint64_t left = object->size - block * BLOCK;
+		size_t size = (size_t)bytes_of(object, block);
+		if (object->states[block] != ABSENT || !sum)
+			continue;
+		if (!had || block - from >= COMPARED) {
+			from = block;
+			had = file_get(object->fd, bytes,
+				       left < sizeof bytes ? (size_t)left : sizeof bytes,
+				       block * BLOCK);
+		}
+		size_t at = (size_t)(block - from) * BLOCK;
+		if (at + size <= had && sum_of(bytes + at, size) == sum)
+			object->states[block] = THERE;
+	}
 }
 
 /* ---- requests ---- */
@@ -108,11 +124,11 @@ static void take_answer(struct request *request)
 	bool good = request->good && is_same(object, request, &request->err);
 	if (!good)
 		object->failure = request->err;
-	for (uint64_t i = 0; i < count; i++) {
-		object->states[range->block + i] = FAILED;
-		if (good)
-			keep_block(object, range->block + i, request->body.data + i * BLOCK);
-	}
+	if (good)
+		keep_blocks(object, range->block, (const uint8_t *)request->body.data,
+			    request->count);
+	else
+		memset(object->states + range->block, FAILED, count);
 	object->under_way--;
 	pthread_cond_broadcast(&object->waiting.changed);
 	pthread_mutex_unlock(&object->waiting.lock);
@@ -152,9 +168,7 @@ static bool ask_for_missing(struct remote_object *object, uint64_t first, uint64
 	uint64_t begin = first;
 	bool good = true;
 
-	for (uint64_t block = first; block < end; block++)
-		if (object->states[block] == ABSENT && is_kept(object, block))
-			object->states[block] = THERE;
+	find_kept(object, first, end);
 	for (uint64_t block = first; block <= end && good; block++) {
 		bool missing = block < end && object->states[block] == ABSENT;
 		if (missing && block - begin < RANGE_MOST)
@@ -214,6 +228,19 @@ bool remote_object_prefetch(struct remote_object *object, uint64_t offset, size_
 	bool asked = object->under_way > before;
 	pthread_mutex_unlock(&object->waiting.lock);
 	return asked;
+}
+
+size_t remote_object_there(struct remote_object *object, uint64_t offset, size_t size)
+{
+	uint64_t block = offset / BLOCK, end = offset + size, last = (end + BLOCK - 1) / BLOCK;
+
+	pthread_mutex_lock(&object->waiting.lock);
+	find_kept(object, block, last);
+	while (block < last && (object->states[block] == THERE || object->states[block] == COMING))
+		block++;
+	pthread_mutex_unlock(&object->waiting.lock);
+	uint64_t there = block < last ? block * BLOCK : end;
+	return there > offset ? (size_t)(there - offset) : 0;
 }
 
 /* Opening ----------------------------------------------------------------------------------------
@@ -328,8 +355,9 @@ static struct remote_object *object_of_answer(const struct object_of *of, struct
 			  buf_text(&object->shown));
 	} else if (open_files(object, of->keep, err)) {
 		object->states = mem_new_array((size_t)object->nblocks + 1, 1);
-		for (uint64_t at = 0; !request->head && at < request->body.len; at += BLOCK)
-			keep_block(object, at / BLOCK, request->body.data + at);
+		if (!request->head)
+			keep_blocks(object, 0, (const uint8_t *)request->body.data,
+				    request->body.len);
 		return object;
 	}
 	remote_object_close(object);

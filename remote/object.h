@@ -49,5 +49,7 @@ MUST_CHECK bool remote_object_read(struct remote_object *object, uint64_t offset
  * some.
  */
 bool remote_object_prefetch(struct remote_object *object, uint64_t offset, size_t size);
+/* How many of these bytes, from the first on, are cached or requested? */
+size_t remote_object_there(struct remote_object *object, uint64_t offset, size_t size);
 
 #endif

@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { LOCK_US = 30000000, FORM = 1 };
+enum { LOCK_US = 30000000, FORM = 2 };
 
 static bool make_folder(const char *path, struct error *err)
 {

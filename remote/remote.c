@@ -417,6 +417,13 @@ static bool prefetch_part(void *arg, uint64_t offset, size_t size)
 	return remote_object_prefetch(part->object, part->at + offset, size);
 }
 
+static size_t part_there(void *arg, uint64_t offset, size_t size)
+{
+	const struct remote_part *part = arg;
+
+	return part->archive ? size : remote_object_there(part->object, part->at + offset, size);
+}
+
 /* Length of the folder path that all files share. */
 static size_t common_folder(const struct place *place)
 {
@@ -467,6 +474,7 @@ static bool back_files(struct located *located, struct error *err)
 		struct source_backing backing = {.data = map ? map + placed->file.at : NULL,
 						 .read = read_part,
 						 .prefetch = prefetch_part,
+						 .there = part_there,
 						 .arg = part};
 		*part = (struct remote_part){.archive = located->archive,
 					     .at = placed->file.at,

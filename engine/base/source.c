@@ -689,7 +689,7 @@ static void ask(struct source *source, uint64_t begin, uint64_t end)
 
 static bool prefetch_file(struct source *source, uint64_t offset, size_t size)
 {
-	if (source->backing && source->backing->prefetch)
+	if (source->backing)
 		return source->backing->prefetch(source->backing->arg, offset, size);
 	if (source->fd >= 0)
 		posix_fadvise(source->fd, (off_t)offset, (off_t)size, POSIX_FADV_WILLNEED);
@@ -800,6 +800,19 @@ struct source *source_join(const char *name, struct source *const *sources, size
 	return whole;
 }
 
+/* Reads `size` more bytes of a block. */
+static bool get_more(struct source *source, uint64_t offset, size_t size, struct block *block,
+		     struct error *err)
+{
+	size_t had = block->size - block->missing;
+
+	if (!in_bounds(source, offset + had, size, err) ||
+	    !read_fully(source, offset + had, (uint8_t *)block->buffer + had, size, err))
+		return false;
+	block->missing -= size;
+	return true;
+}
+
 bool source_get(struct source *source, uint64_t offset, size_t size, struct block *out,
 		struct error *err)
 {
@@ -823,6 +836,29 @@ bool source_get(struct source *source, uint64_t offset, size_t size, struct bloc
 		return true;
 	source_put(out);
 	return false;
+}
+
+bool source_get_begin(struct source *source, uint64_t offset, size_t size, struct block *out,
+		      struct error *err)
+{
+	const struct source_backing *backing = source->backing;
+	bool partly = source_is_far(source) && !source->pieces && offset < source->size &&
+		      size <= source->size - offset;
+	size_t there = partly ? backing->there(backing->arg, offset, size) : 0;
+
+	if (!there || there == size)
+		return source_get(source, offset, size, out, err);
+	*out = (struct block){.size = size, .missing = size};
+	out->data = out->buffer = mem_resize(NULL, size, 1);
+	if (get_more(source, offset, there, out, err))
+		return true;
+	source_put(out);
+	return false;
+}
+
+bool source_get_rest(struct source *source, uint64_t offset, struct block *block, struct error *err)
+{
+	return get_more(source, offset, block->missing, block, err);
 }
 
 const uint8_t *source_mapped(const struct source *source)

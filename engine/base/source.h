@@ -30,18 +30,20 @@ enum source_mode {
 struct block { /* borrowed bytes; give back with source_put() */
 	const uint8_t *data;
 	size_t size;
-	void *buffer; /* NULL when `data` points into a map */
+	void *buffer;   /* NULL when `data` points into a map */
+	size_t missing; /* bytes at its end that source_get_begin() left out */
 };
 
 /*
  * Where the bytes of a placeholder file are, which has only its name and size on this machine:
- * at `data`, or (NULL) read() copies them. `prefetch` may be NULL. Both are called by several
- * threads at once.
+ * at `data`, or (NULL) read() copies them. All are called by several threads at once.
  */
 struct source_backing {
 	const uint8_t *data;
 	bool (*read)(void *arg, uint64_t offset, void *to, size_t size, struct error *err);
 	bool (*prefetch)(void *arg, uint64_t offset, size_t size); /* true: a request was sent */
+	/* How many of these bytes, from the first on, are here or requested? */
+	size_t (*there)(void *arg, uint64_t offset, size_t size);
 	void *arg;
 };
 /* Sources that open this file from now on read by *backing (copied); arg must stay valid. */
@@ -130,6 +132,15 @@ void sources_wait_tick(struct source *const *sources, size_t count);
 MUST_CHECK bool source_get(struct source *source, uint64_t offset, size_t size, struct block *out,
 			   struct error *err);
 void source_put(struct block *block);
+/*
+ * The same, for callers that may need the block's begin alone: of a block on a server that was
+ * prefetched in part, the rest is left out until source_get_rest() is called. `offset` is that of
+ * the block; `data` stays where it is.
+ */
+MUST_CHECK bool source_get_begin(struct source *source, uint64_t offset, size_t size,
+				 struct block *out, struct error *err);
+MUST_CHECK bool source_get_rest(struct source *source, uint64_t offset, struct block *block,
+				struct error *err);
 const uint8_t *source_mapped(const struct source *source); /* NULL: it is read by pread */
 
 /* Copies `size` bytes at `offset` to `to`: for headers, which are small and far apart. */

@@ -138,6 +138,29 @@ static bool undo_coding(struct decoder *d, const struct ctf_packet_head *head, s
 	return true;
 }
 
+/*
+ * Reads a packet's bytes and decodes its head; of a packet on a server maybe its begin alone,
+ * unless the meaning of its first bytes may depend on the last ones.
+ */
+static bool read_packet(struct decoder *d, uint64_t off, uint64_t len, struct ctf_packet_head *head,
+			struct error *err)
+{
+	struct source *source = stream_source(d->stream, d->info.rec.source);
+	bool whole = d->class->part->description.is_2010 || stream_state(d->stream)->by_cpu;
+
+	if (!(whole ? source_get : source_get_begin)(source, off, (size_t)len, &d->block, err))
+		return false;
+	for (;;) {
+		size_t missing = d->block.missing;
+		if (packet_head_decode(d->class, d->block.data, (size_t)len - missing, len,
+				       d->packet_slots, d->registers, head, err))
+			return true;
+		if (!missing || err->kind != ERR_RANGE ||
+		    !source_get_rest(source, off, &d->block, err))
+			return false;
+	}
+}
+
 static bool open_packet(struct decoder *d, const struct ctf_carried *carried, struct error *err)
 {
 	struct source *source = stream_source(d->stream, d->info.rec.source);
@@ -150,9 +173,7 @@ static bool open_packet(struct decoder *d, const struct ctf_carried *carried, st
 		return error_set(err, ERR_FORMAT, "it begins past the end of the file");
 	if (len > whole - off)
 		len = whole - off;
-	if (!source_get(source, off, (size_t)len, &d->block, err) ||
-	    !packet_head_decode(d->class, d->block.data, (size_t)len, len, d->packet_slots,
-				d->registers, &head, err) ||
+	if (!read_packet(d, off, len, &head, err) ||
 	    !packet_head_is_own(d->class->part, &head, err))
 		return false;
 	/* not cut if only padding is missing, since another packet may begin in it */
@@ -176,6 +197,7 @@ bool ctf_decoder_open(struct decoder *d, const struct packet_info *info, struct 
 	ctf_decoder_leave(d);
 	d->info = *info;
 	d->index = 0;
+	d->headed = 0;
 	d->cut = false;
 	d->ordinal = info->rec.min;
 	d->ns.anchored = false;
@@ -231,6 +253,38 @@ static bool next_heads(struct decoder *d, struct batch *b, struct error *err)
 	return good;
 }
 
+static bool read_rest(struct decoder *d, struct error *err)
+{
+	return source_get_rest(source_of(d), d->packet_off, &d->block, err) || fail(d, err);
+}
+
+/*
+ * The same; of a packet whose begin was read alone, events that are whole there, and if there are
+ * none, the rest is read.
+ */
+static bool read_heads(struct decoder *d, struct batch *b, struct error *err)
+{
+	uint64_t content = d->content, there = (d->block.size - d->block.missing) * 8;
+
+	if (there < content && d->block.missing) {
+		d->content = there;
+		MAY_FAIL(next_heads(d, b, err)); /* an event that is cut is no error */
+		d->content = content;
+		d->headed = d->at > d->headed ? d->at : d->headed;
+		if (b->count)
+			return true;
+		if (!read_rest(d, err))
+			return false;
+	}
+	return next_heads(d, b, err);
+}
+
+/* Reads the rest of the packet if another decoder read this event's head, and it may lie there. */
+static bool have_event(struct decoder *d, uint64_t at, struct error *err)
+{
+	return !d->block.missing || at < d->headed || read_rest(d, err);
+}
+
 /* Returns the offset in the file where the open record, or the file, ends. */
 static uint64_t end_of(const struct decoder *d)
 {
@@ -259,7 +313,7 @@ enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err
 	b->first = d->index;
 	if (!d->open)
 		return STEP_END;
-	bool good = next_heads(d, b, err);
+	bool good = read_heads(d, b, err);
 	take_times(d, b);
 	if (!good) {
 		d->at = d->content; /* the packet has ended */
@@ -331,6 +385,8 @@ bool ctf_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, st
 	const struct event_class *class = d->class->part->trace->classes[b->class_index[i]];
 	const struct slot *slots = batch_slots(b, i);
 
+	if (!have_event(d, b->at[i], err))
+		return false;
 	if (!slots) {
 		if (!decode_slots(d, class, b, i, err))
 			return false;
@@ -355,8 +411,10 @@ uint64_t ctf_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 	uint64_t unit = d->class->shape == HEAD_GENERAL ? 1 : d->class->head_align;
 	struct layout_input in = {
 		.data = d->block.data, .bits = d->content, .at = b->at[i], .registers = d->registers};
+	struct error ignored;
 
-	if (d->class->header_needed && !layout_decode(d->class->header, &in, d->header_slots))
+	if (!have_event(d, b->at[i], &ignored) ||
+	    (d->class->header_needed && !layout_decode(d->class->header, &in, d->header_slots)))
 		return 0;
 	in.at = b->at[i] + b->head[i];
 	if (!layout_skip(class->layout, &in))
@@ -370,7 +428,11 @@ bool ctf_decoder_column(struct decoder *d, const struct batch *b, const uint16_t
 			uint32_t n, const struct column_place *place, uint64_t *values)
 {
 	const struct column_input in = {d->block.data, (size_t)(d->content / 8)};
+	struct error ignored; /* ctf_decoder_fields() returns it */
 
+	for (uint32_t k = 0; d->block.missing && k < n; k++)
+		if (!have_event(d, b->at[entries[k]], &ignored))
+			return false;
 	column_load(place, &in, b, entries, n, values);
 	return true;
 }

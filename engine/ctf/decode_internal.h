@@ -24,6 +24,7 @@ struct decoder {
 	bool open, cut;   /* cut: ends before its header says, and the damage is not yet reported */
 	bool lacks_class; /* a packet ended at an event whose id has no class */
 	uint64_t at, content; /* bits from the block's start: next event, end of the events */
+	uint64_t headed;      /* likewise: how far heads were read; the block has these bytes */
 	uint64_t shift; /* bits from the packet's start to the block's */
 	uint64_t clock; /* cycles, after the last event */
 	uint32_t index; /* of the next event in the packet or piece */

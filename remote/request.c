@@ -15,7 +15,7 @@
 #include <strings.h>
 
 enum {
-	AT_ONCE = 64, /* see docs/remote.md */
+	AT_ONCE = 128, /* see docs/remote.md */
 	TRIES = 4,
 	AGAIN_MS = 100, /* before the second try; doubled for each further one */
 	REDIRECTIONS = 5,

@@ -23,7 +23,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { HUGE = 1 << 20, PIECE_BYTES = 256 << 10, LATELY = 4 << 20 };
+enum {
+	HUGE = 1 << 20,
+	PIECE_BYTES = 256 << 10,
+	LATELY = 4 << 20,
+	FEW = 8,            /* packets of a stream that is always scanned */
+	HEAD_EXPECTED = 512 /* bytes */
+};
 
 struct ctf_scan_state {      /* in scan->priv */
 	uint64_t clock;      /* after the last event decoded, or the last packet's end */
@@ -697,10 +703,16 @@ uint64_t ctf_equal_size(const struct stream *stream, uint64_t *number)
 	    !first.has_end || !first.has_size)
 		return 0;
 	uint64_t bytes = first.packet_bits / 8;
-	if (bytes > HUGE || size % bytes || size / bytes < 8) /* fewer: a scan is as quick */
+	if (bytes > HUGE || size % bytes)
 		return 0;
+	bool far = source_is_far(stream->sources[0]);
+	if (size / bytes < FEW) { /* a scan is as quick */
+		for (uint64_t at = bytes; far && at < size; at += bytes)
+			source_prefetch(stream->sources[0], at, HEAD_EXPECTED);
+		return 0;
+	}
 	*number = first.seq;
-	if (source_is_far(stream->sources[0])) /* the packet table reads the last one, too */
+	if (far) /* the packet table reads the last one, too */
 		return first.other ? 0 : bytes;
 	if (!packet_head_read(stream, 0, size - bytes, &last, &ignored) ||
 	    last.packet_bits != first.packet_bits || first.other || last.other ||

@@ -16,8 +16,7 @@
 #define STANDS_NOWHERE SIZE_MAX /* its decoder has to be turned to a mark first */
 
 enum {
-	SEGMENT = 256,       /* events between two marks, backward */
-	LOOKED_ON = 64 << 10 /* bytes of a packet that is read to its end */
+	SEGMENT = 256 /* events between two marks, backward */
 };
 
 struct open_packet *open_packet_new(const struct packet_view *view)
@@ -333,7 +332,7 @@ bool open_packet_looks_on(const struct open_packet *packet)
 	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
 
 	return packet->view->reader->falls && (packet->info.rec.flags & exact) != exact &&
-	       packet_bytes(&packet->info) <= LOOKED_ON;
+	       packet_bytes(&packet->info) <= PACKET_LOOKED_ON;
 }
 
 /*

@@ -16,6 +16,9 @@
 #include "index/packets/head_cache.h"
 #include "index/packets/packet_cache.h"
 
+/* A shorter packet is read to its end, unless its record is right, since its times may fall. */
+enum { PACKET_LOOKED_ON = 64 << 10 };
+
 /* State that all open packets of one stream share. */
 struct packet_view {
 	struct trace *trace;

@@ -10,8 +10,9 @@
 
 enum {
 	HEAD_BYTES = 512,
-	BEFORE = 12, /* headers before the packet that a search found */
-	BEHIND = 3,
+	BEFORE = 4, /* headers before the packet that a search found */
+	BEHIND = 2,
+	STEPS = 3,             /* of a search, to either side */
 	WHOLE_MOST = 512 << 10 /* bytes of a packet that is fetched before it is read */
 };
 
@@ -37,35 +38,28 @@ void far_expect_packet(const struct stream *stream, uint64_t offset, uint64_t si
 		source_prefetch(stream->sources[0], offset, (size_t)size);
 }
 
-static void expect_steps(const struct stream *stream, uint64_t count, uint64_t low, uint64_t high,
-			 unsigned levels)
+void far_expect_search(const struct stream *stream, uint64_t count, uint64_t low, uint64_t middle,
+		       uint64_t high)
 {
-	uint64_t middle = low + (high - low) / 2;
-
-	if (low >= high || !levels)
+	if (!far_stream(stream))
 		return;
-	expect(stream, count, middle);
-	expect_steps(stream, count, low, middle, levels - 1);
-	expect_steps(stream, count, middle + 1, high, levels - 1);
+	far_expect_found(stream, count, middle);
+	for (unsigned i = 0, by = 1; i < STEPS && by < high - low; i++) {
+		by = by * SEARCH_STEP + 1;
+		expect(stream, count, by < high - middle ? middle + by : high - 1);
+		expect(stream, count, by <= middle - low ? middle - by : low);
+	}
 }
 
-bool far_expect_steps(const struct stream *stream, uint64_t count, uint64_t low, uint64_t high)
+void far_expect_headers(const struct stream *stream, uint64_t count, uint64_t first, uint64_t end)
 {
-	uint64_t middle = low + (high - low) / 2;
-
-	if (!far_stream(stream) || low >= high || !expect(stream, count, middle))
-		return false;
-	expect_steps(stream, count, low, middle, FAR_STEPS - 1);
-	expect_steps(stream, count, middle + 1, high, FAR_STEPS - 1);
-	return true;
+	for (uint64_t i = first; far_stream(stream) && i < end && i < count; i++)
+		expect(stream, count, i);
 }
 
 void far_expect_found(const struct stream *stream, uint64_t count, uint64_t i)
 {
-	if (!far_stream(stream))
-		return;
-	for (uint64_t k = i < BEFORE ? 0 : i - BEFORE; k < i + BEHIND && k < count; k++)
-		expect(stream, count, k);
+	far_expect_headers(stream, count, i < BEFORE ? 0 : i - BEFORE, i + BEHIND);
 }
 
 /* The samples of a table, and what else is looked at near its ends. */
@@ -77,43 +71,20 @@ static void expect_samples(const struct stream *stream, uint64_t count)
 	expect(stream, count, count - 1 - (count > 1));
 }
 
-/* Is it a computed table far away? *begin: of its first packet, whose header is there already. */
-static bool far_table(const struct index *index, const struct stream *stream, uint64_t *count,
-		      nstime *begin)
-{
-	const struct reader *reader = index->trace->parts[stream->part]->reader;
-	struct packet_info first;
-	struct error ignored;
-
-	if (!far_stream(stream) || !reader->computed || !reader->computed(stream, count) ||
-	    !*count || !reader->packet_at(stream, 0, &first, &ignored))
-		return false;
-	*begin = first.rec.min;
-	return true;
-}
-
 void far_expect_tables(struct index *index)
 {
 	const struct trace *trace = index->trace;
-	const struct stream *first = NULL;
-	uint64_t count, first_count = 0;
-	nstime begin, first_begin = 0;
+	uint64_t count;
 
 	if (!index->far || atomic_exchange(&index->expected, true))
 		return;
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *stream = trace->streams[i];
-		if (!far_table(index, stream, &count, &begin))
-			continue;
-		expect_samples(stream, count);
-		if (!first || begin < first_begin) {
-			first = stream;
-			first_count = count;
-			first_begin = begin;
-		}
+		const struct reader *reader = trace->parts[stream->part]->reader;
+		if (far_stream(stream) && reader->computed && reader->computed(stream, &count) &&
+		    count)
+			expect_samples(stream, count);
 	}
-	if (first) /* its first event is where the trace begins */
-		far_expect_packet(first, 0, offset_of(first, first_count, 1));
 }
 
 /* Searches, all at once ---------------------------------------------------------------------------

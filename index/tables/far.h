@@ -12,7 +12,7 @@
 
 enum {
 	TABLE_SAMPLES = 13, /* records that are checked before a stream gets a computed table */
-	FAR_STEPS = 5       /* steps of a binary search whose packets are fetched together */
+	SEARCH_STEP = 4     /* by which the steps of a search grow */
 };
 
 /* The number of the k-th of TABLE_SAMPLES of `count` records; the last one is the last record. */
@@ -23,15 +23,18 @@ static inline uint64_t table_sample(uint64_t count, uint64_t k)
 
 /* Is the stream a single file on a server? */
 bool far_stream(const struct stream *stream);
-/* Fetches the samples of all streams, and the packet that begins first; once for each index. */
+/* Fetches the samples of all streams; once for each index. */
 void far_expect_tables(struct index *index);
 /*
- * Fetches the headers that FAR_STEPS steps of a binary search of [low, high) may read, unless the
- * first of these is there already. True: requests were sent.
+ * Fetches the headers that a search of [low, high) reads if it begins with record `middle`, and
+ * ends near it.
  */
-bool far_expect_steps(const struct stream *stream, uint64_t count, uint64_t low, uint64_t high);
+void far_expect_search(const struct stream *stream, uint64_t count, uint64_t low, uint64_t middle,
+		       uint64_t high);
 /* Fetches a packet of a file on a server, if it is short. */
 void far_expect_packet(const struct stream *stream, uint64_t offset, uint64_t size);
+/* Fetches the headers of packets [first, end). */
+void far_expect_headers(const struct stream *stream, uint64_t count, uint64_t first, uint64_t end);
 /* Fetches the headers around packet i, at which a search ended: they are read next. */
 void far_expect_found(const struct stream *stream, uint64_t count, uint64_t i);
 

@@ -33,6 +33,7 @@
 #include "engine/base/search.h"
 #include "index/tables/reach.h"
 #include "index/tables/recorded.h"
+#include "index/tables/table.h"
 
 #include <string.h>
 
@@ -708,6 +709,7 @@ static bool row_near(struct losses *losses, nstime t, struct lack *out, struct e
 		return false;
 	low = first > reach + LACK_AROUND ? first - reach - LACK_AROUND : 0;
 	high = losses->count - first > LACK_AROUND ? first + LACK_AROUND : losses->count;
+	table_expect(losses->table, low, high + 1);
 	if (low > 0 && !table_get(losses->table, low + reach, &info, err))
 		return false;
 	out->from = low > 0 ? info.rec.min : NSTIME_MIN;

@@ -519,40 +519,92 @@ bool table_listed(struct table *table, uint64_t i, struct packet *out, struct er
 	return true;
 }
 
-/* Narrows a search for the first record with min >= t, by the records that were read before. */
-static void narrow(struct table *table, nstime t, uint64_t *low, uint64_t *high)
+/* A search for the first record with min >= t goes on in [low, high). */
+struct bracket {
+	uint64_t low, high;
+	nstime before, behind; /* begins of records low - 1 and high; or NSTIME_MIN, NSTIME_MAX */
+};
+
+/* Sets the bracket by the records that were read before. */
+static void narrow(struct table *table, nstime t, struct bracket *out)
 {
+	*out = (struct bracket){0, table->count, NSTIME_MIN, NSTIME_MAX};
 	pthread_mutex_lock(&table->lock);
 	size_t at = search_first(k, 0, table->nseen, table->seen[k].min < t);
-	if (at)
-		*low = table->seen[at - 1].i + 1;
-	if (at < table->nseen)
-		*high = table->seen[at].i;
+	if (at) {
+		out->low = table->seen[at - 1].i + 1;
+		out->before = table->seen[at - 1].min;
+	}
+	if (at < table->nseen) {
+		out->high = table->seen[at].i;
+		out->behind = table->seen[at].min;
+	}
 	pthread_mutex_unlock(&table->lock);
 }
 
-/* False: it must become rows. */
+/* Where the record is if all packets take equally long; or the middle. */
+static uint64_t guess(const struct bracket *in, nstime t, bool interpolates)
+{
+	uint64_t count = in->high - in->low, place = count / 2;
+
+	if (interpolates && in->before > NSTIME_MIN && in->behind < NSTIME_MAX)
+		place = (uint64_t)((unsigned __int128)time_span(in->before, t) * (count + 1) /
+				   time_span(in->before, in->behind));
+	return in->low + (place < count ? place : count - 1);
+}
+
+/*
+ * Reads record `middle`, then others at distances from it that grow by SEARCH_STEP, until the one
+ * that is searched lies between two of them. False: the table must become rows.
+ */
+static bool gallop(struct table *table, nstime t, uint64_t middle, struct bracket *in)
+{
+	bool up = true, down = true;
+	struct packet_info info;
+
+	for (uint64_t step = 1; in->low < in->high && (up || down); step *= SEARCH_STEP) {
+		if (!computed_get(table, middle, &info))
+			return false;
+		if (info.rec.min < t) {
+			in->low = middle + 1;
+			in->before = info.rec.min;
+			down = false;
+		} else {
+			in->high = middle;
+			in->behind = info.rec.min;
+			up = false;
+		}
+		uint64_t left = in->high - in->low;
+		step = step < left ? step : left;
+		middle = up ? in->low + step - 1 : in->high - step;
+	}
+	return true;
+}
+
+/* Each second guess is the middle, so that few steps are enough. False: it must become rows. */
 static bool computed_lower_bound(struct table *table, nstime t, uint64_t *out)
 {
-	uint64_t low = 0, high = table->count;
-	struct packet_info info;
-	bool good = true, asked = false;
+	struct bracket in;
+	bool good = true;
 
-	narrow(table, t, &low, &high);
-	while (good && low < high) {
-		uint64_t middle = low + (high - low) / 2;
-		if (far_expect_steps(table->stream, table->count, low, high))
-			asked = true;
-		good = computed_get(table, middle, &info);
-		if (good && info.rec.min < t)
-			low = middle + 1;
-		else
-			high = middle;
+	narrow(table, t, &in);
+	bool searches = in.low < in.high;
+	for (unsigned round = 0; good && in.low < in.high; round++) {
+		uint64_t middle = guess(&in, t, round % 2 == 0);
+		far_expect_search(table->stream, table->count, in.low, middle, in.high);
+		good = gallop(table, t, middle, &in);
 	}
-	if (asked)
-		far_expect_found(table->stream, table->count, low);
-	*out = low;
+	if (searches)
+		far_expect_found(table->stream, table->count, in.low);
+	*out = in.low;
 	return good;
+}
+
+void table_expect(const struct table *table, uint64_t first, uint64_t end)
+{
+	table = listing(table);
+	if (table->computed && !table->record_list)
+		far_expect_headers(table->stream, table->count, first, end);
 }
 
 bool table_computed_bound(struct table *table, nstime t, uint64_t *out)

@@ -33,6 +33,8 @@ struct table *table_new_computed(struct index *index, const struct stream *strea
  * are not in order, which its next reader will find out, too.
  */
 bool table_computed_bound(struct table *table, nstime t, uint64_t *out);
+/* Fetches the headers of records [first, end), which are read next, if they lie on a server. */
+void table_expect(const struct table *table, uint64_t first, uint64_t end);
 void table_free(struct table *table);
 
 /* A question's own table over `shared`, which is borrowed. */

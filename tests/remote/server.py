@@ -36,7 +36,7 @@ class Server:
 
         class Threads(socketserver.ThreadingTCPServer):
             daemon_threads = allow_reuse_address = True
-            request_queue_size = 64
+            request_queue_size = 256
 
             def handle_error(self, request, client_address):
                 pass  # a viewer that goes away is no fault of the server

@@ -20,11 +20,11 @@ enum {
 };
 
 /*
- * How much a search at a moment may read, whichever is most: three packets of each stream; a fifth
+ * How much a search at a moment may read, whichever is most: three packets of each stream; a third
  * of the packets that the rows cost; so many packets that they and the rows take NAMES_BYTES, which
  * is all of a small recording. --names lifts these limits.
  */
-enum { NAMES_PACKETS = 3, NAMES_SHARE = 5, NAMES_BYTES = 3 << 18 };
+enum { NAMES_PACKETS = 3, NAMES_SHARE = 3, NAMES_BYTES = 3 << 18 };
 
 /* Sets *tid to the thread that the row shows; false: none. */
 static bool thread_of(const struct named *item, struct value *tid)

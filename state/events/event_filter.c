@@ -513,9 +513,11 @@ uint32_t event_filter_select(void *arg, const struct run *run, uint16_t *entries
  */
 
 enum {
-	LOOKED_AT = 16,  /* streams at most, as an estimate is enough */
-	PACKETS = 2,     /* of the stream with most packets */
-	DOUBLED = 10,    /* windows that double; later ones grow by a quarter */
+	LOOKED_AT = 16, /* streams at most, as an estimate is enough */
+	PACKETS = 2,    /* of the stream with most packets */
+	SHORT = 2,      /* windows in front of these, backward: the next events most often answer */
+	SHORTER = 3,    /* bits: each is an eighth of the one behind it */
+	DOUBLED = 10,   /* windows that double; later ones grow by a quarter */
 	DOUBLED_FEW = 2, /* with a limit on packets, windows must stay short */
 };
 
@@ -669,16 +671,32 @@ static void make_packet_filters(struct event_filter *filter, nstime begin, nstim
 				     &ignored));
 }
 
+/* The next window's. */
+static nstime take_width(struct event_filter *filter)
+{
+	uint32_t first = filter->range->backward ? SHORT : 0, given = filter->given++;
+	nstime width = filter->width;
+
+	if (given < first && width < NSTIME_MAX)
+		return (width >> (first - given) * SHORTER) + 1;
+	if (given == first) /* what was opened so far is opened again */
+		filter->quiet = filter->opened = 0;
+	if (!filter->most || given - first < DOUBLED_FEW)
+		filter->width = time_later(width, given - first < DOUBLED ? width : width / 4 + 1);
+	return width;
+}
+
 bool event_filter_window(struct event_filter *filter, nstime *begin, nstime *end)
 {
-	bool backward = filter->range->backward;
+	bool backward = filter->range->backward, first = !filter->given;
 	nstime last = time_later(filter->span.greatest, 1);
 	nstime edge = backward && filter->at > last ? last : filter->at;
 
 	if (!backward && edge < filter->span.least)
 		edge = filter->span.least;
-	*begin = backward ? time_earlier(edge, filter->width) : filter->at;
-	*end = backward ? filter->at : time_later(edge, filter->width);
+	nstime width = take_width(filter);
+	*begin = backward ? time_earlier(edge, width) : filter->at;
+	*end = backward ? filter->at : time_later(edge, width);
 	/* span is of some streams only: the last window also covers what lies beyond */
 	if (*begin <= filter->span.least || *begin < filter->begin)
 		*begin = backward ? filter->begin : *begin;
@@ -687,14 +705,9 @@ bool event_filter_window(struct event_filter *filter, nstime *begin, nstime *end
 	filter->spent = filter->most && filter->opened > filter->most;
 	if (filter->spent)
 		return false;
-	if (filter->given && (backward ? filter->at <= filter->begin : filter->at >= filter->end))
+	if (!first && (backward ? filter->at <= filter->begin : filter->at >= filter->end))
 		return false;
 	filter->at = backward ? *begin : *end;
-	if (!filter->most || filter->given < DOUBLED_FEW)
-		filter->width =
-			time_later(filter->width,
-				   filter->given < DOUBLED ? filter->width : filter->width / 4 + 1);
-	filter->given++;
 	if (filter->packet_filters && !filter->many && !filter->most &&
 	    (filter->makes || filter->quiet > filter->patience))
 		make_packet_filters(filter, *begin, *end);

@@ -11,6 +11,7 @@
 #include "repl/render/names.h"
 #include "repl/render/render.h"
 #include "repl/render/row_threads.h"
+#include "state/comms.h"
 #include "state/intervals/named.h"
 #include "state/state.h"
 
@@ -236,6 +237,17 @@ static bool keep_threads(struct at *at, const struct moment *moments, size_t cou
 	return true;
 }
 
+/* Do the queries ask who runs? Then names stand beside values. */
+static bool shows_threads(const struct at *at)
+{
+	const struct value any = {.kind = VALUE_INT};
+
+	for (size_t i = 0; i < at->nqueries; i++)
+		if (comm_is_thread(query_text(at->queries[i]), &any))
+			return true;
+	return false;
+}
+
 static bool ask_values(struct at *at, struct error *err)
 {
 	struct state *state = session_state(at->session, err);
@@ -248,6 +260,8 @@ static bool ask_values(struct at *at, struct error *err)
 					 at->nqueries))
 		step = 1; /* at the next moment, other threads may have the name */
 	at->asked += at->nmoments;
+	if (state && at->nmoments && shows_threads(at)) /* their names may be in any stream */
+		index_expect_range(at->session->index, NULL, NSTIME_MIN, at->moments[0].t);
 	for (size_t i = 0; i < at->nqueries; i++)
 		if (query_has_wildcard(at->queries[i]) && step > BATCH_LISTS)
 			step = BATCH_LISTS;

@@ -178,6 +178,46 @@ def large(work):
         result(got == wanted == again and server.sent == 0, "a server with Last-Modified", server.sent)
 
 
+TRIPS, SENT = 8, 4e6  # of a first answer with the name of the thread, whose packets may be in any of 8 streams
+
+
+def first_answers(work):
+    """A first answer with a name costs few requests that wait for one another, and is that of the local file."""
+    folder, cache, rng = work + "/first/trace", work + "/first-cache", random.Random(5)
+    os.makedirs(work + "/first")
+    generate(folder, "--size", "96M", "--packet-size", "256K", "--cpus", "8")
+    manifest(cache, folder)
+    rows = yore(cache, "sql", folder, "SELECT first, last FROM packets", "--format", "csv", "--no-index")[1].split()[1:]
+    begins, ends = zip(*(map(int, row.split(",")) for row in rows))
+    edge = (max(ends) - min(begins)) // 10
+    inner = [begin for begin in begins if min(begins) + edge < begin < max(ends) - edge]
+
+    def ask(trace, moment, path="cpu[3]/thread"):
+        return yore(cache, "at", trace, "@%d" % moment, path, "--no-index", "--format", "csv")[:2]
+
+    with Server(work + "/first") as server:
+        wrong = []
+        for i in range(40):
+            moment = rng.choice(inner) + rng.randrange(-20000, 20000) if i % 2 else rng.randrange(min(inner), max(inner))
+            path = rng.choice(("cpu[3]/thread", "cpu[5]/thread", "cpu[*]/thread", "cpu[2]/irq"))
+            local, far = ask(folder, moment, path), ask(server.url("trace/"), moment, path)
+            if local != far or local[0] != 0:
+                wrong.append((moment, path, local, far))
+        result(not wrong, "first answers by HTTP are those of the file", wrong[:3])
+        server.delay, cost = 0.05, []
+        while len(cost) < 4:
+            moment = rng.randrange(min(inner), max(inner))
+            if ask(folder, moment)[1].splitlines()[1].split(",")[2] == "0":
+                continue  # the idle thread's name is known without reading
+            tries = []
+            while len(tries) < 5 and (not tries or min(tries)[0] > TRIPS):  # a busy machine sends requests late
+                server.forget()
+                ask(server.url("trace/"), moment)
+                tries.append((server.rounds(), server.sent))
+            cost.append(min(tries))
+        result(all(trips <= TRIPS and sent < SENT for trips, sent in cost), "a first answer with a name takes few trips", cost)
+
+
 def faults(work):
     """Each fault of a server is one error that names the file and the cause; what passes is tried again."""
     folder = work + "/faults/trace"
@@ -429,7 +469,7 @@ def s3(work):
 def main():
     with tempfile.TemporaryDirectory() as work:
         only = sys.argv[1:]
-        for part in (formats, catalogs, large, faults, secrets, archives, prefixes, s3):
+        for part in (formats, catalogs, large, first_answers, faults, secrets, archives, prefixes, s3):
             if not only or part.__name__ in only:
                 part(work)
     finish()

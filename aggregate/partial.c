@@ -2,7 +2,6 @@
 #include "aggregate/partial.h"
 
 #include "engine/base/folder.h"
-#include "engine/base/new_file.h"
 
 #include <errno.h>
 #include <string.h>
@@ -62,17 +61,12 @@ static void add_head(struct buf *out, const struct partial *partial)
 		partial_add_u64(out, numbers[i]);
 }
 
-bool partial_write(const char *path, const struct partial *partial, struct error *err)
+void partial_encode(const struct partial *partial, struct buf *out)
 {
-	struct buf out = {0};
-
-	add_head(&out, partial);
-	buf_add(&out, partial->question.data, partial->question.len);
-	buf_add(&out, partial->body.data, partial->body.len);
-	partial_add_u64(&out, XXH3_64bits(out.data, out.len));
-	bool good = file_write(path, &out, err);
-	buf_release(&out);
-	return good;
+	add_head(out, partial);
+	buf_add(out, partial->question.data, partial->question.len);
+	buf_add(out, partial->body.data, partial->body.len);
+	partial_add_u64(out, XXH3_64bits(out->data, out->len));
 }
 
 /* Compares magic, size and checksum, before any other member is read. */

@@ -43,8 +43,8 @@ struct partial {
 };
 
 void partial_release(struct partial *partial); /* a zero-filled one is fine */
-/* Writes the file at once: an older file of that path is replaced when the new one is complete. */
-MUST_CHECK bool partial_write(const char *path, const struct partial *partial, struct error *err);
+/* Appends the bytes of the file. */
+void partial_encode(const struct partial *partial, struct buf *out);
 /*
  * Reads and verifies a partial file. False: *err names the file and its fault, and *out is empty.
  * The caller frees *out with partial_release().

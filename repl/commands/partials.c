@@ -1,6 +1,7 @@
 /* partials.c - see partials.h */
 #include "repl/commands/partials.h"
 
+#include "convert/out.h"
 #include "engine/base/mem.h"
 #include "index/tables/identity.h"
 #include "repl/render/render.h"
@@ -315,6 +316,19 @@ static void say_written(const struct partials *partials, struct sink *sink)
 	sink_row(sink);
 }
 
+static bool write_file(const char *path, const struct partial *own, struct error *err)
+{
+	struct buf bytes = {0};
+	struct out out;
+
+	partial_encode(own, &bytes);
+	bool ok = out_open(&out, path, err) && out_write(&out, bytes.data, bytes.len, err) &&
+		  out_finish(&out, err);
+	out_drop(&out);
+	buf_release(&bytes);
+	return ok;
+}
+
 bool partials_write(struct partials *partials, const struct buf *body, bool whole,
 		    struct sink *sink, struct error *err)
 {
@@ -329,9 +343,10 @@ bool partials_write(struct partials *partials, const struct buf *body, bool whol
 	own->damaged = session->damaged ? session->damaged : atomic_load(&session->trace->damaged);
 	buf_clear(&own->body);
 	buf_add(&own->body, body->data, body->len);
-	if (!partial_write(partials->options->partial, own, err))
+	if (!write_file(partials->options->partial, own, err))
 		return false;
-	say_written(partials, sink);
+	if (strcmp(partials->options->partial, "-") != 0)
+		say_written(partials, sink);
 	return true;
 }
 

@@ -261,6 +261,18 @@ def refused(work):
         result(status == 2 and not out and error.count(b"\n") == 1, "misused: %s" % " ".join(words[:2]), (status, out, error))
         status, out, error = ask(trace, ["switches"], *words)
         result(status in (1, 2) and not out and error.count(b"\n") == 1, "misused by an analysis: %s" % " ".join(words[:2]), (status, out, error))
+    own = os.path.join(trace, "channel0_0")
+    with open(own, "rb") as file:
+        before = file.read()
+    status, out, error = ask(trace, ["stats"], "--chunk", "1/1", "--partial", own)
+    with open(own, "rb") as file:
+        result(status == 2 and not out and b"is a file of what is read" in error and file.read() == before, "a part does not replace a file of the trace", error)
+    pipe = os.path.join(work, "pipe")
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    status, out, error = ask(trace, ["stats"], "--chunk", "1/1", "--partial", pipe)
+    result(status == 0 and os.read(reader, 8) == b"yorepart", "a part is written into a pipe, and does not replace it", error)
+    os.close(reader)
     grown = os.path.join(work, "grown")
     shutil.copytree(trace, grown)
     same = ask(grown, ["stats"], "--merge", a1, a2)

@@ -80,7 +80,7 @@ static int run(const struct options *options, struct session *session)
 	return status;
 }
 
-/* Prints what needs no session: version, help, a Slurm script, or usage if no command was given. */
+/* Prints what is no answer: version, help, a Slurm script, or usage if no command was given. */
 static int print_only(const struct options *options, int n, char **words)
 {
 	bool help = options->version || options->help, misused = !help && !options->cmd;

@@ -9,6 +9,8 @@
  */
 #include "repl/commands/cmds.h"
 
+#include "engine/base/temporary.h"
+
 #include <string.h>
 
 /* Quotes a word for sh. */
@@ -54,6 +56,26 @@ static bool check(const struct options *options, bool index, struct error *err)
 		return error_set(err, ERR_QUERY,
 				 "--slurm makes --chunk, --partial and --merge itself");
 	return true;
+}
+
+/* Counts one of very many parts, and drops it: an error says that the question has no parts. */
+static bool try_part(const struct options *options, struct error *err)
+{
+	struct options part = *options;
+	struct session session;
+	struct sink nowhere;
+
+	part.slurm = 0;
+	part.chunk = "1/1048576";
+	part.partial = "/dev/null";
+	signals_begin(options->memory_most);
+	session_init(&session, &part, part.trace);
+	sink_init_write(&nowhere, NULL, NULL);
+	bool ok = cmd_run(&session, &part, &nowhere, err);
+	sink_release(&nowhere);
+	session_release(&session);
+	temporary_remove_all();
+	return ok;
 }
 
 /* Writes the job array up to the words of its command; logs and parts are in $work. */
@@ -127,7 +149,7 @@ bool slurm_script(const struct options *options, int n, char **words, struct sin
 {
 	bool index = !strcmp(options->cmd->name, "index");
 
-	if (!check(options, index, err))
+	if (!check(options, index, err) || (!index && !try_part(options, err)))
 		return false;
 	sink->exact = true; /* the words are the user's, not a trace's */
 	(index ? put_timelines : put_sums)(options, n, words, sink);

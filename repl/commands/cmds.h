@@ -76,8 +76,8 @@ struct connection_limits;
 struct connection_limits relay_limits(void *arg);
 
 /*
- * Writes a script for sh, in which --slurm N tasks run the command words[0 .. n), argv. False,
- * ERR_QUERY: the options do not go together.
+ * Writes a script for sh, in which --slurm N tasks run the command words[0 .. n), argv. False: the
+ * options do not go together, the trace cannot be opened, or the question has no parts.
  */
 MUST_CHECK bool slurm_script(const struct options *options, int n, char **words, struct sink *sink,
 			     struct error *err);

@@ -39,7 +39,7 @@ static bool end_one(void *arg, size_t i, const struct worker_end *end, struct er
 		return true;
 	const char *path = all->paths.items[i], *text = end->error.text;
 	if (!failed)
-		say("failed", "%s: parts of it could not be read, the rest is converted", path);
+		worker_tell_damage(1, path, end->said, "converted");
 	else if (!strncmp(text, path, strlen(path)))
 		say("failed", "%s", text);
 	else

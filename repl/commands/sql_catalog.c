@@ -345,11 +345,11 @@ static void tell_failure(int64_t count, const char *trace, const char *kind, con
 	bool named = !strncmp(text, trace, strlen(trace));
 	const char *between = named ? "" : ": ";
 
-	if (!strcmp(kind, "damaged"))
-		text = "parts of it could not be read, the rest is in the answer";
-	else if (named)
+	if (named)
 		trace = "";
-	if (count > 1)
+	if (!strcmp(kind, "damaged"))
+		worker_tell_damage(count, trace, text, "in the answer");
+	else if (count > 1)
 		say("failed", "%lld traces, as %s%s%s", (long long)count, trace, between, text);
 	else
 		say("failed", "%s%s%s", trace, between, text);
@@ -359,8 +359,8 @@ static void tell_failure(int64_t count, const char *trace, const char *kind, con
 static bool tell_failures(const struct gathering *all, struct error *err)
 {
 	static const char query[] =
-		"SELECT count(*), trace, kind, iif(kind = 'damaged', '', error) AS why, "
-		"min(rowid) FROM failures GROUP BY kind, why ORDER BY min(rowid)";
+		"SELECT count(*), trace, kind, error, min(rowid) FROM failures "
+		"GROUP BY kind, iif(kind = 'damaged', '', error) ORDER BY min(rowid)";
 	struct sql_statement *statement = NULL;
 	enum step step;
 	const char *rest;

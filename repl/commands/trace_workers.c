@@ -420,6 +420,23 @@ static void tell_status(int status, struct trace_process *own, int64_t most_ms)
 			  WEXITSTATUS(status));
 }
 
+void worker_tell_damage(int64_t count, const char *trace, const char *said, const char *is)
+{
+	static const char mark[] = "yore: damaged: ";
+	const char *first = strstr(said, mark);
+	struct buf text = {0};
+
+	if (count > 1)
+		buf_printf(&text, "%lld traces, as ", (long long)count);
+	buf_printf(&text, "%s: parts of it could not be read, the rest is %s", trace, is);
+	if (first) {
+		first += strlen(mark);
+		buf_printf(&text, "; first %.*s", (int)strcspn(first, "\n"), first);
+	}
+	say("failed", "%s", buf_text(&text));
+	buf_release(&text);
+}
+
 static void release(struct trace_process *own)
 {
 	close_end(&own->rows);

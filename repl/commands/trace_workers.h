@@ -61,6 +61,12 @@ struct trace_work {
 };
 
 /*
+ * Says that parts of the trace could not be read, with the first of them that its worker `said`,
+ * and that the rest `is` there; `count` traces were damaged, of which this is the first.
+ */
+void worker_tell_damage(int64_t count, const char *trace, const char *said, const char *is);
+
+/*
  * Runs workers for all traces, --jobs at a time. The process must have one thread and no open
  * index. False: *err, ERR_INTERRUPTED after Ctrl-C; no worker is left in any case.
  */

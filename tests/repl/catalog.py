@@ -324,6 +324,8 @@ def check_failures():
     result(rows[cut]["kind"] == "damaged" and rows[cut]["error"] in yore("sql", cut, query)[2], "damage is told, and its rows count",
            rows[cut])
     result(status == 3 and all(any(path in line for line in err.splitlines()) for path in broken[:5]), "and told at the end", err)
+    first = rows[cut]["error"].split("yore: damaged: ", 1)[1].splitlines()[0]
+    result(yore("sql", "--catalog", cut, query)[2].endswith("; first %s\n" % first), "with the first place that could not be read", first)
     status, out, err = yore("sql", "--catalog", fleet, "SELEC 1")
     result(status == 2 and said(err) == said(yore("sql", expected[0], "SELEC 1")[2]), "a query that is wrong is told once", err)
     status, out, err = yore("sql", "--catalog", fleet, "SELECT trace, nosuch FROM events")

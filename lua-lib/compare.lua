@@ -108,7 +108,7 @@ local a = analysis.open(words, { name = "compare", options = options, own_losses
 a.tables = true
 local floor = tonumber(a.floor or 3)
 if not floor or floor < 0 then
-	error("--floor: '" .. a.floor .. "' is not a percentage", 0)
+	yore.misuse("--floor: '" .. a.floor .. "' is not a percentage")
 end
 
 local scales = { [""] = 1, K = 1 << 10, M = 1 << 20, G = 1 << 30 }
@@ -117,7 +117,7 @@ if a["at-once"] then
 	local number, unit = a["at-once"]:match("^(%d+)([KMG]?)$")
 	at_once = number and math.tointeger(tonumber(number)) or 0
 	if at_once < 1 or at_once > 1 << 30 then
-		error("--at-once: '" .. a["at-once"] .. "' is not a number of bytes, with K, M or G behind it", 0)
+		yore.misuse("--at-once: '" .. a["at-once"] .. "' is not a number of bytes, with K, M or G behind it")
 	end
 	at_once = at_once * scales[unit]
 end
@@ -139,8 +139,8 @@ local function read_condition(text)
 		end
 	end
 	if not good or not what then
-		error("--fail-if: '" .. text .. "': a condition on mean, p50, p99 or count of (unit), compared with A or a number, is "
-			.. "expected: 'p99(unit) > 1.1 * A'", 0)
+		yore.misuse("--fail-if: '" .. text .. "': a condition on mean, p50, p99 or count of (unit), compared with A or a number, is "
+			.. "expected: 'p99(unit) > 1.1 * A'")
 	end
 	return { text = text, what = what, terms = terms, alone = alone }
 end
@@ -163,15 +163,15 @@ local function range_of(text, option, from, till)
 	end
 	local low, high = text:match("^(.-)%.%.(.*)$")
 	if not low then
-		error("--" .. option .. ": FROM..TO is expected, not '" .. text .. "'", 0)
+		yore.misuse("--" .. option .. ": FROM..TO is expected, not '" .. text .. "'")
 	end
 	return low ~= "" and low or nil, high ~= "" and high or nil
 end
 
 local function open_b()
 	if not path_of_b or lami.is_empty then
-		if not (a["range-a"] and a["range-b"]) then
-			a:lack("B is missing: yore compare A B, or --range-a FROM..TO and --range-b FROM..TO of one trace")
+		if not (lami.is_empty or a["range-a"] and a["range-b"]) then
+			yore.misuse("compare: B is missing: yore compare A B, or --range-a FROM..TO and --range-b FROM..TO of one trace")
 		end
 		return trace
 	end
@@ -382,7 +382,7 @@ local function paths_of(name, list)
 		end
 	end
 	if #paths == 0 then
-		error("--" .. name .. ": the runs of side " .. name:upper() .. " are missing: yore compare --a GLOB --b GLOB", 0)
+		yore.misuse("--" .. name .. ": the runs of side " .. name:upper() .. " are missing: yore compare --a GLOB --b GLOB")
 	end
 	return paths
 end
@@ -588,13 +588,13 @@ end
 local function check_words()
 	local alone = a.save and "--save" or a.baseline and "--baseline"
 	if patterns and alone then
-		error(alone .. ": it has no meaning with --a and --b; baselines may stand among their runs", 0)
+		yore.misuse(alone .. ": it has no meaning with --a and --b; baselines may stand among their runs")
 	elseif patterns and a.format == "lami" then
-		error("--format: lami has no meaning with --a and --b", 0)
+		yore.misuse("--format: lami has no meaning with --a and --b")
 	elseif a.save and (a.baseline or path_of_b) then
-		error("--save: it writes what one trace has: B and --baseline have no meaning with it", 0)
+		yore.misuse("--save: it writes what one trace has: B and --baseline have no meaning with it")
 	elseif a.baseline and path_of_b then
-		error("--baseline: the file is side A, and the trace side B: there is no third one", 0)
+		yore.misuse("--baseline: the file is side A, and the trace side B: there is no third one")
 	end
 end
 

@@ -39,7 +39,7 @@ local function threads_meant(word)
 	local tid = math.tointeger(tonumber(word))
 	local found = tid and { tid } or word and threads.named(a, word) or {}
 	if not word then
-		error("critical-path: --tid THREAD is missing: of which thread?: 'yore cputop TRACE threads' lists threads", 0)
+		yore.misuse("critical-path: --tid THREAD is missing: of which thread?: 'yore cputop TRACE threads' lists threads")
 	elseif #found == 0 then
 		a:lack("--tid: '" .. word .. "' is neither a number nor the name of a thread here: 'yore cputop TRACE threads' lists threads")
 	end

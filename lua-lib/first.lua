@@ -55,21 +55,21 @@ local percentile = statistic and tonumber(statistic:match("^p(%d+%.?%d*)$"))
 local function check_words()
 	for name in pairs(threads.options) do
 		if a[name] then
-			error("first: --" .. name .. " has no meaning here: a unit names its threads, 'syscall read of nginx*'", 0)
+			yore.misuse("first: --" .. name .. " has no meaning here: a unit names its threads, 'syscall read of nginx*'")
 		end
 	end
 	if not statistic then
-		error("first: what is looked at is missing: 'p99(unit)', or mean, min, max, total or count of (unit)", 0)
+		yore.misuse("first: what is looked at is missing: 'p99(unit)', or mean, min, max, total or count of (unit)")
 	elseif not plain[statistic] and not (percentile and percentile <= 100) then
-		error("first: '" .. statistic .. "(unit)' is none of p50(unit), p99.9(unit), mean(unit), min(unit), max(unit), total(unit), count(unit)", 0)
+		yore.misuse("first: '" .. statistic .. "(unit)' is none of p50(unit), p99.9(unit), mean(unit), min(unit), max(unit), total(unit), count(unit)")
 	elseif not a.unit then
-		error("first: the unit is missing: --unit 'EVENT -> EVENT by COLUMN': 'yore help compare' lists what a unit is", 0)
+		yore.misuse("first: the unit is missing: --unit 'EVENT -> EVENT by COLUMN': 'yore help compare' lists what a unit is")
 	elseif not a.measure and not a.catalog then
-		error("first: the traces are missing: --catalog DIR", 0)
+		yore.misuse("first: the traces are missing: --catalog DIR")
 	elseif a.order and a.order ~= "begin" and a.order ~= "listed" then
-		error("--order: '" .. a.order .. "' is none of begin, listed", 0)
+		yore.misuse("--order: '" .. a.order .. "' is none of begin, listed")
 	elseif a.format == "lami" then
-		error("--format: lami has no meaning here", 0)
+		yore.misuse("--format: lami has no meaning here")
 	end
 end
 

@@ -44,7 +44,7 @@ local own = analysis.open(arg, {
 own:need_against{ "against_weight", "change", "low", "high" }
 
 if own.event and own.stack then
-	error("flamegraph: --event and --stack: call chains of an event are drawn, or what is on a path of the state", 0)
+	yore.misuse("flamegraph: --event and --stack: call chains of an event are drawn, or what is on a path of the state")
 end
 
 -- Without a range, records that have no time are counted, too.

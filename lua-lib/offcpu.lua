@@ -37,7 +37,7 @@ local a = analysis.open(arg, {
 
 local groups = { thread = { "key", "value", "syscall" }, state = { "value" }, syscall = { "value", "syscall" },
 	stack = { "value", "stack" } }
-local by = groups[a.by or "thread"] or error("--by: '" .. a.by .. "' is none of thread, state, syscall, stack", 0)
+local by = groups[a.by or "thread"] or yore.misuse("--by: '" .. a.by .. "' is none of thread, state, syscall, stack")
 
 local switches = a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "when threads run")
 a:want({ "sched_wakeup", "sched_waking" }, "a thread seems to sleep until it runs again")

@@ -31,7 +31,7 @@ local function fields_of(words)
 		if text then
 			local name, at, field = text:match("^([%w_]+)=(%a+):(.+)$")
 			if at ~= "begin" and at ~= "end" then
-				error("--field: NAME=begin:FIELD or NAME=end:FIELD is expected, not '" .. text .. "'", 0)
+				yore.misuse("--field: NAME=begin:FIELD or NAME=end:FIELD is expected, not '" .. text .. "'")
 			end
 			fields[name] = at .. " " .. field
 			names[#names + 1] = name
@@ -50,13 +50,13 @@ local a = analysis.open(arg, {
 })
 for _, name in ipairs{ "from", "until" } do
 	if not a[name] then
-		error("periods: --" .. name .. " is missing: 'yore help periods' says what it is", 0)
+		yore.misuse("periods: --" .. name .. " is missing: 'yore help periods' says what it is")
 	end
 end
 for i, name in ipairs(a.by or {}) do
 	if not fields[name] and name ~= "key" then
-		error("--by: there is no field '" .. name .. "': " .. analysis.hint(name, columns)
-			.. "--field " .. name .. "=begin:FIELD makes one", 0)
+		yore.misuse("--by: there is no field '" .. name .. "': " .. analysis.hint(name, columns)
+			.. "--field " .. name .. "=begin:FIELD makes one")
 	end
 end
 

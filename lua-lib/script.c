@@ -440,6 +440,16 @@ static void add_traceback(const char *text, struct buf *out)
 	buf_add_char(out, '\n');
 }
 
+/* An analysis takes its arguments from the command line, which may be wrong: ERR_QUERY. */
+static enum error_kind kind_of(const struct script *script, const char *text)
+{
+	bool raised = script->is_analysis && text && bind_push_raised(script->L, text);
+
+	if (raised)
+		lua_pop(script->L, 1);
+	return raised && script->context->raised == ERR_QUERY ? ERR_QUERY : ERR_SCRIPT;
+}
+
 static bool fail(struct script *script, int status, struct error *err, struct buf *traceback)
 {
 	lua_State *L = script->L;
@@ -455,7 +465,8 @@ static bool fail(struct script *script, int status, struct error *err, struct bu
 		error_set(err, ERR_SCRIPT, "Lua may not use more than %zu MB of memory",
 			  script->options.memory >> 20);
 	else
-		error_set(err, ERR_SCRIPT, "%s", text ? text : "an error without a text");
+		error_set(err, kind_of(script, text), "%s",
+			  text ? text : "an error without a text");
 	lua_pop(L, 1);
 	if (lua_rawgetp(L, LUA_REGISTRYINDEX, &traceback_key) == LUA_TSTRING && traceback &&
 	    err->kind == ERR_SCRIPT)

@@ -48,16 +48,16 @@ local a = analysis.open(arg, {
 })
 local relative = a.verb == "callers" or a.verb == "callees"
 if relative and not a.of then
-	error("top " .. a.verb .. ": --of FUNCTION is missing", 0)
+	yore.misuse("top " .. a.verb .. ": --of FUNCTION is missing")
 end
 
 local least = tonumber(a.min or 1)
 if not least or not (least >= 0 and least <= 100) then
-	error("--min: '" .. a.min .. "' is not a percentage", 0)
+	yore.misuse("--min: '" .. a.min .. "' is not a percentage")
 end
 a:need_against{ "change", "low", "high" }
 if a.part and a.against then
-	error("--chunk and --merge: they do not go with --against", 0)
+	yore.misuse("--chunk and --merge: they do not go with --against")
 end
 
 local found, list = {}, {}

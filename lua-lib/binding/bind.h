@@ -36,6 +36,7 @@ struct bind_context {
 	void (*set_lists)(void *arg, struct state *state);
 	void *set_lists_arg;
 	nstime begin, end, moment;
+	enum error_kind raised; /* of the error that bind_push_raised() compares with */
 	/* see bind_breaks_close() */
 	enum { BREAKS_UNTRIED, BREAKS_CLOSE, BREAKS_LEAVE_OPEN } breaks;
 };
@@ -126,9 +127,11 @@ struct symbols *bind_symbols(struct bind_trace *bound);
 int bind_fail(lua_State *L, const struct error *err);
 /* Raises the error's text, with the place of the calling Lua code. */
 int bind_raise(lua_State *L, const struct error *err);
+/* yore.misuse(text): raises the text as an error of kind ERR_QUERY, without a place. */
+int bind_yore_misuse(lua_State *L);
 /*
- * Is `message` the last error of bind_raise(), with a place before it? Then pushes the text without
- * the place, else pushes nothing and returns false.
+ * Is `message` the last error of these three, with a place or more before it? Then pushes the text
+ * without that, else pushes nothing and returns false.
  */
 bool bind_push_raised(lua_State *L, const char *message);
 

@@ -10,11 +10,27 @@
 
 static const char raised_key;
 
+/* Remembers the text on top of the stack, and the kind of the error that it tells. */
+static void remember(lua_State *L, enum error_kind kind)
+{
+	bind_context(L)->raised = kind;
+	lua_pushvalue(L, -1);
+	lua_rawsetp(L, LUA_REGISTRYINDEX, &raised_key);
+}
+
 int bind_raise(lua_State *L, const struct error *err)
 {
 	lua_pushstring(L, err->text);
-	lua_rawsetp(L, LUA_REGISTRYINDEX, &raised_key);
+	remember(L, err->kind);
 	return luaL_error(L, "%s", err->text);
+}
+
+int bind_yore_misuse(lua_State *L)
+{
+	luaL_checkstring(L, 1);
+	lua_settop(L, 1);
+	remember(L, ERR_QUERY);
+	return lua_error(L);
 }
 
 bool bind_push_raised(lua_State *L, const char *message)
@@ -36,6 +52,7 @@ int bind_fail(lua_State *L, const struct error *err)
 		return bind_raise(L, err);
 	lua_pushnil(L);
 	lua_pushstring(L, err->text);
+	remember(L, err->kind);
 	return 2;
 }
 

@@ -478,6 +478,7 @@ void bind_trace_register(lua_State *L)
 					     {"note", yore_note},
 					     {"nearest", yore_nearest},
 					     {"condition", bind_yore_condition},
+					     {"misuse", bind_yore_misuse},
 					     {"follow", bind_yore_follow},
 					     {"path", bind_yore_path},
 					     {"rank_maxima", bind_yore_rank_maxima},

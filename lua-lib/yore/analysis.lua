@@ -72,19 +72,19 @@ local function read_option(self, spec, words, i)
 		for k, option in ipairs(known) do
 			known[k] = "--" .. option
 		end
-		error(spec.name .. ": unknown option --" .. name .. ": " .. analysis.hint("--" .. name, known)
-			.. "'yore help " .. spec.name .. "' lists them", 0)
+		yore.misuse(spec.name .. ": unknown option --" .. name .. ": " .. analysis.hint("--" .. name, known)
+			.. "'yore help " .. spec.name .. "' lists them")
 	end
 	if kind == "flag" then
 		if value then
-			error(spec.name .. ": --" .. name .. " takes no value", 0)
+			yore.misuse(spec.name .. ": --" .. name .. " takes no value")
 		end
 		self[name] = true
 		return i
 	end
 	if not value then
 		i = i + 1
-		value = words[i] or error(spec.name .. ": --" .. name .. " needs a value", 0)
+		value = words[i] or yore.misuse(spec.name .. ": --" .. name .. " needs a value")
 	end
 	if kind == "list" then
 		self[name] = self[name] or {}
@@ -99,7 +99,7 @@ end
 local function number_option(self, name)
 	local number = math.tointeger(tonumber(self[name]))
 	if self[name] and not (number and number >= 0) then
-		error("--" .. name .. ": '" .. self[name] .. "' is not a number from 0 on", 0)
+		yore.misuse("--" .. name .. ": '" .. self[name] .. "' is not a number from 0 on")
 	end
 	return number
 end
@@ -116,8 +116,8 @@ function analysis.range_of(from, till)
 	local start = from and (math.type(from) and from or basics.given(trace:time(from))) or first
 	local stop = till and (math.type(till) and till or basics.given(trace:time(till))) or last + 1
 	if from and till and start >= stop then
-		error("the range from " .. trace:text(start) .. " to " .. trace:text(stop)
-			.. " is empty: it must end after it begins", 0)
+		yore.misuse("the range from " .. trace:text(start) .. " to " .. trace:text(stop)
+			.. " is empty: it must end after it begins")
 	end
 	local low, high = math.max(start, first), math.min(stop, last + 1)
 	if low >= high then
@@ -208,8 +208,8 @@ end
 local function check_effects(self, spec, given)
 	for name, verbs in pairs(spec.verbs_of or {}) do
 		if self[name] and not verbs[self.verb] then
-			error("--" .. name .. ": it is of '" .. spec.name .. " "
-				.. table.concat(basics.keys(verbs), "' and '" .. spec.name .. " ") .. "'", 0)
+			yore.misuse("--" .. name .. ": it is of '" .. spec.name .. " "
+				.. table.concat(basics.keys(verbs), "' and '" .. spec.name .. " ") .. "'")
 		end
 	end
 	for _, name in ipairs{ "limit", "sort", "format" } do
@@ -229,8 +229,8 @@ local function check_terms(self, spec)
 		local known = basics.set(columns)
 		for _, name in ipairs(basics.keys(term.names)) do
 			if not known[name] then
-				error("--" .. (term.option or "where") .. ": '" .. name .. "' has no meaning for '" .. self.verb .. "': there are "
-					.. table.concat(columns, ", "), 0)
+				yore.misuse("--" .. (term.option or "where") .. ": '" .. name .. "' has no meaning for '" .. self.verb .. "': there are "
+					.. table.concat(columns, ", "))
 			end
 		end
 	end
@@ -241,7 +241,7 @@ end
 local function parse_where(text, known)
 	local good, terms = pcall(yore.condition, text, basics.keys(known))
 	if not good then
-		error("--where: " .. tostring(terms):match("^[^\n]*"):gsub("^condition: ", ""), 0)
+		yore.misuse("--where: " .. tostring(terms):match("^[^\n]*"):gsub("^condition: ", ""))
 	end
 	return terms
 end
@@ -259,7 +259,7 @@ function methods:need_against(columns)
 	for _, term in ipairs(self.against and {} or self.terms) do
 		for _, name in ipairs(columns) do
 			if term.names[name] then
-				error("--where: '" .. name .. "' has no meaning without --against TRACE", 0)
+				yore.misuse("--where: '" .. name .. "' has no meaning without --against TRACE")
 			end
 		end
 	end
@@ -288,8 +288,8 @@ local function read_parts(self, spec)
 	end
 	local names = spec.sums
 	if names ~= true and not (names and names[self.verb]) then
-		error("--chunk and --merge: '" .. spec.name .. (self.verb and " " .. self.verb or "") .. "' is not made of sums"
-			.. (names and ": " .. table.concat(basics.keys(names), " and ") .. " are" or ", and so cannot be counted in parts"), 0)
+		yore.misuse("--chunk and --merge: '" .. spec.name .. (self.verb and " " .. self.verb or "") .. "' is not made of sums"
+			.. (names and ": " .. table.concat(basics.keys(names), " and ") .. " are" or ", and so cannot be counted in parts"))
 	end
 	return yore.parts(question_of(self, spec))
 end
@@ -309,9 +309,9 @@ function analysis.open(words, spec)
 		else
 			local known = basics.set(spec.verbs or {})
 			if self.verb or not known[words[i]] then
-				error(spec.name .. ": '" .. words[i] .. "' is too much"
+				yore.misuse(spec.name .. ": '" .. words[i] .. "' is too much"
 					.. (next(known) and ": " .. analysis.hint(words[i], spec.verbs) .. "one of "
-					.. table.concat(spec.verbs, ", ") .. " may stand there" or ""), 0)
+					.. table.concat(spec.verbs, ", ") .. " may stand there" or ""))
 			end
 			self.verb = words[i]
 		end
@@ -326,12 +326,12 @@ function analysis.open(words, spec)
 	if not formats[self.format] and self.format ~= spec.format then
 		local list = basics.keys(formats, spec.format and { [spec.format] = true } or {})
 		local meant = yore.nearest(self.format, list)
-		error("--format: '" .. self.format .. "' is none of " .. table.concat(list, ", ")
-			.. (meant and ": " .. meant or ""), 0)
+		yore.misuse("--format: '" .. self.format .. "' is none of " .. table.concat(list, ", ")
+			.. (meant and ": " .. meant or ""))
 	end
 	local known = basics.set(spec.columns or {})
 	if self.where and not next(known) then
-		error(spec.name .. ": --where has no meaning here", 0)
+		yore.misuse(spec.name .. ": --where has no meaning here")
 	end
 	self.terms = self.where and parse_where(self.where, known) or {}
 	check_terms(self, spec)
@@ -680,8 +680,8 @@ function methods:filter(segments, columns)
 	for _, term in ipairs(self.terms) do
 		local names, single, same = {}, nil, true
 		for name in pairs(term.names) do
-			local column = columns[name] or error("--where: '" .. name .. "' has no meaning for '"
-				.. tostring(self.verb) .. "'", 0)
+			local column = columns[name] or yore.misuse("--where: '" .. name .. "' has no meaning for '"
+				.. tostring(self.verb) .. "'")
 			column = type(column) == "table" and column or { column }
 			names[name] = column
 			same = same and (single == nil or single == column[1]) and not limits[column[1]]
@@ -865,8 +865,8 @@ local function find_sort(self, columns)
 			list[#list + 1] = column.key
 		end
 		list = self.tables and basics.keys(self.sort_keys) or list
-		error("--sort: there is no column '" .. name .. "': " .. analysis.hint(name, list) .. "there are "
-			.. table.concat(list, ", "), 0)
+		yore.misuse("--sort: there is no column '" .. name .. "': " .. analysis.hint(name, list) .. "there are "
+			.. table.concat(list, ", "))
 	end
 	if not self.tables or self.format == "lami" then
 		complain()

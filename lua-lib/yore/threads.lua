@@ -45,7 +45,7 @@ local function ranges_of(option, words, names)
 		elseif names and not word:find("^%d") then
 			names[#names + 1] = word
 		else
-			error("--" .. option .. ": '" .. word .. "' is neither a number nor a range like 0-3", 0)
+			yore.misuse("--" .. option .. ": '" .. word .. "' is neither a number nor a range like 0-3")
 		end
 	end
 	return ranges
@@ -152,8 +152,8 @@ local function by_place(self, meant)
 end
 
 local function no_meaning(self, option)
-	error("--" .. option .. ": it has no meaning for '" .. self.spec.name
-		.. (self.spec.verbs and " " .. self.verb or "") .. "', whose rows are not of " .. (option == "cpu" and "CPUs" or "threads"), 0)
+	yore.misuse("--" .. option .. ": it has no meaning for '" .. self.spec.name
+		.. (self.spec.verbs and " " .. self.verb or "") .. "', whose rows are not of " .. (option == "cpu" and "CPUs" or "threads"))
 end
 
 -- Of an analysis of samples: a function of an event, and of its thread where another one tells it, that says whether the options

@@ -18,7 +18,7 @@ local units = {}
 -- ---- reading SPEC ----
 
 local function fail(spec, why)
-	error("--unit: '" .. spec .. "': " .. why .. ": 'yore help compare' lists what a unit is", 0)
+	yore.misuse("--unit: '" .. spec .. "': " .. why .. ": 'yore help compare' lists what a unit is")
 end
 
 local function trimmed(text)

@@ -50,31 +50,31 @@ says() {
 }
 says 2 'latency: TRACE is missing: yore latency TRACE' yore latency
 says 2 'did you mean "latency"' yore latncy $demo
-says 1 "unknown option --lmit: did you mean \"--limit\"? 'yore help latency'" yore latency $demo --lmit 3
-says 1 "'tpo' is too much: did you mean \"top\"? one of stats, top, log, freq" yore latency $demo tpo
-says 1 "'x' is not a number" yore latency $demo --limit x
-says 1 "--limit needs a value" yore latency $demo --limit
-says 1 "'xml' is none of bars, csv, json, lami, table" yore latency $demo --format xml
-says 1 "'cvs' is none of bars, csv, json, lami, table: did you mean \"csv\"" yore latency $demo --format cvs
-says 1 "there is no column 'wait': there are comm, count" yore latency $demo --sort wait
-says 1 "there is no column 'cont': did you mean \"count\"? there are comm, count" yore latency $demo --sort cont
-says 1 "there is no column 'dr': did you mean \"dur\"? there are begin, end, dur" yore latency $demo log --sort dr
+says 2 "unknown option --lmit: did you mean \"--limit\"? 'yore help latency'" yore latency $demo --lmit 3
+says 2 "'tpo' is too much: did you mean \"top\"? one of stats, top, log, freq" yore latency $demo tpo
+says 2 "'x' is not a number" yore latency $demo --limit x
+says 2 "--limit needs a value" yore latency $demo --limit
+says 2 "'xml' is none of bars, csv, json, lami, table" yore latency $demo --format xml
+says 2 "'cvs' is none of bars, csv, json, lami, table: did you mean \"csv\"" yore latency $demo --format cvs
+says 2 "there is no column 'wait': there are comm, count" yore latency $demo --sort wait
+says 2 "there is no column 'cont': did you mean \"count\"? there are comm, count" yore latency $demo --sort cont
+says 2 "there is no column 'dr': did you mean \"dur\"? there are begin, end, dur" yore latency $demo log --sort dr
 says 0 '^10887 .* demo-main' yore cputop $demo --sort comm
-says 1 "column 1: there is no column 'tdi': did you mean \"tid\"? there are begin, comm" yore latency $demo --where 'tdi == 3'
-says 1 "column 5: expected an operator such as '==' or the end, found '='" yore latency $demo --where 'tid = 3'
-says 1 "column 8: expected a value (a constant" yore latency $demo --where 'tid == '
-says 1 "there is no column 'demo': .*a text stands in double quotes" yore latency $demo --where 'comm == demo-main'
-says 1 "units of time are ns us ms s" yore latency $demo --where 'dur > 3min'
+says 2 "column 1: there is no column 'tdi': did you mean \"tid\"? there are begin, comm" yore latency $demo --where 'tdi == 3'
+says 2 "column 5: expected an operator such as '==' or the end, found '='" yore latency $demo --where 'tid = 3'
+says 2 "column 8: expected a value (a constant" yore latency $demo --where 'tid == '
+says 2 "there is no column 'demo': .*a text stands in double quotes" yore latency $demo --where 'comm == demo-main'
+says 2 "units of time are ns us ms s" yore latency $demo --where 'dur > 3min'
 says 1 "irq: the trace has no irq_handler_entry or softirq_entry" yore irq $demo
-says 1 "'cpu' is none of thread, state, syscall, stack" yore offcpu $demo --by cpu
+says 2 "'cpu' is none of thread, state, syscall, stack" yore offcpu $demo --by cpu
 says 1 "no sched_switch of this range has a call chain" yore offcpu $demo --by stack
 says 1 "nothing was recorded from 00:35:30.000000000 on: the trace goes from 00:35:20" yore latency $demo --begin 00:35:30
 says 1 "nothing was recorded before 00:35:10" yore latency $demo --end 00:35:10
-says 1 "the range from 00:35:20.799350827 to 00:35:20.798350827 is empty: it must end after it begins" yore latency $demo --begin +2ms --end +1ms
+says 2 "the range from 00:35:20.799350827 to 00:35:20.798350827 is empty: it must end after it begins" yore latency $demo --begin +2ms --end +1ms
 says 1 "no event 'sched_wakin': did you mean \"sched:sched_waking\"" yore periods $demo --from sched_wakin --until sched_wakeup --key pid
 says 1 "key: no event of the trace has a field 'pidd': did you mean \"pid\"" yore periods $demo --from sched_waking --until sched_wakeup --key pidd
 says 1 "key: no event that begins one has the column 'prev_pid'" yore periods $demo --from sched_waking --until sched_switch --key prev_pid
-says 1 "no field 'cal': did you mean \"call\"" yore periods $demo --from sched_waking --until sched_wakeup --key pid --field call=begin:pid --by cal
+says 2 "no field 'cal': did you mean \"call\"" yore periods $demo --from sched_waking --until sched_wakeup --key pid --field call=begin:pid --by cal
 says 1 "^yore: --field x: no event of the trace has a field 'prioo': did you mean \"prio\"" yore periods $demo --from sched_waking --until sched_wakeup --key pid --field x=begin:prioo
 yore periods $demo --from sched_waking --until sched_wakeup --key pidd 2>&1 | grep -c . >"$work/printed"
 [ "$(cat "$work/printed")" = 1 ]
@@ -84,14 +84,14 @@ says 1 "^yore: path 'cpu\[\*\]/nosuch': cpu\[\*\] has no attribute" yore flamegr
 result $? "nor has one in the words of flamegraph"
 tests/lua/no_tracebacks.py "$yore" >"$work/printed" 2>&1
 result $? "no mistake in the words of an analysis has a traceback"
-says 1 "^yore: --by: it is of 'periods stats'" yore periods top $demo --from sched_waking --until sched_wakeup --key pid --by key
-says 1 "^yore: --of: it is of 'top callees' and 'top callers'" yore top $demo --of main
-says 1 "^yore: --where: 'tid' has no meaning for 'functions': there are self, total" yore top $demo --where 'tid == 3'
-says 1 "^yore: --where: 'pid' has no meaning for 'rss': there are tid, comm, resident" yore memtop rss $demo --where 'pid == 3'
+says 2 "^yore: --by: it is of 'periods stats'" yore periods top $demo --from sched_waking --until sched_wakeup --key pid --by key
+says 2 "^yore: --of: it is of 'top callees' and 'top callers'" yore top $demo --of main
+says 2 "^yore: --where: 'tid' has no meaning for 'functions': there are self, total" yore top $demo --where 'tid == 3'
+says 2 "^yore: --where: 'pid' has no meaning for 'rss': there are tid, comm, resident" yore memtop rss $demo --where 'pid == 3'
 says 0 "^yore: note: periods: 2 of 2 periods are left out: 2 have no key$" yore periods fixtures/golden/ovni-demo --from VTx --until VTe --key cpu
 says 0 "^loom.node0.demo/proc.40/thread.40 .* 1 .* 80 ns" yore periods fixtures/golden/ovni-demo --from VTx --until VTe
-says 1 "^yore: periods: --nested takes no value" yore periods $demo --nested=no
-says 1 "flamegraph: --event and --stack" yore flamegraph $demo --event sched_switch --stack 'thread[*]/stack'
+says 2 "^yore: periods: --nested takes no value" yore periods $demo --nested=no
+says 2 "flamegraph: --event and --stack" yore flamegraph $demo --event sched_switch --stack 'thread[*]/stack'
 says 0 '^yore: note: latency: 17 of 204 waits are left out' yore latency $demo
 says 0 '^yore: note: latency: counted without --tid 10893, 17 of 204 waits are left out' yore latency $demo --tid 10893
 says 0 '^yore: note: latency: counted without --where --cpu 1, 17 of 204 waits are left out' yore latency $demo --cpu 1 --where 'tid == 10893'
@@ -102,7 +102,7 @@ says 0 "note: latency: --output-progress has no effect without --format lami" yo
 says 0 "note: migrations: the trace describes sched:sched_migrate_task, and none was recorded in this range" yore migrations $demo --begin -1us
 says 0 "note: periods: the trace describes sched:sched_wait_task, and none was recorded$" yore periods $demo --from sched_wait_task --until sched_wakeup --key pid
 says 0 "^0x560dfbae512c  futex  *19 " yore locks fixtures/golden/demo/trace.dat
-says 1 "of which thread?: 'yore cputop TRACE threads' lists" yore critical-path $demo
+says 2 "of which thread?: 'yore cputop TRACE threads' lists" yore critical-path $demo
 says 1 "'x' is neither a number nor the name of a thread here: 'yore cputop TRACE threads' lists" yore critical-path $demo --tid x
 says 1 "nothing is known of thread 99999 in this range: 'yore cputop TRACE threads' lists" yore critical-path $demo --tid 99999
 says 1 "the trace has no event 'sched_swich': did you mean" yore top $demo --event sched_swich
@@ -117,11 +117,11 @@ if [ -f "$chains" ]; then
 	says 1 "no call chain of this range has the function nosuch: 'yore top TRACE functions' lists" yore top "$chains" callers --of nosuch --no-index
 	says 0 '^ 42.00 .* 0.00 .* 0x12f2 ' yore top "$chains" --against "$chains" --no-index --sort self --limit 1
 	says 0 '^250 samples of cpu-clock.*; against 254, weight' yore top "$chains" modules --against "$lone" --no-index
-	says 1 "^yore: --against: it is of 'top functions' and 'top lines' and 'top modules'" yore top "$chains" threads --against "$lone" --no-index
+	says 2 "^yore: --against: it is of 'top functions' and 'top lines' and 'top modules'" yore top "$chains" threads --against "$lone" --no-index
 	says 1 "^yore: .*nosuch: No such file or directory" yore top "$chains" --against "$work/nosuch" --no-index
-	says 1 "^yore: --min: 'x' is not a percentage" yore top "$chains" tree --min x --no-index
-	says 1 "^yore: --min: it is of 'top tree'" yore top "$chains" --min 3 --no-index
-	says 1 "^yore: --where: 'low' has no meaning without --against TRACE" yore top "$chains" tree --where 'low > 0' --no-index
+	says 2 "^yore: --min: 'x' is not a percentage" yore top "$chains" tree --min x --no-index
+	says 2 "^yore: --min: it is of 'top tree'" yore top "$chains" --min 3 --no-index
+	says 2 "^yore: --where: 'low' has no meaning without --against TRACE" yore top "$chains" tree --where 'low > 0' --no-index
 	says 0 '^ *29.20 .*      0x137f  *demo$' yore top "$chains" tree --no-index
 	says 0 "note: top: [0-9]* of [0-9]* functions of the tree are left out, each of less than 1 % of all" yore top "$chains" tree --no-index
 	says 1 "^yore: .*nosuch: No such file or directory" yore flamegraph "$chains" --against "$work/nosuch" --no-index

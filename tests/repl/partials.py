@@ -231,7 +231,7 @@ def refused(work):
     for question in NO_SUMS:
         file = os.path.join(work, "none.part")
         status, out, error = ask(trace, question, "--chunk", "1/2", "--partial", file)
-        result(status in (1, 2) and not out and error.count(b"\n") <= 3 and not os.path.exists(file), "no sum of parts: %s" % " ".join(question), (status, out, error))
+        result(status == 2 and not out and error.count(b"\n") <= 3 and not os.path.exists(file), "no sum of parts: %s" % " ".join(question), (status, out, error))
     for where, column in (("cpu <> 0", b"cpu"), ("name LIKE '%w%'", b"name"), ("cpu IS NULL", b"cpu")):
         question = ["sql", "SELECT stream, count(*) FROM events WHERE %s GROUP BY stream" % where]
         status, out, error = ask(trace, question, "--chunk", "1/1", "--partial", os.path.join(work, "none.part"))
@@ -260,7 +260,7 @@ def refused(work):
         status, out, error = ask(trace, ["stats"], *words)
         result(status == 2 and not out and error.count(b"\n") == 1, "misused: %s" % " ".join(words[:2]), (status, out, error))
         status, out, error = ask(trace, ["switches"], *words)
-        result(status in (1, 2) and not out and error.count(b"\n") == 1, "misused by an analysis: %s" % " ".join(words[:2]), (status, out, error))
+        result(status == 2 and not out and error.count(b"\n") == 1, "misused by an analysis: %s" % " ".join(words[:2]), (status, out, error))
     own = os.path.join(trace, "channel0_0")
     with open(own, "rb") as file:
         before = file.read()

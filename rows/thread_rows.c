@@ -107,7 +107,10 @@ static void release(void *arg)
 	mem_free(cursor->rows);
 }
 
-/* Sets the range: that of the caller, cut to the trace's events. False: there are none in it. */
+/*
+ * Sets the range: that of the caller, cut to the trace's events. False: there are none in it, or no
+ * row of it can begin where it is needed.
+ */
 static bool clip(struct thread_rows *cursor, nstime first, nstime last)
 {
 	const struct row_ask *ask = &cursor->head.ask;
@@ -117,7 +120,8 @@ static bool clip(struct thread_rows *cursor, nstime first, nstime last)
 	/* `end` is exclusive, and the last event may be the exit of a call */
 	cursor->end = last < ask->end ? last + cursor->kind->whole : ask->end;
 	cursor->is_over = last <= ask->end;
-	return first <= last && cursor->begin < cursor->end;
+	return first <= last && cursor->begin < cursor->end && ask->low < cursor->end &&
+	       ask->high >= cursor->begin;
 }
 
 /*

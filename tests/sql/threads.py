@@ -175,6 +175,10 @@ def check_ranges(trace):
     tid = max(whole, key=lambda row: row["dur"])["tid"]
     result(ask(trace, f"SELECT * FROM thread_state WHERE tid = {tid} ORDER BY begin")
            == sorted((row for row in whole if row["tid"] == tid), key=lambda row: row["begin"]), "one thread")
+    for question in ("thread_state WHERE begin > ts('+1h')", "syscalls WHERE begin > ts('+1h')", "wakeups WHERE ts < ts('@5')"):
+        done = subprocess.run([yore, "sql", trace, f"SELECT count(*) FROM {question}", "--stats", "--jobs", "1"], capture_output=True, text=True)
+        packets = json.loads(done.stderr.splitlines()[-1])["packets_decoded"]
+        result(done.stdout == "0\n" and packets <= 8, f"nothing is read for what cannot be: {question}", (done.stdout, packets))
 
 
 def check_symbols(trace):

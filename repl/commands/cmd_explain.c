@@ -104,7 +104,7 @@ bool explain_print(struct session *session, const struct options *options, struc
 		return explain_events(session, options, sink, err);
 	return error_set(err, ERR_QUERY,
 			 "explain: %s does nothing that could be told beforehand: it works for "
-			 "events, check, at, state, when and longest",
+			 "events, check, at, state, when, longest and timeline",
 			 cmd->name);
 }
 

@@ -137,10 +137,13 @@ void words_add(struct words *words, const char *word)
 	*mem_push(words->items, words->count, words->capacity) = word;
 }
 
-/* Copies `value` into out->memory, cut at commas outside of brackets, and adds the parts. */
-static void list_add(struct parse *parse, struct words *list, const char *value)
+/*
+ * Copies `value` into out->memory, cut at commas outside of brackets, and adds the parts. False:
+ * there is none, as of a variable of the shell that is not set.
+ */
+static bool list_add(struct parse *parse, struct words *list, const char *value)
 {
-	size_t len = strlen(value);
+	size_t len = strlen(value), before = list->count;
 	bool bracket = false;
 	char *item = parse->copy;
 
@@ -158,7 +161,7 @@ static void list_add(struct parse *parse, struct words *list, const char *value)
 		if (*item)
 			words_add(list, item);
 		if (end)
-			break;
+			return list->count > before;
 		item = at + 1;
 	}
 }
@@ -310,7 +313,8 @@ static bool set_value(struct parse *parse, const struct option *option, const ch
 		*(const char **)at = value;
 		break;
 	case TAKE_LIST:
-		list_add(parse, at, value);
+		good = list_add(parse, at, value) ||
+		       error_set(err, ERR_QUERY, "%s: %s is missing", name, option->info.value);
 		parse->last_list = at;
 		break;
 	case TAKE_FILES:

@@ -84,7 +84,10 @@ local function read_option(self, spec, words, i)
 	end
 	if not value then
 		i = i + 1
-		value = words[i] or yore.misuse(spec.name .. ": --" .. name .. " needs a value")
+		value = words[i]
+	end
+	if not value or value:find("^,*$") then
+		yore.misuse(spec.name .. ": --" .. name .. " needs a value")
 	end
 	if kind == "list" then
 		self[name] = self[name] or {}

@@ -223,7 +223,9 @@ static bool text_row(const struct options *options, struct rows *rows,
 			: timelines->integer    ? "packets, timelines"
 						: "packets");
 	put_cell(rows, &values[CATALOG_AT_PATH]);
-	if (errors)
+	if (errors && values[CATALOG_DAMAGED].integer)
+		rows_text(rows, "parts could not be read: 'yore check' says which");
+	else if (errors)
 		put_cell(rows, &values[CATALOG_ERROR]);
 	return rows_end(rows);
 }

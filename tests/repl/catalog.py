@@ -208,6 +208,8 @@ def check_forms(rows):
            [row for row in table if not same(row)][:2])
     text = yore("catalog", fleet)[1]
     result(all(path in text for path in expected) and "error" in text.splitlines()[0], "the table has all of them", text)
+    told = [line for line in text.splitlines() if line.endswith("parts could not be read: 'yore check' says which")]
+    result(len(told) == 1 and "/damaged/cut-stream " in told[0], "and says which is damaged", told)
     file = os.path.join(work, "catalog.sqlite")
     status, out, err = yore("catalog", ".", "--to", file, "--count", cwd=fleet)
     with sqlite3.connect(file) as db:

@@ -131,5 +131,5 @@ const struct cmd cmd_explain = {
 	.words = WORD_COMMAND,
 	.max_words = -1,
 	.no_trace = true,
-	.run = run_explain,
+	.explain = run_explain,
 };

@@ -305,18 +305,23 @@ end
 -- a row's line in it.
 function analysis.open(words, spec)
 	local self = setmetatable({ spec = spec }, methods)
-	local i = 1
+	local i, list = 1, nil -- the list of --cpu and the like, if such an option was the last
 	while words[i] do
 		if words[i]:sub(1, 2) == "--" then
+			list = words[i]:match("^%-%-(%l+)")
 			i = read_option(self, spec, words, i)
+			list = threads.options[list] and self[list]
 		else
 			local known = basics.set(spec.verbs or {})
-			if self.verb or not known[words[i]] then
+			if list and not known[words[i]] then
+				list[#list + 1] = words[i]
+			elseif self.verb or not known[words[i]] then
 				yore.misuse(spec.name .. ": '" .. words[i] .. "' is too much"
 					.. (next(known) and ": " .. analysis.hint(words[i], spec.verbs) .. "one of "
 					.. table.concat(spec.verbs, ", ") .. " may stand there" or ""))
+			else
+				self.verb = words[i]
 			end
-			self.verb = words[i]
 		end
 		i = i + 1
 	end

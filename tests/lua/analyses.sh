@@ -50,6 +50,9 @@ says() {
 }
 says 2 'latency: TRACE is missing: yore latency TRACE' yore latency
 says 2 'did you mean "latency"' yore latncy $demo
+"$yore" sched $demo top --tid 10887 10890 --format csv >"$work/words" && "$yore" sched --tid 10887,10890 $demo --format csv >"$work/commas" &&
+	[ "$(wc -l <"$work/words")" = 3 ] && cmp -s "$work/words" "$work/commas"
+result $? "--tid takes several words, as that of commands"
 says 2 "unknown option --lmit: did you mean \"--limit\"? 'yore help latency'" yore latency $demo --lmit 3
 says 2 "'tpo' is too much: did you mean \"top\"? one of stats, top, log, freq" yore latency $demo tpo
 says 2 "'x' is not a number" yore latency $demo --limit x

@@ -452,7 +452,7 @@ struct heads {
 	uint32_t count;
 };
 
-/* Adds the names of events on which rules write the shape. */
+/* Adds the names of events on which rules write the shape, without the head of all events. */
 static void add_heads(const struct program *program, uint32_t shape, struct heads *heads)
 {
 	const struct rule_block *last = NULL;
@@ -466,7 +466,7 @@ static void add_heads(const struct program *program, uint32_t shape, struct head
 		last = block;
 		for (size_t p = 0; p < block->npatterns; p++) {
 			const char *name = block->patterns[p].text;
-			if (block->patterns[p].kind > HEAD_LITERAL ||
+			if (block->patterns[p].kind > HEAD_LITERAL || !strcmp(name, "*") ||
 			    !nameset_add(&heads->seen, name, 0))
 				continue;
 			if (++heads->count <= EVENTS_MOST)

@@ -7,11 +7,11 @@
 bool condition_add(struct condition *condition, const char *text, struct error *err)
 {
 	if (condition->where)
-		return where_add(condition->where, text, err);
+		return where_add(condition->where, text, err) || error_while(err, "condition");
 	if (where_parse(text, &condition->where, err))
 		return true;
 	condition->where = NULL;
-	return false;
+	return error_while(err, "condition");
 }
 
 bool condition_compile(struct condition *condition, const struct condition_of *of,
@@ -27,7 +27,7 @@ bool condition_compile(struct condition *condition, const struct condition_of *o
 	}
 	if (!where_compile(where, of->rules, of->trace, condition->program, err) ||
 	    !where_lookup(where, err) || !where_condition(where, err))
-		return false;
+		return error_while(err, "condition");
 	if (where_selects(where))
 		condition->pass = where_pass_new(where, NULL);
 	if (!where_selects_by_state(where))

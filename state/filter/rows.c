@@ -157,7 +157,7 @@ static bool parse(struct rows_where *where, const char *text, struct error *err)
 		add_terms(where, ast);
 	}
 	errors = rules_errors(where->rules, &n);
-	return !n || where_complain(&errors[0], err);
+	return !n || where_complain(&errors[0], err) || error_while(err, "condition");
 }
 
 static void compile(struct rows_where *where)

@@ -21,7 +21,7 @@ bool where_complain(const struct rule_error *error, struct error *err)
 	buf_add_text(&shown, left ? "..." : "");
 	buf_add(&shown, from, len);
 	buf_add_text(&shown, from[len] ? "..." : "");
-	buf_printf(&text, "condition: column %u: %s\n", column, error->text);
+	buf_printf(&text, "column %u: %s\n", column, error->text);
 	rule_place_add_text(buf_text(&shown), left ? column - left + 3 : column, &text);
 	error_set(err, ERR_QUERY, "%s", buf_text(&text));
 	buf_release(&shown);
@@ -43,6 +43,20 @@ bool where_add(struct where *where, const char *text, struct error *err)
 	*mem_push(where->conditions, where->count, where->capacity) =
 		(struct where_expr){ast, file};
 	return true;
+}
+
+bool where_parse_key(const char *text, struct key_column *out, size_t most, size_t *count,
+		     struct error *err)
+{
+	const struct rule_file given = {.name = "--key", .text = text, .len = strlen(text)};
+	struct rules *rules = rules_new();
+	size_t n;
+
+	*count = parse_key_text(rules, rule_file_new(rules, &given), out, most);
+	const struct rule_error *errors = rules_errors(rules, &n);
+	bool ok = !n || where_complain(&errors[0], err);
+	rules_free(rules);
+	return ok;
 }
 
 bool where_parse(const char *text, struct where **out, struct error *err)
@@ -184,7 +198,7 @@ struct lookup { /* state of a check of one condition's names */
 /* Puts the place in the text before the message. Returns false. */
 static bool complain_at(const struct lookup *in, uint32_t at)
 {
-	return error_while(in->err, "condition: column %u", rule_file_place(in->file, at).column);
+	return error_while(in->err, "column %u", rule_file_place(in->file, at).column);
 }
 
 /* The first name behind a root such as field/ or context/. */
@@ -420,8 +434,7 @@ bool where_compile(struct where *where, struct rules *rules, const struct trace 
 	if (!know_maps(where, rules, err))
 		return false;
 	if (!program && where_reads_state(where))
-		return error_set(err, ERR_QUERY,
-				 "condition: it reads the state, which is not evaluated here");
+		return error_set(err, ERR_QUERY, "it reads the state, which is not evaluated here");
 	forget(where);
 	if (!program)
 		where->own = program_new(where->rules, trace); /* rules without lines */

@@ -13,6 +13,13 @@ struct where;
 
 /* Parses a condition. *err shows the place. The caller frees *out with where_free(). */
 MUST_CHECK bool where_parse(const char *text, struct where **out, struct error *err);
+/*
+ * Splits a key: `a + b` is both together, `a | b` the first that an event has. Each column is an
+ * expression for where_parse(); beside others one with operators stands in brackets. At most `most`
+ * columns.
+ */
+MUST_CHECK bool where_parse_key(const char *text, struct key_column *out, size_t most,
+				size_t *count, struct error *err);
 /* Adds a further condition that must hold; call before where_compile(). */
 MUST_CHECK bool where_add(struct where *where, const char *text, struct error *err);
 void where_free(struct where *where); /* NULL is fine */

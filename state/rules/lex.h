@@ -19,6 +19,7 @@ struct rule_parser {
 	bool declares;         /* ?x in a key makes a new variable */
 	struct rule_block *block;
 	uint32_t statement_at;
+	size_t operand_at; /* of a key: its last operand */
 };
 
 static inline struct rule_parser *own(struct parser *parser)
@@ -41,5 +42,8 @@ enum path_use { PATH_PLAIN, PATH_TARGET /* `*` and `**` allowed */ };
 struct ast_path *parse_path(struct parser *parser, enum path_use use);
 /* Parses the whole text of the file as one expression; errors are noted in `rules`. */
 struct ast *parse_expr_text(struct rules *rules, const struct rule_file *file);
+/* Parses it as a key of at most `most` columns, see where_parse_key(); returns how many it has. */
+size_t parse_key_text(struct rules *rules, const struct rule_file *file, struct key_column *out,
+		      size_t most);
 
 #endif

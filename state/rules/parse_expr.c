@@ -35,7 +35,11 @@ static const struct operator prefixes[] = {{"!", OP_NOT, BINDS_NOT, BINDS_COMPAR
 					   {"~~", OP_BIT_NOT, BINDS_UNARY, BINDS_OPERAND},
 					   {0}};
 
-static const struct operator binaries[] = {{"||", OP_OR, BINDS_OR, 0},
+enum { JOINS = 2 }; /* the first operators, which in a key join columns */
+
+static const struct operator binaries[] = {{"|", OP_BIT_OR, BINDS_BITS, 0},
+					   {"+", OP_ADD, BINDS_SUM, 0},
+					   {"||", OP_OR, BINDS_OR, 0},
 					   {"&&", OP_AND, BINDS_AND, 0},
 					   {"==", OP_EQ, BINDS_COMPARE, 0},
 					   {"!=", OP_NE, BINDS_COMPARE, 0},
@@ -46,11 +50,9 @@ static const struct operator binaries[] = {{"||", OP_OR, BINDS_OR, 0},
 					   {"~", OP_GLOB, BINDS_COMPARE, 0},
 					   {"=~", OP_REGEX, BINDS_COMPARE, 0},
 					   {"&", OP_BIT_AND, BINDS_BITS, 0},
-					   {"|", OP_BIT_OR, BINDS_BITS, 0},
 					   {"^", OP_BIT_XOR, BINDS_BITS, 0},
 					   {"<<", OP_SHL, BINDS_BITS, 0},
 					   {">>", OP_SHR, BINDS_BITS, 0},
-					   {"+", OP_ADD, BINDS_SUM, 0},
 					   {"-", OP_SUB, BINDS_SUM, 0},
 					   {"*", OP_MUL, BINDS_TERM, 0},
 					   {"/", OP_DIV, BINDS_TERM, 0},
@@ -357,15 +359,19 @@ static const char *sign_meant(const struct parser *parser)
 	return NULL;
 }
 
-struct ast *parse_expr_text(struct rules *rules, const struct rule_file *file)
+/* A parser of the whole text, at its first word. */
+static struct rule_parser begin_text(struct rules *rules, const struct rule_file *file)
 {
 	struct rule_parser own = rule_parser_of(rules, file, file->text, file->len);
-	struct parser *parser = &own.in;
 
-	parser->brackets = 1;
-	parser->asks = true;
-	lex_next(parser);
-	struct ast *ast = parse_expr(parser);
+	own.in.brackets = 1;
+	own.in.asks = true;
+	lex_next(&own.in);
+	return own;
+}
+
+static void end_text(struct parser *parser)
+{
 	const char *meant = sign_meant(parser);
 	struct buf what = {0};
 
@@ -376,5 +382,75 @@ struct ast *parse_expr_text(struct rules *rules, const struct rule_file *file)
 	if (parser->token.kind != TOKEN_END)
 		parse_expected(parser, buf_text(&what));
 	buf_release(&what);
-	return parser->failed ? NULL : ast;
+}
+
+struct ast *parse_expr_text(struct rules *rules, const struct rule_file *file)
+{
+	struct rule_parser own = begin_text(rules, file);
+	struct ast *ast = parse_expr(&own.in);
+
+	end_text(&own.in);
+	return own.in.failed ? NULL : ast;
+}
+
+/* ---- keys ---- */
+
+/* Inside the operand, in brackets, | and + are the operators of the rule language. */
+static struct ast *parse_key_operand(struct parser *parser)
+{
+	const struct dialect *key = parser->dialect;
+
+	own(parser)->operand_at = parser->token.at;
+	parser->dialect = &rule_language;
+	struct ast *ast = parse_primary(parser);
+	parser->dialect = key;
+	return ast;
+}
+
+/* Reports a column beside others that could be a part of one expression. */
+static void check_alone(struct parser *parser, const struct ast *ast, const struct key_column *of)
+{
+	const char *text = parser->text, *end = text + of->at + of->len;
+
+	if (ast->kind == AST_CONST)
+		parse_error(parser, of->at, "a constant is no column of a key: (%s) is one value",
+			    text);
+	else if (own(parser)->operand_at != of->at)
+		parse_error(
+			parser, of->at,
+			"this needs brackets: %.*s(%.*s)%s, columns of a key, or (%s), one value",
+			(int)of->at, text, (int)of->len, text + of->at, end, text);
+}
+
+size_t parse_key_text(struct rules *rules, const struct rule_file *file, struct key_column *out,
+		      size_t most)
+{
+	struct rule_parser own = begin_text(rules, file);
+	struct parser *parser = &own.in;
+	struct dialect key = rule_language;
+	bool more = true, other = false;
+	size_t n = 0;
+
+	key.binaries += JOINS;
+	key.operand = parse_key_operand;
+	parser->dialect = &key;
+	for (; more && n < most; n++) {
+		struct key_column *column = &out[n];
+		*column = (struct key_column){.at = parser->token.at, .other = other};
+		const struct ast *ast = parse_expr(parser);
+		size_t end = parser->token.at;
+		while (end > column->at && is_blank(file->text[end - 1]))
+			end--;
+		column->len = end - column->at;
+		other = lex_is_op(parser, "|");
+		more = other || lex_is_op(parser, "+");
+		if (n || more)
+			check_alone(parser, ast, column);
+		if (more)
+			lex_next(parser);
+	}
+	if (more)
+		parse_error(parser, parser->token.at, "a key has at most %zu columns", most);
+	end_text(parser);
+	return n;
 }

@@ -26,6 +26,11 @@ struct rule_error {
 	const char *text;      /* what is wrong, and what was expected */
 };
 
+struct key_column { /* of a key; a part of its text */
+	size_t at, len;
+	bool other; /* an alternative to the column before */
+};
+
 struct rules *rules_new(void);
 void rules_free(struct rules *rules); /* NULL is fine */
 /*

@@ -687,6 +687,53 @@ static void times_narrow_the_range(void **state)
 	}
 }
 
+/* Columns of keys, with ; between those that are compared together; or a part of the message. */
+static const struct {
+	const char *text, *columns;
+} keys[] = {
+	{"a", "a"},
+	{" a | b +  c ", "a|b;c"},
+	{"a & 3", "a & 3"},
+	{"(a | b)", "(a | b)"},
+	{"(a & 3) | f(b + 1) + cpu[a | b]/thread", "(a & 3)|f(b + 1);cpu[a | b]/thread"},
+	{"\"a + b\" == c", "\"a + b\" == c"},
+	{"a ? b : c", "a ? b : c"},
+	{"a & 3 | b",
+	 "column 1: this needs brackets: (a & 3) | b, columns of a key, or (a & 3 | b), one value"},
+	{"b + -a",
+	 "column 5: this needs brackets: b + (-a), columns of a key, or (b + -a), one value"},
+	{"(a) & 3 + b", "column 1: this needs brackets: ((a) & 3) + b, columns"},
+	{"a + 1", "column 5: a constant is no column of a key: (a + 1) is one value"},
+	{"a +", "column 4: expected a value"},
+	{"a, b", "column 2: expected an operator or the end, found ','"},
+	{"a = b", "column 3: expected an operator such as '==' or the end, found '='"},
+	{"a | b | c | d | e", "column 17: a key has at most 4 columns"},
+	{"", "column 1: expected a value"},
+};
+
+static void keys_are_split(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(keys); i++) {
+		struct key_column columns[4];
+		struct buf said = {0};
+		struct error err;
+		size_t count;
+
+		if (!where_parse_key(keys[i].text, columns, COUNT(columns), &count, &err)) {
+			if (!strstr(err.text, keys[i].columns))
+				fail_msg("%s: %s", keys[i].text, err.text);
+			continue;
+		}
+		for (size_t c = 0; c < count; c++) {
+			buf_add_text(&said, !c ? "" : columns[c].other ? "|" : ";");
+			buf_add(&said, keys[i].text + columns[c].at, columns[c].len);
+		}
+		assert_string_equal(buf_text(&said), keys[i].columns);
+		buf_release(&said);
+	}
+}
+
 static void decided_on_heads(void **state)
 {
 	const struct row *row = *state;
@@ -747,7 +794,7 @@ static int teardown(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(rows) + 3];
+	struct CMUnitTest tests[COUNT(rows) + 4];
 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		tests[i] = (struct CMUnitTest){rows[i].text, decided_on_heads, NULL, NULL,
@@ -758,5 +805,7 @@ int main(void)
 						     times_narrow_the_range, NULL, NULL, NULL};
 	tests[COUNT(rows) + 2] = (struct CMUnitTest){"what cannot be decoded fails",
 						     undecodable_events_fail, NULL, NULL, NULL};
+	tests[COUNT(rows) + 3] =
+		(struct CMUnitTest){"keys are split", keys_are_split, NULL, NULL, NULL};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -11,10 +11,10 @@
 -- --unit SPEC   what is compared (repeatable); without one, request-like spans that both traces have are proposed:
 --     syscall NAME [of THREAD]              a system call
 --     wake-up to sleep [of THREAD]          from where a thread is woken until it sleeps again
---     EVENT -> EVENT [by COLUMNS]           from one event to another one of the same key; without one, of the thread
+--     EVENT -> EVENT [by KEY [until KEY]]   from one event to another one of the same key; without one, of the thread
 --     PATH = VALUE                          an interval of the rules
---     --from GLOB --until GLOB --key COLUMNS   as `yore periods` takes it
--- THREAD is a name, * and ? as in file names.
+--     --from EVENT --until EVENT --key KEY  as `yore periods` takes it
+-- EVENT is a glob, perhaps with `where CONDITION` behind it, KEY as of `yore periods`: 'open -> close where fd >= 0 by tid + fd'. THREAD is a name, * and ? as in file names.
 --
 -- Threads of the two sides are matched by their names, their parents' names and by their rank of work; units by their order.
 -- Units that only one side has count as unmatched; without --unit, kinds of units that only one side has are listed. The time of each matched unit is split by cause along its wake-up
@@ -249,7 +249,7 @@ end
 local function need_units()
 	if #named == 0 then
 		a:lack("no trace has system calls, wake-ups or events that nest: name what is to be compared with --unit "
-			.. "'EVENT -> EVENT by COLUMN'; 'yore top B --against A' compares samples, by function or by stack")
+			.. "'EVENT -> EVENT by KEY'; 'yore top B --against A' compares samples, by function or by stack")
 	end
 end
 

@@ -63,7 +63,7 @@ local function check_words()
 	elseif not plain[statistic] and not (percentile and percentile <= 100) then
 		yore.misuse("first: '" .. statistic .. "(unit)' is none of p50(unit), p99.9(unit), mean(unit), min(unit), max(unit), total(unit), count(unit)")
 	elseif not a.unit then
-		yore.misuse("first: the unit is missing: --unit 'EVENT -> EVENT by COLUMN': 'yore help compare' lists what a unit is")
+		yore.misuse("first: the unit is missing: --unit 'EVENT -> EVENT by KEY': 'yore help compare' lists what a unit is")
 	elseif not a.measure and not a.catalog then
 		yore.misuse("first: the traces are missing: --catalog DIR")
 	elseif a.order and a.order ~= "begin" and a.order ~= "listed" then

@@ -2,17 +2,17 @@
 --
 -- [stats|top|log|freq]
 --
---   --from GLOB      events that begin a period (repeatable)
---   --until GLOB     events that end it (repeatable)
---   --key COLUMNS    which belong together: a column of the event, a | b the first that it has, a + b both; without it
+--   --from EVENT     events that begin a period (repeatable): GLOB, or GLOB where CONDITION
+--   --until EVENT    events that end it (repeatable)
+--   --key KEY        which belong together: a column, a | b the first that the event has, a + b both; without it
 --                    those of one stream, which mostly is a CPU or a thread
---   --until-key COLUMNS   the same of the events that end it, where it is another column
---   --field NAME=begin:FIELD or NAME=end:FIELD   a column of the table (repeatable)
+--   --until-key KEY  the same of the events that end it, where it is another one
+--   --field NAME=begin:COLUMN or NAME=end:COLUMN   a column of the table (repeatable)
 --   --by NAME        one row for each value of a field, in `stats` (repeatable)
 --   --nested         an end belongs to the last begin that is open, not to the only one
 --
--- A column is cpu, stream, name, a field of the event, or an expression of the state such as cpu[cpu]/thread,
--- or of the thread of an event of ovni: thread[section/tid]/nosv/type.
+-- A column is an expression as in --where of events: cpu, stream, name, a field, fd & 0xff, the state such as cpu[cpu]/thread,
+-- that of the thread of an event of ovni: thread[section/tid]/nosv/type. Beside | and + one with operators stands in brackets.
 --
 -- --svg FILE draws the periods: a histogram with `freq`, else a heat map over time.
 --
@@ -21,6 +21,7 @@
 -- Examples:
 --   $ yore periods fixtures/golden/sched-demo --from sched_waking --until sched_wakeup --key payload/pid
 --   $ yore periods fixtures/golden/sched-demo top --from sched_switch --until sched_switch --key payload/prev_pid --until-key payload/next_pid --limit 3
+--   $ yore periods fixtures/golden/sched-demo --from 'sched_switch where prev_state == 1' --until sched_wakeup --key 'thread[prev_pid]/name' --until-key comm
 
 local analysis = require("yore.analysis")
 
@@ -60,19 +61,18 @@ for i, name in ipairs(a.by or {}) do
 	end
 end
 
--- Raises an error for a field that no event has; of alternatives one must exist.
+local events = { begin = a:need_named("from", a.from), ["end"] = a:need_named("until", a["until"]) }
+-- Raises an error for a field that no such event has; of alternatives one must exist.
 for name, field in pairs(fields) do
-	local has, why
-	for column in field:gsub("^%a+ ", ""):gmatch("[^|]+") do
-		local found, message = pcall(trace.count_by, trace, { by = { column:match("^%s*(.-)%s*$") }, from = a.start, to = a.start })
-		has, why = has or found, why or message
-	end
-	if not has then
-		error("--field " .. name .. ": " .. why:gsub("^by: ", ""), 0)
+	local at, column = field:match("^(%a+) (.+)$")
+	local good, why = pcall(trace.segments, trace, { at = events[at], key = column, from = a.start, to = a.start })
+	if not good then
+		error("--field " .. name .. ": " .. why:gsub("^key: ", ""):gsub("\n.*", ""), 0)
 	end
 end
 
-local periods = analysis.asked(nil, trace.segments, trace, { begin = a:need_named("from", a.from), finish = a:need_named("until", a["until"]),
+local periods = analysis.asked(nil, trace.segments, trace, { begin = events.begin,
+	begin_where = analysis.condition_of(a.from), finish = events["end"], finish_where = analysis.condition_of(a["until"]),
 	key = a.key or "stream", finish_key = a["until-key"], fields = fields, nested = a.nested, from = a.start, to = a.stop })
 a:tell_pairs(periods, "periods")
 local where = { key = "key", dur = "dur", begin = "begin" }

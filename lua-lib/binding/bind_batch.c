@@ -52,7 +52,7 @@ static void add_column(struct batch_columns *columns, const struct bind_column *
 {
 	columns->items[columns->count++] = *of;
 	columns->fields |= of->kind == COLUMN_FIELD;
-	columns->by_event |= of->kind == COLUMN_STATE || of->kind == COLUMN_LABEL;
+	columns->by_event |= of->kind >= COLUMN_LABEL;
 }
 
 static void add_rows(struct bind_cursor *cursor, struct batch_columns *columns)

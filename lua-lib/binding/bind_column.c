@@ -1,7 +1,21 @@
 /* bind_column.c - columns of events: parses their texts, and reads their values */
 #include "lua-lib/binding/bind_column.h"
 
+#include "engine/base/digits.h"
+#include "state/program/lookup.h"
+
 #include <string.h>
+
+/* Is it a field's name, not an expression? */
+static bool is_name(const struct trace *trace, const char *text)
+{
+	const char *end = text;
+	struct error none;
+
+	while (char_is_word(*end))
+		end++;
+	return !*end || lookup_field(trace, text, &none);
+}
 
 static bool is_label(const char *text, size_t *len)
 {
@@ -9,6 +23,13 @@ static bool is_label(const char *text, size_t *len)
 
 	*len = all - strlen("label()");
 	return all > strlen("label()") && !strncmp(text, "label(", 6) && text[all - 1] == ')';
+}
+
+static void set_expr(lua_State *L, struct bind_cursor *cursor, const char *text,
+		     struct bind_column *out)
+{
+	out->expr = bind_cursor_expr(L, cursor, text, out->test);
+	out->kind = out->expr->reading ? COLUMN_STATE : COLUMN_EXPR;
 }
 
 void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *text,
@@ -27,25 +48,20 @@ void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *tex
 		     {"payload/", COLUMN_FIELD, BIND_PAYLOAD},
 		     {"context/", COLUMN_FIELD, BIND_CONTEXT},
 		     {"packet/", COLUMN_FIELD, BIND_PACKET}};
+	const struct trace *trace = cursor->bound->trace;
+	const char *whole = arena_strdup(cursor->arena, text);
 	size_t len;
 
-	text = arena_strdup(cursor->arena, text);
-	*out = (struct bind_column){.kind = COLUMN_FIELD,
-				    .scopes = BIND_FIELD,
-				    .key = text,
-				    .name = text,
-				    .places = arena_array(cursor->arena,
-							  cursor->bound->trace->nclasses + 1,
-							  sizeof *out->places)};
+	text = whole + strspn(whole, " ");
+	*out = (struct bind_column){
+		.kind = COLUMN_FIELD,
+		.scopes = BIND_FIELD,
+		.key = text,
+		.name = text,
+		.places = arena_array(cursor->arena, trace->nclasses + 1, sizeof *out->places)};
 	if (is_label(text, &len)) {
 		out->kind = COLUMN_LABEL;
 		out->name = arena_strndup(cursor->arena, text + strlen("label("), len);
-		return;
-	}
-	if (strchr(text, '[')) {
-		out->kind = COLUMN_STATE;
-		out->expr = bind_cursor_expr(L, cursor, text);
-		return;
 	}
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		size_t n = strlen(words[i].text);
@@ -56,8 +72,16 @@ void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *tex
 		out->kind = words[i].kind;
 		out->scopes = words[i].scopes;
 		out->name = words[i].scopes ? text + n : text;
-		return;
 	}
+	if (bind_column_is_field(out) && !is_name(trace, out->name))
+		set_expr(L, cursor, whole, out);
+}
+
+void bind_column_parse_test(lua_State *L, struct bind_cursor *cursor, const char *text,
+			    struct bind_column *out)
+{
+	*out = (struct bind_column){.test = true};
+	set_expr(L, cursor, text, out);
 }
 
 /* Where the current event has the column's field; NULL: it is a loss. */
@@ -74,6 +98,7 @@ void bind_column_value(lua_State *L, struct bind_cursor *cursor, const struct bi
 {
 	if (column->kind == COLUMN_STATE) {
 		bind_expr_value(L, cursor, column->expr, out);
+		bind_column_tested(column, out);
 		return;
 	}
 	if (bind_column_is_field(column))

@@ -5,12 +5,15 @@
 #include "lua-lib/binding/bind_cursor.h"
 
 /*
- * Parses a column: "ts", "name", "cpu", "stream", the name of a field, "field/x", "payload/x",
- * "context/x", "packet/x", "label(x)", or (with a bracket) an expression such as cpu[cpu]/thread.
- * Raises errors.
+ * Parses a column: an expression of conditions. Read without the evaluator of these, and by any
+ * thread, are "ts", "name", "cpu", "stream", the name of a field, "field/x", "payload/x",
+ * "context/x", "packet/x" and "label(x)". Raises errors.
  */
 void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *text,
 		       struct bind_column *out);
+/* Parses a condition, see bind_column.test. */
+void bind_column_parse_test(lua_State *L, struct bind_cursor *cursor, const char *text,
+			    struct bind_column *out);
 /* Where events of a class have the column's field; looked up once per class. */
 static inline const struct bind_name *bind_column_place(struct bind_cursor *cursor,
 							const struct bind_column *column,

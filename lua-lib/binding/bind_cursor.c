@@ -212,21 +212,26 @@ static bool get_state(void *bound, struct state **out, struct error *err)
 	return bind_get_state(bound, out, err);
 }
 
+bool bind_cursor_rules(struct bind_cursor *cursor, struct rules **rules, struct error *err)
+{
+	const struct script_trace *host = &cursor->bound->host;
+
+	*rules = cursor->bound->rules;
+	return !host->index || !host->rules || host->rules(host->arg, rules, err);
+}
+
 static bool use_where(struct bind_cursor *cursor, const char *text, struct error *err)
 {
 	struct bind_trace *bound = cursor->bound;
 	struct condition *condition = &cursor->condition;
-	struct condition_of of = {.rules = bound->rules,
-				  .trace = bound->trace,
+	struct condition_of of = {.trace = bound->trace,
 				  .notices = &bound->trace->notices,
 				  .backward = cursor->backward,
 				  .state = get_state,
 				  .arg = bound};
 
-	if (bound->host.index && bound->host.rules &&
-	    !bound->host.rules(bound->host.arg, &of.rules, err))
-		return false;
-	if (!condition_add(condition, text, err) || !condition_compile(condition, &of, err))
+	if (!bind_cursor_rules(cursor, &of.rules, err) || !condition_add(condition, text, err) ||
+	    !condition_compile(condition, &of, err))
 		return false;
 	drop_classes(cursor, bound->trace);
 	if (condition->pass) {

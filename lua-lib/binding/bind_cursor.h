@@ -15,7 +15,6 @@ struct bind_sought {
 };
 enum { BIND_SOUGHT = 64 };
 
-struct bind_expr;
 struct bind_filter;
 
 /*
@@ -32,6 +31,7 @@ struct bind_cursor {
 	bool any;                       /* some event passed, or the note that none did was given */
 	struct condition condition;     /* compiled; `exprs` use its program and window, too */
 	struct bind_expr *exprs;        /* a list, in the arena */
+	uint32_t nexprs;
 	struct event_reader now;        /* at the current event; its `run` is the cursor's */
 	uint32_t given;                 /* events of the run that the cursor passed */
 	struct buf scratch;
@@ -127,6 +127,9 @@ const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor
 /* After values were read from `now`: raises the error if the event could not be decoded. */
 void bind_cursor_decoded(lua_State *L, struct bind_cursor *cursor);
 
+/* The rules whose maps expressions use. */
+MUST_CHECK bool bind_cursor_rules(struct bind_cursor *cursor, struct rules **rules,
+				  struct error *err);
 /* Makes the condition's program and interval window on first use; *rules: those of the state. */
 MUST_CHECK bool bind_cursor_window(struct bind_cursor *cursor, struct rules **rules,
 				   struct error *err);
@@ -135,9 +138,10 @@ MUST_CHECK bool bind_cursor_window(struct bind_cursor *cursor, struct rules **ru
 
 /*
  * Compiles the text on first use; raises errors. Reads of the state return the values just before
- * the event.
+ * the event. `test`: it is a condition, and an error where it cannot be true.
  */
-struct bind_expr *bind_cursor_expr(lua_State *L, struct bind_cursor *cursor, const char *text);
+struct bind_expr *bind_cursor_expr(lua_State *L, struct bind_cursor *cursor, const char *text,
+				   bool test);
 /* The expression's value at the current event; texts live until the next call. Raises errors. */
 void bind_expr_value(lua_State *L, struct bind_cursor *cursor, struct bind_expr *expr,
 		     struct value *out);

@@ -360,7 +360,7 @@ static int state_view_index(lua_State *L)
 	struct value value;
 
 	check_current(L, view->cursor, view->serial);
-	bind_expr_value(L, view->cursor, bind_cursor_expr(L, view->cursor, text), &value);
+	bind_expr_value(L, view->cursor, bind_cursor_expr(L, view->cursor, text, false), &value);
 	bind_push_value(L, &value);
 	return 1;
 }

@@ -1,6 +1,9 @@
 /* event_reader.c - see event_reader.h */
 #include "lua-lib/binding/event_reader.h"
 
+#include "engine/base/mem.h"
+#include "state/filter/where.h"
+
 #include <string.h>
 
 void event_reader_turn(struct event_reader *reader)
@@ -109,6 +112,29 @@ static void label_value(struct event_reader *reader, const struct bind_name *pla
 		*out = text_value(field_label(place->path.class, (uint64_t)number, &next));
 }
 
+void event_reader_expr(struct event_reader *reader, const struct bind_expr *expr, struct value *out)
+{
+	uint32_t number = expr->number;
+	struct run one = reader->run;
+
+	one.first = reader->entry;
+	one.count = 1;
+	reader->passes =
+		mem_reach(reader->passes, number, &reader->npasses, sizeof *reader->passes);
+	if (!reader->passes[number])
+		reader->passes[number] = where_pass_new(expr->where, NULL);
+	where_value(reader->passes[number], &one, out);
+}
+
+void event_reader_release(struct event_reader *reader)
+{
+	for (size_t i = 0; i < reader->npasses; i++)
+		where_pass_free(reader->passes[i]);
+	mem_free(reader->passes);
+	reader->passes = NULL;
+	reader->npasses = 0;
+}
+
 void event_reader_value(struct event_reader *reader, const struct bind_column *column,
 			struct buf *scratch, struct value *out)
 {
@@ -137,6 +163,11 @@ void event_reader_value(struct event_reader *reader, const struct bind_column *c
 	case COLUMN_LABEL:
 		if (event->class)
 			label_value(reader, column->places[event->class->index], out);
+		return;
+	case COLUMN_EXPR:
+		if (event->class)
+			event_reader_expr(reader, column->expr, out);
+		bind_column_tested(column, out);
 		return;
 	case COLUMN_STATE:
 		return;

@@ -32,7 +32,16 @@ enum column_kind {
 	COLUMN_STREAM,
 	COLUMN_FIELD,
 	COLUMN_LABEL, /* the first label of an enumeration's value */
-	COLUMN_STATE  /* an expression of the rule language, which bind_column.h evaluates */
+	COLUMN_EXPR,  /* any other expression of conditions */
+	COLUMN_STATE  /* one that reads the state, which bind_column.h evaluates */
+};
+
+struct bind_expr { /* an expression of conditions; the cursor's */
+	const char *text;
+	struct where *where;     /* NULL: not compiled yet */
+	struct reading *reading; /* NULL: it reads no state */
+	uint32_t number;         /* which no other expression of the cursor has */
+	struct bind_expr *next;
 };
 
 struct bind_column { /* parsed by bind_column_parse() */
@@ -40,12 +49,20 @@ struct bind_column { /* parsed by bind_column_parse() */
 	unsigned scopes;
 	const char *key, *name;          /* the script's text; the field's name */
 	const struct bind_name **places; /* by class; NULL: not looked up */
-	struct bind_expr *expr;
+	struct bind_expr *expr;          /* of EXPR and STATE */
+	bool test;                       /* a condition; it has no value unless it is true */
 };
 
 static inline bool bind_column_is_field(const struct bind_column *column)
 {
 	return column->kind == COLUMN_FIELD || column->kind == COLUMN_LABEL;
+}
+
+/* The column's value of the expression's, *value. */
+static inline void bind_column_tested(const struct bind_column *column, struct value *value)
+{
+	if (column->test && !(value->kind == VALUE_BOOL && value->b))
+		*value = (struct value){.kind = VALUE_UNKNOWN};
 }
 
 struct event_reader {       /* {0}: there is no event */
@@ -58,8 +75,11 @@ struct event_reader {       /* {0}: there is no event */
 	/* An event could not be decoded, and its values are unknown. The owner clears the flag. */
 	bool failed;
 	struct error error;
+	struct where_pass **passes; /* of expressions, by their numbers */
+	size_t npasses;
 };
 
+void event_reader_release(struct event_reader *reader);
 /* Turns to a run, or a loss, that the owner wrote to reader->run; it has no current event yet. */
 void event_reader_turn(struct event_reader *reader);
 
@@ -82,8 +102,11 @@ bool event_reader_integer(struct event_reader *reader, const struct bind_name *p
 /* The field there; false: the event has none. */
 bool event_reader_field(struct event_reader *reader, const struct bind_name *place,
 			struct field *out);
+/* The value of an expression that reads no state; texts live until the next call with it. */
+void event_reader_expr(struct event_reader *reader, const struct bind_expr *expr,
+		       struct value *out);
 /*
- * The current event's value of a column that is no expression and whose field was looked up in the
+ * The current event's value of a column that reads no state and whose field was looked up in the
  * event's class; unknown where it has none. Texts live until the next call with `scratch`.
  */
 void event_reader_value(struct event_reader *reader, const struct bind_column *column,

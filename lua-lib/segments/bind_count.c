@@ -235,6 +235,7 @@ static void end_worker(void *arg, void *own, bool good)
 		join_counter(&sweep->counts->all, &worker->counter);
 	counter_release(&worker->counter);
 	where_pass_free(worker->pass);
+	event_reader_release(&worker->reader);
 	mem_free(worker);
 }
 

@@ -12,8 +12,10 @@
  * = { "syscall_entry_", "syscall_exit_" } compares the names of the events, behind these prefixes.
  * An end named "unknown" fits every begin.
  *
- * A key is one or more columns of the event, joined by +. Columns with | between them are
- * alternatives: the first that the event has is read, "context/tid | common_pid | cpu[cpu]/thread".
+ * A key is one or more columns of the event, joined by +, each an expression of conditions. Columns
+ * with | between them are alternatives: the first that the event has is read, "context/tid |
+ * common_pid | cpu[cpu]/thread". `begin_where` (also of `at`) and `finish_where` are conditions
+ * that the events must meet.
  *
  * A pair is dropped if its end and the next begin of its key may be among missing events
  * (pair_doubts.h). If the key is the CPU, pairs are dropped that last while events of that CPU were
@@ -468,13 +470,18 @@ static void on_loss(struct pairs *pairs)
 		drop_open(pairs, pairs->by_cpu ? event->cpu : -1, PAIR_LOST);
 }
 
+static bool holds(lua_State *L, struct pairs *pairs, const struct alternatives *where)
+{
+	return !where->count || alternatives_atom(L, pairs, where);
+}
+
 static void on_event(lua_State *L, struct pairs *pairs, uint8_t kind)
 {
-	if (kind & KIND_FINISH)
+	if (kind & KIND_FINISH && holds(L, pairs, &pairs->finish_where))
 		on_finish(L, pairs);
-	if (kind & KIND_BEGIN)
+	if (kind & KIND_BEGIN && holds(L, pairs, &pairs->begin_where))
 		on_begin(L, pairs);
-	if (kind & KIND_AT)
+	if (kind & KIND_AT && holds(L, pairs, &pairs->begin_where))
 		on_moment(L, pairs);
 }
 

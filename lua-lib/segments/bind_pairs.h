@@ -51,7 +51,8 @@ struct pairs {
 	struct segments *segments;
 	int options; /* stack index of the option table */
 	struct pair_key begin_key, finish_key;
-	struct alternatives same; /* option `same` */
+	struct alternatives begin_where, finish_where; /* options of these names; count 0: none */
+	struct alternatives same;                      /* option `same` */
 	const char *same_name[2]; /* option `same_name`: the prefixes; NULL: not given */
 	struct captured fields[SEGMENTS_COLUMNS_MAX];
 	size_t nfields;

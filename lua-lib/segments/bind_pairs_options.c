@@ -3,22 +3,12 @@
 
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
+#include "state/filter/where.h"
 #include "state/program/lookup.h"
 
 #include <string.h>
 
 /* ---- columns ---- */
-
-static const char *trimmed(lua_State *L, const char *text, size_t len)
-{
-	while (len && *text == ' ') {
-		text++;
-		len--;
-	}
-	while (len && text[len - 1] == ' ')
-		len--;
-	return lua_pushlstring(L, text, len);
-}
 
 /* Does some event class lack all the columns, so that the next alternative is needed? */
 static bool may_lack(struct pairs *pairs, const struct alternatives *of)
@@ -43,7 +33,7 @@ static void add_alternative(lua_State *L, struct pairs *pairs, const char *text,
 			    struct alternatives *out)
 {
 	struct bind_column *column = &out->items[out->count];
-	bool runs = !strcmp(text, pairs_who_runs);
+	bool runs = !strcmp(text + strspn(text, " "), pairs_who_runs);
 
 	if (runs && !may_lack(pairs, out))
 		return;
@@ -73,45 +63,54 @@ static void find_places(struct pairs *pairs, struct alternatives *of)
 				of->may[c] |= (uint8_t)(1 << i);
 }
 
-/* Parses columns separated by |. */
-static void read_alternatives(lua_State *L, struct pairs *pairs, const char *text, size_t len,
-			      struct alternatives *out)
+static void read_columns(lua_State *L, struct pairs *pairs, const char *option, const char *text,
+			 struct pair_key *out)
 {
-	const char *end = text + len;
+	struct key_column columns[PARTS_MAX * ALTERNATIVES_MAX];
+	struct error err;
+	size_t count;
 
 	out->count = 0;
-	for (const char *bar; text <= end; text = bar + 1) {
-		bar = memchr(text, '|', (size_t)(end - text));
-		bar = bar ? bar : end;
-		if (out->count == ALTERNATIVES_MAX)
-			luaL_error(L, "more than %d alternatives", ALTERNATIVES_MAX);
-		add_alternative(L, pairs, trimmed(L, text, (size_t)(bar - text)), out);
-		lua_pop(L, 1);
+	if (!where_parse_key(text, columns, sizeof columns / sizeof *columns, &count, &err)) {
+		error_while(&err, "%s", option);
+		bind_raise(L, &err);
 	}
-	find_places(pairs, out);
+	for (size_t i = 0; i < count; i++) {
+		/* blanks before it, so that messages count from the begin of the key */
+		char *column =
+			arena_strndup(pairs->cursor->arena, text, columns[i].at + columns[i].len);
+		memset(column, ' ', columns[i].at);
+		out->count += !columns[i].other;
+		if (out->count > PARTS_MAX)
+			luaL_error(L, "%s: more than %d columns", option, PARTS_MAX);
+		if (out->parts[out->count - 1].count == ALTERNATIVES_MAX)
+			luaL_error(L, "%s: more than %d alternatives", option, ALTERNATIVES_MAX);
+		add_alternative(L, pairs, column, &out->parts[out->count - 1]);
+	}
+	for (size_t i = 0; i < out->count; i++)
+		find_places(pairs, &out->parts[i]);
 }
 
 static bool read_key(lua_State *L, struct pairs *pairs, const char *option, struct pair_key *out)
 {
-	const char *text, *end;
-	size_t len;
+	bool given = lua_getfield(L, pairs->options, option) != LUA_TNIL;
 
-	if (lua_getfield(L, pairs->options, option) == LUA_TNIL) {
-		lua_pop(L, 1);
-		return false;
-	}
-	text = luaL_checklstring(L, -1, &len);
-	end = text + len;
-	out->count = 0;
-	for (const char *plus; text <= end; text = plus + 1) {
-		plus = memchr(text, '+', (size_t)(end - text));
-		plus = plus ? plus : end;
-		if (out->count == PARTS_MAX)
-			luaL_error(L, "%s: more than %d columns", option, PARTS_MAX);
-		read_alternatives(L, pairs, text, (size_t)(plus - text), &out->parts[out->count++]);
-	}
+	if (given)
+		read_columns(L, pairs, option, luaL_checkstring(L, -1), out);
 	lua_pop(L, 1);
-	return true;
+	return given;
+}
+
+/* Parses columns with | between them. */
+static void read_alternatives(lua_State *L, struct pairs *pairs, const char *option,
+			      const char *text, struct alternatives *out)
+{
+	struct pair_key key = {0};
+
+	read_columns(L, pairs, option, text, &key);
+	if (key.count > 1)
+		luaL_error(L, "%s: one column is expected: (%s) is the sum", option, text);
+	*out = key.parts[0];
 }
 
 /* Does some event class of that kind have one of the columns? */
@@ -166,12 +165,19 @@ static void read_same_name(lua_State *L, struct pairs *pairs)
 
 static void read_same(lua_State *L, struct pairs *pairs)
 {
-	const char *text;
-	size_t len;
+	if (lua_getfield(L, pairs->options, "same") != LUA_TNIL)
+		read_alternatives(L, pairs, "same", luaL_checkstring(L, -1), &pairs->same);
+	lua_pop(L, 1);
+}
 
-	if (lua_getfield(L, pairs->options, "same") != LUA_TNIL) {
-		text = luaL_checklstring(L, -1, &len);
-		read_alternatives(L, pairs, text, len, &pairs->same);
+/* Reads a condition on events. */
+static void read_where(lua_State *L, struct pairs *pairs, const char *option,
+		       struct alternatives *out)
+{
+	if (lua_getfield(L, pairs->options, option) != LUA_TNIL) {
+		bind_column_parse_test(L, pairs->cursor, luaL_checkstring(L, -1), &out->items[0]);
+		out->count = 1;
+		find_places(pairs, out);
 	}
 	lua_pop(L, 1);
 }
@@ -196,7 +202,7 @@ static void read_fields(lua_State *L, struct pairs *pairs)
 		if (pairs->segments->ncolumns == SEGMENTS_COLUMNS_MAX)
 			luaL_error(L, "fields: more than %d", SEGMENTS_COLUMNS_MAX);
 		text += at_end ? 4 : 6;
-		read_alternatives(L, pairs, text, strlen(text), &field->from);
+		read_alternatives(L, pairs, name, text, &field->from);
 		field->at_end = at_end;
 		field->column = segments_add_column(pairs->segments, name);
 		pairs->nfields++;
@@ -274,9 +280,10 @@ static void widen_options(lua_State *L, int options)
 /* ---- the cursor ---- */
 
 static const char *const known_options[] = {
-	"begin",  "finish", "key",       "finish_key", "fields",   "from",       "to",
-	"nested", "where",  "cpu",       "name",       "losses",   "all_losses", "threads",
-	"same",   "at",     "same_name", "left_by",    "not_idle", NULL};
+	"begin",      "finish",      "key",          "finish_key", "fields",    "from",
+	"to",         "nested",      "where",        "cpu",        "name",      "losses",
+	"all_losses", "threads",     "same",         "at",         "same_name", "left_by",
+	"not_idle",   "begin_where", "finish_where", NULL};
 
 /* Called with the trace and the widened options at stack indices 1 and 2: pushes the cursor. */
 static int new_cursor(lua_State *L)
@@ -332,6 +339,10 @@ static void add_reads(struct pairs *pairs, bool other)
 	for (size_t i = 0; i < pairs->nfields; i++)
 		pair_reads_add(reads, &pairs->fields[i].from,
 			       pairs->fields[i].at_end ? KIND_FINISH : begins, false);
+	if (pairs->begin_where.count)
+		pair_reads_add(reads, &pairs->begin_where, begins, false);
+	if (pairs->finish_where.count)
+		pair_reads_add(reads, &pairs->finish_where, KIND_FINISH, false);
 	if (!other)
 		pairs->finish_key = pairs->begin_key;
 }
@@ -366,6 +377,8 @@ void pairs_read_options(lua_State *L, struct pairs *pairs, struct bind_trace *bo
 		  other ? &pairs->finish_key : &pairs->begin_key, KIND_FINISH);
 	pairs->by_cpu = pairs->begin_key.count == 1 && pairs->begin_key.parts[0].count == 1 &&
 			pairs->begin_key.parts[0].items[0].kind == COLUMN_CPU;
+	read_where(L, pairs, "begin_where", &pairs->begin_where);
+	read_where(L, pairs, "finish_where", &pairs->finish_where);
 	read_same(L, pairs);
 	read_same_name(L, pairs);
 	read_fields(L, pairs);

@@ -91,6 +91,7 @@ static void free_maker(void *arg)
 	struct pair_maker *maker = arg;
 
 	where_pass_free(maker->pass);
+	event_reader_release(&maker->reader);
 	buf_release(&maker->scratch);
 	mem_free(maker);
 }

@@ -45,12 +45,12 @@ function analysis.hint(wanted, names)
 end
 
 -- Returns f(...), whose arguments come from the user: an error that it raises is raised again without its place in the
--- script, and with the name of `option` before it (nil: none).
+-- script and the lines of an excerpt, and with the name of `option` before it (nil: none).
 function analysis.asked(option, f, ...)
 	local function told(done, ...)
 		if not done then
 			local why = ...
-			why = type(why) == "string" and why:gsub("^[^\n:]*:%d+: ", "") or why
+			why = type(why) == "string" and why:gsub("^[^\n:]*:%d+: ", ""):gsub("\n.*", "") or why
 			error(option and option .. ": " .. tostring(why) or why, 0)
 		end
 		return ...
@@ -373,14 +373,33 @@ local function bare(name)
 	return name:match("([^:]*)$")
 end
 
--- The names of the trace's event classes that one of the globs matches, as a whole or behind the last colon.
+-- The glob and the condition of GLOB where CONDITION; nil: there is none.
+local function event_of(text)
+	local at, last = text:find("%s+where%f[%W]%s*")
+	return at and text:sub(1, at - 1) or text, at and text:sub(last + 1)
+end
+
+-- The condition that events must meet of which each is one of GLOB where CONDITION; nil: none.
+function analysis.condition_of(events)
+	local terms, any = {}, nil
+	for i, text in ipairs(events) do
+		local glob, condition = event_of(text)
+		any = any or condition
+		glob = glob:gsub('[\\"]', "\\%0")
+		terms[i] = string.format('(name ~ "%s" || name ~ "*:%s") && (%s)', glob, glob, condition or "true")
+	end
+	return #terms > 1 and any and table.concat(terms, " || ") or any
+end
+
+-- The names of the trace's event classes that one of the globs matches, as a whole or behind the last colon. A glob may have a
+-- condition behind it.
 function analysis.present(globs)
 	if lami.knows_all then
 		return globs
 	end
 	local found, matching = {}, {}
 	for i, glob in ipairs(globs) do
-		matching[i] = basics.glob(glob)
+		matching[i] = basics.glob((event_of(glob)))
 	end
 	for _, class in ipairs(trace:info().classes) do
 		for _, matches in ipairs(matching) do
@@ -440,6 +459,7 @@ end
 function methods:need_named(option, events)
 	for _, event in ipairs(events) do
 		if #analysis.present({ event }) == 0 then
+			event = event_of(event)
 			error("--" .. option .. ": the trace has no event '" .. event .. "': " .. like_an_event(event)
 				.. "'yore info' lists event classes", 0)
 		end

@@ -2,11 +2,11 @@
 --
 --     syscall NAME [of THREAD]                a system call
 --     wake-up to sleep [of THREAD]            from where a thread is woken until it sleeps again
---     EVENT -> EVENT [by COLUMNS [until COLUMNS]]   two events of one key, the thread's without one
+--     EVENT -> EVENT [by KEY [until KEY]]     two events of one key, the thread's without one
 --     PATH = VALUE                            an interval of the rules: thread[*]/state = "blocked"
---     --from GLOB --until GLOB --key COLUMNS  as `yore periods` takes it
+--     --from EVENT --until EVENT --key KEY    as `yore periods` takes it
 --
--- A unit belongs to the thread of its last event.
+-- EVENT is a glob, perhaps with `where CONDITION` behind it. A unit belongs to the thread of its last event.
 
 local analysis = require("yore.analysis")
 local basics = require("yore.basics")
@@ -48,13 +48,23 @@ local function read_period(spec)
 end
 
 local function read_pair(spec)
-	local from, rest = spec:match("^(%S+)%s*%->%s*(.+)$")
+	-- a text in quotes may have any of the words
+	local shown = spec:gsub('"[^"]*"', function(text) return ("_"):rep(#text) end)
+	local from, till = shown:match("^%S.-()%s*%->%s*()%S")
 	if not from then
 		return
 	end
-	local till, key = rest:match("^(%S+)%s+by%s+(.+)$")
-	local own, other = (key or ""):match("^(.-)%s+until%s+(.+)$")
-	return { kind = "pairs", from = { from }, till = { trimmed(till or rest) }, key = own or key, till_key = other }
+	local by, key = shown:match("()%s+by%s+()%S", till)
+	local other, other_key = shown:match("()%s+until%s+()%S", key or #spec + 1)
+	local unit = { kind = "pairs", from = { spec:sub(1, from - 1) }, till = { spec:sub(till, (by or 0) - 1) },
+		key = by and spec:sub(key, (other or 0) - 1), till_key = other and spec:sub(other_key) }
+	for _, event in ipairs{ unit.from[1], unit.till[1] } do
+		local name, word = event:match("^(%S+)%s+(%S+)")
+		if word and word ~= "where" then
+			fail(spec, "'where CONDITION', '->' or 'by KEY' is expected behind " .. name .. ", not '" .. word .. "'")
+		end
+	end
+	return unit
 end
 
 local function read_call(spec)
@@ -169,9 +179,12 @@ local function pairs_of(side, unit)
 			.. table.concat(#from == 0 and unit.from or unit.till, ", "))
 		return
 	end
-	local found = segments_of(unit, { begin = from, finish = till, key = unit.key or kernel.thread, finish_key = unit.till_key,
+	local begin_where, finish_where = analysis.condition_of(unit.from), analysis.condition_of(unit.till)
+	local found = segments_of(unit, { begin = from, begin_where = begin_where, finish = till, finish_where = finish_where,
+		key = unit.key or kernel.thread, finish_key = unit.till_key,
 		nested = unit.nested or not unit.key, fields = { tid = "end " .. kernel.thread }, from = side.start, to = side.stop })
-	return found, found.lost + found.unbegun + found.unfinished
+	-- what a condition leaves out is not unknown
+	return found, found.lost + (begin_where and 0 or found.unbegun) + (finish_where and 0 or found.unfinished)
 end
 
 local function intervals_of(side, unit)

@@ -52,6 +52,8 @@ show{ begin = "sched_switch", finish = "sched_switch", key = "next_tid", finish_
 show{ begin = "sched_switch", finish = "sched_switch", key = "cpu + next_tid", finish_key = "cpu + prev_tid", fields = fields, where = "(next_tid & 3) != 1 || cpu == 0" }
 show{ begin = "sched_waking", finish = "sched_switch", key = "tid", finish_key = "next_tid", same = "prio | next_prio", nested = true }
 show{ begin = "syscall_entry_*", finish = "syscall_exit_*", key = "cpu", same_name = { "syscall_entry_", "syscall_exit_" }, fields = { ret = "end ret" } }
+show{ begin = "sched_switch", begin_where = "prev_state != 0 && next_prio < 130", finish = "sched_wak*", finish_where = 'comm ~ "*e*"',
+	key = "(prev_tid & 0xff) | (tid & 0xff)", fields = { comm = "begin substr(next_comm, 1, 3)", who = "end (tid + cpu) | cpu" } }
 show{ at = { "sched_migrate_task", "sched_wak*" }, key = "tid | pid", fields = { comm = "begin comm", prio = "begin prio" } }
 """
 RANGES = ([], [], [], ["--begin", "+20ms"], ["--end", "-20ms"], ["--no-index"])
@@ -123,7 +125,7 @@ def wide_texts(work):
         out.write("abcdabefabcd".encode("utf-16le"))
     script = os.path.join(work, "wide.lua")
     with open(script, "w", encoding="utf-8") as out:
-        out.write('for _, by in ipairs{ { "a", "b" }, { "a", "b", \'"[" == ""\' } } do\n'
+        out.write('for _, by in ipairs{ { "a", "b" }, { "a", "b", "cpu[cpu]/thread" } } do\n'
                   'for _, row in ipairs(trace:count_by{ by = by }) do print(row.a, row.b, row.count) end end')
     _, printed, said = run(["run", script, trace, "--no-index"], 2)
     result(printed == 2 * "ab\tcd\t2\nab\tef\t1\n" and not said, "two texts in UTF-16 as a key", (printed, said))

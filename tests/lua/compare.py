@@ -99,6 +99,8 @@ UNITS = [
     (UNIT, 20, 25, 50_000),
     ("request_begin -> request_end", 20, 25, 50_000),
     ("--from request_begin --until request_end --key id", 20, 25, 50_000),
+    ('request_begin where id < 10 -> request_end where id >= 0 && "a -> b by c" != "" by id + (cpu & 0)', 10, 10, 50_000),
+    ("--from request_begin where id < 5 --until request_end --key id & 7", 5, 5, None),
     ("syscall read", 20, 25, 35_400),
     ("syscall read of work*", 20, 25, 35_400),
     ("syscall read of nobody", 0, 0, None),

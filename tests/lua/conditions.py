@@ -2,7 +2,8 @@
 """One text of a condition means the same of events, of an analysis' rows, and as a predicate of `do`.
 
 Random conditions are asked of all. What each leaves is compared with an evaluation here, of the csv that is printed
-without a condition: three values of truth, exact integers, globs and regular expressions.
+without a condition: three values of truth, exact integers, globs and regular expressions. Pairs of events of random keys, and
+on random conditions, are compared with those that a loop over all events makes here.
 
     conditions.py [--count 60] [--seed N]
 """
@@ -16,6 +17,7 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 
 TOP = os.path.abspath(os.environ.get("srcdir", "."))
 YORE = os.path.abspath(os.environ.get("top_builddir", ".")) + "/yore"
@@ -142,6 +144,90 @@ def counted(text):
     return sum(row["data"]["@"] for row in rows if row.get("type") == "map")
 
 
+BESIDE = ["cpu", "cpu", "cpu", "cpu", "tid", "prio", "prev_tid", "next_tid", "prev_prio", "next_prio", "prev_state"], ["comm", "prev_comm", "next_comm"]
+
+
+class Keys(Maker):
+    """A random key: its text, and a function of an event, which gives the text of its value, or None."""
+
+    def column(self, alone):
+        kind = self.rng.random()
+        if kind < 0.4:
+            return self.rng.choice(((self.rng.choice(self.numbers), "number"), (self.rng.choice(self.texts), "text")))[0], None
+        while True:
+            text, f = self.number(2)
+            if not re.fullmatch(r"\(?-?[0-9.]+[a-z]*\)?", text):
+                break
+        # an operator at the begin of a key stands outside of brackets, where it joins no columns
+        inner = re.fullmatch(r"\((\w+) (&|-) (\w+)\)", text)
+        return inner.group(0)[1:-1] if inner and alone else text, f
+
+    def key(self):
+        counts = [self.rng.choice((1, 1, 2)) for _ in range(self.rng.choice((1, 1, 2, 3)))]
+        parts = [[self.column(counts == [1]) for _ in range(n)] for n in counts]
+
+        def value(row, text, f):
+            return (row[text] or None) if f is None else f(row)
+
+        def whole(row):
+            found = [next((v for v in (value(row, *column) for column in part) if v is not None), None) for part in parts]
+            if None in found:
+                return None
+            found = [str(v) for v in found]
+            return "+".join(v if v.lstrip("-").isdigit() else '"%s"' % v for v in found) if len(found) > 1 else found[0]
+        return " + ".join(" | ".join(text for text, _ in part) for part in parts), whole
+
+
+def paired(events, begin, finish, nested):
+    """begin, finish: conditions by name of an event, and a key."""
+    left, found = {}, []
+    for row in events:
+        key = row["name"] in finish[0] and finish[0][row["name"]](row) is True and finish[1](row) or None
+        if key and left.get(key):
+            found.append((left[key].pop(), row["ts"], key))
+        key = row["name"] in begin[0] and begin[0][row["name"]](row) is True and begin[1](row) or None
+        if key:
+            left[key] = (left.get(key, []) if nested else []) + [row["ts"]]
+    return found
+
+
+def check_pairs(rng, count, work):
+    trace, names = work + "/trace", ("sched_waking", "sched_switch", "sched_migrate_task")
+    subprocess.run([os.path.dirname(YORE) + "/fixtures/yore-gen", "--out", trace, "--size", "700K", "--no-truth"], check=True,
+                   stdout=subprocess.DEVNULL)
+    within = ["--begin", "+1ms", "--end", "+4ms"]  # all CPUs are recorded
+    told = subprocess.run([YORE, "events", trace, *within, "--format", "json", "--no-index", *(word for name in names for word in ("--name", name))],
+                          stdout=subprocess.PIPE, env=ENV, check=True, text=True).stdout
+    events = []
+    for line in told.splitlines():
+        event = json.loads(line)
+        row = {column: str({**event["fields"], "cpu": event["cpu"]}.get(column, "")) for column in BESIDE[0] + BESIDE[1]}
+        events.append({**row, "name": event["name"], "ts": str(event["ts"])})
+    some = 0
+    for _ in range(count):
+        maker = Keys(rng, events, *BESIDE)
+        sides, words = [], []
+        for option in ("--from", "--until"):
+            sides.append({})
+            for name in rng.sample(names, rng.choice((1, 1, 2))):
+                text, sides[-1][name] = maker.truth(1) if rng.random() < 0.4 else ("", lambda row: True)
+                words += [option, name + (" where " + text if text else "")]
+        key, f = maker.key()
+        other, g = maker.key() if rng.random() < 0.2 else (key, f)
+        words += ["--key", key, *(["--until-key", other] if other != key else []), *(["--nested"] if rng.random() < 0.4 else [])]
+        run = subprocess.run([YORE, "periods", trace, "log", *words, *within, "--format", "csv", "--no-index"], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, env=ENV, text=True, check=False)
+        got = sorted((row["begin"], row["end"], row["key"]) for row in csv.DictReader(io.StringIO(run.stdout)))
+        expected = sorted(paired(events, (sides[0], f), (sides[1], g), "--nested" in words))
+        if got != expected or (run.returncode and "no event that" not in run.stderr):
+            print("FAIL: periods %s: %d pairs, expected %d: %s" % (" ".join("'%s'" % word for word in words), len(got), len(expected), run.stderr))
+            print(sorted(set(got) ^ set(expected))[:4])
+            return 0
+        some += bool(expected)
+    print("PASS: %d pairs of events, %d of which are some" % (count, some))
+    return some
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=60)
@@ -167,7 +253,8 @@ def main():
         asked += 1
         some += 0 < len(expected) < len(rows)
     print("PASS: %d conditions, %d of which leave some rows, %d of them predicates, too" % (asked, some, predicates))
-    return 0 if some and predicates else 1
+    with tempfile.TemporaryDirectory(prefix="yore-test-") as work:
+        return 0 if some and predicates and check_pairs(rng, args.count, work) else 1
 
 
 sys.exit(main())

@@ -442,3 +442,28 @@ do
 	assert(names:look("nobody", 0) == nil)
 	raises("there is no such segment", names.times, names, #names + 1)
 end
+
+-- an expression is the same column of loops, batches and counts
+local number, text, loop, batches = "prev_pid & 7", "substr(next_comm, 0, 6)", {}, {}
+for ev, x, y in trace:events{ name = "sched_switch", fields = { number, text } } do
+	assert(ev.state[number] == x and ev.state[text] == y)
+	loop[x .. y] = (loop[x .. y] or 0) + 1
+end
+for t in trace:batch{ name = "sched_switch", fields = { number, text } } do
+	for i = 1, t.n do
+		local key = t[number][i] .. t[text][i]
+		batches[key] = (batches[key] or 0) + 1
+	end
+end
+for _, row in ipairs(trace:count_by{ name = "sched_switch", by = { number, text } }) do
+	local key = row[number] .. row[text]
+	assert(loop[key] == row.count and batches[key] == row.count, key)
+	loop[key] = nil
+end
+assert(not next(loop))
+
+-- events that meet a condition are those that pass it
+local odd = "(prev_pid & 1) == 1"
+assert(#trace:segments{ at = "sched_switch", key = "cpu", begin_where = odd } == #trace:segments{ at = "sched_switch", key = "cpu", where = odd })
+raises("a number is never true", trace.segments, trace, { at = "sched_switch", key = "cpu", begin_where = "prev_pid & 1" })
+raises("column 11: expected a value", trace.count_by, trace, { by = { "prev_pid &" } })

@@ -6,6 +6,7 @@
 #include "state/filter/rows.h"
 #include "state/filter/where.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Makes warnings, without a trace and with one that has no events, where all names are unknown. */
@@ -47,17 +48,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct buf text = {0};
 	static const char *const columns[] = {"n", "dur", "comm"};
 	const struct value row[] = {value_s64(7), {.kind = VALUE_UNKNOWN}, value_text("ab", 2)};
+	struct key_column key[4];
 	struct rows_where *rows;
 	struct where *where;
 	struct query *query;
 	struct value value;
 	struct error err;
+	size_t count;
 	bool has;
 
 	buf_add(&text, data, size);
 	try_rules(text.data, size);
 	if (where_parse(text.data, &where, &err))
 		where_free(where);
+	if (where_parse_key(text.data, key, 4, &count, &err))
+		for (size_t i = 0; i < count; i++)
+			if (!key[i].len || key[i].at + key[i].len > text.len)
+				abort();
 	if (rows_where_parse(text.data, columns, 3, &rows, &err)) {
 		for (size_t i = 0; i < rows_where_terms(rows); i++)
 			rows_where_holds(rows, i, row);

@@ -25,9 +25,10 @@ enum { TRY_AGAIN = 1 << 17 /* events */ };
 struct range_run {
 	struct tracks *tracks;
 	struct replay *replay;
-	bool asked_only; /* evaluates only the statements that the question depends on */
-	/* values that lines give: heard of only while they matter; cells have what was before, */
-	bool in_place; /* unless they are written in place */
+	/* evaluates only the statements that the question depends on, and keeps brief cells: */
+	bool brief;
+	/* values that lines give: heard of only while they matter; other cells have what was before
+	 */
 	bool hears;
 	uint64_t *gives, *heard; /* statements that give wanted values; those heard of now */
 	size_t words;            /* of both */
@@ -83,6 +84,12 @@ static void see_value(struct range_run *run, struct track *track, nstime since,
 		tracks_touch(tracks, track);
 }
 
+/* Does it matter no more what is written to an attribute without a track? */
+static bool is_late(const struct range_run *run, uint32_t attr)
+{
+	return run->tracks->over.past && (!run->follows || !is_operand(run->tracks, attr));
+}
+
 static void see_change(struct range_run *run, const struct change *change)
 {
 	const struct cell *after = change->after;
@@ -92,9 +99,7 @@ static void see_change(struct range_run *run, const struct change *change)
 	if (!track) {
 		bool fills = tracks->over.past && change->fill && !run->is_told;
 
-		if ((tracks->over.past && !fills &&
-		     (!run->follows || !is_operand(tracks, change->attr))) ||
-		    !tracks_want(tracks, change->attr))
+		if ((!fills && is_late(run, change->attr)) || !tracks_want(tracks, change->attr))
 			return;
 		track = track_new(run, change->attr, change->before);
 		track_set_unknown(tracks, track, fills);
@@ -195,16 +200,14 @@ static void track_names(struct range_run *run)
 	}
 }
 
-/* ---- a run over a subset of statements, which leaves no checkpoints ---- */
-
 /* absent(): adds a track before the attribute's first write. */
 static void on_absent(void *arg, uint32_t attr)
 {
 	struct range_run *run = arg;
 
-	if (!run->tracks->over.past && tracks_want(run->tracks, attr) &&
-	    !tracks_find(run->tracks, attr))
-		track_now(run, attr);
+	if (is_late(run, attr) || !tracks_want(run->tracks, attr) || tracks_find(run->tracks, attr))
+		return;
+	track_now(run, attr);
 }
 
 /* ---- past the range ---- */
@@ -374,18 +377,13 @@ static void begin_tracks(struct range_run *run, const struct order *from)
 	struct tracks *tracks = run->tracks;
 	bool whole = from->time == NSTIME_MIN;
 
-	if ((run->asked_only || leaves_nothing(tracks->state)) && whole &&
-	    !tracks->state->handover) {
-		replay_in_place(run->replay);
-		run->in_place = true;
-	}
 	run->follows = !tracks->range.within && tracks->nshapes;
 	if (run->follows) {
 		tracks->low = whole ? NSTIME_MIN : tracks->range.begin;
 		tracks->high = NSTIME_MAX;
 	}
 	run->due = tracks->low < tracks->range.begin ? views_due(tracks->state, 0) : SIZE_MAX;
-	if (run->follows || run->in_place || tracks->state->force == FORCE_REPLAY)
+	if (run->follows || run->brief || tracks->state->force == FORCE_REPLAY)
 		hear_range(run);
 }
 
@@ -395,7 +393,7 @@ static bool goes_on(const struct tracks *tracks)
 	struct state *state = tracks->state;
 
 	return state->lists == LISTS_PASS && tracks->wanted->lists && !state->handover &&
-	       !leaves_nothing(state) && !state->options.replay_only &&
+	       !state->options.no_checkpoints && !state->options.replay_only &&
 	       !run_went_on(state, tracks->range.end);
 }
 
@@ -436,6 +434,7 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 					 .moment = on_moment,
 					 .keeps = is_followed,
 					 .put = on_write,
+					 .absent = on_absent,
 					 .arg = &run};
 	struct order from, to = order_after(NSTIME_MAX);
 	bool whole = hands && tracks_are_whole(tracks) && !state->handover;
@@ -444,17 +443,13 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 	run.goes_on = !whole && goes_on(tracks);
 	struct program *subset = hands && !run.goes_on ? subset_of(tracks, whole) : NULL;
 
-	run.asked_only = subset != NULL;
+	run.brief = options.brief = subset && !state->handover;
 	run.gives = tracks_heard(tracks, &run.has_was);
 	run.heard = bitset_new(statements);
 	run.words = statements / 64 + 1;
 	options.heard = run.heard;
 	if (subset)
 		options.program = subset;
-	if (whole) {
-		options.brief = run.in_place = true;
-		options.absent = on_absent;
-	}
 	if (tracks->nshapes && program_views_tell_none(state->program))
 		options.bury = on_bury;
 	run.tried = hands ? SIZE_MAX : 0;

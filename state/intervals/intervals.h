@@ -361,11 +361,6 @@ struct ends {
 void ends_find(const struct tracks *tracks, nstime from, struct ends *out);
 void ends_release(struct ends *ends);
 
-/* True if runs leave no checkpoints behind. */
-static inline bool leaves_nothing(const struct state *state)
-{
-	return state->options.no_checkpoints && !state->options.replay_only;
-}
 /* Does the range cover the whole trace, so that nothing needs to be read beyond it? */
 bool tracks_are_whole(const struct tracks *tracks);
 

@@ -19,7 +19,6 @@ struct replay {
 	struct cells *cells;
 	uint64_t *failures;
 	uint64_t contradictions;
-	bool in_place; /* see replay_in_place() */
 	bool told;     /* change() or put() was called since the last moment */
 	uint64_t rests; /* see replay_rests() */
 	bool failed;    /* *err says why */
@@ -72,11 +71,6 @@ void replay_free(struct replay *replay)
 struct cells *replay_cells(struct replay *replay)
 {
 	return replay->cells;
-}
-
-void replay_in_place(struct replay *replay)
-{
-	replay->in_place = true;
 }
 
 void replay_rests(struct replay *replay, nstime time, uint64_t events)
@@ -189,7 +183,7 @@ static void set(void *arg, const struct write *write, uint32_t attr, struct valu
 		cell_keep(now, value, replay->attrs);
 	else if (!write->interned)
 		attrs_keep(replay->attrs, value);
-	if (now && (options->brief || replay->in_place)) {
+	if (options->brief) {
 		put_now(replay, attr, now, value);
 		return;
 	}
@@ -344,7 +338,7 @@ static inline bool put(struct replay *replay, const struct plain_line *line, uin
 	struct cell_now *now = cells_find(replay->cells, attr);
 	struct value own;
 
-	if (line->verb != VERB_SET || !now || replay->options.brief || replay->in_place ||
+	if (line->verb != VERB_SET || !now || replay->options.brief ||
 	    value->kind == VALUE_UNKNOWN || is_heard(&replay->options, line->line))
 		return false;
 	value_take(&own, value);

@@ -39,7 +39,7 @@ struct replay_options {
 	 * and deletes still call change(). For builds.
 	 */
 	bool brief;
-	/* Called in place of change() for a write of a value that is done in place. */
+	/* brief: called in place of change() for a write of a value. */
 	void (*put)(void *arg, uint32_t attr, const struct value *value, nstime time);
 	/*
 	 * brief: called before put() if there is no cell yet; cells_get() has the old value. May be
@@ -91,12 +91,6 @@ struct replay *replay_new(const struct replay_options *options);
 void replay_free(struct replay *replay); /* NULL is fine */
 /* The present state. Fill it before replay_run() to start from a checkpoint. */
 struct cells *replay_cells(struct replay *replay);
-
-/*
- * From now on writes to existing cells are done in place and call options.put() in place of
- * change(). The cells' `last`, `run` and `writer` are no longer right then.
- */
-void replay_in_place(struct replay *replay);
 
 /*
  * To be called from moment(): it need not be called again before `time` and so many events

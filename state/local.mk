@@ -55,6 +55,7 @@ libstate_a_SOURCES += \
 libstate_a_SOURCES += \
 	%D%/rules/ast.h \
 	%D%/rules/check.c \
+	%D%/rules/cycles.c \
 	%D%/rules/explain.c \
 	%D%/rules/lex.h \
 	%D%/rules/line.h \
@@ -68,7 +69,6 @@ libstate_a_SOURCES += \
 	%D%/rules/rules.c \
 	%D%/rules/rules.h \
 	%D%/rules/set.c \
-	%D%/rules/strata.c \
 	%D%/rules/tree.c
 libstate_a_SOURCES += \
 	%D%/program/column_test.c \

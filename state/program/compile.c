@@ -99,7 +99,6 @@ static bool compile_line(struct compile *compile, uint32_t id, struct line *out)
 			     .verb = statement->verb,
 			     .flags = info->flags,
 			     .section = info->section,
-			     .stratum = info->stratum,
 			     .block = statement->block,
 			     .reads = info->reads.items,
 			     .nreads = (uint32_t)info->reads.count};
@@ -527,7 +526,7 @@ static void mark_shapes(struct program *program)
 		if (verb_buries(verb) || info->shape == ATTR_ABSENT)
 			continue;
 		program->writes_shape[info->shape] = true;
-		if (verb_stacks(verb)) /* the shape exists since strata were computed */
+		if (verb_stacks(verb)) /* the shape exists since cycles were searched */
 			program->writes_shape[shape_key(program->attrs, info->shape)] = true;
 	}
 }

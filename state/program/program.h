@@ -133,8 +133,7 @@ struct line {
 	uint32_t id; /* of the statement, the same in all classes; below program_statements() */
 	enum verb verb;
 	uint32_t flags;
-	uint32_t section; /* LINE_SECTION */
-	uint32_t stratum;
+	uint32_t section;         /* LINE_SECTION */
 	struct path target;       /* not with LINE_SECTION */
 	const struct expr *when;  /* NULL: always; the conditions of head and line combined */
 	const struct expr *head;  /* the head's part of `when`; NULL: none, or not separate */

@@ -90,8 +90,8 @@ static void add_statement(const struct analysis *analysis, size_t i, struct buf 
 		buf_add_text(out, "/**");
 	else if (verb_buries(statement->verb))
 		buf_add_text(out, " and all below");
-	buf_printf(out, "\n        stratum %u, %s\n        in a shard: %s", info->stratum,
-		   way(info->flags, statement->verb), in_shards(info->flags));
+	buf_printf(out, "\n        %s\n        in a shard: %s", way(info->flags, statement->verb),
+		   in_shards(info->flags));
 	add_reads(analysis, &info->reads, out);
 	buf_add_char(out, '\n');
 }

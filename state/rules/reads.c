@@ -290,7 +290,7 @@ struct analysis *analysis_new(struct arena *arena, const struct rules *rules, st
 	}
 	for (size_t i = 0; i < rules->nstatements; i++)
 		set_read_flags(analysis, rules->statements[i], &analysis->statements[i]);
-	analysis_strata(analysis);
+	analysis_cycles(analysis);
 	return analysis;
 }
 

@@ -1,5 +1,5 @@
 /*
- * reads.h - the shapes that each statement of a rule set reads and writes, and its stratum
+ * reads.h - the shapes that each statement of a rule set reads and writes, and what is cyclic
  *
  * Captures and fields occur only in keys, and keys are `*` in a shape. So the analysis is the same
  * for every event class and needs no trace.
@@ -31,7 +31,7 @@ struct line_reads {
 struct statement_info {
 	uint32_t shape;   /* ATTR_ABSENT: a section value */
 	uint32_t section; /* of a section line */
-	uint32_t stratum, flags;
+	uint32_t flags;
 	struct line_reads reads;
 };
 
@@ -81,8 +81,8 @@ uint32_t ast_path_shape(const struct ast_path *path, struct attrs *attrs, uint32
 /* The first view that uses itself, maybe through others, or (*deep) nests too deeply; or NULL. */
 const struct view_def *views_find_cycle(const struct rules *rules, bool *deep);
 
-/* strata.c */
-void analysis_strata(struct analysis *analysis);
+/* cycles.c */
+void analysis_cycles(struct analysis *analysis);
 bool shape_written(const struct attrs *attrs, uint32_t target, enum verb verb, bool below,
 		   uint32_t shape);
 

@@ -92,7 +92,7 @@ bool rules_file(const struct rules *rules, size_t i, struct rules_file *out);
 /* A hash of everything that decides the rules' meaning, for the keys of stored results. */
 void rules_identity(const struct rules *rules, uint64_t out[2]);
 
-/* Appends text on what each line reads and writes, its stratum, and how it can be evaluated. */
+/* Appends text on what each line reads and writes, and how it can be evaluated. */
 MUST_CHECK bool rules_explain(struct rules *rules, struct buf *out, struct error *err);
 
 /*

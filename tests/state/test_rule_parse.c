@@ -270,27 +270,21 @@ static void linux_is_backward(void **state)
 	assert_true(rules_explain(rules, &text, &err));
 	assert_int_equal(count_of(buf_text(&text), "forward: "), 2);
 	assert_int_equal(count_of(buf_text(&text), "push    thread[*]/stack\n"
-						   "        stratum 0, forward: "),
+						   "        forward: "),
 			 1);
 	assert_int_equal(count_of(buf_text(&text), "pop     thread[*]/stack\n"
-						   "        stratum 0, forward: "),
+						   "        forward: "),
 			 1);
 	assert_int_equal(count_of(buf_text(&text), "else forward"), 7);
 	assert_int_equal(count_of(buf_text(&text), "thread[*]/state\n"
-						   "        stratum 2, backward while few"),
+						   "        backward while few"),
 			 1);
 	assert_int_equal(count_of(buf_text(&text), "thread[*]/state and all below\n"
-						   "        stratum 2, backward while few"),
-			 1);
-	assert_int_equal(count_of(buf_text(&text), "thread[*]/state and all below\n"
-						   "        stratum 3, backward while few"),
-			 1);
+						   "        backward while few"),
+			 2);
 	assert_int_equal(count_of(buf_text(&text), "thread[*]/waker\n"
-						   "        stratum 1, backward while few"),
-			 3);
-	assert_int_equal(count_of(buf_text(&text), "thread[*]/waker\n"
-						   "        stratum 2, backward while few"),
-			 1);
+						   "        backward while few"),
+			 4);
 	buf_release(&text);
 	rules_free(rules);
 }

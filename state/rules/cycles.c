@@ -1,14 +1,11 @@
 /*
- * strata.c - orders statements by their dependencies
+ * cycles.c - finds statements that depend on themselves
  *
- * A statement depends on every statement that may write what it reads. Tarjan's algorithm
- * (iterative, since rule files may be long) finds the cycles, dependencies first:
- *
- *     stratum 0   cpu[section/cpu]/thread = field/next_tid                 reads no state
- *     stratum 1   thread[cpu[section/cpu]/thread]/syscall = field/id       reads stratum 0
+ * A statement depends on every statement that may write what it reads. Tarjan's algorithm finds the
+ * cycles (iterative, since rule files may be long).
  *
  * A shape that is read is a vertex between its readers and writers, so that a hundred of each need
- * two hundred edges, not ten thousand. Its stratum is a lower bound for its readers.
+ * two hundred edges, not ten thousand.
  */
 #include "state/rules/reads.h"
 
@@ -28,7 +25,6 @@ struct vertex {
 	uint32_t order, low; /* order 0: not seen */
 	bool on_stack;
 	size_t first_edge, nedges, at_edge;
-	uint32_t stratum;
 };
 
 struct graph {
@@ -137,61 +133,21 @@ static void index_edges(struct graph *graph)
 	}
 }
 
-/* Is it a shape (not a section value)? */
-static bool is_state(const struct graph *graph, uint32_t v)
-{
-	return v >= graph->nstatements && v - graph->nstatements < graph->nshapes;
-}
-
-/*
- * The stratum that the vertex gets from its dependencies (`outside`: only those outside of its
- * cycle). A read of state is one above the lines that may write it, and at least 1.
- */
-static uint32_t stratum_behind(const struct graph *graph, uint32_t v, bool outside)
-{
-	const struct statement_info *lines = graph->analysis->statements;
-	const struct vertex *vertex = &graph->vertices[v];
-	uint32_t stratum = is_state(graph, v);
-
-	for (size_t e = 0; e < vertex->nedges; e++) {
-		uint32_t to = graph->edges[vertex->first_edge + e], above;
-		if (outside && graph->vertices[to].on_stack)
-			continue;
-		above = graph->vertices[to].stratum +
-			(to < graph->nstatements && !(lines[to].flags & LINE_SECTION));
-		stratum = above > stratum ? above : stratum;
-	}
-	return stratum;
-}
-
-/* Gives all statements of a cycle the stratum that follows from reads outside of it. */
+/* Takes the vertices from `root` on off the stack: they are one cycle, or one vertex without. */
 static void close_circle(struct graph *graph, uint32_t root)
 {
 	size_t first = graph->nstack;
-	uint32_t stratum = 0;
 
 	while (graph->stack[--first] != root)
 		;
-	size_t n = graph->nstack - first;
-	for (size_t i = first; i < graph->nstack; i++) {
-		uint32_t above = stratum_behind(graph, graph->stack[i], true);
-		stratum = above > stratum ? above : stratum;
-	}
 	for (size_t i = first; i < graph->nstack; i++) {
 		uint32_t member = graph->stack[i];
-		if (member >= graph->nstatements)
-			continue;
-		struct statement_info *info = &graph->analysis->statements[member];
-		graph->vertices[member].stratum = info->stratum = stratum;
-		if (n > 1) /* a line that reads what it writes has the read's vertex beside it */
-			info->flags |= LINE_CYCLIC;
+
+		graph->vertices[member].on_stack = false;
+		/* a line that reads what it writes has the read's vertex beside it */
+		if (member < graph->nstatements && graph->nstack - first > 1)
+			graph->analysis->statements[member].flags |= LINE_CYCLIC;
 	}
-	for (size_t i = first; i < graph->nstack; i++)
-		if (graph->stack[i] >= graph->nstatements)
-			graph->vertices[graph->stack[i]].stratum =
-				stratum_behind(graph, graph->stack[i], false);
-	for (size_t i = first; i < graph->nstack; i++)
-		graph->vertices[graph->stack[i]].on_stack = false;
 	graph->nstack = first;
 }
 
@@ -236,7 +192,7 @@ static void walk(struct graph *graph, uint32_t start)
 	}
 }
 
-void analysis_strata(struct analysis *analysis)
+void analysis_cycles(struct analysis *analysis)
 {
 	size_t n = analysis->rules->nstatements;
 	struct graph graph = {

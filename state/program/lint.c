@@ -23,7 +23,6 @@ struct linter {
 	struct rule_error *found;
 	size_t count, capacity;
 	struct nameset said; /* warnings given, with their places */
-	struct nameset classes; /* names of event classes, and their parts behind a colon */
 	struct attrs *attrs;
 	uint8_t *shapes; /* by shape: SHAPE_ flags */
 	size_t nshapes;
@@ -110,29 +109,13 @@ static bool is_written(struct linter *linter, uint32_t shape)
 
 /* ---- what the block's head matches ---- */
 
-/* Is there an event class of this name without wildcards, or of an alias's name? */
-static bool names_class(const struct linter *linter, const struct head_pattern *pattern)
-{
-	const struct alias_def *alias = rules_alias(linter->rules, true, pattern->text);
-
-	if (nameset_find(&linter->classes, pattern->text, NULL))
-		return true;
-	for (; alias; alias = alias->before)
-		for (size_t i = 0; i < alias->nnames; i++)
-			if (nameset_find(&linter->classes, alias->names[i], NULL))
-				return true;
-	return false;
-}
-
-/* How many event classes or sections of streams match (0 or 1 without wildcards). */
+/* How many event classes or sections of streams match. */
 static size_t count_matches(const struct linter *linter, const struct head_pattern *pattern)
 {
 	const struct trace *trace = linter->program->trace;
 	bool section = linter->block->is_section;
 	size_t n = section ? trace->nstreams : trace->nclasses, matches = 0;
 
-	if (!section && (pattern->kind == HEAD_LITERAL || !strpbrk(pattern->text, "*?[\\")))
-		return names_class(linter, pattern);
 	for (size_t i = 0; i < n; i++) {
 		const char *name = section ? trace->streams[i]->section : trace->classes[i]->name;
 		if (name)
@@ -454,18 +437,12 @@ void rules_lint(const struct rules *rules, const struct program *program, enum l
 				.arena = arena,
 				.attrs = attrs_new()};
 
-	for (size_t i = 0; program && i < program->trace->nclasses; i++) {
-		const char *name = program->trace->classes[i]->name;
-		nameset_add(&linter.classes, name, 0);
-		nameset_add(&linter.classes, event_bare_name(name), 0);
-	}
 	if (has_own_files(rules))
 		find_written(&linter);
 	lint_statements(&linter);
 	attrs_free(linter.attrs);
 	mem_free(linter.shapes);
 	nameset_release(&linter.said);
-	nameset_release(&linter.classes);
 	*out = linter.found;
 	*count = linter.count;
 }

@@ -490,7 +490,7 @@ int32_t closure_cpu(const struct closure *closure, const struct attrs *attrs, ui
 	return value_is_index(&key) && key.u <= INT32_MAX ? (int32_t)key.u : -1;
 }
 
-struct closure *closure_new(const struct catalog *catalog, const uint32_t *roots, size_t nroots)
+static struct closure *closure_empty(const struct catalog *catalog)
 {
 	struct closure *closure = mem_new(sizeof *closure);
 
@@ -500,12 +500,57 @@ struct closure *closure_new(const struct catalog *catalog, const uint32_t *roots
 	closure->number = arena_array(closure->arena, closure->nnumber, sizeof *closure->number);
 	memset(closure->number, 0xff, closure->nnumber * sizeof *closure->number);
 	closure->shapes = arena_array(closure->arena, closure->nnumber, sizeof *closure->shapes);
-	for (size_t i = 0; i < nroots; i++)
-		add_shape(closure, roots[i]);
+	return closure;
+}
+
+/* Adds all that the shapes so far need. */
+static struct closure *closure_whole(struct closure *closure)
+{
 	find_shapes(closure);
 	make_plans(closure);
 	find_cpu_depths(closure);
 	return closure;
+}
+
+struct closure *closure_new(const struct catalog *catalog, const uint32_t *roots, size_t nroots)
+{
+	struct closure *closure = closure_empty(catalog);
+
+	for (size_t i = 0; i < nroots; i++)
+		add_shape(closure, roots[i]);
+	return closure_whole(closure);
+}
+
+struct statements {
+	struct closure *closure;
+	const uint64_t *bits;
+};
+
+/* Adds what one of the statements reads or covers, or the previous value that it changes. */
+static void add_statement(void *arg, const struct line *line)
+{
+	const struct statements *statements = arg;
+	struct closure *closure = statements->closure;
+	uint32_t target = target_of(closure, line);
+	bool section = line->flags & LINE_SECTION;
+	bool below = !section && (verb_buries(line->verb) || verb_stacks(line->verb));
+
+	if (!bitset_has(statements->bits, line->id))
+		return;
+	add_reads(closure, line);
+	if (section || line->verb == VERB_ADD || line->verb == VERB_WAS)
+		add_shape(closure, target);
+	for (uint32_t shape = 0; below && shape < closure->nnumber; shape++)
+		if (shape_is_within(program_attrs(closure->catalog->program), shape, target))
+			add_shape(closure, shape);
+}
+
+struct closure *closure_below(const struct catalog *catalog, const uint64_t *bits)
+{
+	struct statements statements = {closure_empty(catalog), bits};
+
+	catalog_lines(catalog, add_statement, &statements);
+	return closure_whole(statements.closure);
 }
 
 void closure_free(struct closure *closure)

@@ -89,6 +89,11 @@ struct closure {
 #define CLOSURE_ANY_CPU UINT32_MAX
 
 struct closure *closure_new(const struct catalog *catalog, const uint32_t *roots, size_t nroots);
+/*
+ * What statements (a bit each) need: what they read, previous values that they change, and all that
+ * a `delete`, `unknown`, push or pop covers.
+ */
+struct closure *closure_below(const struct catalog *catalog, const uint64_t *statements);
 void closure_free(struct closure *closure); /* NULL is fine */
 
 /* The bit of a shape; ATTR_ABSENT: not in the closure. */

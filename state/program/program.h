@@ -202,11 +202,6 @@ void program_line(const struct program *program, uint32_t id, struct rule_error 
  */
 struct program *program_subset(const struct program *program, const uint64_t *statements);
 void program_subset_free(struct program *subset); /* NULL is fine */
-/*
- * Adds the statements that may write what the given ones read, transitively; for a `delete` or
- * `unknown` among the given ones also all that write what it covers.
- */
-void program_close(const struct program *program, uint64_t *statements);
 /* Returns a bit per class that has lines on some stream; to be freed. */
 uint64_t *program_classes(const struct program *program);
 

@@ -24,6 +24,7 @@ struct shard_merge *shard_merge_new(struct event_source *event_source, struct pr
 
 	merge->event_source = event_source;
 	merge->program = program;
+	merge->catalog = catalog_new(program, event_source->trace);
 	merge->state = cells_new(program, event_source->trace->nstreams, false);
 	merge->until = mem_new_array(event_source->trace->nstreams, sizeof *merge->until);
 	merge->named = cells_new(program, event_source->trace->nstreams, false);
@@ -36,6 +37,7 @@ void shard_merge_free(struct shard_merge *merge)
 		return;
 	cells_free(merge->state);
 	cells_free(merge->named);
+	catalog_free(merge->catalog);
 	mem_free(merge->until);
 	mem_free(merge);
 }
@@ -64,6 +66,18 @@ static void swap_cells(struct cells *a, struct cells *b)
 	b->program = program;
 }
 
+/* Adds the statements that the given ones need. */
+static void add_needed(const struct catalog *catalog, uint64_t *statements)
+{
+	struct closure *closure = closure_below(catalog, statements);
+	uint64_t *needed = closure_statements(closure);
+
+	for (size_t i = 0; i <= program_statements(catalog_program(catalog)) / 64; i++)
+		statements[i] |= needed[i];
+	mem_free(needed);
+	closure_free(closure);
+}
+
 /* Replays the deferred statements and those that they need, on the state itself. */
 static bool replay_deferred(struct shard_merge *merge, nstime begin,
 			    const struct shard_summary *summary, struct error *err)
@@ -74,7 +88,7 @@ static bool replay_deferred(struct shard_merge *merge, nstime begin,
 	struct replay *replay;
 	bool ok;
 
-	program_close(merge->program, summary->deferred);
+	add_needed(merge->catalog, summary->deferred);
 	options.program = program_subset(merge->program, summary->deferred);
 	replay = replay_new(&options);
 	swap_cells(merge->state, replay_cells(replay));

@@ -7,11 +7,13 @@
 #ifndef STATE_TIMELINES_SHARD_MERGE_H
 #define STATE_TIMELINES_SHARD_MERGE_H
 
+#include "state/events/closure.h"
 #include "state/timelines/shard_summary.h"
 
 struct shard_merge {
 	struct event_source *event_source;
 	struct program *program;
+	struct catalog *catalog; /* of the program */
 	/*
 	 * The state after the shards that were added: values, since, named, writers, tombstones,
 	 * section values, ends of losses; not run, last and named_at, which only replay needs. To

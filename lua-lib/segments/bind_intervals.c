@@ -508,8 +508,9 @@ static bool read_intervals(struct bind_trace *bound, struct fillings *fillings, 
 		ok = error_set(err, ERR_QUERY,
 			       "threads by name are one path of segments, and alone: %s",
 			       fillings->items[0].wanted);
-	ok = ok && state_totals(state, first->begin - 1, first->end + 1,
-				(const struct query *const *)queries, count, &sink, err);
+	const nstime edges[] = {first->begin - 1, first->end + 1};
+	ok = ok &&
+	     state_sums(state, edges, 2, (const struct query *const *)queries, count, &sink, err);
 	for (size_t i = 0; i < count; i++)
 		query_free(queries[i]);
 	if (ok && bind_interrupted(bound->context))

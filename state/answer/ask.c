@@ -223,7 +223,6 @@ static void asking_begin(struct answering *asking, const struct closure *closure
 	asking->closure = closure;
 	asking->begin = t;
 	asking->pass = pass_over(asking->state, closure, t);
-	asking->backfill = backfill_new(asking->state, closure, t);
 }
 
 static void asking_end(struct answering *asking)
@@ -238,6 +237,8 @@ static enum outcome ask_all(struct answering *asking, collect_known *collect_all
 {
 	enum outcome outcome = OUTCOME_DONE;
 
+	backfill_free(asking->backfill); /* it identifies moments by their addresses */
+	asking->backfill = backfill_new(asking->state, asking->closure, asking->begin);
 	while (outcome == OUTCOME_DONE) {
 		asking->asked = asking->looking = false;
 		collect_all(asking, what);
@@ -276,22 +277,6 @@ enum outcome ask_at(struct state *state, const struct closure *closure,
 	return outcome;
 }
 
-enum outcome ask_places(struct state *state, const struct closure *closure,
-			const struct state_place *places, size_t count, bool fills,
-			struct fact *facts, struct error *err)
-{
-	struct answering asking = {.state = state, .err = err, .unfilled = !fills};
-	const struct places all = {places, count, facts};
-	nstime t = NSTIME_MAX;
-
-	for (size_t i = 0; i < count; i++)
-		t = earlier(t, &places[i].moment);
-	asking_begin(&asking, closure, t);
-	enum outcome outcome = ask_all(&asking, collect_places, &all);
-	asking_end(&asking);
-	return outcome;
-}
-
 struct answering *ask_series(struct state *state, const struct closure *closure, nstime t)
 {
 	struct answering *asking = mem_new(sizeof *asking);
@@ -305,8 +290,6 @@ enum outcome ask_next(struct answering *asking, const struct state_place *places
 		      struct fact *facts, struct error *err)
 {
 	asking->err = err;
-	backfill_free(asking->backfill); /* it identifies moments by their addresses */
-	asking->backfill = backfill_new(asking->state, asking->closure, asking->begin);
 	return ask_all(asking, collect_places, &(struct places){places, count, facts});
 }
 
@@ -314,4 +297,20 @@ void ask_series_free(struct answering *asking)
 {
 	asking_end(asking);
 	mem_free(asking);
+}
+
+enum outcome ask_places(struct state *state, const struct closure *closure,
+			const struct state_place *places, size_t count, bool fills,
+			struct fact *facts, struct error *err)
+{
+	struct answering *asking;
+	nstime t = NSTIME_MAX;
+
+	for (size_t i = 0; i < count; i++)
+		t = earlier(t, &places[i].moment);
+	asking = ask_series(state, closure, t);
+	asking->unfilled = !fills;
+	enum outcome outcome = ask_next(asking, places, count, facts, err);
+	ask_series_free(asking);
+	return outcome;
 }

@@ -38,11 +38,12 @@ struct event_filter_test { /* one line of one class */
 };
 
 struct event_filter {
+	struct arena *arena; /* of all arrays whose size does not change */
 	const struct closure *closure;
 	const struct attrs *attrs;
 	const struct trace *trace;
 	struct event_filter_test *tests;
-	size_t ntests, tests_capacity;
+	size_t ntests;
 	uint32_t *of_bit; /* numbers of tests, grouped by the bit of a shape that they write */
 	uint32_t *bits;   /* by bit: where its group begins in of_bit; and the end */
 	struct event_filter_column *columns;
@@ -103,16 +104,16 @@ static uint32_t column_of(struct event_filter *filter, uint32_t class_index,
 	run_field_init(&column->of, filter->trace->classes[class_index], field);
 	filter->first[class_index] = (uint32_t)filter->ncolumns;
 	if (!filter->lists[class_index])
-		filter->lists[class_index] = mem_new_array(BATCH_MAX, sizeof(uint16_t));
+		filter->lists[class_index] =
+			arena_array(filter->arena, BATCH_MAX, sizeof(uint16_t));
 	return (uint32_t)filter->ncolumns - 1;
 }
 
 static void add_test(struct event_filter *filter, const struct step_of *step)
 {
-	struct event_filter_test *test;
+	struct event_filter_test *test = &filter->tests[filter->ntests++];
 	struct line_key key;
 
-	test = mem_push(filter->tests, filter->ntests, filter->tests_capacity);
 	*test = (struct event_filter_test){.step = step};
 	if (!line_key(step->line, &key))
 		return;
@@ -131,16 +132,21 @@ static void group_tests(struct event_filter *filter)
 {
 	uint32_t nbits = filter->closure->nshapes, *bits, end = 0;
 
-	filter->bits = bits = mem_new_array(nbits + 1, sizeof *bits);
+	filter->bits = bits = arena_array(filter->arena, nbits + 1, sizeof *bits);
 	for (size_t i = 0; i < filter->ntests; i++)
 		for (uint32_t k = 0; k < filter->tests[i].step->nwrites; k++)
 			bits[filter->tests[i].step->writes[k]]++;
 	for (uint32_t bit = 0; bit <= nbits; bit++)
 		bits[bit] = end += bits[bit];
-	filter->of_bit = mem_new_array(end + 1, sizeof *filter->of_bit);
+	filter->of_bit = arena_array(filter->arena, end + 1, sizeof *filter->of_bit);
 	for (size_t i = filter->ntests; i-- > 0;)
 		for (uint32_t k = 0; k < filter->tests[i].step->nwrites; k++)
 			filter->of_bit[--bits[filter->tests[i].step->writes[k]]] = (uint32_t)i;
+}
+
+static uint64_t *new_set(const struct event_filter *filter, size_t count)
+{
+	return arena_array(filter->arena, count / 64 + 1, sizeof(uint64_t));
 }
 
 struct event_filter *event_filter_new(const struct closure *closure,
@@ -158,17 +164,19 @@ struct event_filter *event_filter_new(const struct closure *closure,
 	filter->packet_filters = packet_filters;
 	filter->patience =
 		patience ? patience : PATIENCE + PATIENCE_EACH * event_source->trace->nstreams;
-	filter->kinds = mem_new_array(nclasses + 1, sizeof *filter->kinds);
-	filter->first = mem_new_array(nclasses + 1, sizeof *filter->first);
-	filter->lists = mem_new_array(nclasses + 1, sizeof(uint16_t *));
-	filter->nlists = mem_new_array(nclasses + 1, sizeof *filter->nlists);
-	filter->all = bitset_new(nclasses);
-	filter->all_of_cpus = bitset_new(nclasses);
-	filter->keyed = bitset_new(nclasses);
-	filter->of_cpus = bitset_new(event_source->trace->nstreams);
-	filter->own_streams = bitset_new(event_source->trace->nstreams);
-	filter->passing = bitset_new(nclasses);
-	filter->by_losses = bitset_new(closure->nshapes);
+	filter->arena = arena_new();
+	filter->tests = arena_array(filter->arena, closure->nsteps, sizeof *filter->tests);
+	filter->kinds = arena_array(filter->arena, nclasses + 1, sizeof *filter->kinds);
+	filter->first = arena_array(filter->arena, nclasses + 1, sizeof *filter->first);
+	filter->lists = arena_array(filter->arena, nclasses + 1, sizeof(uint16_t *));
+	filter->nlists = arena_array(filter->arena, nclasses + 1, sizeof *filter->nlists);
+	filter->all = new_set(filter, nclasses);
+	filter->all_of_cpus = new_set(filter, nclasses);
+	filter->keyed = new_set(filter, nclasses);
+	filter->of_cpus = new_set(filter, event_source->trace->nstreams);
+	filter->own_streams = new_set(filter, event_source->trace->nstreams);
+	filter->passing = new_set(filter, nclasses);
+	filter->by_losses = new_set(filter, closure->nshapes);
 	for (size_t i = 0; i < closure->nsteps; i++)
 		if (closure->steps[i].class_index != NO_CLASS)
 			add_test(filter, &closure->steps[i]);
@@ -186,24 +194,9 @@ void event_filter_free(struct event_filter *filter)
 		mem_free(filter->columns[i].values);
 		hash_index_release(&filter->columns[i].index);
 	}
-	for (size_t i = 0; i < filter->trace->nclasses; i++)
-		mem_free(filter->lists[i]);
 	mem_free(filter->columns);
-	mem_free(filter->tests);
-	mem_free(filter->of_bit);
-	mem_free(filter->bits);
-	mem_free(filter->kinds);
-	mem_free(filter->first);
-	mem_free(filter->lists);
-	mem_free(filter->nlists);
-	mem_free(filter->all);
-	mem_free(filter->all_of_cpus);
-	mem_free(filter->keyed);
 	mem_free(filter->cpus);
-	mem_free(filter->of_cpus);
-	mem_free(filter->by_losses);
-	mem_free(filter->own_streams);
-	mem_free(filter->passing);
+	arena_free(filter->arena);
 	mem_free(filter->hashes);
 	mem_free(filter);
 }

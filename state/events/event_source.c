@@ -174,6 +174,14 @@ bool event_source_class_begin(struct event_source *source, const struct stream *
 	return true;
 }
 
+nstime fill_begin(nstime until, nstime first, nstime time, nstime since)
+{
+	nstime begin = until > first ? until : first;
+
+	begin = begin < time ? begin : time;
+	return begin > since ? begin : since;
+}
+
 bool event_source_fill_begin(struct event_source *source, const struct stream *stream,
 			     uint32_t class_index, const struct order *event, nstime since,
 			     nstime *out, struct error *err)
@@ -193,13 +201,6 @@ bool event_source_fill_begin(struct event_source *source, const struct stream *s
 		return false;
 	if (until < begins[stream->index])
 		until = begins[stream->index];
-	if (until < first)
-		until = first;
-	if (until < from)
-		until = from;
-	if (until > event->time)
-		until = event->time;
-	if (until > since)
-		*out = until;
+	*out = fill_begin(until > from ? until : from, first, event->time, since);
 	return true;
 }

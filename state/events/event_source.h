@@ -164,6 +164,11 @@ MUST_CHECK bool event_source_fill_begin(struct event_source *source, const struc
 					uint32_t class_index, const struct order *event,
 					nstime since, nstime *out, struct error *err);
 /*
+ * The same of an event at `time` whose stream's last loss or begin, whichever is later, ended at
+ * `until`, and whose class begins at `first`.
+ */
+nstime fill_begin(nstime until, nstime first, nstime time, nstime since);
+/*
  * Sets *out to the first event of the class in the stream if each kind of event was enabled at its
  * own time (late_events), else NSTIME_MIN. There is an event of the class at t. class_index
  * UINT32_MAX: no event.

@@ -645,17 +645,6 @@ bool state_window(struct state *state, const struct window_range *window,
 	return ask_recorded(state, &question, &sink, err);
 }
 
-bool state_totals(struct state *state, nstime begin, nstime end, const struct query *const *queries,
-		  size_t nqueries, const struct sums_sink *sink, struct error *err)
-{
-	const struct intervals_question only = {
-		.range = {.begin = begin, .end = end, .within = true},
-		.queries = queries,
-		.nqueries = nqueries};
-
-	return ask_recorded(state, &only, sink, err);
-}
-
 bool state_sums(struct state *state, const nstime *edges, size_t nedges,
 		const struct query *const *queries, size_t nqueries, const struct sums_sink *sink,
 		struct error *err)
@@ -664,9 +653,9 @@ bool state_sums(struct state *state, const nstime *edges, size_t nedges,
 							     .end = edges[nedges - 1],
 							     .within = true,
 							     .edges = edges,
-							     .nedges = nedges},
+							     .nedges = sink->sums ? nedges : 0},
 						   .queries = queries,
 						   .nqueries = nqueries};
 
-	return ask_tracks(state, &columns, sink, err);
+	return ask_recorded(state, &columns, sink, err);
 }

@@ -46,7 +46,8 @@ struct value_total {
 struct sums_sink {
 	/* As state_intervals(), but intervals may be cut at the range's ends. */
 	bool (*interval)(void *arg, const struct interval *interval);
-	/* Called between intervals of the path, in order of time; false ends the work. */
+	/* Called between intervals of the path, in order of time; false ends the work. NULL: no
+	 * sums */
 	bool (*sums)(void *arg, const char *path, const struct sums *sums);
 	/*
 	 * Called once per path; true: give the totals of [begin, end) (a part of the range) in
@@ -60,15 +61,12 @@ struct sums_sink {
 };
 
 /*
- * Answers for [edges[0], edges[nedges - 1]), by sums where possible. Edges of columns rise; two at
- * least. Time that neither an interval nor sums cover is unknown or none.
+ * Answers for [edges[0], edges[nedges - 1]), by totals where sink->wants_totals(), or by sums where
+ * possible. Edges of columns rise; two at least. Time that neither an interval nor sums cover is
+ * unknown or none.
  */
 MUST_CHECK bool state_sums(struct state *state, const nstime *edges, size_t nedges,
 			   const struct query *const *queries, size_t nqueries,
 			   const struct sums_sink *sink, struct error *err);
-/* As state_intervals() with INTERVALS_CUT, but totals where sink->wants_totals(); gives no sums. */
-MUST_CHECK bool state_totals(struct state *state, nstime begin, nstime end,
-			     const struct query *const *queries, size_t nqueries,
-			     const struct sums_sink *sink, struct error *err);
 
 #endif

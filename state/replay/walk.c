@@ -78,14 +78,6 @@ nstime walk_class_begin(const struct walk *walk)
 		       : walk->time;
 }
 
-nstime fill_begin(nstime until, nstime first, nstime time, nstime since)
-{
-	nstime begin = until > first ? until : first;
-
-	begin = begin < time ? begin : time;
-	return begin > since ? begin : since;
-}
-
 nstime walk_fill_begin(const struct walk *walk, const struct cells *cells, nstime since)
 {
 	nstime until = walk->stream ? cells_until(cells, walk->stream->index) : NSTIME_MIN;

@@ -85,9 +85,6 @@ MUST_CHECK bool streams_begin(struct event_source *event_source, struct cells *c
 nstime walk_fill_begin(const struct walk *walk, const struct cells *cells, nstime since);
 /* Since when the stream has events of the present one's class. */
 nstime walk_class_begin(const struct walk *walk);
-/* The same of an event at `time` whose stream's last loss ended at `until`, its class begins at
- * `first`. */
-nstime fill_begin(nstime until, nstime first, nstime time, nstime since);
 
 /* The present event, with its place. */
 const struct event_item *walk_item(struct walk *walk);

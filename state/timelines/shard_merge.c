@@ -143,7 +143,6 @@ static nstime class_begin(const struct shard_merge *merge, const struct writer *
 static void begin_fills(struct shard_merge *merge, const struct shard_summary *summary)
 {
 	struct cell fill, cell;
-	nstime first;
 
 	for (uint32_t a = ATTR_ROOT; cells_next(summary->fills, &a);) {
 		cells_get(merge->state, a, &cell);
@@ -154,13 +153,8 @@ static void begin_fills(struct shard_merge *merge, const struct shard_summary *s
 		cells_get(summary->fills, a, &fill);
 		if (fill.since == NSTIME_MIN)
 			fill.since = reach(merge, &fill.writer);
-		else if (fill.since > fill.writer.order.time)
-			fill.since = fill.writer.order.time;
-		first = class_begin(merge, &fill.writer);
-		if (fill.since < first)
-			fill.since = first;
-		if (fill.since < cell.since)
-			fill.since = cell.since;
+		fill.since = fill_begin(fill.since, class_begin(merge, &fill.writer),
+					fill.writer.order.time, cell.since);
 		cells_set(summary->fills, a, &fill);
 	}
 }

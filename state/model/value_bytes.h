@@ -61,4 +61,52 @@ static inline bool io_ended(const struct io *io)
 void io_bytes(struct io *io, void *bytes, size_t size);
 struct value io_value(struct io *io, struct value value);
 
+/*
+ * ---- values in memory of this process, by the million ----
+ *
+ * The caller keeps kind and sign. A text is where it lies, less where the one before does (*text),
+ * and its length: texts are interned.
+ */
+
+enum { VALUE_MOST = 2 * VARINT_MOST /* bytes */ };
+
+static inline uint8_t *value_put(uint8_t *at, const struct value *value, const char **text)
+{
+	switch (value->kind) {
+	case VALUE_UNKNOWN:
+	case VALUE_NONE:
+		return at;
+	case VALUE_STRING:
+		at = varint_put(at, zigzag((int64_t)((uintptr_t)value->text - (uintptr_t)*text)));
+		*text = value->text;
+		return varint_put(at, value->len);
+	case VALUE_BOOL:
+		return varint_put(at, value->b);
+	default: /* the bits of an integer or of a float */
+		return varint_put(at, value->negative ? ~value->u : value->u);
+	}
+}
+
+/* Reads a value of this kind and sign. */
+static inline const uint8_t *value_get(const uint8_t *at, const uint8_t *end, enum value_kind kind,
+				       bool negative, const char **text, struct value *out)
+{
+	struct value value = {.kind = kind, .negative = negative};
+	uint64_t number = 0;
+
+	if (kind > VALUE_NONE)
+		at = varint_get(at, end, &number);
+	if (kind == VALUE_STRING) {
+		value.text = *text = (const char *)((uintptr_t)*text + (uintptr_t)unzigzag(number));
+		at = varint_get(at, end, &number);
+		value.len = (uint32_t)number;
+	} else if (kind == VALUE_BOOL) {
+		value.b = number != 0;
+	} else {
+		value.u = negative ? ~number : number;
+	}
+	*out = value;
+	return at;
+}
+
 #endif

@@ -108,25 +108,6 @@ static inline uint8_t put_kind(enum logged_kind kind, const struct value *value)
 	return (uint8_t)(kind | (unsigned)value->kind << KIND_BITS | sign);
 }
 
-/* Puts the value, whose kind is in the first byte. */
-static inline uint8_t *put_value(struct write_log *log, uint8_t *at, const struct value *value)
-{
-	switch (value->kind) {
-	case VALUE_UNKNOWN:
-	case VALUE_NONE:
-		return at;
-	case VALUE_STRING:
-		at = varint_put(at,
-				zigzag((int64_t)((uintptr_t)value->text - (uintptr_t)log->text)));
-		log->text = value->text;
-		return varint_put(at, value->len);
-	case VALUE_BOOL:
-		return varint_put(at, value->b);
-	default: /* the bits of an integer or of a float */
-		return varint_put(at, value->negative ? ~value->u : value->u);
-	}
-}
-
 void write_log_set(struct write_log *log, nstime time, uint32_t attr, const struct value *value)
 {
 	uint8_t *at = begin_write(log, time);
@@ -135,7 +116,7 @@ void write_log_set(struct write_log *log, nstime time, uint32_t attr, const stru
 		return;
 	*at++ = put_kind(LOGGED_SET, value);
 	at = varint_put(at, attr);
-	end_write(log, put_value(log, at, value));
+	end_write(log, value_put(at, value, &log->text));
 }
 
 void write_log_fill(struct write_log *log, nstime time, uint32_t attr, const struct value *value,
@@ -147,7 +128,7 @@ void write_log_fill(struct write_log *log, nstime time, uint32_t attr, const str
 		return;
 	*at++ = put_kind(LOGGED_FILL, value);
 	at = varint_put(at, attr);
-	at = put_value(log, at, value);
+	at = value_put(at, value, &log->text);
 	at = varint_put(at, stream ? 1 + (uint64_t)stream->index : 0);
 	end_write(log, varint_put(at, time_from(time, first)));
 }
@@ -203,7 +184,7 @@ void write_log_section(struct write_log *log, nstime time, uint32_t stream, uint
 	*at++ = put_kind(LOGGED_SECTION, value);
 	at = varint_put(at, stream);
 	at = varint_put(at, section);
-	end_write(log, put_value(log, at, value));
+	end_write(log, value_put(at, value, &log->text));
 }
 
 /* ---- reading ---- */
@@ -224,23 +205,15 @@ static inline nstime get_time(struct logged *logged, nstime from, bool before)
 	return (nstime)(before ? (uint64_t)from - difference : (uint64_t)from + difference);
 }
 
+static inline enum value_kind kind_of(uint8_t first)
+{
+	return first >> KIND_BITS & ((1 << VALUE_BITS) - 1);
+}
+
 static inline void get_value(struct logged *logged, uint8_t first)
 {
-	enum value_kind kind = first >> KIND_BITS & ((1 << VALUE_BITS) - 1);
-	struct value value = {.kind = kind, .negative = (first & NEGATIVE) != 0};
-
-	if (kind == VALUE_STRING) {
-		logged->text = (const char *)((uintptr_t)logged->text +
-					      (uintptr_t)unzigzag(get_number(logged)));
-		value.text = logged->text;
-		value.len = (uint32_t)get_number(logged);
-	} else if (kind == VALUE_BOOL) {
-		value.b = get_number(logged) != 0;
-	} else if (kind > VALUE_NONE) {
-		value.u = get_number(logged);
-		value.u = value.negative ? ~value.u : value.u;
-	}
-	logged->value = value;
+	logged->at = value_get(logged->at, logged->end, kind_of(first), first & NEGATIVE,
+			       &logged->text, &logged->value);
 }
 
 /* Goes to the next chunk where one has ended; false: that was the last one. */
@@ -260,7 +233,7 @@ static void get_pattern(struct logged *logged, const struct write_log *log, stru
 {
 	struct io io = {.attrs = attrs};
 
-	logged->value.kind = first >> KIND_BITS & ((1 << VALUE_BITS) - 1);
+	logged->value.kind = kind_of(first);
 	if (first & ANY) { /* it may be in a chunk of its own */
 		io.failed = !reach_chunk(log, logged);
 		io.at = logged->at;

@@ -249,17 +249,27 @@ static void expand_views(struct wanted_list *list, struct wanted *wanted, struct
 	}
 }
 
+/* Begins a list of the queries without attributes. The caller releases its CPUs. */
+static bool list_begin(struct state *state, const struct wanted *wanted, bool some,
+		       struct wanted_list *out, struct error *err)
+{
+	*out = (struct wanted_list){.state = state,
+				    .wanted = {.queries = wanted->queries,
+					       .nqueries = wanted->nqueries,
+					       .lists = wanted->lists},
+				    .known = true,
+				    .some = some,
+				    .shape = ATTR_ABSENT};
+	return cpus_find(state->event_source->trace, state->index, &out->cpus, err);
+}
+
 bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed **out,
 		      size_t *count, struct error *err)
 {
-	struct wanted_list list = {.state = state, .known = true, .shape = ATTR_ABSENT};
 	struct listed_attrs listing = {0};
-	bool ok;
+	struct wanted_list list;
+	bool ok = list_begin(state, wanted, false, &list, err);
 
-	list.wanted.queries = wanted->queries;
-	list.wanted.nqueries = wanted->nqueries;
-	list.wanted.lists = wanted->lists;
-	ok = cpus_find(state->event_source->trace, state->index, &list.cpus, err);
 	list.known = !list.cpus.many;
 	if (ok) {
 		catalog_lines(state->catalog, expand_line, &list);
@@ -311,15 +321,11 @@ bool wanted_is_source(struct state *state, const struct wanted *wanted, uint32_t
 bool wanted_enumerate_some(struct state *state, struct wanted *wanted, uint32_t **out,
 			   size_t *count, struct error *err)
 {
-	struct wanted_list list = {
-		.state = state, .known = true, .some = true, .shape = ATTR_ABSENT};
+	struct wanted_list list;
 
-	list.wanted.queries = wanted->queries;
-	list.wanted.nqueries = wanted->nqueries;
-	list.wanted.lists = wanted->lists;
 	*out = NULL;
 	*count = 0;
-	if (!cpus_find(state->event_source->trace, state->index, &list.cpus, err))
+	if (!list_begin(state, wanted, true, &list, err))
 		return false;
 	if (!list.cpus.many) {
 		catalog_lines(state->catalog, expand_line, &list);

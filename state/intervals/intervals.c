@@ -310,21 +310,24 @@ static void note_window(struct tracks *tracks, uint64_t packets)
 }
 
 /*
- * Sets *is_short: is the range short compared with the trace? If so, *known: are all keys of the
- * lists known without reading?
+ * How to read a range of a large trace: of a short one as a window if lists have keys that are not
+ * known without reading; else completely, but without a run.
  */
+enum reading { READ_WHOLE, READ_NEAR, READ_WINDOW };
 static bool look_at_range(struct state *state, const struct intervals_range *range,
-			  struct wanted *wanted, bool *is_short, bool *known, struct error *err)
+			  struct wanted *wanted, enum reading *out, struct error *err)
 {
 	struct listed *listed = NULL;
 	uint64_t in, all;
 	size_t count;
 
+	*out = READ_WHOLE;
+	err->kind = ERR_NONE;
 	if (!horizon_packets(state->event_source, range->begin, range->end, &in, &all, err))
 		return false;
-	err->kind = ERR_NONE;
-	*is_short = in <= all / WINDOW_PART;
-	*known = *is_short && wanted_enumerate(state, wanted, &listed, &count, err);
+	if (in <= all / WINDOW_PART)
+		*out = wanted_enumerate(state, wanted, &listed, &count, err) ? READ_NEAR
+									     : READ_WINDOW;
 	mem_free(listed);
 	return err->kind == ERR_NONE;
 }
@@ -339,24 +342,12 @@ static bool may_be_window(const struct state *state, const struct intervals_rang
 	return !range->all && state->lists == LISTS_WINDOW && is_large(state);
 }
 
-/*
- * How to read a short range of a large trace: as a window if lists have keys that are not known
- * without reading; else completely, but without a run.
- */
-enum reading { READ_WHOLE, READ_NEAR, READ_WINDOW };
 static bool choose_reading(struct state *state, const struct intervals_range *range,
 			   struct wanted *wanted, enum reading *out, struct error *err)
 {
-	bool is_short, known;
-
 	*out = wanted->lists && range->window ? READ_WINDOW : READ_WHOLE;
-	if (*out == READ_WINDOW || !may_be_window(state, range))
-		return true;
-	if (!look_at_range(state, range, wanted, &is_short, &known, err))
-		return false;
-	if (is_short)
-		*out = known ? READ_NEAR : READ_WINDOW;
-	return true;
+	return *out == READ_WINDOW || !may_be_window(state, range) ||
+	       look_at_range(state, range, wanted, out, err);
 }
 
 /* Fills tracks of a trace that does not grow. */
@@ -597,15 +588,14 @@ bool state_reads_range(struct state *state, nstime begin, nstime end,
 		       struct error *err)
 {
 	const struct intervals_range range = {.begin = begin, .end = end};
-	bool is_short, known, ok = true;
+	enum reading reading = READ_NEAR;
 	struct wanted wanted;
+	bool ok = true;
 
 	wanted_init(state, queries, nqueries, &wanted);
-	*reads = wanted.lists && !timelines_there(state);
-	if (*reads) {
-		ok = look_at_range(state, &range, &wanted, &is_short, &known, err);
-		*reads = ok && !(is_short && (known || may_be_window(state, &range)));
-	}
+	if (wanted.lists && !timelines_there(state))
+		ok = look_at_range(state, &range, &wanted, &reading, err);
+	*reads = reading == READ_WHOLE || (reading == READ_WINDOW && !may_be_window(state, &range));
 	wanted_release(&wanted);
 	return ok;
 }
@@ -614,15 +604,14 @@ bool state_window_reads_less(struct state *state, nstime begin, nstime end,
 			     const struct query *query, bool *less, struct error *err)
 {
 	const struct intervals_range range = {.begin = begin, .end = end};
-	bool is_short, known, ok = true;
+	enum reading reading = READ_WHOLE;
 	struct wanted wanted;
+	bool ok = true;
 
 	wanted_init(state, &query, 1, &wanted);
-	*less = wanted.lists && is_large(state) && !timelines_there(state);
-	if (*less) {
-		ok = look_at_range(state, &range, &wanted, &is_short, &known, err);
-		*less = ok && is_short && !known;
-	}
+	if (wanted.lists && is_large(state) && !timelines_there(state))
+		ok = look_at_range(state, &range, &wanted, &reading, err);
+	*less = reading == READ_WINDOW;
 	wanted_release(&wanted);
 	return ok;
 }

@@ -65,9 +65,7 @@ struct cpu {
 	struct held_span thread; /* key: thread, from cpu[N]/thread; open */
 	struct latest threads;   /* key: thread that cpu[N]/thread had */
 	struct latest claims;    /* key: thread whose state and CPU said that it ran here */
-	uint64_t known_time;   /* ns */
-	nstime begin, end;
-	nstime counted; /* known time is counted up to here */
+	uint64_t known_time;     /* ns */
 };
 
 struct checked_item { /* one attribute that is checked */
@@ -194,7 +192,7 @@ static struct cpu *cpu_of(struct violations_check *check, uint32_t host, int64_t
 	if (place)
 		return check->cpus[place - 1];
 	struct cpu *cpu = mem_new(sizeof *cpu);
-	*cpu = (struct cpu){.host = host, .number = number, .begin = NSTIME_MAX, .end = NSTIME_MIN};
+	*cpu = (struct cpu){.host = host, .number = number};
 	*mem_push(check->cpus, check->ncpus, check->cpus_capacity) = cpu;
 	number_map_set(&check->owners, owner, (uint32_t)check->ncpus);
 	return cpu;
@@ -568,19 +566,16 @@ static void find_cpus(struct violations_check *check, bool hosts)
 
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *stream = trace->streams[i];
-		const struct time_bounds *edges = &check->edges[i];
 		const char *name = trace->parts[stream->part]->host;
 		uint32_t host = 0;
 
-		if (stream->cpu < 0 || !edges->any)
+		if (stream->cpu < 0 || !check->edges[i].any)
 			continue;
 		if (hosts) {
 			struct value key = value_text(name ? name : "", name ? strlen(name) : 0);
 			host = attr_key(check->attrs, attr_name(check->attrs, 0, "host", 4), &key);
 		}
-		struct cpu *cpu = cpu_of(check, host, stream->cpu);
-		cpu->begin = edges->begin < cpu->begin ? edges->begin : cpu->begin;
-		cpu->end = edges->end >= cpu->end ? edges->end + 1 : cpu->end;
+		cpu_of(check, host, stream->cpu);
 	}
 }
 

@@ -47,11 +47,6 @@ struct summary_builder {
 	bool complete; /* the shard begins with the trace: nothing is open */
 	bool clouded;  /* there is a cloud somewhere, */
 	nstime newest; /* the newest one is of this time, */
-	bool hidden;   /* a cloud over all below a shape */
-	struct bits {  /* bit per shape: a cloud may lie over its attributes */
-		uint64_t *items;
-		size_t count;
-	} cloudy;
 	struct clouds over_attrs;
 	struct clouds over_shapes; /* over all attributes of a shape */
 	struct clouds over_below;  /* over these and all below */
@@ -110,24 +105,12 @@ static enum known get(const struct summary_builder *run, uint32_t attr, struct c
 	return out->written ? KNOWN : UNTOUCHED;
 }
 
-/* May there be a cloud over attributes of the shape? */
-static bool is_cloudy(const struct summary_builder *run, uint32_t shape)
-{
-	return run->clouded && (run->hidden || (shape / 64 < run->cloudy.count &&
-						bitset_has(run->cloudy.items, shape)));
-}
-
-/*
- * The attribute's cell, if the shard wrote it and no cloud lies over its shape or all are older;
- * else NULL.
- */
+/* The attribute's cell, if the shard wrote it after all clouds; else NULL. */
 static struct cell_now *find_sure(const struct summary_builder *run, uint32_t attr)
 {
 	struct cell_now *cell = cells_find(run->summary.writes, attr);
 
-	if (!cell || !run->clouded || cell->since > run->newest)
-		return cell;
-	return is_cloudy(run, attr_shape(run->attrs, attr)) ? NULL : cell;
+	return !run->clouded || (cell && cell->since > run->newest) ? cell : NULL;
 }
 
 /* An attribute that the shard did not write: the value at its begin, if unknown that of a `was`. */
@@ -189,14 +172,6 @@ static void cover(struct summary_builder *run, struct clouds *clouds, size_t i)
 	run->newest = run->walk.time;
 }
 
-static void mark_cloudy(struct summary_builder *run, uint32_t shape)
-{
-	struct bits *cloudy = &run->cloudy;
-
-	cloudy->items = mem_reach(cloudy->items, shape / 64, &cloudy->count, sizeof *cloudy->items);
-	bitset_add(cloudy->items, shape);
-}
-
 /* Puts a cloud over what the line may write. */
 static void cloud(struct summary_builder *run, const struct write *write)
 {
@@ -204,8 +179,6 @@ static void cloud(struct summary_builder *run, const struct write *write)
 	uint32_t shape = line->target.shape;
 	uint32_t values = verb_stacks(line->verb) ? shape_key(run->attrs, shape) : shape;
 
-	mark_cloudy(run, shape);
-	run->hidden = run->hidden || verb_buries(line->verb) || values != shape;
 	if (verb_buries(line->verb))
 		cover(run, &run->over_below, shape);
 	else if (write->attr != ATTR_ABSENT)
@@ -583,7 +556,6 @@ static void run_release(struct summary_builder *run)
 	mem_free(run->over_shapes.items);
 	mem_free(run->over_below.items);
 	mem_free(run->section_clouds);
-	mem_free(run->cloudy.items);
 	shard_start_free(run->start);
 	shard_summary_release(&run->summary);
 }

@@ -82,7 +82,7 @@ says 1 "^yore: key: column 7: a constant is no column of a key: (pid + 1) is one
 says 1 "^yore: expression: column 8: no event of the trace has a field 'pidd': did you mean \"pid\"" yore periods $demo --from sched_waking --until sched_wakeup --key 'cpu + (pidd & 3)'
 says 0 "^demo-pass-2 .* 21 " yore periods $demo --from sched_waking --until sched_wakeup --key 'thread[pid]/name'
 says 0 "^10893 .* 24 " yore periods $demo --from 'sched_switch where prev_state == 1' --until sched_wakeup --key prev_pid --until-key pid
-says 1 "^yore: condition: column 12: a number is never true" yore periods $demo --from 'sched_switch where prev_state & 2' --until sched_wakeup --key cpu
+says 2 "^yore: condition: column 12: a number is never true" yore periods $demo --from 'sched_switch where prev_state & 2' --until sched_wakeup --key cpu
 says 1 "^yore: condition: column 12: expected an operator such as '==' or the end, found '='$" yore periods $demo --from 'sched_switch where prev_state = 1' --until sched_wakeup --key cpu
 says 1 "no event 'sched_swich': did you mean" yore periods $demo --from 'sched_swich where prev_state == 1' --until sched_wakeup --key cpu
 says 1 "key: no event that begins one has the column 'prev_pid'" yore periods $demo --from sched_waking --until sched_switch --key prev_pid

@@ -9,11 +9,9 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/folder.h"
-#include "engine/base/temporary.h"
+#include "engine/base/new_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,22 +48,15 @@ bool symbol_cache_load(const char *folder, const char *name, uint64_t stamp,
 void symbol_cache_store(const char *folder, const char *name, const struct symbol_table *table)
 {
 	struct buf path = {0}, part = {0};
-	int fd;
+	struct new_file file;
 
 	if (mkdir(folder, 0700) != 0 && errno != EEXIST)
 		return;
 	buf_printf(&path, "%s/%s", folder, name);
-	buf_printf(&part, "%s.%ld.part", buf_text(&path), (long)getpid());
-	fd = open(buf_text(&part), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-		  0600); /* kernel addresses are for their owner alone */
-	if (fd >= 0) {
-		int noted = temporary_note(buf_text(&part), false);
-		bool good = file_put(fd, table->image, table->size);
-		good = close(fd) == 0 && good;
-		if (!good || rename(buf_text(&part), buf_text(&path)) != 0)
-			unlink(buf_text(&part));
-		temporary_forget(noted);
-	}
+	buf_printf(&part, "%ld.part", (long)getpid());
+	/* of mode 0600: kernel addresses are for their owner alone */
+	if (new_file_begin(&file, buf_text(&path), buf_text(&part)) == 0)
+		new_file_end(&file, file_put(file.fd, table->image, table->size) ? 0 : EIO, false);
 	buf_release(&path);
 	buf_release(&part);
 }

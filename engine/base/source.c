@@ -170,22 +170,26 @@ bool source_absorb_fault(const void *address)
 	return false;
 }
 
-/* File systems whose files can change under a map without notice, by f_type of statfs(2). */
-static bool on_network(int fd)
+bool file_system_is_network(unsigned long type)
 {
 	static const unsigned long networks[] = {
-		0x6969 /* nfs */,     0xff534d42 /* cifs */, 0xfe534d42 /* smb2 */,
-		0x517b /* smb */,     0x01021997 /* 9p */,   0x00c36400 /* ceph */,
-		0x5346414f /* afs */, 0x65735546 /* fuse */, 0x0bd00bd0 /* lustre */,
+		0x6969 /* nfs */,      0xff534d42 /* cifs */,  0xfe534d42 /* smb2 */,
+		0x517b /* smb */,      0x01021997 /* 9p */,    0x00c36400 /* ceph */,
+		0x5346414f /* afs */,  0x65735546 /* fuse */,  0x0bd00bd0 /* lustre */,
+		0x73757245 /* coda */, 0x7461636f /* ocfs2 */, 0x01161970 /* gfs2 */,
 	};
-	struct statfs fs;
 
-	if (fstatfs(fd, &fs) != 0)
-		return true;
 	for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
-		if ((unsigned long)fs.f_type == networks[i])
+		if (networks[i] == type)
 			return true;
 	return false;
+}
+
+static bool on_network(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) != 0 || file_system_is_network((unsigned long)fs.f_type);
 }
 
 bool file_is_remote(const char *path)

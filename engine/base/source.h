@@ -62,6 +62,8 @@ MUST_CHECK bool source_over_file(const char *name, int fd, uint64_t size, struct
 void source_close(struct source *source);
 /* Is it on a network file system, whose files can change without notice? */
 bool file_is_remote(const char *path);
+/* The same by f_type of statfs(2): locks and maps there cannot be trusted. */
+bool file_system_is_network(unsigned long type);
 
 const char *source_name(const struct source *source); /* the path as opened */
 uint64_t source_size(const struct source *source);    /* bytes, as of opening */

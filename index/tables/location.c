@@ -10,6 +10,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "engine/base/source.h"
 #include "index/store/store.h"
 
 #include <errno.h>
@@ -18,21 +19,6 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
-
-bool location_is_network(unsigned long type)
-{
-	static const unsigned long networks[] = {
-		0x6969 /* nfs */,      0xff534d42 /* cifs */,  0xfe534d42 /* smb2 */,
-		0x517b /* smb */,      0x01021997 /* 9p */,    0x00c36400 /* ceph */,
-		0x5346414f /* afs */,  0x65735546 /* fuse */,  0x0bd00bd0 /* lustre */,
-		0x73757245 /* coda */, 0x7461636f /* ocfs2 */, 0x01161970 /* gfs2 */,
-	};
-
-	for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
-		if (networks[i] == type)
-			return true;
-	return false;
-}
 
 static bool make_folders(const char *path)
 {
@@ -51,7 +37,7 @@ static enum verdict judge(const char *dir)
 
 	if (!make_folders(dir) || statfs(dir, &fs) != 0)
 		return REFUSED;
-	if (location_is_network((unsigned long)fs.f_type))
+	if (file_system_is_network((unsigned long)fs.f_type))
 		return NETWORK;
 	if (folder_is_shared(dir))
 		return SHARED;

@@ -16,7 +16,4 @@ char *index_location(const struct index_options *options, const char *name);
  */
 char *index_folder(const struct index_options *options);
 
-/* Is it the f_type (statfs(2)) of a file system on which locks and maps cannot be trusted? */
-bool location_is_network(unsigned long type);
-
 #endif

@@ -179,12 +179,12 @@ static void names(void **state)
 static void networks(void **state)
 {
 	(void)state;
-	assert_true(location_is_network(0x6969));      /* NFS_SUPER_MAGIC */
-	assert_true(location_is_network(0xff534d42));  /* CIFS_MAGIC_NUMBER */
-	assert_true(location_is_network(0x01021997));  /* V9FS_MAGIC */
-	assert_false(location_is_network(0xef53));     /* EXT4_SUPER_MAGIC */
-	assert_false(location_is_network(0x01021994)); /* TMPFS_MAGIC */
-	assert_false(location_is_network(0x794c7630)); /* OVERLAYFS_SUPER_MAGIC */
+	assert_true(file_system_is_network(0x6969));      /* NFS_SUPER_MAGIC */
+	assert_true(file_system_is_network(0xff534d42));  /* CIFS_MAGIC_NUMBER */
+	assert_true(file_system_is_network(0x01021997));  /* V9FS_MAGIC */
+	assert_false(file_system_is_network(0xef53));     /* EXT4_SUPER_MAGIC */
+	assert_false(file_system_is_network(0x01021994)); /* TMPFS_MAGIC */
+	assert_false(file_system_is_network(0x794c7630)); /* OVERLAYFS_SUPER_MAGIC */
 }
 
 static void places(void **state)

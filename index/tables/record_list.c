@@ -6,6 +6,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/paged.h"
 #include "engine/base/search.h"
+#include "engine/base/varint.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -80,25 +81,16 @@ void record_list_sort(struct record_list *record_list)
 	(void)record_list_sort_new(record_list, 0);
 }
 
-static void leb_add(struct buf *out, uint64_t value)
+static uint64_t take_varint(struct cursor *in)
 {
-	for (; value > 127; value >>= 7)
-		buf_add_char(out, (char)(uint8_t)(value | 128));
-	buf_add_char(out, (char)(uint8_t)value);
-}
+	uint64_t value;
+	const uint8_t *end = varint_get(in->data + in->pos, in->data + in->size, &value);
 
-static uint64_t leb_read(struct cursor *in)
-{
-	uint64_t value = 0;
-
-	for (unsigned shift = 0; shift < 64; shift += 7) {
-		uint8_t byte = cursor_u8(in);
-		value |= (uint64_t)(byte & 127) << shift;
-		if (byte < 128)
-			return value;
-	}
-	in->failed = true;
-	return 0;
+	in->failed = in->failed || !end;
+	if (in->failed)
+		return 0;
+	in->pos = (size_t)(end - in->data);
+	return value;
 }
 
 static unsigned side_mask(const struct packet_info *info)
@@ -112,43 +104,43 @@ static void side_pack(struct buf *out, const struct packet_info *info, unsigned 
 {
 	uint64_t end = info->rec.off + packet_bytes(info);
 
-	leb_add(out, mask);
+	buf_add_varint(out, mask);
 	if (mask & SIDE_EXTENTS) {
-		leb_add(out, info->nextents);
+		buf_add_varint(out, info->nextents);
 		for (uint32_t i = 0; i < info->nextents; i++) {
-			leb_add(out, info->extents[i].off - end);
-			leb_add(out, info->extents[i].len);
+			buf_add_varint(out, info->extents[i].off - end);
+			buf_add_varint(out, info->extents[i].len);
 			end = info->extents[i].off + info->extents[i].len;
 		}
 	}
 	if (mask & SIDE_CARRIED) {
-		leb_add(out, info->ncarried);
+		buf_add_varint(out, info->ncarried);
 		buf_add(out, info->carried, info->ncarried);
 	}
 	if (mask & SIDE_LONG)
-		leb_add(out, info->long_len);
+		buf_add_varint(out, info->long_len);
 	if (mask & SIDE_PLAIN)
-		leb_add(out, info->plain_size);
+		buf_add_varint(out, info->plain_size);
 }
 
 /* Extents still hold gaps instead of offsets. */
 static bool read_entry(struct cursor *in, struct packet_info *out, struct extent *extents)
 {
-	uint64_t mask = leb_read(in);
+	uint64_t mask = take_varint(in);
 
 	if (mask & SIDE_EXTENTS) {
-		uint64_t n = leb_read(in);
+		uint64_t n = take_varint(in);
 		if (n > PACKET_EXTENTS_MAX)
 			return false;
 		for (uint64_t i = 0; i < n; i++) {
-			extents[i].off = leb_read(in);
-			extents[i].len = leb_read(in);
+			extents[i].off = take_varint(in);
+			extents[i].len = take_varint(in);
 		}
 		out->extents = extents;
 		out->nextents = (uint32_t)n;
 	}
 	if (mask & SIDE_CARRIED) {
-		uint64_t n = leb_read(in);
+		uint64_t n = take_varint(in);
 		const uint8_t *bytes = n <= PACKET_CARRIED_MAX ? cursor_bytes(in, n) : NULL;
 		if (!bytes)
 			return false;
@@ -156,9 +148,9 @@ static bool read_entry(struct cursor *in, struct packet_info *out, struct extent
 		memcpy(out->carried, bytes, n);
 	}
 	if (mask & SIDE_LONG)
-		out->long_len = leb_read(in);
+		out->long_len = take_varint(in);
 	if (mask & SIDE_PLAIN)
-		out->plain_size = leb_read(in);
+		out->plain_size = take_varint(in);
 	return !in->failed;
 }
 
@@ -179,23 +171,10 @@ bool side_unpack(const uint8_t *bytes, size_t size, struct packet_info *out, str
 size_t side_size(const uint8_t *bytes, size_t size)
 {
 	struct cursor in = cursor_over(bytes, size);
-	uint64_t mask = leb_read(&in), n = mask & SIDE_EXTENTS ? leb_read(&in) : 0;
+	struct extent extents[PACKET_EXTENTS_MAX];
+	struct packet_info ignored;
 
-	if (n > PACKET_EXTENTS_MAX)
-		return 0;
-	for (uint64_t i = 0; i < 2 * n; i++)
-		leb_read(&in);
-	if (mask & SIDE_CARRIED) {
-		n = leb_read(&in);
-		if (n > PACKET_CARRIED_MAX)
-			return 0;
-		cursor_bytes(&in, n);
-	}
-	if (mask & SIDE_LONG)
-		leb_read(&in);
-	if (mask & SIDE_PLAIN)
-		leb_read(&in);
-	return in.failed ? 0 : in.pos;
+	return read_entry(&in, &ignored, extents) ? in.pos : 0;
 }
 
 static struct packet *push_record(struct record_list *record_list)

@@ -14,10 +14,7 @@ struct sweep_reader {
 	struct sweep_worker pool;
 	const struct sweep_piece *piece; /* NULL: none is begun */
 	uint64_t record;                 /* the next one of the piece */
-	struct packet_info info;         /* of the packet that is read, */
-	bool open, ended;                /* if there is one; its last batch was given */
-	const struct head_cache_packet *kept; /* its events are known, NULL: it is read; */
-	struct head_cache_at at;              /* how far these were given */
+	bool open, ended;                /* a packet is read; its last batch was given */
 };
 
 bool shared_sweep_open(struct index *index, const struct events_options *options, unsigned threads,
@@ -75,7 +72,7 @@ void sweep_reader_free(struct sweep_reader *reader)
 
 static void tell_damage(const struct sweep_reader *reader, const struct error *cause)
 {
-	const struct packet *rec = &reader->info.rec;
+	const struct packet *rec = &reader->pool.info.rec;
 
 	trace_damage_at(reader->pool.sweeper->trace, reader->piece->of->stream, rec->source,
 			rec->off, cause);
@@ -91,6 +88,7 @@ static bool is_same(const struct sweep_stream *of, struct error *err)
 static enum step open_packet(struct sweep_reader *reader, struct error *err)
 {
 	struct sweeper *sweeper = reader->pool.sweeper;
+	struct packet_info info;
 	struct error cause;
 	bool wanted;
 
@@ -103,37 +101,17 @@ static enum step open_packet(struct sweep_reader *reader, struct error *err)
 			reader->record = reader->piece->from;
 		}
 		const struct sweep_stream *of = reader->piece->of;
-		if (!sweep_record(sweeper, of, reader->record++, &reader->info, &wanted, err) ||
+		if (!sweep_record(sweeper, of, reader->record++, &info, &wanted, err) ||
 		    !is_same(of, err))
 			return STEP_ERROR;
 		if (!wanted)
 			continue;
-		reader->kept = sweep_find_kept(&reader->pool, of->stream, &reader->info);
-		reader->at = (struct head_cache_at){0};
-		if (reader->kept && !sweep_packet_kept(of, reader->kept))
-			continue;
-		reader->open = sweep_packet_open(&reader->pool, of, &reader->info, &cause);
-		if (!reader->open)
+		enum step step = sweep_packet_open(&reader->pool, of, &info, &cause);
+		reader->open = step == STEP_ITEM;
+		if (step == STEP_ERROR)
 			tell_damage(reader, &cause);
 	}
 	return STEP_ITEM;
-}
-
-/* The next run of the packet that is open; it may be empty. STEP_END: the last one. */
-static enum step next_run(struct sweep_reader *reader, struct run *out, struct error *cause)
-{
-	struct sweep_worker *pool = &reader->pool;
-	const struct sweep_stream *of = reader->piece->of;
-
-	if (reader->kept)
-		return sweep_packet_next_kept(pool, of, &reader->info, reader->kept, &reader->at,
-					      out)
-			       ? STEP_ITEM
-			       : STEP_END;
-	enum step step = sweep_packet_next(pool, of, &reader->info, out, cause);
-	if (step == STEP_END && pool->head_cache_fill)
-		head_cache_fill_end(pool->head_cache_fill);
-	return step;
 }
 
 enum step sweep_reader_next(struct sweep_reader *reader, struct run *out, struct error *err)
@@ -150,7 +128,7 @@ enum step sweep_reader_next(struct sweep_reader *reader, struct run *out, struct
 		step = open_packet(reader, err);
 		if (step != STEP_ITEM)
 			return step;
-		step = next_run(reader, out, &cause);
+		step = sweep_packet_next(&reader->pool, out, &cause);
 		reader->ended = step != STEP_ITEM;
 		if (step == STEP_ERROR)
 			tell_damage(reader, &cause);

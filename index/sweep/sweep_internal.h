@@ -82,6 +82,15 @@ struct sweep_worker {
 	uint32_t *index;
 	struct filter_room *room; /* NULL: none are made */
 	struct filter_making *filter_making;
+
+	/* The packet that is read: */
+	const struct sweep_stream *of;
+	struct packet_info info;
+	const struct head_cache_packet *kept; /* its wanted heads; NULL: it is decoded */
+	struct head_cache_at at;              /* how far these were given */
+	bool filtered;                        /* its packet filter is made, from: */
+	bool rise;                            /* times have never fallen so far, */
+	struct packet_range range;            /* which are these */
 };
 
 /*
@@ -110,31 +119,16 @@ void sweep_workers_release(struct sweep_worker *pool);
 MUST_CHECK bool sweep_packet(struct sweep_worker *pool, const struct sweep_stream *of,
 			     const struct packet_info *info, struct error *err);
 /*
- * The same, batch by batch: open the packet, call sweep_packet_next() until it returns another step
- * than STEP_ITEM, then sweep_packet_leave(). The last batch may have events, too; any batch may
- * have no wanted event: then run.count is 0. False and STEP_ERROR: the packet is damaged, see
- * *cause.
+ * The same, batch by batch: open the packet and, after STEP_ITEM, call sweep_packet_next() until it
+ * returns another step, then sweep_packet_leave(). STEP_END of sweep_packet_open(): the packet has
+ * no wanted event. The last batch may have events, too; any batch may have no wanted event: then
+ * run.count is 0. STEP_ERROR: the packet is damaged, see *cause.
  */
-MUST_CHECK bool sweep_packet_open(struct sweep_worker *pool, const struct sweep_stream *of,
-				  const struct packet_info *info, struct error *cause);
-MUST_CHECK enum step sweep_packet_next(struct sweep_worker *pool, const struct sweep_stream *of,
-				       const struct packet_info *info, struct run *out,
+MUST_CHECK enum step sweep_packet_open(struct sweep_worker *pool, const struct sweep_stream *of,
+				       const struct packet_info *info, struct error *cause);
+MUST_CHECK enum step sweep_packet_next(struct sweep_worker *pool, struct run *out,
 				       struct error *cause);
 void sweep_packet_leave(struct sweep_worker *pool);
-/*
- * The packet's wanted heads in the head cache; NULL: they are not there. The packet must then be
- * decoded, and pool->head_cache_fill collects them if they are to be cached.
- */
-const struct head_cache_packet *sweep_find_kept(struct sweep_worker *pool,
-						const struct stream *stream,
-						const struct packet_info *info);
-/* Has the cached packet an event in the range? */
-bool sweep_packet_kept(const struct sweep_stream *of, const struct head_cache_packet *head_cache);
-/* As sweep_packet_next(), with heads from the head cache. False: no more. */
-bool sweep_packet_next_kept(struct sweep_worker *pool, const struct sweep_stream *of,
-			    const struct packet_info *info,
-			    const struct head_cache_packet *head_cache, struct head_cache_at *at,
-			    struct run *out);
 /* Finds the least and greatest time of a packet by decoding it; false: it has no event. */
 bool sweep_look(struct sweep_worker *pool, const struct stream *stream,
 		const struct packet_info *info, nstime *least, nstime *greatest);

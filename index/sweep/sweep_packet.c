@@ -18,13 +18,6 @@ void sweep_workers_release(struct sweep_worker *pool)
 	mem_free(pool->index);
 	filter_making_free(pool->filter_making);
 	filter_room_free(pool->room);
-	pool->filter_making = NULL;
-	pool->room = NULL;
-	pool->decoder = NULL;
-	pool->batch = NULL;
-	pool->head_cache_fill = NULL;
-	pool->bits = NULL;
-	pool->index = NULL;
 }
 
 static const struct reader *turn_to(struct sweep_worker *pool, const struct stream *stream)
@@ -37,7 +30,8 @@ static const struct reader *turn_to(struct sweep_worker *pool, const struct stre
 					pool->sweeper->options->classes);
 		pool->bits = mem_new_array(BATCH_MAX, sizeof *pool->bits);
 		pool->index = mem_new_array(BATCH_MAX, sizeof *pool->index);
-		pool->room = filter_room_new(pool->sweeper->index, pool->sweeper->options);
+		if (pool->sweeper->sweep->run)
+			pool->room = filter_room_new(pool->sweeper->index, pool->sweeper->options);
 		pool->filter_making = pool->room ? filter_making_new(pool->room) : NULL;
 	}
 	if (pool->stream != stream) {
@@ -110,8 +104,9 @@ static void move_entry(struct sweep_worker *pool, uint32_t to, uint32_t from, ui
 }
 
 /* Moves those that lie in the range to the front. */
-static void keep_in_range(struct sweep_worker *pool, const struct sweep_stream *of)
+static void keep_in_range(struct sweep_worker *pool)
 {
+	const struct sweep_stream *of = pool->of;
 	struct batch *batch = pool->batch;
 	uint32_t n = 0;
 
@@ -126,13 +121,13 @@ static void keep_in_range(struct sweep_worker *pool, const struct sweep_stream *
 }
 
 /* Moves the entries that were asked for to the front; false: all of them were. */
-static bool keep_wanted(struct sweep_worker *pool, const struct sweep_stream *of)
+static bool keep_wanted(struct sweep_worker *pool)
 {
 	const uint64_t *wanted = pool->sweeper->options->classes;
 	struct batch *batch = pool->batch;
 	uint16_t entries[BATCH_MAX];
 
-	if (pool->sweeper->sweep->packet || (!wanted && lies_in_range(batch, of)))
+	if (pool->sweeper->sweep->packet || (!wanted && lies_in_range(batch, pool->of)))
 		return false;
 	uint32_t n = batch_of_classes(batch, 0, batch->count, wanted, entries);
 	if (pool->head_cache_fill)
@@ -140,44 +135,23 @@ static bool keep_wanted(struct sweep_worker *pool, const struct sweep_stream *of
 	for (uint32_t k = 0; k < n; k++)
 		move_entry(pool, k, entries[k], batch->first + entries[k]);
 	batch->count = n;
-	keep_in_range(pool, of);
+	keep_in_range(pool);
 	return true;
 }
 
 /* What the batch holds; `index`: its numbers in the packet, NULL: one after the other. */
-static struct run run_of(const struct sweep_worker *pool, const struct sweep_stream *of,
-			 const struct packet_info *info, const uint32_t *index)
+static struct run run_of(const struct sweep_worker *pool, const uint32_t *index)
 {
-	return (struct run){.stream = of->stream,
-			    .cpu = info->rec.cpu >= 0 ? info->rec.cpu : of->stream->cpu,
+	const struct stream *stream = pool->stream;
+
+	return (struct run){.stream = stream,
+			    .cpu = pool->info.rec.cpu >= 0 ? pool->info.rec.cpu : stream->cpu,
 			    .batch = pool->batch,
 			    .count = pool->batch->count,
 			    .decoder = pool->decoder,
-			    .reader = pool->sweeper->trace->parts[of->stream->part]->reader,
-			    .packet = info,
+			    .reader = pool->sweeper->trace->parts[stream->part]->reader,
+			    .packet = &pool->info,
 			    .index = index};
-}
-
-static bool give_run(struct sweep_worker *pool, const struct sweep_stream *of,
-		     const struct packet_info *info, const uint32_t *index, struct error *err)
-{
-	const struct sweep *sweep = pool->sweeper->sweep;
-	struct sweep_run run = {
-		.run = run_of(pool, of, info, index),
-		.bits = sweep->bits ? pool->bits : NULL,
-	};
-
-	return !pool->batch->count || sweep->run(pool->own, &run, err);
-}
-
-static bool give_batch(struct sweep_worker *pool, const struct sweep_stream *of,
-		       const struct packet_info *info, struct error *err)
-{
-	if (pool->sweeper->sweep->bits)
-		find_bits(pool, pool->sweeper->trace->parts[of->stream->part]->reader,
-			  of->stream->shared);
-	bool some = keep_wanted(pool, of);
-	return give_run(pool, of, info, some ? pool->index : NULL, err);
 }
 
 static void note_damage(struct sweeper *sweeper, const struct stream *stream,
@@ -198,93 +172,48 @@ static void count_work(const struct sweep_worker *pool, uint64_t packets, uint64
 	atomic_fetch_add_explicit(&trace->events_decoded, events, memory_order_relaxed);
 }
 
-bool sweep_packet_kept(const struct sweep_stream *of, const struct head_cache_packet *head_cache)
-{
-	return head_cache->count && head_cache->least < of->end &&
-	       head_cache->greatest >= of->begin;
-}
-
-bool sweep_packet_next_kept(struct sweep_worker *pool, const struct sweep_stream *of,
-			    const struct packet_info *info,
-			    const struct head_cache_packet *head_cache, struct head_cache_at *at,
-			    struct run *out)
-{
-	bool more = head_cache_next(head_cache, at, pool->batch, pool->index);
-
-	keep_in_range(pool, of);
-	*out = run_of(pool, of, info, pool->index);
-	return more;
-}
-
-/* Passes on the events of a packet whose wanted heads are in the head cache. */
-static bool give_kept(struct sweep_worker *pool, const struct sweep_stream *of,
-		      const struct packet_info *info, const struct head_cache_packet *head_cache,
-		      struct error *err)
-{
-	const struct reader *reader = turn_to(pool, of->stream);
-	struct head_cache_at at = {0};
-	struct error cause;
-	struct run run;
-	bool good = true;
-
-	if (!sweep_packet_kept(of, head_cache))
-		return true;
-	count_work(pool, 1, head_cache->count);
-	if (!reader->decoder_open(pool->decoder, info, &cause)) {
-		note_damage(pool->sweeper, of->stream, &info->rec, &cause);
-		return true;
-	}
-	while (good && sweep_packet_next_kept(pool, of, info, head_cache, &at, &run))
-		good = give_run(pool, of, info, pool->index, err);
-	reader->decoder_leave(pool->decoder);
-	return good;
-}
-
-const struct head_cache_packet *sweep_find_kept(struct sweep_worker *pool,
-						const struct stream *stream,
-						const struct packet_info *info)
+/*
+ * The packet's wanted heads in the head cache; NULL: they are not there. The packet must then be
+ * decoded, and pool->head_cache_fill collects them if they are to be cached.
+ */
+static const struct head_cache_packet *find_kept(struct sweep_worker *pool)
 {
 	struct head_cache_set *set = pool->sweeper->head_cache;
-	const struct head_cache_packet *head_cache =
-		set ? head_cache_find(set, stream, info) : NULL;
+	const struct head_cache_packet *kept =
+		set ? head_cache_find(set, pool->stream, &pool->info) : NULL;
 
-	if (!set || head_cache)
-		return head_cache;
+	if (!set || kept)
+		return kept;
 	if (!pool->head_cache_fill)
 		pool->head_cache_fill = head_cache_fill_new(set);
-	head_cache_fill_begin(pool->head_cache_fill, stream, info);
+	head_cache_fill_begin(pool->head_cache_fill, pool->stream, &pool->info);
 	return NULL;
 }
 
-/* Adds the decoded events, before filters, to the packet's packet filter; false: times fall. */
-static bool packet_filter_batch(struct sweep_worker *pool, const struct packet_info *info,
-				struct packet_range *range)
+/* Adds the decoded events, before filters, to the packet's packet filter. */
+static void packet_filter_batch(struct sweep_worker *pool)
 {
-	const struct run run = {
-		.stream = pool->stream,
-		.batch = pool->batch,
-		.count = pool->batch->count,
-		.decoder = pool->decoder,
-		.reader = pool->sweeper->trace->parts[pool->stream->part]->reader,
-		.packet = info,
-	};
+	struct packet_range *range = &pool->range;
+	const struct run run = run_of(pool, NULL);
 
 	if (!run.count)
-		return true;
+		return;
 	const struct batch_times times = batch_times(pool->batch);
-	bool rise = !times.fall && times.least >= range->greatest;
+	pool->rise &= !times.fall && times.least >= range->greatest;
 	range->least = times.least < range->least ? times.least : range->least;
 	range->greatest = times.greatest > range->greatest ? times.greatest : range->greatest;
 	filter_making_add(pool->filter_making, &run);
-	return rise;
 }
 
 /* Of a packet that contradicts its record none is made, see struct findings. */
-static bool is_filtered(const struct packet *rec, const struct packet_range *range, bool rise)
+static bool is_filtered(const struct sweep_worker *pool)
 {
-	return range->least <= range->greatest && range->least >= rec->min &&
+	const struct packet_range *range = &pool->range;
+	const struct packet *rec = &pool->info.rec;
+
+	return pool->filtered && range->least <= range->greatest && range->least >= rec->min &&
 	       range->greatest <= rec->max &&
-	       (rise || rec->flags & (PACKET_UNSORTED | PACKET_DESCENDING));
+	       (pool->rise || rec->flags & (PACKET_UNSORTED | PACKET_DESCENDING));
 }
 
 /* The next heads of the packet, and where they are wanted and the format can, their values. */
@@ -302,21 +231,57 @@ static enum step next_batch(struct sweep_worker *pool, const struct reader *read
 	return step;
 }
 
-bool sweep_packet_open(struct sweep_worker *pool, const struct sweep_stream *of,
-		       const struct packet_info *info, struct error *cause)
+enum step sweep_packet_open(struct sweep_worker *pool, const struct sweep_stream *of,
+			    const struct packet_info *info, struct error *cause)
 {
-	return turn_to(pool, of->stream)->decoder_open(pool->decoder, info, cause);
+	const struct reader *reader = turn_to(pool, of->stream);
+
+	pool->of = of;
+	pool->info = *info;
+	pool->kept = find_kept(pool);
+	pool->at = (struct head_cache_at){0};
+	if (pool->kept && (!pool->kept->count || pool->kept->least >= of->end ||
+			   pool->kept->greatest < of->begin))
+		return STEP_END;
+	count_work(pool, 1, pool->kept ? pool->kept->count : 0);
+	if (!reader->decoder_open(pool->decoder, &pool->info, cause)) {
+		reader->decoder_leave(pool->decoder);
+		return STEP_ERROR;
+	}
+	pool->filtered = !pool->kept && pool->filter_making &&
+			 filter_making_begin(pool->filter_making, of->stream, info);
+	pool->range = (struct packet_range){NSTIME_MAX, NSTIME_MIN};
+	pool->rise = true;
+	return STEP_ITEM;
 }
 
-enum step sweep_packet_next(struct sweep_worker *pool, const struct sweep_stream *of,
-			    const struct packet_info *info, struct run *out, struct error *cause)
+static enum step next_kept(struct sweep_worker *pool, struct run *out)
 {
-	const struct reader *reader = pool->sweeper->trace->parts[of->stream->part]->reader;
-	enum step step = next_batch(pool, reader, cause);
+	bool more = head_cache_next(pool->kept, &pool->at, pool->batch, pool->index);
 
-	count_work(pool, step == STEP_ITEM ? 0 : 1, pool->batch->count);
-	bool some = pool->batch->count && keep_wanted(pool, of);
-	*out = run_of(pool, of, info, some ? pool->index : NULL);
+	keep_in_range(pool);
+	*out = run_of(pool, pool->index);
+	return more ? STEP_ITEM : STEP_END;
+}
+
+enum step sweep_packet_next(struct sweep_worker *pool, struct run *out, struct error *cause)
+{
+	const struct reader *reader = pool->sweeper->trace->parts[pool->stream->part]->reader;
+
+	if (pool->kept)
+		return next_kept(pool, out);
+	enum step step = next_batch(pool, reader, cause);
+	count_work(pool, 0, pool->batch->count);
+	if (pool->filtered)
+		packet_filter_batch(pool);
+	if (pool->sweeper->sweep->bits)
+		find_bits(pool, reader, pool->stream->shared);
+	bool some = pool->batch->count && keep_wanted(pool);
+	*out = run_of(pool, some ? pool->index : NULL);
+	if (step == STEP_END && is_filtered(pool))
+		filter_making_end(pool->filter_making, &pool->range);
+	if (step == STEP_END && pool->head_cache_fill)
+		head_cache_fill_end(pool->head_cache_fill);
 	return step;
 }
 
@@ -329,39 +294,24 @@ bool sweep_packet(struct sweep_worker *pool, const struct sweep_stream *of,
 		  const struct packet_info *info, struct error *err)
 {
 	const struct sweep *sweep = pool->sweeper->sweep;
-	const struct reader *reader = turn_to(pool, of->stream);
-	struct batch *batch = pool->batch;
-	enum step step = STEP_ITEM;
+	struct sweep_run run;
 	struct error cause;
-	struct packet_range range = {NSTIME_MAX, NSTIME_MIN};
-	uint64_t events = 0;
-	bool good = true, rise = true, filtered_by_packet;
+	bool good = true;
 
 	if (sweep->packet && !sweep->packet(pool->own, of->stream, info))
 		return true;
-	const struct head_cache_packet *head_cache = sweep_find_kept(pool, of->stream, info);
-	if (head_cache)
-		return give_kept(pool, of, info, head_cache, err);
-	if (!reader->decoder_open(pool->decoder, info, &cause))
-		step = STEP_ERROR;
-	filtered_by_packet =
-		pool->filter_making && filter_making_begin(pool->filter_making, of->stream, info);
+	enum step step = sweep_packet_open(pool, of, info, &cause);
+	bool open = step == STEP_ITEM;
 	while (good && step == STEP_ITEM) {
-		step = next_batch(pool, reader, &cause);
-		events += batch->count;
-		if (filtered_by_packet)
-			rise &= packet_filter_batch(pool, info, &range);
-		good = !batch->count || give_batch(pool, of, info, err);
+		step = sweep_packet_next(pool, &run.run, &cause);
+		run.bits = sweep->bits ? pool->bits : NULL;
+		good = !run.run.count || sweep->run(pool->own, &run, err);
 	}
-	if (filtered_by_packet && step == STEP_END && is_filtered(&info->rec, &range, rise))
-		filter_making_end(pool->filter_making, &range);
 	if (sweep->packet)
 		sweep->packet_end(pool->own, good && step == STEP_END);
 	else if (step == STEP_ERROR)
 		note_damage(pool->sweeper, of->stream, &info->rec, &cause);
-	if (pool->head_cache_fill && good && step == STEP_END)
-		head_cache_fill_end(pool->head_cache_fill);
-	reader->decoder_leave(pool->decoder);
-	count_work(pool, 1, events);
+	if (open)
+		sweep_packet_leave(pool);
 	return good;
 }

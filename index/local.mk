@@ -53,7 +53,6 @@ libindex_a_SOURCES += \
 	%D%/tables/table.c \
 	%D%/tables/table.h \
 	%D%/tables/tables.c \
-	%D%/tables/build_threads.c \
 	%D%/tables/keep.c \
 	%D%/tables/key_value.c \
 	%D%/tables/write.c \

@@ -267,11 +267,15 @@ static void postpone(struct index *index, struct build_step *step, struct table 
 	pending->next = index->pending;
 	index->pending = pending;
 	index->npending += pending->step.record_list.count;
+	pthread_mutex_unlock(&index->pending_lock);
+}
+
+static bool flush_many(struct index *index, struct error *err)
+{
+	pthread_mutex_lock(&index->pending_lock);
 	bool many = index->npending >= index->step_records;
 	pthread_mutex_unlock(&index->pending_lock);
-	struct error err;
-	if (many && !build_flush(index, &err))
-		(void)cannot_store(index, &err);
+	return !many || build_flush(index, err);
 }
 
 /* Steps of one scan, each committed; *again when another builder was there first. */
@@ -292,7 +296,7 @@ static bool scan_and_store(struct index *index, const struct stream *stream,
 		complete = one.step.complete;
 		if (first && complete) {
 			postpone(index, &one.step, out);
-			break;
+			return true;
 		}
 		good = write_steps(index, &one, false, again, err);
 		step_release(&one.step);
@@ -334,7 +338,8 @@ bool build_table(struct index *index, const struct stream *stream, struct table 
 		    attempt + 1 == ATTEMPTS) {
 			good = in_memory(index, stream, out, err);
 			way = "scanned";
-		} else if (!scan_and_store(index, stream, &stored, out, &again, err)) {
+		} else if (!scan_and_store(index, stream, &stored, out, &again, err) ||
+			   !flush_many(index, err)) {
 			good = failed = cannot_store(index, err);
 		}
 		stored_release(&stored);
@@ -348,10 +353,23 @@ bool build_table(struct index *index, const struct stream *stream, struct table 
 	return error_set(err, ERR_IO, "%s: the index cannot be read back", stream->name);
 }
 
-bool build_needs_scan(struct index *index, const struct stream *stream, struct stored_table *stored)
+bool build_stored(struct index *index, const struct stream *stream, struct error *err)
 {
-	bool whole = inspect(index, stream, stored);
+	struct index_slot *slot = &index->slots[stream->index];
+	struct stored_table stored;
+	struct table *table = NULL;
+	bool again, whole = inspect(index, stream, &stored);
 
-	retell(index, stream, stored);
-	return !whole;
+	retell(index, stream, &stored);
+	bool good = whole || scan_and_store(index, stream, &stored, &table, &again, err);
+	stored_release(&stored);
+	if (!table)
+		return good;
+	pthread_mutex_lock(&slot->lock); /* its rows are those that wait to be stored */
+	if (slot->table)
+		table_put_behind(slot->table, table);
+	else
+		slot->table = table;
+	pthread_mutex_unlock(&slot->lock);
+	return flush_many(index, err);
 }

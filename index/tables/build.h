@@ -18,8 +18,6 @@ MUST_CHECK bool build_table(struct index *index, const struct stream *stream, st
  */
 MUST_CHECK bool build_tables(struct index *index, const struct stream *const *streams,
 			     size_t nstreams, unsigned workers, struct error *err);
-/* Reports progress, and stops all workers when that returns false or one of them failed. */
-void build_tell_progress(struct index *index, struct workers *workers);
 /* Stores all that was scanned and not yet stored. */
 MUST_CHECK bool build_flush(struct index *index, struct error *err);
 /* Opens an empty store in place of a damaged one; false: not possible, or done before. */
@@ -35,10 +33,9 @@ bool build_in_memory(const struct index *index);
 /* True when the index has a store and this process may write it. */
 bool build_may_store(struct index *index);
 /*
- * Is there no complete stored table of the stream? Then *stored is the incomplete one. The caller
- * ends it with stored_release().
+ * Scans the stream, unless a complete table of it is stored. What fits one step waits for
+ * build_flush(). False: interrupted, or storing failed.
  */
-bool build_needs_scan(struct index *index, const struct stream *stream,
-		      struct stored_table *stored);
+MUST_CHECK bool build_stored(struct index *index, const struct stream *stream, struct error *err);
 
 #endif

@@ -85,8 +85,6 @@ struct aux_kind {
 	uint32_t time_mult;
 	uint64_t time_zero;
 	bool has_time;
-	uint32_t mtc_freq, tsc_ctc_numerator, tsc_ctc_denominator;
-	uint8_t max_non_turbo_ratio;
 };
 
 enum { SCAN_PRIV_MAX = 64 };

@@ -199,7 +199,6 @@ static void mend_ftrace(const struct tracing *tracing, struct tracing_format *fo
 bool format_classes(struct tracing *tracing, struct tracing_format *format, struct error *err)
 {
 	const struct tracing_text *said = format->text;
-	const struct kernel_field *pid = format_field(said, "common_pid");
 	struct layout_grid grid = {8, 0};
 	struct layout *layout;
 	uint32_t end = 0;
@@ -208,10 +207,6 @@ bool format_classes(struct tracing *tracing, struct tracing_format *format, stru
 	format->payload = structure(tracing, said->fields + said->ncommon,
 				    said->nfields - said->ncommon, &end);
 	mend_ftrace(tracing, format);
-	if (pid && is_power(pid->size) && !pid->is_array) {
-		format->pid_at = pid->offset;
-		format->pid_bytes = pid->size;
-	}
 	struct field_class *const roots[] = {format->common, format->payload};
 	if (!layout_compile(roots, 2, format->slot_base, &grid, tracing->arena, &layout, err))
 		return false;

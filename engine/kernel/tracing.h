@@ -28,7 +28,6 @@ struct tracing_format {
 	const struct layout *layout;          /* of both, from the first byte of the record */
 	uint32_t slot_base[2]; /* of common and payload */
 	uint32_t nslots;
-	uint32_t pid_at, pid_bytes; /* common_pid, bytes from the record's first; 0 bytes: none */
 	struct tracing_text *text;  /* private; compiled on first use */
 };
 

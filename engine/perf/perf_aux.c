@@ -22,17 +22,7 @@
 enum { AUX_TRUNCATED = 1, PADDING = 8, PRIV_AT = 16, KIND_INTEL_PT = 1 };
 
 /* Words of an Intel PT AUXTRACE_INFO; tools/perf/util/intel-pt.h. */
-enum {
-	PT_PMU_TYPE,
-	PT_TIME_SHIFT,
-	PT_TIME_MULT,
-	PT_TIME_ZERO,
-	PT_CAP_TIME_ZERO,
-	PT_MTC_FREQ_BITS = 11,
-	PT_TSC_CTC_N,
-	PT_TSC_CTC_D,
-	PT_MAX_NONTURBO_RATIO = 15
-};
+enum { PT_TIME_SHIFT = 1, PT_TIME_MULT, PT_TIME_ZERO, PT_CAP_TIME_ZERO };
 
 struct filled { /* the region of a buffer that one AUX record describes */
 	int64_t buffer;
@@ -64,15 +54,6 @@ static uint64_t priv(const struct perf_record *record, unsigned i, bool swap)
 	return at + 8 <= record->size ? get64(record->bytes + at, swap) : 0;
 }
 
-/* The configured MTC frequency: in the bits of `config` that `mask` has. */
-static uint32_t mtc_freq(const struct perf_part *part, uint64_t pmu, uint64_t mask)
-{
-	for (size_t i = 0; mask && i < part->nattrs; i++)
-		if (part->attrs[i]->type == pmu)
-			return (uint32_t)((part->attrs[i]->config & mask) >> __builtin_ctzll(mask));
-	return 0;
-}
-
 static void set_time(struct aux_kind *kind, uint64_t shift, uint64_t mult, uint64_t zero)
 {
 	kind->has_time = shift < 64 && mult <= UINT32_MAX;
@@ -96,11 +77,6 @@ static void take_info(const struct perf_part *part, const struct perf_record *re
 	if (priv(record, PT_CAP_TIME_ZERO, swap))
 		set_time(kind, priv(record, PT_TIME_SHIFT, swap), priv(record, PT_TIME_MULT, swap),
 			 priv(record, PT_TIME_ZERO, swap));
-	kind->mtc_freq = mtc_freq(part, priv(record, PT_PMU_TYPE, swap),
-				  priv(record, PT_MTC_FREQ_BITS, swap));
-	kind->tsc_ctc_numerator = (uint32_t)priv(record, PT_TSC_CTC_N, swap);
-	kind->tsc_ctc_denominator = (uint32_t)priv(record, PT_TSC_CTC_D, swap);
-	kind->max_non_turbo_ratio = (uint8_t)priv(record, PT_MAX_NONTURBO_RATIO, swap);
 }
 
 /* TIME_CONV: shift, mult, zero, cycles, mask, and whether zero is there. */

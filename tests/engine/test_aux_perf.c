@@ -264,9 +264,6 @@ static void the_kind_is_told(void **state)
 		assert_int_equal(aux.kind.time_shift, pt && cap ? 31 : 10);
 		assert_int_equal(aux.kind.time_mult, pt && cap ? 715828000 : 1234);
 		assert_int_equal(aux.kind.time_zero, pt && cap ? 99 : 777);
-		assert_int_equal(aux.kind.mtc_freq, pt ? 3 : 0);
-		assert_int_equal(aux.kind.tsc_ctc_denominator, pt ? 250 : 0);
-		assert_int_equal(aux.kind.max_non_turbo_ratio, pt ? 30 : 0);
 		assert_int_equal(aux.nbuffers, 0);
 		aux_release(&aux);
 		trace_close(trace);

@@ -18,59 +18,6 @@ bool rfc_is_packet(const uint8_t *bytes, size_t count)
 	return count >= 4 && (load_be(bytes, 4) == CTF_MAGIC || load_le(bytes, 4) == CTF_MAGIC);
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || !c;
-}
-
-/* Behind the blanks and comments at text[at]. */
-static size_t skip_blanks(const char *text, size_t size, size_t at)
-{
-	for (;;) {
-		const char *end;
-		while (at < size && is_blank(text[at]))
-			at++;
-		if (size - at < 2 || text[at] != '/' ||
-		    (text[at + 1] != '*' && text[at + 1] != '/'))
-			return at;
-		if (text[at + 1] == '*')
-			end = memmem(text + at + 2, size - at - 2, "*/", 2);
-		else
-			end = memchr(text + at, '\n', size - at);
-		if (!end)
-			return size;
-		at = (size_t)(end - text) + (text[at + 1] == '*' ? 2 : 1);
-	}
-}
-
-/* Behind a string that begins at text[at]. */
-static size_t skip_string(const char *text, size_t size, size_t at)
-{
-	for (at++; at < size && text[at] != '"'; at++)
-		at += text[at] == '\\';
-	return at < size ? at + 1 : size;
-}
-
-bool rfc_is_text(const char *text, size_t size)
-{
-	static const char word[] = "section";
-	size_t at = skip_blanks(text, size, 0);
-
-	while (at < size) {
-		size_t begin = at;
-		while (at < size && char_is_word(text[at]))
-			at++;
-		bool is_section = at - begin == sizeof word - 1 &&
-				  !memcmp(text + begin, word, sizeof word - 1);
-		if (at == begin)
-			at = text[at] == '"' ? skip_string(text, size, at) : at + 1;
-		at = skip_blanks(text, size, at);
-		if (is_section && at < size && text[at] == '{')
-			return true;
-	}
-	return false;
-}
-
 struct rfc_text {
 	const char *name;
 	const uint8_t *bytes;

@@ -515,6 +515,33 @@ static void release_rfc(struct rfc *r)
 	arena_free(r->t.scratch);
 }
 
+/* Sets text and scratch memory. The lexer needs a zero behind the text, and none in it. */
+static void begin_text(struct rfc *r, const char *text, size_t size)
+{
+	r->t.scratch = arena_new();
+	char *copy = arena_strndup(r->t.scratch, text, size);
+	for (char *zero = copy; (zero = memchr(zero, 0, size - (size_t)(zero - copy)));)
+		*zero = '\n';
+	r->t.text = copy;
+	r->t.size = size;
+}
+
+bool rfc_is_text(const char *text, size_t size)
+{
+	struct error ignored; /* the tokens before a mistake tell as well */
+	struct rfc r = {.t = {.name = "", .broken_strings = true, .err = &ignored}};
+	bool found = false;
+
+	begin_text(&r, text, size);
+	names_init(&r.t.names, r.t.scratch);
+	(void)tsdl_lex(&r.t);
+	for (size_t i = 0; i + 1 < r.t.ntokens && !found; i++)
+		found = r.t.tokens[i + 1].kind == '{' &&
+			!strcmp(rfc_word(&r.t.tokens[i]), "section");
+	release_rfc(&r);
+	return found;
+}
+
 bool rfc_parse(const char *name, const char *text, size_t size, struct arena *arena,
 	       const struct notices *notices, struct ctf_description *out, struct error *err)
 {
@@ -527,13 +554,7 @@ bool rfc_parse(const char *name, const char *text, size_t size, struct arena *ar
 			.minor = 1,
 			.frequency = 1000000000};
 
-	r.t.scratch = arena_new();
-	char *copy =
-		arena_strndup(r.t.scratch, text, size); /* ended by a zero, which the lexer needs */
-	for (char *zero = copy; (zero = memchr(zero, 0, size - (size_t)(zero - copy)));)
-		*zero = '\n';
-	r.t.text = copy;
-	r.t.size = size;
+	begin_text(&r, text, size);
 	names_init(&r.t.names, arena);
 	bool done = parse_all(&r) && rfc_build(&r);
 	release_rfc(&r);

@@ -173,18 +173,26 @@ static bool unit_at(struct inline_reader *reader, uint64_t address, Dwarf_Die *o
 	return false;
 }
 
-/* The function with the shortest code at the address; of equal ones the last, which is inside. */
-static const struct function *innermost(const struct unit *unit, uint64_t address)
+/*
+ * The function with the shortest code at the address; of equal ones the last, which is inside.
+ * NULL: DWARF has none. *unit: of the function.
+ */
+static const struct function *innermost(struct inline_reader *reader, uint64_t address,
+					struct unit **unit)
 {
 	const struct address_range *best = NULL;
+	Dwarf_Die die;
 
-	for (size_t i = 0; i < unit->nspans; i++) {
-		const struct address_range *span = &unit->spans[i];
+	if (!unit_at(reader, address, &die))
+		return NULL;
+	*unit = unit_get(reader, &die);
+	for (size_t i = 0; i < (*unit)->nspans; i++) {
+		const struct address_range *span = &(*unit)->spans[i];
 		if (address >= span->low && address < span->high &&
 		    (!best || span->high - span->low <= best->high - best->low))
 			best = span;
 	}
-	return best ? &unit->functions[best->function] : NULL;
+	return best ? &(*unit)->functions[best->function] : NULL;
 }
 
 /* Names --------------------------------------------------------------------------------------- */
@@ -229,16 +237,6 @@ static bool is_nearer(const struct nearest_symbol *best, const struct nearest_sy
 	return other->size < best->size;
 }
 
-static Elf_Scn *symbol_section(Elf *elf, GElf_Word type, GElf_Shdr *head)
-{
-	Elf_Scn *at = NULL;
-
-	while ((at = elf_nextscn(elf, at)))
-		if (gelf_getshdr(at, head) && head->sh_type == type)
-			return at;
-	return NULL;
-}
-
 static bool covers(Elf *elf, const GElf_Sym *symbol, uint64_t address)
 {
 	Elf_Scn *home = elf_getscn(elf, symbol->st_shndx);
@@ -256,10 +254,10 @@ static const char *symbol_at(Elf *elf, uint64_t address)
 	struct nearest_symbol best = {NULL, 0, 0, 0};
 	GElf_Shdr head;
 	GElf_Sym symbol;
-	Elf_Scn *at = symbol_section(elf, SHT_SYMTAB, &head);
+	Elf_Scn *at = elf_section(elf, NULL, SHT_SYMTAB, &head);
 
 	if (!at)
-		at = symbol_section(elf, SHT_DYNSYM, &head);
+		at = elf_section(elf, NULL, SHT_DYNSYM, &head);
 	Elf_Data *data = at ? elf_getdata(at, NULL) : NULL;
 	size_t n = data && head.sh_entsize ? data->d_size / head.sh_entsize : 0;
 	for (size_t i = 1; i < n && i < INT32_MAX && gelf_getsym(data, (int)i, &symbol); i++) {
@@ -290,16 +288,12 @@ static const char *shown(struct inline_reader *reader, const char *name, const c
 static void make_answer(struct inline_reader *reader, const char *function,
 			struct inlined_names *answer)
 {
-	const struct function *chain[NEST_MAX], *at = NULL;
+	const struct function *chain[NEST_MAX], *at;
 	struct unit *unit = NULL;
-	Dwarf_Die die;
 	size_t n = 0;
 	bool linkage;
 
-	if (unit_at(reader, answer->address, &die)) {
-		unit = unit_get(reader, &die);
-		at = innermost(unit, answer->address);
-	}
+	at = innermost(reader, answer->address, &unit);
 	for (; at && n < NEST_MAX; at = at->caller ? &unit->functions[at->caller - 1] : NULL)
 		chain[n++] = at;
 	answer->names = arena_array(reader->arena, n ? n : 1, sizeof *answer->names);
@@ -335,14 +329,9 @@ size_t inline_reader_find(struct inline_reader *reader, uint64_t address, const 
 bool inline_reader_function(struct inline_reader *reader, uint64_t address, Dwarf_Die *function,
 			    Dwarf_Die *outermost)
 {
-	const struct function *at = NULL;
-	struct unit *unit = NULL;
-	Dwarf_Die die;
+	struct unit *unit;
+	const struct function *at = innermost(reader, address, &unit);
 
-	if (unit_at(reader, address, &die)) {
-		unit = unit_get(reader, &die);
-		at = innermost(unit, address);
-	}
 	if (!at || !dwarf_offdie(reader->dwarf, at->die, function))
 		return false;
 	for (size_t n = 0; at->caller && n < NEST_MAX; n++)

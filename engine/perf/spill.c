@@ -20,13 +20,13 @@
 #include "engine/base/expansion.h"
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "engine/base/paged.h"
 #include "engine/base/temporary.h"
 #include "engine/perf/perf_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sys/mman.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -34,9 +34,8 @@
 enum { OUT_BYTES = 1 << 20, STORE_HEAP = 4 << 20, STORE_CHUNK = 4 << 20 };
 
 struct perf_store {
-	struct arena *arena; /* the first bytes, and all if a temporary file is impossible */
-	int fd;              /* -1: none yet, -2: impossible */
-	uint8_t **chunks;
+	struct arena *arena; /* the first bytes, and what is larger than a chunk */
+	struct paged *chunks;
 	size_t nchunks, capacity;
 	size_t left; /* free bytes in the last chunk or, while there is none, for the arena */
 };
@@ -563,7 +562,6 @@ struct perf_store *perf_store_new(void)
 	struct perf_store *store = mem_new(sizeof *store);
 
 	store->arena = arena_new();
-	store->fd = -1;
 	store->left = STORE_HEAP;
 	return store;
 }
@@ -573,39 +571,30 @@ void perf_store_free(struct perf_store *store)
 	if (!store)
 		return;
 	for (size_t i = 0; i < store->nchunks; i++)
-		munmap(store->chunks[i], STORE_CHUNK);
-	if (store->fd >= 0)
-		close(store->fd);
+		paged_free(&store->chunks[i]);
 	mem_free(store->chunks);
 	arena_free(store->arena);
 	mem_free(store);
 }
 
-static bool add_chunk(struct perf_store *store)
+static void add_chunk(struct perf_store *store)
 {
-	off_t at = (off_t)store->nchunks * STORE_CHUNK;
-	struct error ignored; /* on failure the arena is used */
+	struct paged *chunk = mem_push(store->chunks, store->nchunks, store->capacity);
 
-	if (store->fd == -1 && (store->fd = open_temporary(&ignored)) < 0)
-		store->fd = -2;
-	/* allocate blocks, not only a size, so that a full disk fails here and not in the map */
-	if (store->fd < 0 || posix_fallocate(store->fd, at, STORE_CHUNK) != 0)
-		return false;
-	void *map = mmap(NULL, STORE_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED, store->fd, at);
-	if (map == MAP_FAILED)
-		return false;
-	*mem_push(store->chunks, store->nchunks, store->capacity) = map;
+	*chunk = (struct paged){0};
+	paged_resize_closed(chunk, STORE_CHUNK, 0);
 	store->left = STORE_CHUNK;
-	return true;
 }
 
 void *perf_store_take(struct perf_store *store, size_t size)
 {
-	if (size > STORE_CHUNK || (size > store->left && !add_chunk(store)))
+	if (size > STORE_CHUNK)
 		return arena_alloc(store->arena, size);
+	if (size > store->left)
+		add_chunk(store);
 	size_t at = STORE_CHUNK - store->left;
 	store->left -= size;
 	if (!store->nchunks)
 		return arena_alloc(store->arena, size);
-	return store->chunks[store->nchunks - 1] + at;
+	return (uint8_t *)store->chunks[store->nchunks - 1].bytes + at;
 }

@@ -2,7 +2,7 @@
  * layout_run.c - the loops that run steps over a packet
  *
  * take_step() runs one step of any kind at any bit. Layouts whose steps all begin on a byte, as
- * those of real tracers do, have two faster loops, one that decodes and one that skips, with the
+ * those of real tracers do, have a faster loop, compiled once to decode and once to skip, with the
  * frequent steps inline. Every read is bounds-checked, and no step moves backwards. Elements of
  * size 0 are decoded once and then only counted, so that no loop runs without end.
  */
@@ -439,7 +439,7 @@ static bool run_bits(const struct layout *layout, struct layout_input *in, struc
 	return true;
 }
 
-/* The loops over bytes: frequent steps inline, all others by take_step(). */
+/* The loop over bytes: frequent steps inline, all others by take_step(). */
 
 #define ROOM(count)                                                               \
 	do {                                                                      \
@@ -447,24 +447,16 @@ static bool run_bits(const struct layout *layout, struct layout_input *in, struc
 			goto cut;                                                 \
 	} while (0)
 
-/* Other steps: by bits, from p on. */
-#define TAKE_STEP(list, slots)                              \
-	do {                                                \
-		in->at = (uint64_t)(p - data) * 8;          \
-		if (!take_step(&s, list, in, begin, slots)) \
-			return false;                       \
-		p = data + in->at / 8;                      \
-	} while (0)
-
 /* An integer of `count` bytes at p. */
-#define WORD(count, value)                                            \
-	do {                                                          \
-		ROOM(count);                                          \
-		slots[s->slot].u = (value);                           \
-		if (s->reg)                                           \
-			in->registers[s->reg - 1] = slots[s->slot].u; \
-		p += (count);                                         \
-		s++;                                                  \
+#define WORD(count, value)                       \
+	do {                                     \
+		ROOM(count);                     \
+		uint64_t word = (value);         \
+		if (decodes)                     \
+			slots[s->slot].u = word; \
+		keep_register(s, in, word);      \
+		p += (count);                    \
+		s++;                             \
 	} while (0)
 
 /* Decodes the prefix, whose first byte is p, bit `at`. False: an array is outside of the data. */
@@ -481,16 +473,18 @@ static inline bool decode_prefix(const struct layout_prefix *prefix, const uint8
 	return true;
 }
 
-static bool decode_bytes(const struct layout *layout, struct layout_input *in, struct slot *slots)
+/* Decodes into `slots`, or skips. */
+static inline __attribute__((always_inline)) bool
+run_bytes(const struct layout *layout, struct layout_input *in, struct slot *slots, bool decodes)
 {
 	const uint8_t *data = in->data, *end = data + in->bits / 8, *zero;
 	const uint8_t *p = data + (in->at + 7) / 8;
-	const struct layout_step *s = layout->steps;
+	const struct layout_step *list = decodes ? layout->steps : layout->skips, *s = list;
 	const uint64_t begin = (uint64_t)(p - data) * 8;
 
 	if (p > end)
 		return false;
-	if ((uint64_t)(end - p) >= layout->prefix.need) {
+	if (decodes && (uint64_t)(end - p) >= layout->prefix.need) {
 		if (!decode_prefix(&layout->prefix, p, begin, in, slots))
 			goto cut;
 		p += layout->prefix.bytes;
@@ -501,6 +495,11 @@ static bool decode_bytes(const struct layout *layout, struct layout_input *in, s
 		case OP_END:
 			in->at = (uint64_t)(p - data) * 8;
 			return true;
+		case OP_SKIP:
+			ROOM(s->count / 8);
+			p += s->count / 8;
+			s++;
+			break;
 		case OP_U8:
 			WORD(1, (uint64_t)*p);
 			break;
@@ -531,56 +530,17 @@ static bool decode_bytes(const struct layout *layout, struct layout_input *in, s
 			zero = find_zero(p, (size_t)(end - p));
 			if (!zero)
 				goto cut;
-			slots[s->slot] = (struct slot){.bytes = p, .n = (uint64_t)(zero - p)};
+			if (decodes)
+				slots[s->slot] =
+					(struct slot){.bytes = p, .n = (uint64_t)(zero - p)};
 			p = zero + 1;
 			s++;
 			break;
-		default:
-			TAKE_STEP(layout->steps, slots);
-			break;
-		}
-	}
-cut:
-	in->at = (uint64_t)(p - data) * 8;
-	return false;
-}
-
-static bool skip_bytes(const struct layout *layout, struct layout_input *in)
-{
-	const uint8_t *data = in->data, *end = data + in->bits / 8, *zero;
-	const uint8_t *p = data + (in->at + 7) / 8;
-	const struct layout_step *s = layout->skips;
-	const uint64_t begin = (uint64_t)(p - data) * 8;
-	uint64_t bits;
-
-	if (p > end)
-		return false;
-	for (;;) {
-		switch ((enum op)s->op) {
-		case OP_END:
+		default: /* by bits, from p on */
 			in->at = (uint64_t)(p - data) * 8;
-			return true;
-		case OP_SKIP:
-			ROOM(s->count / 8);
-			p += s->count / 8;
-			s++;
-			break;
-		case OP_STRING:
-			zero = find_zero(p, (size_t)(end - p));
-			if (!zero)
-				goto cut;
-			p = zero + 1;
-			s++;
-			break;
-		case OP_SEQUENCE:
-			if (!elements_fit(s, in->registers[s->reg - 1], (uint64_t)(end - p) * 8,
-					  &bits))
-				goto cut;
-			p += bits / 8;
-			s++;
-			break;
-		default:
-			TAKE_STEP(layout->skips, NULL);
+			if (!take_step(&s, list, in, begin, decodes ? slots : NULL))
+				return false;
+			p = data + in->at / 8;
 			break;
 		}
 	}
@@ -591,18 +551,17 @@ cut:
 
 #undef ROOM
 #undef WORD
-#undef TAKE_STEP
 
 bool layout_decode(const struct layout *layout, struct layout_input *in, struct slot *slots)
 {
 	in->progress = (struct layout_progress){0};
-	return layout->bytewise ? decode_bytes(layout, in, slots) : run_bits(layout, in, slots);
+	return layout->bytewise ? run_bytes(layout, in, slots, true) : run_bits(layout, in, slots);
 }
 
 /* layout_skip() that goes on with in->progress: for elements inside a layout. */
 static bool skip_on(const struct layout *layout, struct layout_input *in)
 {
-	return layout->bytewise ? skip_bytes(layout, in) : run_bits(layout, in, NULL);
+	return layout->bytewise ? run_bytes(layout, in, NULL, false) : run_bits(layout, in, NULL);
 }
 
 bool layout_skip(const struct layout *layout, struct layout_input *in)

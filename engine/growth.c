@@ -7,11 +7,7 @@
 /* Are both the same file, and is it now at least as long as then (`whole`: exactly as long)? */
 static bool is_same_file(const struct source *now, const struct source *then, bool whole)
 {
-	struct source_stamp a, b;
-
-	(void)source_stamp(now, &a);
-	(void)source_stamp(then, &b);
-	return a.inode && a.inode == b.inode && source_size(now) >= source_size(then) &&
+	return source_goes_on(now, then) && source_size(now) >= source_size(then) &&
 	       (!whole || source_size(now) == source_size(then)) &&
 	       !strcmp(source_name(now), source_name(then));
 }

@@ -225,6 +225,13 @@ static bool is_stamp_final(const struct source *source)
 	return source->looked - source->newest >= tick_of(source->newest);
 }
 
+bool source_goes_on(const struct source *source, const struct source *then)
+{
+	const struct source_stamp *a = &source->stamp, *b = &then->stamp;
+
+	return a->inode && a->inode == b->inode && a->size >= b->size;
+}
+
 bool source_stamp(const struct source *source, struct source_stamp *out)
 {
 	*out = source->stamp;

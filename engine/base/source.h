@@ -120,6 +120,8 @@ bool source_verify(struct source *source, uint64_t *sums, int (*again)(void *arg
 /* *out: the stamp when it was opened. False: the file was changed just before, so that a further
  * change may not change its times. */
 bool source_stamp(const struct source *source, struct source_stamp *out);
+/* Is it the same file as `then`, opened before, and not shorter? */
+bool source_goes_on(const struct source *source, const struct source *then);
 /* Gives `source`, which was made from `from` (a decompressed copy), the stamp of `from`. */
 void source_made_of(struct source *source, const struct source *from);
 /* Adds to the stamp of `source` that of another file which its meaning depends on (metadata). */

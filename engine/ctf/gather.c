@@ -683,15 +683,6 @@ static bool may_go_on(const struct gather *gather, size_t count, bool framed)
 	return true;
 }
 
-static bool is_same_file(const struct source *now, const struct source *then)
-{
-	struct source_stamp a, b;
-
-	(void)source_stamp(now, &a);
-	(void)source_stamp(then, &b);
-	return a.inode && a.inode == b.inode && a.size >= b.size;
-}
-
 /* Finds the part of the same file in the trace as opened before, and where its walk ended. */
 static void find_before(struct gather *gather)
 {
@@ -706,7 +697,7 @@ static void find_before(struct gather *gather)
 		    own->reached->prefix != gather->input->prefix ||
 		    own->reached->datagrams != gather->input->datagrams ||
 		    memcmp(old->identity, part->identity, sizeof part->identity) != 0 ||
-		    !is_same_file(gather->sources[0], first_stream(own)->sources[0]))
+		    !source_goes_on(gather->sources[0], first_stream(own)->sources[0]))
 			continue;
 		gather->before = own;
 		gather->reached = own->reached;

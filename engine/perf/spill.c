@@ -457,13 +457,8 @@ static struct perf_spilled *take_spilled(const struct perf_part *part)
 {
 	struct perf_part *then = (struct perf_part *)(uintptr_t)perf_part_then(part);
 	struct perf_spilled *spilled = then ? then->spilled : NULL;
-	struct source_stamp now, before;
 
-	if (!spilled)
-		return NULL;
-	(void)source_stamp(part->sources[0].source, &now);
-	(void)source_stamp(then->sources[0].source, &before);
-	if (now.inode != before.inode || now.size < before.size ||
+	if (!spilled || !source_goes_on(part->sources[0].source, then->sources[0].source) ||
 	    part->sources[0].begin != then->sources[0].begin)
 		return NULL;
 	then->spilled = NULL;

@@ -115,10 +115,9 @@ static bool is_same_file(const struct perf_source *now, const struct perf_source
 
 	(void)source_stamp(now->source, &a);
 	(void)source_stamp(then->source, &b);
-	if (a.inode != b.inode || a.size < b.size)
-		return false;
-	return !whole || (a.size == b.size && a.modified == b.modified && !then->grows &&
-			  now->spill == then->spill && now->turn == then->turn);
+	return source_goes_on(now->source, then->source) &&
+	       (!whole || (a.size == b.size && a.modified == b.modified && !then->grows &&
+			   now->spill == then->spill && now->turn == then->turn));
 }
 
 /* Can the walk of `part` continue where that of `old` paused? */

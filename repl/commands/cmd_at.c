@@ -456,14 +456,13 @@ static bool explain_at(struct session *session, const struct options *options, s
 }
 
 const struct cmd cmd_at = {
+	/* clang-format off */
 	.name = "at",
 	.args = "TIME... [PATH...]",
 	.summary = "values at a moment",
 	.help = "Prints what attributes were at a moment: after all events of that time or, with\n"
 		"--before, just before them. Without PATH all that is known. A PATH names one\n"
-		"attribute or, with * and ** or the name of a thread, many. TIME - reads moments "
-		"from standard input, one "
-		"a\n"
+		"attribute or, with * and ** or the name of a thread, many. TIME - reads moments from standard input, one a\n"
 		"line, and answers each in that order. --why names the event and the rule.\n"
 		"A thread's name stands beside its number where what was read for it tells it;\n"
 		"--names looks further.\n"
@@ -473,12 +472,13 @@ const struct cmd cmd_at = {
 		"  $ yore at fixtures/golden/sched-demo +5ms 'cpu[0]/thread' --why\n"
 		"  $ yore at fixtures/golden/sched-demo -1ms 'thread[10891]/**'\n"
 		"  $ yore at fixtures/golden/sched-demo @2120801130503 'cpu[0]/thread' --before\n"
-		"  $ printf '+1ms\\n+2ms\\n' | yore at fixtures/golden/sched-demo - "
-		"'cpu[0]/thread'\n",
+		"  $ printf '+1ms\\n"
+		"+2ms\\n"
+		"' | yore at fixtures/golden/sched-demo - 'cpu[0]/thread'\n",
 	.options = OPT_TRACE | OPT_THREADS | OPT_FORMAT | OPT_RULES | OPT_BEFORE | OPT_WHY,
 	.words = WORD_TIME | WORD_PATH,
 	.min_words = 0,
 	.max_words = -1,
 	.run = run_at,
 	.explain = explain_at,
-};
+}; /* clang-format on */

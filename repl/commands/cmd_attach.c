@@ -88,12 +88,12 @@ static bool run_attach(struct session *session, const struct options *options, s
 }
 
 const struct cmd cmd_attach = {
+	/* clang-format off */
 	.name = "attach",
 	.args = "net://HOST[:PORT]/host/H/SESSION DIR",
 	.summary = "mirrors a running session of a relay of LTTng into a folder",
 	.help = "Attaches to the session SESSION of the traced host H, as 'yore sessions' lists\n"
-		"it, and writes what the relay gives to DIR, from the session's beginning until "
-		"it\n"
+		"it, and writes what the relay gives to DIR, from the session's beginning until it\n"
 		"ends: an ordinary trace folder, that may be read meanwhile. A relay lets one\n"
 		"viewer attach to a session; any number of readers may have the mirror.\n"
 		"\n"
@@ -101,8 +101,7 @@ const struct cmd cmd_attach = {
 		"anything new. Ended by Ctrl-C, a kill or a full disk, the same command goes on:\n"
 		"nothing is lost as long as the relay has the session, and nothing is doubled.\n"
 		"What 'lttng clear' removes at the relay stays in DIR. Where offsets of a stream\n"
-		"begin anew, after a clear or with limited trace files, its packets go on in "
-		"files\n"
+		"begin anew, after a clear or with limited trace files, its packets go on in files\n"
 		"with a number: ch0_0, ch0_0.1, ch0_0.2.\n"
 		"\n"
 		"Examples:\n"
@@ -114,4 +113,4 @@ const struct cmd cmd_attach = {
 	.max_words = 2,
 	.no_trace = true,
 	.run = run_attach,
-};
+}; /* clang-format on */

@@ -364,28 +364,21 @@ static const struct option own_options[] = {
 	{{"--timeout", "SPAN", "how long a trace may take: 30s, 500ms", 0}, TAKE_TEXT, .at = OWN(timeout)},
 	{{"--to", "FILE", "write a file of SQLite instead, with a table traces", 0}, TAKE_TEXT, .at = OWN(to)},
 	{.info.name = NULL},
-}; /* clang-format on */
+};
 
 const struct cmd cmd_catalog = {
 	.name = "catalog",
 	.args = "DIR...",
 	.summary = "the traces below folders, a row each",
-	.help = "Finds the traces below folders, of all formats, and tells of each its format, "
-		"host,\n"
-		"time range, events (where packets say how many, or with --count), bytes, streams, "
-		"lost\n"
-		"events, and what is stored of it. CSV, JSON and --to have more: identity, uuid, "
-		"clock\n"
-		"and what the trace can answer. A trace that cannot be opened is a row with its "
-		"error,\n"
+	.help = "Finds the traces below folders, of all formats, and tells of each its format, host,\n"
+		"time range, events (where packets say how many, or with --count), bytes, streams, lost\n"
+		"events, and what is stored of it. CSV, JSON and --to have more: identity, uuid, clock\n"
+		"and what the trace can answer. A trace that cannot be opened is a row with its error,\n"
 		"and the exit status is 3.\n"
 		"\n"
-		"What is recorded together is one trace: LTTng's session, perf's turns, ovni's "
-		"looms.\n"
-		"Links are followed, no file is looked at twice, hidden ones are left out. "
-		"Processes\n"
-		"(--jobs) share the work. 'yore sql --catalog' asks all of these traces one "
-		"question.\n"
+		"What is recorded together is one trace: LTTng's session, perf's turns, ovni's looms.\n"
+		"Links are followed, no file is looked at twice, hidden ones are left out. Processes\n"
+		"(--jobs) share the work. 'yore sql --catalog' asks all of these traces one question.\n"
 		"docs/catalog.md has the columns.\n"
 		"\n"
 		"Examples:\n"
@@ -399,4 +392,4 @@ const struct cmd cmd_catalog = {
 	.max_words = -1,
 	.no_trace = true,
 	.run = run_catalog,
-};
+}; /* clang-format on */

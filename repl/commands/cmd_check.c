@@ -590,7 +590,7 @@ static const struct option own_options[] = {
 	/* clang-format off */
 	{{"--state", NULL, "whether the state could have been", 0}, TAKE_FLAG, .at = 0},
 	{.info.name = NULL},
-}; /* clang-format on */
+};
 
 const struct cmd cmd_check = {
 	.name = "check",
@@ -600,17 +600,13 @@ const struct cmd cmd_check = {
 		"decoded, events that the tracer lost, packet times that fall or end before they\n"
 		"begin, events that contradict each other (a switch says that another thread\n"
 		"leaves the CPU than came), stored index records that differ from the files, and\n"
-		"records, bits and bytes that this version does not know. Exit status 3: part of "
-		"the\n"
+		"records, bits and bytes that this version does not know. Exit status 3: part of the\n"
 		"trace is damaged.\n"
 		"\n"
-		"--state reads all changes of the state instead and checks what no machine can "
-		"do:\n"
+		"--state reads all changes of the state instead and checks what no machine can do:\n"
 		"a thread runs on one CPU at a time, the threads that run are those of busy CPUs,\n"
-		"nothing is known before a stream begins, after it ends or outside of the "
-		"recording.\n"
-		"Prints the first ten violations, known and unknown time of each CPU, and "
-		"contradictions\n"
+		"nothing is known before a stream begins, after it ends or outside of the recording.\n"
+		"Prints the first ten violations, known and unknown time of each CPU, and contradictions\n"
 		"between events. Exit status 1: something does not hold.\n"
 		"\n"
 		"Examples:\n"
@@ -620,4 +616,4 @@ const struct cmd cmd_check = {
 	.own = own_options,
 	.own_bytes = sizeof(bool),
 	.run = run_check,
-};
+}; /* clang-format on */

@@ -801,21 +801,18 @@ static const struct option own_options[] = {
 	{{"--compress", "gzip|bzip2|zstd", "ctf2010, perfetto: how packets are compressed", 0}, TAKE_TEXT, .at = OWN(compress)},
 	{{"--checksum", "md5|sha1", "ctf2010: what packets are summed up with", 0}, TAKE_TEXT, .at = OWN(checksum)},
 	{.info.name = NULL},
-}; /* clang-format on */
+};
 
 const struct cmd cmd_convert = {
 	.name = "convert",
 	.args = "OUT [PATH...]",
 	.summary = "other formats: CTF, Parquet, CSV, SQLite, Perfetto, flame graphs, Paraver",
-	.help = "Writes the trace to OUT in another format: --to FORMAT, or what OUT's ending "
-		"says.\n"
+	.help = "Writes the trace to OUT in another format: --to FORMAT, or what OUT's ending says.\n"
 		"\n"
 		"  parquet, csv      a folder: a file per event class, and one of the state\n"
 		"  sqlite            a database (.sqlite .sqlite3 .db): events, classes, state\n"
-		"  perfetto          a file (.pftrace) for ui.perfetto.dev: scheduling, states, "
-		"stacks\n"
-		"  chrome            JSON (.json) for speedscope, Firefox Profiler, "
-		"ui.perfetto.dev\n"
+		"  perfetto          a file (.pftrace) for ui.perfetto.dev: scheduling, states, stacks\n"
+		"  chrome            JSON (.json) for speedscope, Firefox Profiler, ui.perfetto.dev\n"
 		"  folded            stacks of samples (.folded) for flame graphs, speedscope\n"
 		"  pprof             a profile of samples (.pb.gz, .pprof) for pprof, speedscope\n"
 		"  prv               a folder for Paraver: threads and CPUs of an ovni trace\n"
@@ -825,32 +822,24 @@ const struct cmd cmd_convert = {
 		"  ctf2010           the same in the format that was proposed before CTF 1.8\n"
 		"\n"
 		"Filters choose the events. PATHs choose the attributes whose intervals are\n"
-		"written: all by default; for perfetto and chrome, the threads on CPUs, "
-		"interrupts,\n"
-		"system calls and frequencies. --no-state writes no intervals. An existing file "
-		"is\n"
+		"written: all by default; for perfetto and chrome, the threads on CPUs, interrupts,\n"
+		"system calls and frequencies. --no-state writes no intervals. An existing file is\n"
 		"replaced when the new one is complete; a folder must be new or empty. OUT - is\n"
 		"standard output.\n"
 		"\n"
-		"--partition adds the trace to a folder of Parquet files of many, by table and "
-		"trace,\n"
-		"with a manifest of each; converted again it replaces its files. --catalog does "
-		"so\n"
+		"--partition adds the trace to a folder of Parquet files of many, by table and trace,\n"
+		"with a manifest of each; converted again it replaces its files. --catalog does so\n"
 		"with each trace below a folder, in processes that share the work (--jobs).\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo --to parquet\n"
-		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/fleet --to parquet "
-		"--partition\n"
-		"  $ yore convert --catalog fixtures/golden/sched-perf ${TMPDIR:-/tmp}/fleet --to "
-		"parquet --partition\n"
+		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/fleet --to parquet --partition\n"
+		"  $ yore convert --catalog fixtures/golden/sched-perf ${TMPDIR:-/tmp}/fleet --to parquet --partition\n"
 		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo.db --end +10ms\n"
 		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo.json --cpu 0\n"
-		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo.pftrace "
-		"--compress zstd\n"
+		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo.pftrace --compress zstd\n"
 		"  $ yore convert fixtures/golden/sched-demo - 'cpu[*]/thread' --to chrome\n"
-		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/part --to ctf --end "
-		"+10ms\n",
+		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/part --to ctf --end +10ms\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_RULES | OPT_SYMBOLS,
 	.own = own_options,
 	.own_bytes = sizeof(struct convert_choices),
@@ -858,4 +847,4 @@ const struct cmd cmd_convert = {
 	.min_words = 1,
 	.max_words = -1,
 	.run = run_convert,
-};
+}; /* clang-format on */

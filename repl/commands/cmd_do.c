@@ -452,67 +452,48 @@ static bool run_do(struct session *session, const struct options *options, struc
 }
 
 const struct cmd cmd_do = {
+	/* clang-format off */
 	.name = "do",
 	.args = "PROGRAM",
 	.summary = "one-liners in bpftrace's language, over what was recorded",
 	.help = "Runs a program of probes in the language of bpftrace, as far as a recording can\n"
-		"answer it. A probe is of events, may have a predicate, and counts, sums or "
-		"prints:\n"
+		"answer it. A probe is of events, may have a predicate, and counts, sums or prints:\n"
 		"\n"
 		"  EVENT[, EVENT...] [/PREDICATE/] { STATEMENT; ... }\n"
 		"\n"
 		"Events are named as the trace does (sched_switch, sched:*) or as bpftrace does\n"
-		"(tracepoint:sched:sched_switch, kprobe:vfs_read); BEGIN, END and interval:s:1 go "
-		"by\n"
+		"(tracepoint:sched:sched_switch, kprobe:vfs_read); BEGIN, END and interval:s:1 go by\n"
 		"the trace's time. Their fields stand by name or as args.NAME.\n"
 		"\n"
-		"builtins    ts nsecs elapsed name stream cpu tid pid comm probe kstack ustack "
-		"retval\n"
+		"builtins    ts nsecs elapsed name stream cpu tid pid comm probe kstack ustack retval\n"
 		"maps        @name[key, key] = count() sum(n) min(n) max(n) avg(n) stats(n)\n"
-		"            hist(n[, bits]) lhist(n, min, max, step); ++, =, delete(), clear(), "
-		"zero()\n"
-		"output      printf(FORMAT, ...) print(@map[, top[, divisor]]) time(FORMAT); maps "
-		"at the end\n"
+		"            hist(n[, bits]) lhist(n, min, max, step); ++, =, delete(), clear(), zero()\n"
+		"output      printf(FORMAT, ...) print(@map[, top[, divisor]]) time(FORMAT); maps at the end\n"
 		"texts       str() strncmp() strcontains() strlen() substr(s, from[, len])\n"
-		"            split(s, separator, n) captures(s, REGEX[, group]) strftime() "
-		"strerror()\n"
+		"            split(s, separator, n) captures(s, REGEX[, group]) strftime() strerror()\n"
 		"            ksym(ADDRESS) usym(ADDRESS)\n"
-		"others      $variables, if else, ?:, unroll(N), return, exit(), len(@map), "
-		"has_key()\n"
-		"state       cpu[cpu]/thread, state(\"EXPRESSION\"): what the rules say just "
-		"before the event\n"
+		"others      $variables, if else, ?:, unroll(N), return, exit(), len(@map), has_key()\n"
+		"state       cpu[cpu]/thread, state(\"EXPRESSION\"): what the rules say just before the event\n"
 		"\n"
-		"What is not known where it stands (a name before any event tells it) is left out, "
-		"and\n"
-		"a note says how often. docs/do.md has the language, and what differs from "
-		"bpftrace.\n"
+		"What is not known where it stands (a name before any event tells it) is left out, and\n"
+		"a note says how often. docs/do.md has the language, and what differs from bpftrace.\n"
 		"\n"
-		"--follow goes on while the trace is written, with each event when no earlier one "
-		"can\n"
-		"come any more. END and the maps follow when the recording has ended, at --end, "
-		"or\n"
+		"--follow goes on while the trace is written, with each event when no earlier one can\n"
+		"come any more. END and the maps follow when the recording has ended, at --end, or\n"
 		"after Ctrl-C. docs/live.md says what is final.\n"
 		"\n"
-		"--chunk I/N --partial FILE fills the maps from part I of N of the trace; --merge "
-		"and "
-		"the\n"
-		"files of all parts prints them. It is for programs whose events count and sum "
-		"alone.\n"
+		"--chunk I/N --partial FILE fills the maps from part I of N of the trace; --merge and the\n"
+		"files of all parts prints them. It is for programs whose events count and sum alone.\n"
 		"\n"
 		"Examples:\n"
-		"  $ yore do fixtures/golden/sched-demo 'sched_switch /prev_state == 1/ { "
-		"@[prev_comm] = count(); }'\n"
-		"  $ yore do fixtures/golden/sched-demo --follow 'sched_switch { @[next_comm] = "
-		"count(); if (++@n == 9) { exit(); } }'\n"
+		"  $ yore do fixtures/golden/sched-demo 'sched_switch /prev_state == 1/ { @[prev_comm] = count(); }'\n"
+		"  $ yore do fixtures/golden/sched-demo --follow 'sched_switch { @[next_comm] = count(); if (++@n == 9) { exit(); } }'\n"
 		"  $ yore do -l fixtures/golden/sched-demo sched_switch\n"
-		"  $ yore do fixtures/golden/sched-demo 'sched_switch { @[prev_comm] = count(); }' "
-		"--chunk 1/1 --partial /tmp/yore-do.part\n"
-		"  $ yore do fixtures/golden/sched-demo 'sched_waking { @t[args.pid] = nsecs; } "
-		"sched_switch /@t[next_pid]/ { @us = hist((nsecs - @t[next_pid]) / 1000); "
-		"delete(@t, next_pid); }'\n",
+		"  $ yore do fixtures/golden/sched-demo 'sched_switch { @[prev_comm] = count(); }' --chunk 1/1 --partial /tmp/yore-do.part\n"
+		"  $ yore do fixtures/golden/sched-demo 'sched_waking { @t[args.pid] = nsecs; } sched_switch /@t[next_pid]/ { @us = hist((nsecs - @t[next_pid]) / 1000); delete(@t, next_pid); }'\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_FORMAT | OPT_RULES |
 		   OPT_SYMBOLS | OPT_DO | OPT_FOLLOW | OPT_PARTIALS | OPT_SLURM,
 	.words = WORD_PROGRAM,
 	.max_words = -1,
 	.run = run_do,
-};
+}; /* clang-format on */

@@ -311,20 +311,16 @@ static const struct option own_options[] = {
 	/* clang-format off */
 	{{"--at", "OFFSET", "the packet at that byte, with its events", 0}, TAKE_TEXT, .at = 0},
 	{.info.name = NULL},
-}; /* clang-format on */
+};
 
 const struct cmd cmd_dump = {
 	.name = "dump",
 	.args = "",
 	.summary = "raw view: packets with offset, kind, size, times; bytes",
-	.help = "Prints every packet as it lies in the files: stream, offset, size, first and "
-		"last\n"
-		"time as its header has them, CPU, sequence number, kind and file. A packet of "
-		"perf.data\n"
-		"is up to 256 KB of one CPU's records, which lie in several extents between "
-		"those of\n"
-		"others; of compressed data the offsets count in a decompressed copy. --at "
-		"OFFSET shows\n"
+	.help = "Prints every packet as it lies in the files: stream, offset, size, first and last\n"
+		"time as its header has them, CPU, sequence number, kind and file. A packet of perf.data\n"
+		"is up to 256 KB of one CPU's records, which lie in several extents between those of\n"
+		"others; of compressed data the offsets count in a decompressed copy. --at OFFSET shows\n"
 		"the packets that have the byte at OFFSET, their bytes and their events.\n"
 		"\n"
 		"Examples:\n"
@@ -334,4 +330,4 @@ const struct cmd cmd_dump = {
 	.own = own_options,
 	.own_bytes = sizeof(const char *),
 	.run = run_dump,
-};
+}; /* clang-format on */

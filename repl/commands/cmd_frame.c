@@ -816,29 +816,22 @@ static bool run_frame(struct session *session, const struct options *options, st
 }
 
 const struct cmd cmd_frame = {
+	/* clang-format off */
 	.name = "frame",
 	.args = "[N | next | prev | tracepoint N | pc ADDRESS | range A B | outside A B | line "
 		"[FILE:]N | where CONDITION | values NAME... | changes NAME...]",
 	.summary = "a trace frame of GDB in full: registers, memory, variables",
-	.help = "Prints all that GDB's tracepoints collected in a frame, as its tdump does: frame "
-		"N, the\n"
-		"next or previous one, or the next of a tracepoint (the target's number), at an "
-		"address, or\n"
-		"inside or outside of a range of addresses, both ends included, or in a source "
-		"line, N of any\n"
+	.help = "Prints all that GDB's tracepoints collected in a frame, as its tdump does: frame N, the\n"
+		"next or previous one, or the next of a tracepoint (the target's number), at an address, or\n"
+		"inside or outside of a range of addresses, both ends included, or in a source line, N of any\n"
 		"file or of FILE. At the prompt a search begins\n"
-		"behind the current frame, which is the one at the prompt's moment; else at the "
-		"first.\n"
-		"--program FILE is the program that was traced, for names of functions and source "
-		"lines;\n"
+		"behind the current frame, which is the one at the prompt's moment; else at the first.\n"
+		"--program FILE is the program that was traced, for names of functions and source lines;\n"
 		"FILE@ADDRESS a position-independent one that was loaded there.\n"
 		"\n"
-		"`values` prints what variables are in each frame that has them, `changes` only "
-		"where one is\n"
-		"another than before, and `where 'NAME > NUMBER'` looks for the next frame in "
-		"which that holds\n"
-		"(== != < <= > >=). $NAME is a register or a trace state variable, NAME one of the "
-		"program, by\n"
+		"`values` prints what variables are in each frame that has them, `changes` only where one is\n"
+		"another than before, and `where 'NAME > NUMBER'` looks for the next frame in which that holds\n"
+		"(== != < <= > >=). $NAME is a register or a trace state variable, NAME one of the program, by\n"
 		"the debug information of --program.\n"
 		"\n"
 		"Examples:\n"
@@ -849,4 +842,4 @@ const struct cmd cmd_frame = {
 	.options = OPT_TRACE,
 	.max_words = 16,
 	.run = run_frame,
-};
+}; /* clang-format on */

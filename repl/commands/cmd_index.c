@@ -603,56 +603,40 @@ static const struct option own_options[] = {
 	{{"--prune", NULL, "remove what was not used for longest, but so much: --keep", 0}, TAKE_FLAG, .at = OWN(prune), .no_trace = true},
 	{{"--keep", "SIZE", "with --prune: 500M, 5G (default: YORE_INDEX_KEEP)", 0}, TAKE_SIZE, .at = OWN(keep)},
 	{.info.name = NULL},
-}; /* clang-format on */
+};
 
 const struct cmd cmd_index = {
 	.name = "index",
 	.args = "",
 	.summary = "builds or catches up the packet index",
-	.help = "Reads the header of every packet and stores when it begins and ends, so that "
-		"later\n"
-		"questions find their packets at once. Nothing needs it: questions build what "
-		"they\n"
-		"miss. A trace that has changed or grown is indexed anew, unless --follow kept "
-		"it;\n"
+	.help = "Reads the header of every packet and stores when it begins and ends, so that later\n"
+		"questions find their packets at once. Nothing needs it: questions build what they\n"
+		"miss. A trace that has changed or grown is indexed anew, unless --follow kept it;\n"
 		"--drop removes what is stored, and decompressed copies that are kept beside it.\n"
 		"\n"
 		"--follow keeps what is stored up to date while the trace is written, until the\n"
-		"recording has ended or Ctrl-C: each step costs what is new, and starting it "
-		"again\n"
-		"goes on. Other commands use what is there and read the rest, so that their "
-		"answers\n"
-		"are of the trace as it is then. What is read once (-, FIFOs, sockets) has no "
-		"index.\n"
-		"Steps begin at least half the --patience apart, when the trace has grown by 16 "
-		"MB\n"
+		"recording has ended or Ctrl-C: each step costs what is new, and starting it again\n"
+		"goes on. Other commands use what is there and read the rest, so that their answers\n"
+		"are of the trace as it is then. What is read once (-, FIFOs, sockets) has no index.\n"
+		"Steps begin at least half the --patience apart, when the trace has grown by 16 MB\n"
 		"(a quarter while it is small, a hundredth when it is large) or 30 s have passed.\n"
 		"\n"
 		"--timelines also stores every change of state that the rules make of the events:\n"
-		"at, state, when, longest and diff then answer from there. After an interruption "
-		"the\n"
-		"next run goes on. Traces with events outside of their packet's time range, or "
-		"that\n"
+		"at, state, when, longest and diff then answer from there. After an interruption the\n"
+		"next run goes on. Traces with events outside of their packet's time range, or that\n"
 		"come late, get no timelines; a note says so.\n"
 		"Threads (--jobs) share the work.\n"
-		"So can any number of processes, on machines that have the trace or a copy of it: "
-		"each\n"
-		"runs the same command with --exchange DIR, a folder on any file system, and has "
-		"an "
-		"index\n"
-		"folder of its own. They may be started and killed at any time; each works until "
-		"all is\n"
+		"So can any number of processes, on machines that have the trace or a copy of it: each\n"
+		"runs the same command with --exchange DIR, a folder on any file system, and has an index\n"
+		"folder of its own. They may be started and killed at any time; each works until all is\n"
 		"done, and then has all of it in its own index.\n"
 		"\n"
-		"--manifest writes the list of a folder's files by which 'yore COMMAND "
-		"http://HOST/FOLDER/'\n"
+		"--manifest writes the list of a folder's files by which 'yore COMMAND http://HOST/FOLDER/'\n"
 		"reads them where they are; see docs/remote.md.\n"
 		"\n"
-		"Of all traces, without TRACE: --list tells what is stored, how much and when it "
-		"was\n"
+		"Of all traces, without TRACE: --list tells what is stored, how much and when it was\n"
 		"used last; --verify compares it with its checksums, and removes what is damaged\n"
-		"(status 3); --prune --keep SIZE removes what was not used for longest until the "
-		"rest\n"
+		"(status 3); --prune --keep SIZE removes what was not used for longest until the rest\n"
 		"fits, but nothing that another process writes.\n"
 		"\n"
 		"Examples:\n"
@@ -662,11 +646,10 @@ const struct cmd cmd_index = {
 		"  $ yore index fixtures/golden/sched-demo\n"
 		"  $ yore index fixtures/golden/sched-demo --timelines\n"
 		"  $ yore index fixtures/golden/ovni-demo --follow --timelines\n"
-		"  $ yore index fixtures/golden/sched-demo --timelines --exchange "
-		"/tmp/yore-exchange\n"
+		"  $ yore index fixtures/golden/sched-demo --timelines --exchange /tmp/yore-exchange\n"
 		"  $ yore index fixtures/golden/sched-demo --drop\n",
 	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_FOLLOW | OPT_SLURM,
 	.own = own_options,
 	.own_bytes = sizeof(struct index_choices),
 	.run = build_index,
-};
+}; /* clang-format on */

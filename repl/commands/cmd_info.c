@@ -424,24 +424,19 @@ static const struct option own_options[] = {
 	/* clang-format off */
 	{{"--live", NULL, "how far a recording that goes on has come", 0}, TAKE_FLAG, .at = 0},
 	{.info.name = NULL},
-}; /* clang-format on */
+};
 
 const struct cmd cmd_info = {
 	.name = "info",
 	.args = "",
 	.summary = "what the trace is: format, clocks, range, streams, classes, losses",
-	.help = "Prints what a trace is and which questions it can answer. Only packet headers "
-		"and\n"
-		"the events at both ends of each stream are read; of traces up to 64 MiB also "
-		"those\n"
+	.help = "Prints what a trace is and which questions it can answer. Only packet headers and\n"
+		"the events at both ends of each stream are read; of traces up to 64 MiB also those\n"
 		"that tell what ran, to count places where events are missing untold.\n"
 		"\n"
-		"Of a mirror whose session has not ended, and of any recording with --live, it "
-		"says\n"
-		"how far it has come, how far that is behind the wall clock where the trace's "
-		"clock\n"
-		"counts from the epoch, which stream holds the rest back (nothing before its time "
-		"is\n"
+		"Of a mirror whose session has not ended, and of any recording with --live, it says\n"
+		"how far it has come, how far that is behind the wall clock where the trace's clock\n"
+		"counts from the epoch, which stream holds the rest back (nothing before its time is\n"
 		"missing), and for how long, in the trace's time.\n"
 		"\n"
 		"Examples:\n"
@@ -452,4 +447,4 @@ const struct cmd cmd_info = {
 	.own = own_options,
 	.own_bytes = sizeof(bool),
 	.run = run_info,
-};
+}; /* clang-format on */

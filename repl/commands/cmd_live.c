@@ -298,31 +298,25 @@ static const struct option own_options[] = {
 	/* clang-format off */
 	{{"--into", "DIR", "keep the mirror in this folder", 0}, TAKE_TEXT, .at = 0},
 	{.info.name = NULL},
-}; /* clang-format on */
+};
 
 const struct cmd cmd_live = {
 	.name = "live",
 	.args = "net://HOST[:PORT]/host/H/SESSION [COMMAND [WORD...]]",
 	.summary = "looks at a running session of a relay of LTTng: the prompt, or a command",
-	.help = "Mirrors the session, as 'yore attach' does, into a temporary folder, and opens "
-		"the\n"
-		"prompt on it, or runs the COMMAND of yore, whose TRACE it is. Options of COMMAND "
-		"stand\n"
-		"behind it, those of live (--retry, --into) before. The prompt's 'refresh' takes "
-		"up what\n"
-		"came. When the prompt or the command ends, so does the mirror, and the folder "
-		"goes:\n"
+	.help = "Mirrors the session, as 'yore attach' does, into a temporary folder, and opens the\n"
+		"prompt on it, or runs the COMMAND of yore, whose TRACE it is. Options of COMMAND stand\n"
+		"behind it, those of live (--retry, --into) before. The prompt's 'refresh' takes up what\n"
+		"came. When the prompt or the command ends, so does the mirror, and the folder goes:\n"
 		"--into DIR keeps it there, and goes on with what is there already.\n"
 		"\n"
-		"Without --follow a command waits for the first packet, and sees what is there "
-		"then.\n"
+		"Without --follow a command waits for the first packet, and sees what is there then.\n"
 		"The exit status is the command's.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore live net://localhost/host/web1/requests\n"
 		"  $ yore live net://localhost/host/web1/requests events --follow --name 'app:*'\n"
-		"  $ yore live --into /tmp/yore-requests net://localhost/host/web1/requests "
-		"stats\n",
+		"  $ yore live --into /tmp/yore-requests net://localhost/host/web1/requests stats\n",
 	.options = OPT_ATTACH,
 	.own = own_options,
 	.own_bytes = sizeof(const char *),
@@ -331,4 +325,4 @@ const struct cmd cmd_live = {
 	.max_words = -1,
 	.no_trace = true,
 	.run = run_live,
-};
+}; /* clang-format on */

@@ -128,19 +128,18 @@ static bool run_longest(struct session *session, const struct options *options, 
 }
 
 const struct cmd cmd_longest = {
+	/* clang-format off */
 	.name = "longest",
 	.args = "PATH[=VALUE]...",
 	.summary = "the longest intervals of attributes",
 	.help = "Prints the longest intervals (10, or --limit N), longest first; with =VALUE, of\n"
-		"that value. An interval with an unknown beginning or end counts from the begin, "
-		"or\n"
+		"that value. An interval with an unknown beginning or end counts from the begin, or\n"
 		"to the end, of the trace.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore longest fixtures/golden/sched-demo 'cpu[*]/thread' --limit 5\n"
 		"  $ yore longest fixtures/golden/sched-demo 'cpu[0]/thread=10891' --limit 1\n"
-		"  $ yore longest fixtures/golden/sched-demo 'thread[*]/state=ready' --comm "
-		"'demo-*'\n",
+		"  $ yore longest fixtures/golden/sched-demo 'thread[*]/state=ready' --comm 'demo-*'\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_LISTS | OPT_FORMAT | OPT_RULES |
 		   OPT_LIMIT,
 	.words = WORD_PATH_VALUE,
@@ -148,4 +147,4 @@ const struct cmd cmd_longest = {
 	.max_words = -1,
 	.run = run_longest,
 	.explain = intervals_explain,
-};
+}; /* clang-format on */

@@ -270,21 +270,18 @@ static const struct option own_options[] = {
 	{{"--explain", NULL, "what each line reads and writes", 0}, TAKE_FLAG, .at = offsetof(struct rules_choices, explain_rules)},
 	{{"--check", NULL, "what is wrong with a file of rules", 0}, TAKE_FLAG, .at = offsetof(struct rules_choices, check_rules)},
 	{.info.name = NULL},
-}; /* clang-format on */
+};
 
 const struct cmd cmd_rules = {
 	.name = "rules",
 	.args = "[NAME | --check FILE [TRACE]]",
 	.summary = "rule sets that come with yore, one's text; what is wrong with a file",
-	.help = "Lists the rule sets that come with yore; with NAME, prints that one's text, to "
-		"be\n"
+	.help = "Lists the rule sets that come with yore; with NAME, prints that one's text, to be\n"
 		"read or to begin one's own with. --explain shows what each line reads and writes\n"
 		"and how it may be evaluated; with --rules FILE, of one's own file.\n"
 		"\n"
-		"--check says what is wrong with a file of rules, each with its place: errors, "
-		"and\n"
-		"warnings of state that is read and never written. With TRACE also heads that "
-		"match\n"
+		"--check says what is wrong with a file of rules, each with its place: errors, and\n"
+		"warnings of state that is read and never written. With TRACE also heads that match\n"
 		"no event, fields that no matching event has, and how often which line failed and\n"
 		"why, over all of the trace. The exit status is 1 when there are errors; warnings\n"
 		"leave it 0.\n"
@@ -301,4 +298,4 @@ const struct cmd cmd_rules = {
 	.max_words = 2,
 	.no_trace = true,
 	.run = run_rules,
-};
+}; /* clang-format on */

@@ -131,26 +131,22 @@ static bool run_run(struct session *session, const struct options *options, stru
 }
 
 const struct cmd cmd_run_script = {
+	/* clang-format off */
 	.name = "run",
 	.args = "SCRIPT TRACE [ARGS...]",
 	.summary = "runs a Lua script, the trace open as `trace`",
 	.help = "Runs a Lua file; a bare NAME runs the analysis of that name that comes with yore\n"
-		"(--list names them). The script finds the trace as `trace`, its arguments in "
-		"`arg`.\n"
-		"--sandbox runs a script of somebody else's: it can ask the trace and print, and "
-		"has\n"
+		"(--list names them). The script finds the trace as `trace`, its arguments in `arg`.\n"
+		"--sandbox runs a script of somebody else's: it can ask the trace and print, and has\n"
 		"neither io, os, require nor yore.open.\n"
 		"Options before SCRIPT are yore's, all words after TRACE are the script's.\n"
 		"\n"
-		"--follow runs it again and again while the trace is written, and draws what it "
-		"prints\n"
-		"in place, on a terminal alone. When the recording has ended, and after Ctrl-C, it "
-		"runs\n"
+		"--follow runs it again and again while the trace is written, and draws what it prints\n"
+		"in place, on a terminal alone. When the recording has ended, and after Ctrl-C, it runs\n"
 		"once more as without --follow. A script that is to see each event once has\n"
 		"trace:follow{}.\n"
 		"\n"
-		"--chunk I/N --partial FILE counts part I of N of a script that adds up sums, as "
-		"cputop,\n"
+		"--chunk I/N --partial FILE counts part I of N of a script that adds up sums, as cputop,\n"
 		"switches and top do; --merge FILE... answers from the files of all parts.\n"
 		"\n"
 		"Examples:\n"
@@ -163,4 +159,4 @@ const struct cmd cmd_run_script = {
 	.min_words = 1,
 	.max_words = -1,
 	.run = run_run,
-};
+}; /* clang-format on */

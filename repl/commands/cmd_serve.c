@@ -244,14 +244,13 @@ static const struct option own_options[] = {
 	{{"--listen", "ADDRESS[:PORT]", "where to serve (127.0.0.1, any port that is free)", 0}, TAKE_TEXT, .at = OWN(listen)},
 	{{"--origin", "URL", "a page that may ask, besides viewers (repeatable)", 0}, TAKE_WORDS, .at = OWN(origins)},
 	{.info.name = NULL},
-}; /* clang-format on */
+};
 
 const struct cmd cmd_serve = {
 	.name = "serve",
 	.args = "[TRACE...]",
 	.summary = "traces for a browser, and for viewers of the Trace Server Protocol",
-	.help = "Prints an address and serves it until Ctrl-C. In a browser it is a page that "
-		"shows\n"
+	.help = "Prints an address and serves it until Ctrl-C. In a browser it is a page that shows\n"
 		"rows over time, zooms and searches. With tsp/api behind it, it is a trace server\n"
 		"(protocol version 0.6.0) for viewers such as VS Code's Trace Viewer.\n"
 		"\n"
@@ -260,15 +259,13 @@ const struct cmd cmd_serve = {
 		"('yore index --timelines') make long ranges of long traces quick. With --follow\n"
 		"the trace is opened again as it grows.\n"
 		"\n"
-		"--listen ADDRESS serves a network: then whoever sees the address may read the "
-		"traces.\n"
+		"--listen ADDRESS serves a network: then whoever sees the address may read the traces.\n"
 		"From another machine a tunnel is better: ssh -L 9100:127.0.0.1:9100 HOST, with\n"
 		"--listen :9100.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore serve fixtures/golden/sched-demo\n"
-		"  $ yore serve fixtures/golden/sched-demo fixtures/golden/memory-demo --listen "
-		":9100\n"
+		"  $ yore serve fixtures/golden/sched-demo fixtures/golden/memory-demo --listen :9100\n"
 		"  $ yore serve fixtures/golden/sched-demo --follow --format json\n",
 	.options = OPT_TRACE | OPT_RULES | OPT_FORMAT | OPT_FOLLOW,
 	.own = own_options,
@@ -276,4 +273,4 @@ const struct cmd cmd_serve = {
 	.words = WORD_FILE,
 	.max_words = -1,
 	.run = run_serve,
-};
+}; /* clang-format on */

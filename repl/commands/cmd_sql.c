@@ -237,54 +237,36 @@ static const struct option own_options[] = {
 	{{"--then", "SELECT", "with --catalog: a SELECT over the rows of all, in the table rows", 0}, TAKE_TEXT, .at = OWN(then)},
 	{{"--timeout", "SPAN", "with --catalog: how long a trace may take: 30s, 500ms", 0}, TAKE_TEXT, .at = OWN(timeout)},
 	{.info.name = NULL},
-}; /* clang-format on */
+};
 
 const struct cmd cmd_sql = {
 	.name = "sql",
 	.args = "[QUERY...]",
 	.summary = "rows of a query; without one, from standard input",
-	.help = "Answers queries in SQL. There is a table of all events, one per event class "
-		"with a\n"
-		"column per field, and others; .tables names them, .schema shows their columns, "
-		".help\n"
-		"lists what else begins with a dot. A query reads the packets that its "
-		"conditions\n"
+	.help = "Answers queries in SQL. There is a table of all events, one per event class with a\n"
+		"column per field, and others; .tables names them, .schema shows their columns, .help\n"
+		"lists what else begins with a dot. A query reads the packets that its conditions\n"
 		"leave; EXPLAIN QUERY PLAN says which those are. See yore-sql(7).\n"
 		"\n"
-		"--follow goes on while the trace is written: rows of one SELECT come when no "
-		"earlier\n"
+		"--follow goes on while the trace is written: rows of one SELECT come when no earlier\n"
 		"event can come any more. They must be of single events, in the order of ts: what\n"
 		"is made of many rows is refused. docs/live.md says what is final.\n"
 		"\n"
-		"--catalog asks every trace below a folder the same query, in processes that share "
-		"the\n"
-		"work (--jobs): trace and host are columns there, of each trace. --then is a "
-		"SELECT "
-		"over\n"
-		"the rows of all, in the table rows; failures has the traces that gave none, and "
-		"why.\n"
+		"--catalog asks every trace below a folder the same query, in processes that share the\n"
+		"work (--jobs): trace and host are columns there, of each trace. --then is a SELECT over\n"
+		"the rows of all, in the table rows; failures has the traces that gave none, and why.\n"
 		"See docs/catalog.md.\n"
 		"\n"
-		"--chunk I/N --partial FILE counts one SELECT of groups and aggregates in part I "
-		"of N "
-		"of\n"
-		"the trace; --merge and the files of all parts answers it. docs/sql.md says "
-		"which.\n"
+		"--chunk I/N --partial FILE counts one SELECT of groups and aggregates in part I of N of\n"
+		"the trace; --merge and the files of all parts answers it. docs/sql.md says which.\n"
 		"\n"
 		"Examples:\n"
-		"  $ yore sql --catalog fixtures/golden/sched-demo 'SELECT trace, count(*) FROM "
-		"events'\n"
-		"  $ yore sql --catalog fixtures/golden/sched-perf 'SELECT name, count(*) AS n "
-		"FROM "
-		"events GROUP BY name' --then 'SELECT sum(n) FROM rows'\n"
-		"  $ yore sql fixtures/golden/sched-demo 'SELECT name, count(*) FROM events GROUP "
-		"BY name'\n"
-		"  $ yore sql fixtures/golden/sched-demo \"SELECT ts, next_comm FROM sched_switch "
-		"WHERE cpu = 0 LIMIT 3\"\n"
-		"  $ yore sql fixtures/golden/sched-demo 'SELECT ts, next_comm FROM sched_switch' "
-		"--follow | head -3\n"
-		"  $ yore sql fixtures/golden/sched-demo 'SELECT name, count(*) FROM events GROUP "
-		"BY name' --chunk 1/1 --partial /tmp/yore-sql.part\n"
+		"  $ yore sql --catalog fixtures/golden/sched-demo 'SELECT trace, count(*) FROM events'\n"
+		"  $ yore sql --catalog fixtures/golden/sched-perf 'SELECT name, count(*) AS n FROM events GROUP BY name' --then 'SELECT sum(n) FROM rows'\n"
+		"  $ yore sql fixtures/golden/sched-demo 'SELECT name, count(*) FROM events GROUP BY name'\n"
+		"  $ yore sql fixtures/golden/sched-demo \"SELECT ts, next_comm FROM sched_switch WHERE cpu = 0 LIMIT 3\"\n"
+		"  $ yore sql fixtures/golden/sched-demo 'SELECT ts, next_comm FROM sched_switch' --follow | head -3\n"
+		"  $ yore sql fixtures/golden/sched-demo 'SELECT name, count(*) FROM events GROUP BY name' --chunk 1/1 --partial /tmp/yore-sql.part\n"
 		"  $ echo '.schema sched_switch' | yore sql fixtures/golden/sched-demo\n",
 	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_SQL | OPT_LISTS | OPT_FOLLOW |
 		   OPT_PARTIALS | OPT_SLURM,
@@ -293,4 +275,4 @@ const struct cmd cmd_sql = {
 	.words = WORD_FILE,
 	.max_words = -1,
 	.run = run_sql,
-};
+}; /* clang-format on */

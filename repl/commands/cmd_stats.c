@@ -627,7 +627,7 @@ static const struct option own_options[] = {
 	/* clang-format off */
 	{{"--by", "class|stream", "what is counted, instead of both", 0}, TAKE_CHOICE, .at = offsetof(struct stats_choices, by), offsetof(struct stats_choices, has_by)},
 	{.info.name = NULL},
-}; /* clang-format on */
+};
 
 const struct cmd cmd_stats = {
 	.name = "stats",
@@ -639,16 +639,12 @@ const struct cmd cmd_stats = {
 		"counts streams alone. Rates are over the given range, or\n"
 		"from the first to the last event.\n"
 		"\n"
-		"--follow counts while the trace is written. On a terminal the counts so far are "
-		"drawn\n"
-		"anew a few times a second. When the recording has ended, at --end and after "
-		"Ctrl-C\n"
+		"--follow counts while the trace is written. On a terminal the counts so far are drawn\n"
+		"anew a few times a second. When the recording has ended, at --end and after Ctrl-C\n"
 		"they are printed as without --follow, and that alone where nobody looks on.\n"
 		"\n"
-		"--chunk I/N --partial FILE counts part I of N of the trace into a file: on any "
-		"machine\n"
-		"that has the trace, all at once. --merge and all of these files then answers as "
-		"one\n"
+		"--chunk I/N --partial FILE counts part I of N of the trace into a file: on any machine\n"
+		"that has the trace, all at once. --merge and all of these files then answers as one\n"
 		"run would, in any format. docs/shards.md has a line for GNU parallel.\n"
 		"\n"
 		"Examples:\n"
@@ -656,11 +652,10 @@ const struct cmd cmd_stats = {
 		"  $ yore stats fixtures/golden/sched-demo --cpu 1 --limit 3 --format json\n"
 		"  $ yore stats fixtures/golden/sched-demo --by stream --format csv\n"
 		"  $ yore stats fixtures/golden/sched-demo --follow --end +10ms\n"
-		"  $ yore stats fixtures/golden/sched-demo --chunk 1/1 --partial "
-		"/tmp/yore-stats.part\n",
+		"  $ yore stats fixtures/golden/sched-demo --chunk 1/1 --partial /tmp/yore-stats.part\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_FORMAT | OPT_RULES |
 		   OPT_LIMIT | OPT_FOLLOW | OPT_PARTIALS | OPT_SLURM,
 	.own = own_options,
 	.own_bytes = sizeof(struct stats_choices),
 	.run = run_stats,
-};
+}; /* clang-format on */

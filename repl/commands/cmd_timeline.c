@@ -394,34 +394,29 @@ static const struct option own_options[] = {
 	{{"--svg", "FILE", "draw to a file instead", 0}, TAKE_TEXT, .at = OWN(svg)},
 	{{"--width", "N", "so many characters, or pixels, wide", 0}, TAKE_NUMBER, .at = OWN(width), OWN(has_width), WIDTH_MOST},
 	{.info.name = NULL},
-}; /* clang-format on */
+};
 
 const struct cmd cmd_timeline = {
 	.name = "timeline",
 	.args = "PATH...",
 	.summary = "intervals of attributes, drawn",
 	.help = "Draws the intervals of each attribute across the terminal, or the trace between\n"
-		"--begin and --end: a line an attribute, times above. Where several values fall "
-		"into\n"
+		"--begin and --end: a line an attribute, times above. Where several values fall into\n"
 		"one column, the one that held longest is shown, and the column is shaded. Values\n"
 		"stand where they begin, as far as there is room. Where a value is unknown at one\n"
 		"end of a column, that is ░; none is blank.\n"
 		"\n"
-		"--svg FILE writes a picture for a browser instead, one file that needs no other: "
-		"the\n"
-		"wheel zooms, dragging moves, / searches, and what is under the mouse is told "
-		"with\n"
+		"--svg FILE writes a picture for a browser instead, one file that needs no other: the\n"
+		"wheel zooms, dragging moves, / searches, and what is under the mouse is told with\n"
 		"its times. JSON and CSV are what would be drawn as text, a row for each run of\n"
 		"columns of the same look.\n"
 		"\n"
-		"--follow draws the last 10 s, or as long as --begin -SPAN says, again and again "
-		"in\n"
+		"--follow draws the last 10 s, or as long as --begin -SPAN says, again and again in\n"
 		"their place on a terminal, while the trace is written.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore timeline fixtures/golden/sched-demo 'cpu[*]/thread'\n"
-		"  $ yore timeline fixtures/golden/sched-demo 'thread[10891]/state' --begin +4ms "
-		"--end +5ms\n"
+		"  $ yore timeline fixtures/golden/sched-demo 'thread[10891]/state' --begin +4ms --end +5ms\n"
 		"  $ yore timeline fixtures/golden/sched-demo 'cpu[*]/thread' --svg /dev/null\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_LISTS | OPT_FORMAT | OPT_RULES |
 		   OPT_LIMIT | OPT_FOLLOW,
@@ -432,4 +427,4 @@ const struct cmd cmd_timeline = {
 	.max_words = -1,
 	.run = run_timeline,
 	.explain = intervals_explain,
-};
+}; /* clang-format on */

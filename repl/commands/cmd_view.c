@@ -251,6 +251,7 @@ static bool run_view(struct session *session, const struct options *options, str
 }
 
 const struct cmd cmd_view = {
+	/* clang-format off */
 	.name = "view",
 	.args = "[PATH...]",
 	.summary = "a part of the trace in ui.perfetto.dev",
@@ -259,8 +260,7 @@ const struct cmd cmd_view = {
 		"place of a machine that it reads, and ends then. Nothing is sent elsewhere: the\n"
 		"page reads the file in the browser.\n"
 		"\n"
-		"PATHs choose the attributes that get tracks, as with 'convert --to perfetto'. "
-		"The\n"
+		"PATHs choose the attributes that get tracks, as with 'convert --to perfetto'. The\n"
 		"page has room for about 1 GB. Of a larger range it shows the attributes at low\n"
 		"resolution, where timelines are stored ('yore index --timelines'); else name a\n"
 		"shorter range, or filters.\n"
@@ -269,11 +269,10 @@ const struct cmd cmd_view = {
 		"\n"
 		"Examples:\n"
 		"  $ yore view fixtures/golden/sched-demo\n"
-		"  $ yore view fixtures/golden/sched-demo 'thread[*]/state' --begin +5ms --end "
-		"+7ms\n",
+		"  $ yore view fixtures/golden/sched-demo 'thread[*]/state' --begin +5ms --end +7ms\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_RULES | OPT_SYMBOLS |
 		   OPT_FORMAT,
 	.words = WORD_PATH,
 	.max_words = -1,
 	.run = run_view,
-};
+}; /* clang-format on */

@@ -14,20 +14,20 @@ static bool run_repl(struct session *session, const struct options *options, str
 }
 
 const struct cmd cmd_repl = {
+	/* clang-format off */
 	.name = "repl",
 	.args = "",
 	.summary = "the prompt; `yore TRACE` opens it, too",
 	.help = "Asks one question after another of a trace. All commands work without TRACE; a\n"
-		"current moment and range stand in for times that are left out. SELECT ... is SQL; "
-		"any\n"
-		"other line that is no command is Lua. 'COMMAND | sort' and 'COMMAND > FILE' send "
-		"an\n"
+		"current moment and range stand in for times that are left out. SELECT ... is SQL; any\n"
+		"other line that is no command is Lua. 'COMMAND | sort' and 'COMMAND > FILE' send an\n"
 		"answer elsewhere. Without a terminal, lines are read from standard input.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore fixtures/golden/sched-demo\n"
-		"  $ printf 'goto +5ms\\nat cpu[0]/thread\\n' | yore repl "
-		"fixtures/golden/sched-demo\n",
+		"  $ printf 'goto +5ms\\n"
+		"at cpu[0]/thread\\n"
+		"' | yore repl fixtures/golden/sched-demo\n",
 	.options = OPT_LISTS | OPT_TRACE | OPT_RANGE | OPT_FORMAT | OPT_RULES,
 	.run = run_repl,
-};
+}; /* clang-format on */

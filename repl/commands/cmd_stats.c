@@ -1,7 +1,8 @@
 /*
  * cmd_stats.c - events per class and per stream: how many, how much room, how often
  *
- * Classes of one name are one row: a tracer writes the same event once per channel and process.
+ * Counts are groups with two keys: classes by name, since a tracer writes the same event once per
+ * channel and process, and streams by number. Parts of a trace (--chunk, --follow) add up in them.
  */
 #include "engine/base/mem.h"
 #include "repl/asked.h"
@@ -21,6 +22,15 @@ struct stats_choices {
 	bool has_by;
 };
 
+enum { OF_CLASS, OF_STREAM, LOSSES }; /* the first key; LOSSES: of all streams, as LOST */
+enum { EVENTS, BITS, FIRST, LAST, LOST, TOTALS };
+
+static const struct aggregate totals[TOTALS] = {
+	[EVENTS] = {.kind = AGGREGATE_COUNT}, [BITS] = {.kind = AGGREGATE_SUM},
+	[FIRST] = {.kind = AGGREGATE_MIN},    [LAST] = {.kind = AGGREGATE_MAX},
+	[LOST] = {.kind = AGGREGATE_SUM},
+};
+
 struct stats_row {
 	const char *name;
 	int32_t cpu;
@@ -32,20 +42,17 @@ struct stats {
 	struct session *session;
 	const struct options *options;
 	const struct trace *trace;
-	struct summary sum;
+	struct groups *counts;
+	const uint32_t *numbers; /* of streams, by index; NULL: the indices */
+	size_t nnumbers;
+	struct stats_row all; /* of all streams */
+	uint64_t losses;      /* places where events were lost */
 	struct stats_row *rows;
 	size_t nrows;
 	double seconds; /* length of the range, for rates; 0: not known */
 	struct times times;
 	struct sink *sink;
 };
-
-static int by_name(const void *a, const void *b)
-{
-	const struct stats_row *p = a, *q = b;
-
-	return strcmp(p->name, q->name);
-}
 
 static int by_events(const void *a, const void *b)
 {
@@ -56,40 +63,70 @@ static int by_events(const void *a, const void *b)
 	return strcmp(p->name, q->name);
 }
 
+/* The counts of a group; NULL: of no event. */
+static struct stats_row row_of(const struct group *group)
+{
+	struct stats_row row = {.tally = {.first = NSTIME_MAX, .last = NSTIME_MIN}};
+
+	if (!group)
+		return row;
+	row.lost = (uint64_t)group->totals[LOST].number;
+	row.tally.events = group->totals[EVENTS].count;
+	row.tally.bits = (uint64_t)group->totals[BITS].number;
+	if (group->totals[FIRST].count)
+		row.tally.first = (nstime)group->totals[FIRST].number;
+	if (group->totals[LAST].count)
+		row.tally.last = (nstime)group->totals[LAST].number;
+	return row;
+}
+
 static void class_rows(struct stats *stats)
 {
-	size_t n = 0, kept = 0;
+	const struct group *group;
 
-	for (size_t i = 0; i < stats->trace->nclasses; i++)
-		if (stats->sum.classes[i].events)
-			stats->rows[n++] =
-				(struct stats_row){.name = stats->trace->classes[i]->name,
-						   .tally = stats->sum.classes[i]};
-	if (n)
-		qsort(stats->rows, n, sizeof *stats->rows, by_name);
-	for (size_t i = 0; i < n; i++) {
-		if (kept && !strcmp(stats->rows[kept - 1].name, stats->rows[i].name))
-			tally_join(&stats->rows[kept - 1].tally, &stats->rows[i].tally);
-		else
-			stats->rows[kept++] = stats->rows[i];
+	stats->nrows = 0;
+	for (size_t i = 0; (group = groups_next(stats->counts, &i));) {
+		if (group->keys[0].u != OF_CLASS)
+			continue;
+		stats->rows[stats->nrows] = row_of(group);
+		stats->rows[stats->nrows++].name = group->keys[1].text;
 	}
-	stats->nrows = kept;
-	if (kept)
-		qsort(stats->rows, kept, sizeof *stats->rows, by_events);
+	if (stats->nrows)
+		qsort(stats->rows, stats->nrows, sizeof *stats->rows, by_events);
+}
+
+static struct stats_row stream_row(const struct stats *stats, size_t i)
+{
+	const struct value keys[] = {value_u64(OF_STREAM),
+				     value_u64(stats->numbers ? stats->numbers[i] : i)};
+	struct stats_row row = row_of(groups_find(stats->counts, keys));
+
+	row.name = stats->trace->streams[i]->name;
+	row.cpu = stats->trace->streams[i]->cpu;
+	return row;
 }
 
 /* Makes rows of streams, in the order of the trace. */
 static void stream_rows(struct stats *stats)
 {
 	stats->nrows = 0;
-	for (size_t i = 0; i < stats->trace->nstreams; i++) {
-		const struct stream *stream = stats->trace->streams[i];
-		if (stats->sum.streams[i].events || stats->sum.lost[i])
-			stats->rows[stats->nrows++] =
-				(struct stats_row){.name = stream->name,
-						   .cpu = stream->cpu,
-						   .lost = stats->sum.lost[i],
-						   .tally = stats->sum.streams[i]};
+	for (size_t i = 0; i < stats->nnumbers; i++) {
+		struct stats_row row = stream_row(stats, i);
+		if (row.tally.events || row.lost)
+			stats->rows[stats->nrows++] = row;
+	}
+}
+
+static void add_up(struct stats *stats)
+{
+	const struct value keys[] = {value_u64(LOSSES), value_u64(0)};
+
+	stats->all = row_of(NULL);
+	stats->losses = row_of(groups_find(stats->counts, keys)).lost;
+	for (size_t i = 0; i < stats->nnumbers; i++) {
+		struct stats_row row = stream_row(stats, i);
+		stats->all.lost += row.lost;
+		tally_join(&stats->all.tally, &row.tally);
 	}
 }
 
@@ -101,15 +138,16 @@ static uint64_t bytes_of(const struct tally *tally)
 /* Finds the length of the range; open ends are the first and last event. */
 static bool find_seconds(struct stats *stats, struct error *err)
 {
+	const struct tally *all = &stats->all.tally;
 	nstime begin, end;
 
 	if (!session_range(stats->session, &begin, &end, err))
 		return false;
 	if (trace_has_ordinals(stats->trace)) /* events without a clock have no rate */
 		return true;
-	begin = begin == NSTIME_MIN ? stats->sum.all.first : begin;
-	end = end == NSTIME_MAX ? stats->sum.all.last : end;
-	if (stats->sum.all.first <= stats->sum.all.last && begin < end)
+	begin = begin == NSTIME_MIN ? all->first : begin;
+	end = end == NSTIME_MAX ? all->last : end;
+	if (all->first <= all->last && begin < end)
 		stats->seconds = (double)((uint64_t)end - (uint64_t)begin) / 1e9;
 	return true;
 }
@@ -207,7 +245,7 @@ static void table_rows(struct stats *stats, bool streams)
 		{"events", true}, {"%", true},     {"per second", true},
 		{"bytes", true},  {"%", true},     {"lost", true},
 		{"first", false}, {"last", false}, {"stream", false}};
-	const struct tally *all = &stats->sum.all;
+	const struct tally *all = &stats->all.tally;
 	struct rows rows;
 	bool open = true;
 
@@ -235,12 +273,9 @@ static void table_rows(struct stats *stats, bool streams)
 
 static void text_head(struct stats *stats)
 {
-	const struct tally *all = &stats->sum.all;
+	const struct tally *all = &stats->all.tally;
 	struct sink *out = stats->sink;
-	uint64_t lost = 0;
 
-	for (size_t i = 0; i < stats->trace->nstreams; i++)
-		lost += stats->sum.lost[i];
 	sink_text(out, "range   ");
 	put_time(stats, out, all->first);
 	sink_text(out, " to ");
@@ -257,10 +292,9 @@ static void text_head(struct stats *stats)
 		put_rate(stats, out, all);
 		sink_text(out, " per second");
 	}
-	if (stats->sum.losses)
-		sink_printf(out, ", %llu lost at %llu place%s", (unsigned long long)lost,
-			    (unsigned long long)stats->sum.losses,
-			    stats->sum.losses == 1 ? "" : "s");
+	if (stats->losses)
+		sink_printf(out, ", %llu lost at %llu place%s", (unsigned long long)stats->all.lost,
+			    (unsigned long long)stats->losses, stats->losses == 1 ? "" : "s");
 	sink_printf(out, "\nbytes   %llu", (unsigned long long)bytes_of(all));
 	if (all->events)
 		sink_printf(out, ", %.1f each", (double)all->bits / 8 / (double)all->events);
@@ -288,10 +322,8 @@ static void print(struct stats *stats)
 {
 	const struct stats_choices *own = stats->options->own;
 	bool both = stats->options->format == FORMAT_TEXT && !own->has_by;
-	size_t most = stats->trace->nclasses > stats->trace->nstreams ? stats->trace->nclasses
-								      : stats->trace->nstreams;
 
-	stats->rows = mem_new_array(most + 1, sizeof *stats->rows);
+	stats->rows = mem_new_array(stats->counts->count + 1, sizeof *stats->rows);
 	if (stats->options->format == FORMAT_TEXT)
 		text_head(stats);
 	print_rows(stats, own->by == BY_STREAM);
@@ -306,37 +338,31 @@ static void print(struct stats *stats)
 static bool show(struct stats *stats, struct error *err)
 {
 	stats->trace = stats->session->trace;
+	if (!stats->numbers || stats->nnumbers > stats->trace->nstreams)
+		stats->nnumbers = stats->trace->nstreams;
+	add_up(stats);
 	if (!session_times(stats->session, &stats->times, err) || !find_seconds(stats, err))
 		return false;
 	print(stats);
 	return true;
 }
 
-/* --chunk and --merge: groups with two keys, the kind (class, stream, all) and its index */
-
-enum { OF_CLASS, OF_STREAM, OF_ALL };
-enum { EVENTS, BITS, FIRST, LAST, LOST, TOTALS };
-
-static const struct aggregate totals[TOTALS] = {
-	[EVENTS] = {.kind = AGGREGATE_COUNT}, [BITS] = {.kind = AGGREGATE_SUM},
-	[FIRST] = {.kind = AGGREGATE_MIN},    [LAST] = {.kind = AGGREGATE_MAX},
-	[LOST] = {.kind = AGGREGATE_SUM},
-};
+/* Counting */
 
 static struct groups no_groups(void)
 {
 	return (struct groups){.nkeys = 2, .naggregates = TOTALS, .aggregates = totals};
 }
 
-static void add(struct groups *groups, unsigned of, size_t i, const struct tally *tally,
+static void add(struct groups *groups, unsigned of, struct value which, const struct tally *tally,
 		uint64_t lost)
 {
-	const struct value keys[] = {value_u64(of), value_u64(i)};
+	const struct value keys[] = {value_u64(of), which};
 
 	if (!tally->events && !lost)
 		return;
 	struct accumulator *to = groups_at(groups, keys)->totals;
-	to[EVENTS].count = tally->events;
+	to[EVENTS].count += tally->events;
 	accumulate(&totals[BITS], &to[BITS], tally->bits);
 	if (tally->first != NSTIME_MAX)
 		accumulate(&totals[FIRST], &to[FIRST], tally->first);
@@ -345,58 +371,34 @@ static void add(struct groups *groups, unsigned of, size_t i, const struct tally
 	accumulate(&totals[LOST], &to[LOST], lost);
 }
 
-/* Appends a chunk's counts to the body of a partial file. */
-static void add_parts(struct buf *body, const struct trace *trace, const struct summary *sum)
+/* Adds what a sweep counted; keys of names have their final zero. */
+static void add_sum(const struct stats *stats, const struct summary *sum)
 {
 	const struct tally none = {.first = NSTIME_MAX, .last = NSTIME_MIN};
-	struct groups groups = no_groups();
+	const struct trace *trace = stats->session->trace;
 
-	for (size_t i = 0; i < trace->nclasses; i++)
-		add(&groups, OF_CLASS, i, &sum->classes[i], 0);
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const char *name = trace->classes[i]->name;
+		add(stats->counts, OF_CLASS, value_text(name, strlen(name) + 1), &sum->classes[i],
+		    0);
+	}
 	for (size_t i = 0; i < trace->nstreams; i++)
-		add(&groups, OF_STREAM, i, &sum->streams[i], sum->lost[i]);
-	add(&groups, OF_ALL, 0, &none, sum->losses);
-	partial_add_groups(body, &groups);
-	groups_clear(&groups);
+		add(stats->counts, OF_STREAM, value_u64(stats->numbers ? stats->numbers[i] : i),
+		    &sum->streams[i], sum->lost[i]);
+	add(stats->counts, LOSSES, value_u64(0), &none, sum->losses);
 }
 
-static struct tally tally_of(const struct accumulator *totals_of)
-{
-	const struct accumulator *first = &totals_of[FIRST], *last = &totals_of[LAST];
-
-	return (struct tally){.events = totals_of[EVENTS].count,
-			      .bits = (uint64_t)totals_of[BITS].number,
-			      .first = first->count ? (nstime)first->number : NSTIME_MAX,
-			      .last = last->count ? (nstime)last->number : NSTIME_MIN};
-}
-
-/* Does the trace have the class or stream of this group? */
+/* Is this a group of the trace? */
 static bool fits(const struct group *group, const struct trace *trace)
 {
-	const uint64_t of = group->keys[0].u, i = group->keys[1].u;
+	const struct value *of = &group->keys[0], *which = &group->keys[1];
 
-	if (group->keys[0].kind != VALUE_INT || group->keys[1].kind != VALUE_INT)
+	if (of->kind != VALUE_INT)
 		return false;
-	return of == OF_CLASS    ? i < trace->nclasses
-	       : of == OF_STREAM ? i < trace->nstreams
-				 : of == OF_ALL;
-}
-
-static void take(const struct group *group, struct summary *out)
-{
-	const struct tally tally = tally_of(group->totals);
-	const uint64_t of = group->keys[0].u, i = group->keys[1].u;
-	const uint64_t lost = (uint64_t)group->totals[LOST].number;
-
-	if (of == OF_CLASS) {
-		out->classes[i] = tally;
-	} else if (of == OF_STREAM) {
-		out->streams[i] = tally;
-		out->lost[i] = lost;
-		tally_join(&out->all, &tally);
-	} else {
-		out->losses = lost;
-	}
+	if (of->u == OF_CLASS)
+		return which->kind == VALUE_STRING && which->len && !which->text[which->len - 1];
+	return which->kind == VALUE_INT &&
+	       (of->u == OF_STREAM ? which->u < trace->nstreams : of->u == LOSSES);
 }
 
 static bool join_file(const struct partials *partials, uint32_t i, const struct trace *trace,
@@ -413,44 +415,35 @@ static bool join_file(const struct partials *partials, uint32_t i, const struct 
 	return good || partials_refuse(partials, i, PARTIAL_DAMAGED, err);
 }
 
-/* Joins all files of --merge into *out. False: *err, and *out needs no release. */
-static bool join_parts(const struct partials *partials, const struct trace *trace,
-		       struct summary *out, struct error *err)
+/* Joins all files of --merge. */
+static bool join_parts(const struct partials *partials, struct stats *stats, struct error *err)
 {
-	struct groups groups = no_groups();
-	const struct group *group;
-	bool good = true;
+	struct session *session = stats->session;
 
-	for (uint32_t i = 0; good && i < partials->count; i++)
-		good = join_file(partials, i, trace, &groups, err);
-	if (good)
-		summary_init(out, trace);
-	for (size_t k = 0; good && (group = groups_next(&groups, &k));)
-		take(group, out);
-	groups_clear(&groups);
-	return good;
+	for (uint32_t i = 0; i < partials->count; i++)
+		if (!join_file(partials, i, session->trace, stats->counts, err))
+			return false;
+	return true;
 }
 
 /* Counts all events or those of a chunk, or joins the counts of chunks. */
 static bool gather(struct partials *partials, struct filter *filter, struct stats *stats,
 		   struct error *err)
 {
-	struct session *session = stats->session;
+	struct sweep_chunk *chunk = partials->mode == PARTIALS_CHUNK ? &partials->chunk : NULL;
+	struct summary sum;
 
-	if (partials->mode == PARTIALS_NONE)
-		return summary_gather(session, filter, NSTIME_MIN, NSTIME_MAX, NULL, &stats->sum,
-				      err);
-	if (filter_per_event(filter))
+	if (partials->mode != PARTIALS_NONE && filter_per_event(filter))
 		return partials_not_sums(stats->options,
 					 "a filter reads the state, which follows from all events "
 					 "before",
 					 err);
-	if (partials->mode == PARTIALS_CHUNK)
-		return summary_gather(session, filter, NSTIME_MIN, NSTIME_MAX, &partials->chunk,
-				      &stats->sum, err);
-	if (!join_parts(partials, session->trace, &stats->sum, err))
+	if (partials->mode == PARTIALS_MERGE)
+		return join_parts(partials, stats, err);
+	if (!summary_gather(stats->session, filter, NSTIME_MIN, NSTIME_MAX, chunk, &sum, err))
 		return false;
-	session->lost += stats->sum.losses;
+	add_sum(stats, &sum);
+	summary_release(&sum);
 	return true;
 }
 
@@ -458,7 +451,7 @@ static bool write_chunk(struct partials *partials, struct stats *stats, struct e
 {
 	struct buf body = {0};
 
-	add_parts(&body, stats->session->trace, &stats->sum);
+	partial_add_groups(&body, stats->counts);
 	bool ok = partials_write(partials, &body, true, stats->sink, err);
 	buf_release(&body);
 	return ok;
@@ -472,16 +465,19 @@ static bool run_with(struct partials *partials, struct filter *filter, struct st
 		return false;
 	bool chunk = partials->mode == PARTIALS_CHUNK;
 	bool ok = chunk ? write_chunk(partials, stats, err) : show(stats, err);
-	if (ok && !chunk && !stats->sum.all.events)
+	if (partials->mode == PARTIALS_MERGE)
+		stats->session->lost += stats->losses;
+	if (ok && !chunk && !stats->all.tally.events)
 		asked_no_events(stats->session, stats->options);
-	summary_release(&stats->sum);
 	return ok;
 }
 
 static bool run_once(struct session *session, const struct options *options, struct sink *sink,
 		     struct error *err)
 {
-	struct stats stats = {.session = session, .options = options, .sink = sink};
+	struct groups counts = no_groups();
+	struct stats stats = {
+		.session = session, .options = options, .counts = &counts, .sink = sink};
 	struct partials partials = {0};
 	struct filter *filter;
 
@@ -490,6 +486,7 @@ static bool run_once(struct session *session, const struct options *options, str
 		return false;
 	bool ok = run_with(&partials, filter, &stats, err);
 	partials_end(&partials);
+	groups_clear(&counts);
 	filter_close(filter);
 	return ok;
 }
@@ -497,10 +494,9 @@ static bool run_once(struct session *session, const struct options *options, str
 /* --follow ------------------------------------------------------------------------------------- */
 
 struct counting {
-	struct session *session;
-	const struct options *options;
-	struct sink *sink;
-	struct summary_kept *kept;
+	struct stats stats;
+	struct groups counts;
+	uint32_t *numbers; /* follow_number() of each stream as of the last step, by index */
 	struct follow_names names;
 	struct redraw redraw;
 	bool draws;
@@ -508,24 +504,15 @@ struct counting {
 	bool ended;  /* the recording has ended */
 };
 
-static bool show_kept(struct counting *counting, struct sink *sink, struct error *err)
-{
-	struct stats stats = {
-		.session = counting->session, .options = counting->options, .sink = sink};
-
-	summary_of_kept(counting->kept, counting->session->trace, &stats.sum);
-	bool ok = show(&stats, err);
-	summary_release(&stats.sum);
-	return ok;
-}
-
 /* Draws the counts so far over the last drawing, a few times a second. */
 static bool draw(struct counting *counting, struct error *err)
 {
+	struct stats stats = counting->stats;
 	struct sink rows;
 
 	sink_init(&rows, -1);
-	bool ok = show_kept(counting, &rows, err);
+	stats.sink = &rows;
+	bool ok = show(&stats, err);
 	if (ok)
 		redraw_show(&counting->redraw, NULL, &rows);
 	sink_release(&rows);
@@ -537,11 +524,23 @@ static void count_late(void *sum, struct events *events, const struct event *eve
 	summary_add(sum, events, event);
 }
 
+/* Indices of streams change from step to step; numbers do not. */
+static void number_streams(struct counting *counting, const struct follow *follow,
+			   const struct trace *trace)
+{
+	mem_free(counting->numbers);
+	counting->numbers = mem_new_array(trace->nstreams + 1, sizeof *counting->numbers);
+	for (size_t i = 0; i < trace->nstreams; i++)
+		counting->numbers[i] = follow_number(follow, i);
+	counting->stats.numbers = counting->numbers;
+	counting->stats.nnumbers = trace->nstreams;
+}
+
 /* Counts new events, and those that came late: sums need no order. */
 static bool count_more(struct counting *counting, struct follow *follow,
 		       const struct follow_news *news, struct filter *filter, struct error *err)
 {
-	struct session *session = counting->session;
+	struct session *session = counting->stats.session;
 	struct events_options range = {0};
 	struct summary sum;
 
@@ -553,8 +552,10 @@ static bool count_more(struct counting *counting, struct follow *follow,
 	range.losses = !filter_selects(filter);
 	bool ok = follow_late(session, follow, news, NSTIME_MAX, &range, filter, count_late, &sum,
 			      err);
-	if (ok)
-		summary_keep(counting->kept, follow, session->trace, &sum);
+	if (ok) {
+		number_streams(counting, follow, session->trace);
+		add_sum(&counting->stats, &sum);
+	}
 	summary_release(&sum);
 	if (!ok || news->end <= counting->from)
 		return ok;
@@ -575,15 +576,15 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 	if (news->ended) /* run_counting() counts the whole trace then */
 		return true;
 	redraw_wait(&counting->redraw);
-	if (!follow_has_begun(counting->session, counting->from, news->end, &begun, err))
+	if (!follow_has_begun(counting->stats.session, counting->from, news->end, &begun, err))
 		return false;
 	if (!begun)
 		return true;
-	if (!follow_filter(counting->session, &counting->names, false, &filter, err))
+	if (!follow_filter(counting->stats.session, &counting->names, false, &filter, err))
 		return err->kind == ERR_NONE;
 	bool ok = count_more(counting, follow, news, filter, err);
 	filter_fill(filter, &range);
-	*done = news->end >= range.end || counting->sink->closed;
+	*done = news->end >= range.end || counting->stats.sink->closed;
 	filter_close(filter);
 	return ok;
 }
@@ -592,24 +593,24 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 static bool run_counting(struct session *session, const struct options *options, struct sink *sink,
 			 struct error *err)
 {
-	struct counting counting = {.session = session,
-				    .options = options,
-				    .sink = sink,
-				    .kept = summary_kept_new(),
+	struct counting counting = {.stats = {.session = session, .options = options, .sink = sink},
+				    .counts = no_groups(),
 				    .redraw = {.sink = sink},
 				    .from = NSTIME_MIN};
 	bool people = options->format == FORMAT_TEXT || options->format == FORMAT_TABLE;
 	struct error ignored;
 
+	counting.stats.counts = &counting.counts;
 	counting.draws = people && redraw_can(sink);
 	bool ok = follow_run(session, options, sink->fd, more, &counting, err);
 	redraw_clear(&counting.redraw);
 	if (ok)
 		ok = counting.ended ? run_once(session, options, sink, err)
-				    : show_kept(&counting, sink, err);
+				    : show(&counting.stats, err);
 	else if (counting.from != NSTIME_MIN && follow_interrupted(err))
-		(void)!show_kept(&counting, sink, &ignored);
-	summary_kept_free(counting.kept);
+		(void)!show(&counting.stats, &ignored);
+	groups_clear(&counting.counts);
+	mem_free(counting.numbers);
 	return ok;
 }
 

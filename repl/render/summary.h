@@ -6,7 +6,6 @@
 #ifndef REPL_RENDER_SUMMARY_H
 #define REPL_RENDER_SUMMARY_H
 
-#include "follow/follow.h"
 #include "index/sweep/sweep.h"
 #include "repl/filter.h"
 #include "repl/session.h"
@@ -17,7 +16,6 @@ struct tally {
 };
 
 struct summary {
-	struct tally all;
 	struct tally *classes, *streams; /* by the trace's indices */
 	uint64_t *lost;                  /* lost events, per stream */
 	uint64_t losses;                 /* places where events were lost */
@@ -30,29 +28,10 @@ struct summary {
 MUST_CHECK bool summary_gather(struct session *session, struct filter *filter, nstime begin,
 			       nstime end, struct sweep_chunk *chunk, struct summary *out,
 			       struct error *err);
-/* Counts the last event or loss of the cursor `events`, but not in sum->all. */
+/* Counts the last event or loss of the cursor `events`. */
 void summary_add(struct summary *sum, struct events *events, const struct event *event);
-void summary_init(struct summary *out, const struct trace *trace); /* counts of no event */
 void summary_release(struct summary *summary);
 /* Adds the counts of `from` to `to`. */
 void tally_join(struct tally *to, const struct tally *from);
-
-/*
- * Sums over the steps of a trace that is followed, and opened anew in each step. New classes and
- * streams change indices, so names identify classes and follow_number() streams.
- */
-struct summary_kept;
-
-struct summary_kept *summary_kept_new(void);
-void summary_kept_free(struct summary_kept *kept); /* NULL is fine */
-/* Adds the counts of a step, of the trace as it is open now. */
-void summary_keep(struct summary_kept *kept, const struct follow *follow, const struct trace *trace,
-		  const struct summary *sum);
-/*
- * Sets *out to the sums, by the indices of `trace`, that of the last summary_keep(). The first of
- * several classes with one name has the sum of all. The caller ends *out with summary_release().
- */
-void summary_of_kept(const struct summary_kept *kept, const struct trace *trace,
-		     struct summary *out);
 
 #endif

@@ -52,6 +52,16 @@ static const struct table_column packet_columns[] = {
 /* One piece or packet ----------------------------------------------------------------------------
  */
 
+static void flag_cell(struct rows *rows, bool flag, const char *yes, const char *no)
+{
+	struct sink *cell = rows_cell(rows);
+
+	if (rows->format == FORMAT_JSON)
+		sink_text(cell, flag ? "true" : "false");
+	else
+		sink_text(cell, flag ? yes : no);
+}
+
 static bool range_row(struct rows *rows, const char *file, const struct aux_buffer *buffer,
 		      const struct aux_piece *piece)
 {
@@ -62,28 +72,11 @@ static bool range_row(struct rows *rows, const char *file, const struct aux_buff
 	rows_u64(rows, true, piece->len);
 	rows_u64(rows, true, piece->position);
 	rows_u64(rows, true, piece->reference);
-	rows_text(rows, piece->joined ? "joined" : "apart");
-	rows_text(rows, piece->truncated ? "truncated" : "");
+	flag_cell(rows, piece->joined, "joined", "apart");
+	flag_cell(rows, piece->truncated, "truncated", "");
 	rows_text(rows, source_name(piece->source));
 	rows_u64(rows, true, piece->at);
 	return rows_end(rows);
-}
-
-static bool range_json(struct sink *out, const char *file, const struct aux_buffer *buffer,
-		       const struct aux_piece *piece)
-{
-	json_member_text(out, "{\"file\":", file);
-	json_member_u64(out, ",\"cpu\":", buffer->cpu >= 0, (uint64_t)buffer->cpu);
-	json_member_u64(out, ",\"tid\":", buffer->tid >= 0, (uint64_t)buffer->tid);
-	sink_printf(out,
-		    ",\"offset\":%llu,\"bytes\":%llu,\"position\":%llu,\"reference\":%llu,"
-		    "\"joined\":%s,\"truncated\":%s,\"source\":",
-		    (unsigned long long)piece->offset, (unsigned long long)piece->len,
-		    (unsigned long long)piece->position, (unsigned long long)piece->reference,
-		    piece->joined ? "true" : "false", piece->truncated ? "true" : "false");
-	json_text(out, source_name(piece->source));
-	sink_printf(out, ",\"at\":%llu}\n", (unsigned long long)piece->at);
-	return sink_row(out);
 }
 
 static bool packet_row(struct aux_work *work, const char *file, const struct pt_row *row,
@@ -186,11 +179,7 @@ static void list_pieces(struct aux_work *work, const char *file, const struct au
 	for (size_t i = 0; i < buffer->npieces; i++) {
 		const struct aux_piece *piece = &buffer->pieces[i];
 		range_row(&work->table, file, buffer, piece);
-		if (decodes(work->options) || work->out->closed)
-			continue;
-		if (work->options->format == FORMAT_JSON)
-			range_json(work->out, file, buffer, piece);
-		else
+		if (!decodes(work->options) && !work->out->closed)
 			range_row(&work->rows, file, buffer, piece);
 	}
 }
@@ -361,19 +350,17 @@ static bool write_table(struct aux_work *work, struct error *err)
 static bool write_and_print(struct aux_work *work, struct error *err)
 {
 	const struct options *options = work->options;
-	bool rows = options->format != FORMAT_JSON;
 
 	if (mkdir(work->folder, 0777) != 0 && errno != EEXIST)
 		return error_set(err, ERR_IO, "%s: %s", work->folder, strerror(errno));
-	if (rows && decodes(options))
+	if (decodes(options))
 		rows_begin(&work->rows, work->out, options->format, packet_columns,
 			   sizeof packet_columns / sizeof *packet_columns);
-	else if (rows)
+	else
 		rows_begin(&work->rows, work->out, options->format, range_columns,
 			   sizeof range_columns / sizeof *range_columns);
 	bool ok = write_table(work, err);
-	if (rows)
-		rows_finish(&work->rows);
+	rows_finish(&work->rows);
 	return ok;
 }
 

@@ -147,41 +147,31 @@ static void json_list(struct sink *out, const struct sql_value *words)
 	sink_char(out, ']');
 }
 
-static bool json_row(struct sink *out, const struct sql_value *values)
-{
-	for (size_t i = 0; i < CATALOG_COLUMNS; i++) {
-		sink_char(out, i ? ',' : '{');
-		json_text(out, catalog_columns[i].name);
-		sink_char(out, ':');
-		if (values[i].kind == SQL_NULL)
-			sink_text(out, "null");
-		else if (i == CATALOG_CAN)
-			json_list(out, &values[i]);
-		else if (values[i].kind == SQL_INTEGER)
-			sink_i64(out, values[i].integer);
-		else
-			json_string(out, values[i].bytes, values[i].len);
-	}
-	sink_text(out, "}\n");
-	return sink_row(out);
-}
-
 static void put_cell(struct rows *rows, const struct sql_value *value)
 {
 	struct sink *cell = rows_cell(rows);
 
 	if (value->kind == SQL_INTEGER)
 		sink_i64(cell, value->integer);
+	else if (value->kind == SQL_TEXT && rows->format == FORMAT_JSON)
+		json_string(cell, value->bytes, value->len);
 	else if (value->kind == SQL_TEXT)
 		sink_add(cell, value->bytes, value->len);
+	else if (rows->format == FORMAT_JSON)
+		sink_text(cell, "null");
 	else if (rows->format != FORMAT_CSV)
 		sink_char(cell, '-');
 }
 
-static bool csv_row(struct rows *rows, const struct sql_value *values)
+static bool data_row(struct rows *rows, const struct sql_value *values)
 {
-	for (size_t i = 0; i < CATALOG_COLUMNS; i++)
-		put_cell(rows, &values[i]);
+	for (size_t i = 0; i < CATALOG_COLUMNS; i++) {
+		bool list = i == CATALOG_CAN && values[i].kind == SQL_TEXT;
+		if (list && rows->format == FORMAT_JSON)
+			json_list(rows_cell(rows), &values[i]);
+		else
+			put_cell(rows, &values[i]);
+	}
 	return rows_end(rows);
 }
 
@@ -230,6 +220,11 @@ static bool text_row(const struct options *options, struct rows *rows,
 	return rows_end(rows);
 }
 
+static bool is_for_people(const struct options *options)
+{
+	return options->format != FORMAT_CSV && options->format != FORMAT_JSON;
+}
+
 static void begin_rows(struct rows *rows, struct sink *sink, const struct options *options,
 		       bool errors)
 {
@@ -242,10 +237,10 @@ static void begin_rows(struct rows *rows, struct sink *sink, const struct option
 
 	for (size_t i = 0; i < CATALOG_COLUMNS; i++)
 		all[i] = (struct table_column){catalog_columns[i].name, false};
-	if (options->format == FORMAT_CSV)
-		rows_begin(rows, sink, FORMAT_CSV, all, CATALOG_COLUMNS);
-	else
+	if (is_for_people(options))
 		rows_begin(rows, sink, FORMAT_TABLE, shown, nshown);
+	else
+		rows_begin(rows, sink, options->format, all, CATALOG_COLUMNS);
 	rows->fit = sink->columns;
 }
 
@@ -255,19 +250,16 @@ static bool print_rows(const struct options *options, struct sql_statement *stat
 	struct sql_value values[CATALOG_COLUMNS];
 	struct rows rows;
 	enum step step = STEP_END;
-	bool open = true, json = options->format == FORMAT_JSON;
+	bool open = true;
 
-	if (!json)
-		begin_rows(&rows, sink, options, errors);
+	begin_rows(&rows, sink, options, errors);
 	while (open && (step = sql_step(statement, err)) == STEP_ITEM) {
 		for (size_t i = 0; i < CATALOG_COLUMNS; i++)
 			sql_column(statement, i, &values[i]);
-		open = json                            ? json_row(sink, values)
-		       : options->format == FORMAT_CSV ? csv_row(&rows, values)
-						       : text_row(options, &rows, values, errors);
+		open = is_for_people(options) ? text_row(options, &rows, values, errors)
+					      : data_row(&rows, values);
 	}
-	if (!json)
-		rows_finish(&rows);
+	rows_finish(&rows);
 	return step != STEP_ERROR;
 }
 

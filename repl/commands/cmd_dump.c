@@ -91,12 +91,6 @@ static bool packet_json(struct dump *dump, const struct stream *stream,
 	return sink_row(out);
 }
 
-static void put_bound(struct dump *dump, struct sink *out, nstime t)
-{
-	if (t != NSTIME_MIN && t != NSTIME_MAX)
-		time_add(&dump->times, t, out);
-}
-
 static bool packet_row(struct dump *dump, const struct stream *stream,
 		       const struct packet_info *info)
 {
@@ -108,8 +102,8 @@ static bool packet_row(struct dump *dump, const struct stream *stream,
 	rows_text(rows, stream->name);
 	sink_u64(rows_cell(rows), packet->off);
 	sink_u64(rows_cell(rows), packet_all_bytes(info));
-	put_bound(dump, rows_cell(rows), packet->min);
-	put_bound(dump, rows_cell(rows), packet->max);
+	rows_time(rows, &dump->times, packet->min, "");
+	rows_time(rows, &dump->times, packet->max, "");
 	rows_u64(rows, packet->cpu >= 0, (uint64_t)packet->cpu);
 	rows_u64(rows, packet->seq != PACKET_NONE, packet->seq);
 	struct sink *kind = rows_cell(rows);

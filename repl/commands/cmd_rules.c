@@ -18,15 +18,6 @@ static bool list(const struct options *options, struct sink *sink)
 	const struct rules_builtin *builtins = rules_builtins(&count);
 	struct rows rows;
 
-	if (options->format == FORMAT_JSON) {
-		for (size_t i = 0; i < count; i++) {
-			json_member_text(sink, "{\"name\":", builtins[i].name);
-			json_member_text(sink, ",\"summary\":", builtins[i].summary);
-			sink_text(sink, "}\n");
-			sink_row(sink);
-		}
-		return true;
-	}
 	rows_begin(&rows, sink, options->format, columns, 2);
 	for (size_t i = 0; i < count; i++) {
 		rows_text(&rows, builtins[i].name);
@@ -64,17 +55,6 @@ struct report {
 enum found { FOUND_ERROR, FOUND_WARNING, FOUND_FAILURE };
 static const char *const found_names[] = {"error", "warning", "failed"};
 
-static void report_json(struct sink *sink, enum found found, const struct rule_error *error,
-			uint64_t count)
-{
-	sink_printf(sink, "{\"kind\":\"%s\",\"file\":", found_names[found]);
-	json_text(sink, error->file);
-	sink_printf(sink, ",\"line\":%u,\"column\":%u,\"text\":", error->line, error->column);
-	json_text(sink, error->text);
-	sink_printf(sink, ",\"count\":%llu}\n", (unsigned long long)count);
-	sink_row(sink);
-}
-
 /* Writes one finding. `count`: how often a failure happened. */
 static void report(struct report *to, enum found found, const struct rule_error *error,
 		   uint64_t count)
@@ -82,10 +62,6 @@ static void report(struct report *to, enum found found, const struct rule_error 
 	struct rule_error said = *error;
 	struct buf text = {0}, line = {0};
 
-	if (to->format == FORMAT_JSON) {
-		report_json(to->sink, found, error, count);
-		return;
-	}
 	if (to->format != FORMAT_TEXT) {
 		rows_text(&to->rows, found_names[found]);
 		rows_text(&to->rows, error->file);
@@ -208,7 +184,7 @@ static bool check(struct session *session, const struct options *options, struct
 
 	if (words->count > 1)
 		session->path = words->items[1];
-	if (to.format != FORMAT_TEXT && to.format != FORMAT_JSON)
+	if (to.format != FORMAT_TEXT)
 		rows_begin(&to.rows, sink, to.format, columns, 6);
 	for (size_t i = 0; i < options->rules.count && ok; i++)
 		ok = rules_add_named(rules, options->rules.items[i], err);
@@ -220,9 +196,9 @@ static bool check(struct session *session, const struct options *options, struct
 		ok = check_trace(&to, session, rules, err);
 	else if (ok)
 		report_warnings(&to, rules, NULL);
-	if (to.format != FORMAT_TEXT && to.format != FORMAT_JSON)
+	if (to.format != FORMAT_TEXT)
 		rows_finish(&to.rows);
-	else if (ok && to.format == FORMAT_TEXT)
+	else if (ok)
 		report_sum(&to);
 	rules_free(rules);
 	session->status = ok && to.errors ? 1 : session->status;

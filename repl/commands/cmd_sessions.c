@@ -6,40 +6,20 @@
 
 #include <string.h>
 
-static const struct table_column columns[] = {{"url", false},    {"id", true},
-					      {"timer", true},   {"viewers", true},
-					      {"streams", true}, {"format", false}};
-
-/* Writes the session's URL, for `attach`. */
-static void add_url(struct sink *out, const char *place, const struct live_session *session)
+static void put_row(struct rows *rows, const char *place, const struct live_session *session)
 {
-	sink_printf(out, "net://%s/host/%s/%s", place, session->host, session->name);
-}
+	struct buf url = {0};
 
-static void json_row(struct sink *out, const char *place, const struct live_session *session)
-{
-	struct sink url;
-
-	sink_init(&url, -1);
-	add_url(&url, place, session);
-	sink_text(out, "{\"url\":");
-	json_string(out, url.data, url.len);
-	json_member_text(out, ",\"host\":", session->host);
-	json_member_text(out, ",\"name\":", session->name);
-	sink_printf(out,
-		    ",\"id\":%llu,\"timer\":%u,\"viewers\":%u,\"streams\":%u,\"format\":\"%s\"}\n",
-		    (unsigned long long)session->id, session->timer, session->clients,
-		    session->streams, session->ctf2 ? "CTF 2" : "CTF 1.8");
-	sink_release(&url);
-	sink_row(out);
-}
-
-static void cell_row(struct rows *rows, const char *place, const struct live_session *session)
-{
-	add_url(rows_cell(rows), place, session);
+	buf_printf(&url, "net://%s/host/%s/%s", place, session->host, session->name);
+	rows_text(rows, buf_text(&url)); /* for `attach` */
+	buf_release(&url);
+	if (rows->format == FORMAT_JSON) {
+		rows_text(rows, session->host);
+		rows_text(rows, session->name);
+	}
 	sink_u64(rows_cell(rows), session->id);
 	struct sink *timer = rows_cell(rows);
-	if (rows->format == FORMAT_CSV)
+	if (rows->format != FORMAT_TABLE)
 		sink_u64(timer, session->timer);
 	else if (session->timer)
 		sink_printf(timer, "%u ms", session->timer / 1000);
@@ -54,17 +34,19 @@ static void cell_row(struct rows *rows, const char *place, const struct live_ses
 static void print(const struct options *options, struct sink *sink, const char *place,
 		  const struct viewer_sessions *sessions)
 {
+	static const struct table_column shown[] = {{"url", false},    {"id", true},
+						    {"timer", true},   {"viewers", true},
+						    {"streams", true}, {"format", false}};
+	static const struct table_column all[] = {
+		{"url", false},  {"host", false},   {"name", false},   {"id", true},
+		{"timer", true}, {"viewers", true}, {"streams", true}, {"format", false}};
+	bool json = options->format == FORMAT_JSON;
 	struct rows rows;
 
-	if (options->format == FORMAT_JSON) {
-		for (size_t i = 0; i < sessions->count; i++)
-			json_row(sink, place, &sessions->items[i]);
-		return;
-	}
 	rows_begin(&rows, sink, options->format == FORMAT_TEXT ? FORMAT_TABLE : options->format,
-		   columns, sizeof columns / sizeof *columns);
+		   json ? all : shown, json ? 8 : 6);
 	for (size_t i = 0; i < sessions->count; i++)
-		cell_row(&rows, place, &sessions->items[i]);
+		put_row(&rows, place, &sessions->items[i]);
 	rows_finish(&rows);
 }
 

@@ -152,42 +152,9 @@ static bool find_seconds(struct stats *stats, struct error *err)
 	return true;
 }
 
-/* JSON */
-
-static void json_rows(struct stats *stats, bool streams)
-{
-	struct sink *out = stats->sink;
-
-	for (size_t i = 0; i < stats->nrows; i++) {
-		const struct stats_row *row = &stats->rows[i];
-		sink_text(out, streams ? "{\"stream\":" : "{\"name\":");
-		json_text(out, row->name);
-		if (streams)
-			json_member_u64(out, ",\"cpu\":", row->cpu >= 0, (uint64_t)row->cpu);
-		sink_printf(out, ",\"events\":%llu,\"bytes\":%llu",
-			    (unsigned long long)row->tally.events,
-			    (unsigned long long)bytes_of(&row->tally));
-		if (streams)
-			sink_printf(out, ",\"lost\":%llu", (unsigned long long)row->lost);
-		json_member_time(out, ",\"first\":", row->tally.first);
-		json_member_time(out, ",\"last\":", row->tally.last);
-		sink_text(out, "}\n");
-		if (!sink_row(out))
-			return;
-	}
-}
-
 /* Rows */
 
-static void put_time(struct stats *stats, struct sink *cell, nstime t)
-{
-	if (t != NSTIME_MIN && t != NSTIME_MAX)
-		time_add(&stats->times, t, cell);
-	else if (stats->options->format != FORMAT_CSV)
-		sink_char(cell, '-');
-}
-
-static void csv_rows(struct stats *stats, bool streams)
+static void data_rows(struct stats *stats, bool streams)
 {
 	static const struct table_column classes[] = {{"name", false},
 						      {"events", true},
@@ -200,7 +167,8 @@ static void csv_rows(struct stats *stats, bool streams)
 	struct rows rows;
 	bool open = true;
 
-	rows_begin(&rows, stats->sink, FORMAT_CSV, streams ? of_streams : classes, streams ? 7 : 5);
+	rows_begin(&rows, stats->sink, stats->options->format, streams ? of_streams : classes,
+		   streams ? 7 : 5);
 	for (size_t i = 0; i < stats->nrows && open; i++) {
 		const struct stats_row *row = &stats->rows[i];
 		rows_text(&rows, row->name);
@@ -210,8 +178,8 @@ static void csv_rows(struct stats *stats, bool streams)
 		sink_u64(rows_cell(&rows), bytes_of(&row->tally));
 		if (streams)
 			sink_u64(rows_cell(&rows), row->lost);
-		put_time(stats, rows_cell(&rows), row->tally.first);
-		put_time(stats, rows_cell(&rows), row->tally.last);
+		rows_time(&rows, &stats->times, row->tally.first, "");
+		rows_time(&rows, &stats->times, row->tally.last, "");
 		open = rows_end(&rows);
 	}
 	rows_finish(&rows);
@@ -263,12 +231,20 @@ static void table_rows(struct stats *stats, bool streams)
 		else
 			sink_printf(rows_cell(&rows), "%.1f",
 				    (double)tally->bits / 8 / (double)tally->events);
-		put_time(stats, rows_cell(&rows), tally->first);
-		put_time(stats, rows_cell(&rows), tally->last);
+		rows_time(&rows, &stats->times, tally->first, "-");
+		rows_time(&rows, &stats->times, tally->last, "-");
 		rows_text(&rows, row->name);
 		open = rows_end(&rows);
 	}
 	rows_finish(&rows);
+}
+
+static void put_time(struct stats *stats, struct sink *out, nstime t)
+{
+	if (t != NSTIME_MIN && t != NSTIME_MAX)
+		time_add(&stats->times, t, out);
+	else
+		sink_char(out, '-');
 }
 
 static void text_head(struct stats *stats)
@@ -310,10 +286,8 @@ static void print_rows(struct stats *stats, bool streams)
 		class_rows(stats);
 	if (stats->options->has_limit && stats->nrows > stats->options->limit)
 		stats->nrows = (size_t)stats->options->limit;
-	if (stats->options->format == FORMAT_JSON)
-		json_rows(stats, streams);
-	else if (stats->options->format == FORMAT_CSV)
-		csv_rows(stats, streams);
+	if (stats->options->format == FORMAT_JSON || stats->options->format == FORMAT_CSV)
+		data_rows(stats, streams);
 	else
 		table_rows(stats, streams);
 }

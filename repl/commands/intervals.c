@@ -281,16 +281,6 @@ static bool write_json(struct sink *out, const struct waiting_interval *waiting,
 	return sink_row(out);
 }
 
-static void time_cell(struct interval_writer *writer, nstime t)
-{
-	struct sink *cell = rows_cell(&writer->rows);
-
-	if (t != NSTIME_MIN && t != NSTIME_MAX)
-		time_add(&writer->times, t, cell);
-	else if (writer->options->format != FORMAT_CSV)
-		sink_char(cell, '?');
-}
-
 static void length_cell(struct interval_writer *writer, nstime begin, nstime end)
 {
 	struct sink *cell = rows_cell(&writer->rows);
@@ -313,11 +303,11 @@ static bool write_cells(struct interval_writer *writer, const struct waiting_int
 	enum format format = writer->options->format;
 	bool of_value = comm_is_thread(named->path, &named->value);
 
-	time_cell(writer, waiting->begin);
+	rows_time(&writer->rows, &writer->times, waiting->begin, "?");
 	if (waiting->so_far != NSTIME_MIN && format != FORMAT_CSV)
 		rows_text(&writer->rows, "so far");
 	else
-		time_cell(writer, waiting->end);
+		rows_time(&writer->rows, &writer->times, waiting->end, "?");
 	length_cell(writer, waiting->begin, waiting->end);
 	rows_text(&writer->rows, named->path);
 	named_add(rows_cell(&writer->rows), format, named);

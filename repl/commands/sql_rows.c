@@ -78,21 +78,6 @@ static void json_sql(struct sink *out, const struct sql_value *value, bool hex)
 		sink_i64(out, value->integer);
 }
 
-static bool write_json(const struct sql_statement *statement, struct sink *sink)
-{
-	struct sql_value value;
-
-	for (size_t i = 0; i < sql_columns(statement); i++) {
-		sink_char(sink, i ? ',' : '{');
-		json_text(sink, sql_column_name(statement, i));
-		sink_char(sink, ':');
-		sql_column(statement, i, &value);
-		json_sql(sink, &value, is_hex(statement, i));
-	}
-	sink_text(sink, "}\n");
-	return sink_row(sink);
-}
-
 /* Writes a line per value, with right-aligned names, and a blank line between rows. */
 static bool write_line(const struct sql_statement *statement, struct sink *sink, bool first)
 {
@@ -121,8 +106,11 @@ static bool write_cells(const struct sql_statement *statement, struct rows *rows
 
 	for (size_t i = 0; i < rows->ncolumns; i++) {
 		sql_column(statement, i, &value);
-		plain_value(rows_cell(rows), &value, is_hex(statement, i),
-			    rows->format != FORMAT_CSV);
+		if (rows->format == FORMAT_JSON)
+			json_sql(rows_cell(rows), &value, is_hex(statement, i));
+		else
+			plain_value(rows_cell(rows), &value, is_hex(statement, i),
+				    rows->format != FORMAT_CSV);
 	}
 	return rows_end(rows);
 }
@@ -152,8 +140,7 @@ static void take_columns(struct sql_rows *out, const struct sql_statement *state
 static void begin_rows(struct sql_rows *out, const struct sql_statement *statement, bool any)
 {
 	out->begun = true;
-	out->cells =
-		out->format != FORMAT_JSON && out->format != FORMAT_LINE && sql_columns(statement);
+	out->cells = out->format != FORMAT_LINE && sql_columns(statement);
 	take_columns(out, statement, any);
 	if (!out->cells)
 		return;
@@ -172,9 +159,8 @@ bool sql_rows_add(struct sql_rows *out, struct sql_statement *statement, struct 
 	if (!out->begun && step != STEP_ERROR)
 		begin_rows(out, statement, step == STEP_ITEM);
 	while (step == STEP_ITEM && open) {
-		open = out->format == FORMAT_JSON   ? write_json(statement, sink)
-		       : out->format == FORMAT_LINE ? write_line(statement, sink, !out->any)
-						    : write_cells(statement, &out->rows);
+		open = out->cells ? write_cells(statement, &out->rows)
+				  : write_line(statement, sink, !out->any);
 		out->any = true;
 		if (open)
 			step = sql_step(statement, err);

@@ -132,10 +132,10 @@ bool event_write_entry(struct event_writer *writer, const struct run *run, uint3
 		       uint64_t *damaged);
 bool event_write_loss(struct event_writer *writer, const struct event *loss);
 
-/* Rows of cells: text (two blanks between cells), an aligned table, or CSV. No JSON. */
+/* Rows of cells: text (two blanks between cells), an aligned table, CSV, or objects of JSON. */
 struct table_column {
-	const char *name;
-	bool right; /* aligned to the right, as numbers are */
+	const char *name; /* in JSON of the member */
+	bool right;       /* aligned to the right, as numbers are */
 };
 
 struct rows {
@@ -163,8 +163,11 @@ void rows_line(struct sink *sink, const char *name, size_t width);
 void rows_begin(struct rows *rows, struct sink *sink, enum format format,
 		const struct table_column *columns, size_t ncolumns);
 struct sink *rows_cell(struct rows *rows); /* begins a cell; the caller writes its text there */
+/* Write a cell; what is not known (NULL, NSTIME_MIN, NSTIME_MAX) is empty, and null in JSON. */
 void rows_text(struct rows *rows, const char *text);
-void rows_u64(struct rows *rows, bool known, uint64_t number); /* empty if not known */
+void rows_u64(struct rows *rows, bool known, uint64_t number);
+/* `unknown`: stands for an unknown time in text and tables. */
+void rows_time(struct rows *rows, struct times *times, nstime t, const char *unknown);
 bool rows_end(struct rows *rows);    /* ends a row; false as sink_row() */
 bool rows_finish(struct rows *rows); /* writes what waits, frees; false as sink_row() */
 

@@ -57,14 +57,27 @@ static void end_cell(struct rows *rows)
 
 struct sink *rows_cell(struct rows *rows)
 {
-	if (rows->at++)
+	size_t at = rows->at++;
+
+	if (rows->format == FORMAT_JSON) {
+		sink_char(rows->sink, at ? ',' : '{');
+		json_text(rows->sink, rows->columns[at].name);
+		sink_char(rows->sink, ':');
+		return rows->sink;
+	}
+	if (at)
 		end_cell(rows);
 	return &rows->cells;
 }
 
 void rows_text(struct rows *rows, const char *text)
 {
-	sink_text(rows_cell(rows), text ? text : "");
+	struct sink *cell = rows_cell(rows);
+
+	if (rows->format == FORMAT_JSON)
+		json_text(cell, text);
+	else
+		sink_text(cell, text ? text : "");
 }
 
 void rows_u64(struct rows *rows, bool known, uint64_t number)
@@ -73,6 +86,20 @@ void rows_u64(struct rows *rows, bool known, uint64_t number)
 
 	if (known)
 		sink_u64(cell, number);
+	else if (rows->format == FORMAT_JSON)
+		sink_text(cell, "null");
+}
+
+void rows_time(struct rows *rows, struct times *times, nstime t, const char *unknown)
+{
+	struct sink *cell = rows_cell(rows);
+
+	if (rows->format == FORMAT_JSON)
+		json_time(cell, t);
+	else if (t != NSTIME_MIN && t != NSTIME_MAX)
+		time_add(times, t, cell);
+	else if (rows->format != FORMAT_CSV)
+		sink_text(cell, unknown);
 }
 
 /* Columns of the UTF-8 character at `at`: 2 for East Asian wide ones, 0 for combining marks. */
@@ -248,6 +275,11 @@ static bool write_rows(struct rows *rows)
 
 bool rows_end(struct rows *rows)
 {
+	if (rows->format == FORMAT_JSON) {
+		rows->at = 0;
+		sink_text(rows->sink, "}\n");
+		return sink_row(rows->sink);
+	}
 	while (rows->at < rows->ncolumns)
 		rows_cell(rows);
 	end_cell(rows);

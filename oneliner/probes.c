@@ -98,17 +98,9 @@ static bool is_tracepoint(const char *name, const char *event)
 	       (strchr(name, ':') && !strchr(event, ':') && is_lttng_tracepoint(name, event));
 }
 
-/* The name behind its last colon: a function without its module or program. */
-static const char *function_of(const char *name)
-{
-	const char *colon = strrchr(name, ':');
-
-	return colon ? colon + 1 : name;
-}
-
 static bool is_uprobe(const char *name, bool returns, const char *event)
 {
-	const char *function = function_of(name), *end = function > name ? function - 1 : name;
+	const char *function = event_bare_name(name), *end = function > name ? function - 1 : name;
 	const char *base = end;
 	char prefix[128];
 
@@ -146,7 +138,7 @@ static bool is_counter(const char *name, const char *event)
 
 bool spec_matches(const struct spec *spec, const char *event)
 {
-	const char *name = spec->name, *function = function_of(name);
+	const char *name = spec->name, *function = event_bare_name(name);
 
 	switch (provider_of(spec)) {
 	case PROVIDER_NONE:

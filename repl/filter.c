@@ -393,14 +393,6 @@ static bool add_comms(struct filter *filter, const struct words *words, struct e
 	return add_condition(filter, "--comm", &condition, err);
 }
 
-static bool open_state(void *arg, struct state **out, struct error *err)
-{
-	struct filter *filter = arg;
-
-	*out = session_state(filter->session, err);
-	return *out != NULL;
-}
-
 static bool set_wheres(struct filter *filter, bool backward, struct error *err)
 {
 	struct notices notices = session_notices(filter->session);
@@ -414,8 +406,8 @@ static bool set_wheres(struct filter *filter, bool backward, struct error *err)
 					.trace = filter->trace,
 					.notices = &notices,
 					.backward = backward,
-					.state = open_state,
-					.arg = filter};
+					.state = session_give_state,
+					.arg = filter->session};
 	if (!condition_compile(condition, &of, err))
 		return error_while(err, "%s", filter->option);
 	where_range(condition->where, &filter->begin, &filter->end);

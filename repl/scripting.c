@@ -39,57 +39,39 @@ static bool flush_sink(void *arg)
 	return sink_flush(arg);
 }
 
-static bool get_state(void *arg, struct state **out, struct error *err)
-{
-	struct scripting *scripting = arg;
-
-	*out = session_state(scripting->session, err);
-	return *out != NULL;
-}
-
 static bool get_rules(void *arg, struct rules **out, struct error *err)
 {
-	struct scripting *scripting = arg;
+	struct session *session = arg;
 
-	if (!session_rules(scripting->session, err))
+	if (!session_rules(session, err))
 		return false;
-	*out = scripting->session->rules;
+	*out = session->rules;
 	return true;
 }
 
 static bool read_time(void *arg, const char *text, nstime *out, struct error *err)
 {
-	struct scripting *scripting = arg;
-
-	return session_time(scripting->session, text, out, err);
+	return session_time(arg, text, out, err);
 }
 
 static size_t show_time(void *arg, nstime t, char *to)
 {
-	struct scripting *scripting = arg;
 	struct times times;
 	struct error err;
 
-	if (!session_times(scripting->session, &times, &err))
+	if (!session_times(arg, &times, &err))
 		times_init(&times, TIME_NS, false, false, NSTIME_MIN, NSTIME_MIN);
 	return (size_t)(time_put(&times, t, to) - to);
 }
 
-static struct symbols *get_symbols(void *arg)
-{
-	struct scripting *scripting = arg;
-
-	return session_symbols(scripting->session);
-}
-
 bool scripting_take_trace(struct scripting *scripting, struct error *err)
 {
-	struct script_trace trace = {.state = get_state,
+	struct script_trace trace = {.state = session_give_state,
 				     .rules = get_rules,
 				     .time_parse = read_time,
 				     .time_text = show_time,
-				     .symbols = get_symbols,
-				     .arg = scripting};
+				     .symbols = session_give_symbols,
+				     .arg = scripting->session};
 
 	if (!scripting->session->path)
 		return true;

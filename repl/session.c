@@ -543,6 +543,12 @@ struct state *session_state(struct session *session, struct error *err)
 	return state;
 }
 
+bool session_give_state(void *session, struct state **out, struct error *err)
+{
+	*out = session_state(session, err);
+	return *out != NULL;
+}
+
 struct state *session_names(struct session *session, uint64_t events, struct error *err)
 {
 	if (!session_index(session, err))
@@ -584,6 +590,11 @@ struct symbols *session_symbols(struct session *session)
 		add_program(session);
 	}
 	return session->options->no_symbols ? NULL : session->symbols;
+}
+
+struct symbols *session_give_symbols(void *session)
+{
+	return session_symbols(session);
 }
 
 bool session_names_gave_up(struct error *err)

@@ -126,6 +126,9 @@ void session_set_lists(const struct session *session, struct state *state);
 MUST_CHECK struct state *session_state(struct session *session, struct error *err);
 /* Names of functions, for call chains of the open trace; NULL with --no-symbols. */
 struct symbols *session_symbols(struct session *session);
+/* Both as callbacks for lower rooms; `session` is a struct session. */
+MUST_CHECK bool session_give_state(void *session, struct state **out, struct error *err);
+struct symbols *session_give_symbols(void *session);
 /*
  * A state for thread names beside answers. Its questions fail with ERR_INTERRUPTED once `events`
  * more events are decoded: a name is not worth a pass over the trace.

@@ -180,12 +180,6 @@ static void *pass_of(void *arg)
 	return ((struct conversion *)arg)->pass;
 }
 
-static bool is_interrupted(void *arg)
-{
-	(void)arg;
-	return signals_interrupted();
-}
-
 static bool convert_run(void *arg, const struct run *run)
 {
 	struct conversion *maker = arg;
@@ -237,7 +231,7 @@ static bool convert_windows(struct session *session, const struct filter *filter
 				      .range = &shown,
 				      .most = MADE_MOST,
 				      .arg = &conversion,
-				      .interrupted = is_interrupted,
+				      .interrupted = signals_stopped,
 				      .maker_new = maker_new,
 				      .select_arg = pass_of,
 				      .put = give_part,

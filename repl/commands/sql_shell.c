@@ -13,12 +13,6 @@
 
 #include <string.h>
 
-static bool give_state(void *arg, struct state **out, struct error *err)
-{
-	*out = session_state(arg, err);
-	return *out != NULL;
-}
-
 static bool give_times(void *arg, struct times *out, struct error *err)
 {
 	return session_times(arg, out, err);
@@ -34,18 +28,13 @@ static void give_range(void *arg, nstime *begin, nstime *end)
 	*end = session->end;
 }
 
-static struct symbols *give_symbols(void *arg)
-{
-	return session_symbols(arg);
-}
-
 struct sql_shell *sql_shell_get(struct session *session, struct error *err)
 {
 	struct index *index = session_index(session, err);
 	struct sql_options options = {.index = index,
-				      .state = give_state,
+				      .state = session_give_state,
 				      .times = give_times,
-				      .symbols = give_symbols,
+				      .symbols = session_give_symbols,
 				      .range = give_range,
 				      .progress = session_progress_time,
 				      .follows = session->follows,

@@ -125,12 +125,6 @@ static void *pass_of(void *arg)
 	return ((struct text_maker *)arg)->pass;
 }
 
-static bool is_interrupted(void *arg)
-{
-	(void)arg;
-	return signals_interrupted();
-}
-
 static void begin_text(void *arg)
 {
 	struct text_maker *maker = arg;
@@ -190,7 +184,7 @@ bool event_windows_run(const struct event_windows_setup *setup, struct windows_d
 					      .ncuts = setup->ncuts,
 					      .most = MADE_MOST,
 					      .arg = &texts,
-					      .interrupted = is_interrupted,
+					      .interrupted = signals_stopped,
 					      .maker_new = maker_new,
 					      .select_arg = pass_of,
 					      .put = put_text,

@@ -16,6 +16,8 @@
 
 enum { CPU_MOST = 1 << 20 };
 
+enum { LOOK_EACH = 1024 }; /* events between tests for Ctrl-C */
+
 struct filter {
 	struct session *session;
 	struct trace *trace;
@@ -29,6 +31,7 @@ struct filter {
 	bool selects;
 	const char *option;         /* that the expression is from, for messages */
 	struct condition condition; /* empty: neither an expression nor a thread was given */
+	uint64_t looked;            /* events that filter_next() has looked at */
 };
 
 bool filter_has_stream(const struct trace *trace, const struct words *words,
@@ -520,4 +523,39 @@ bool filter_pass(struct filter *filter, struct events *events, bool *pass, struc
 		 where_select_by_state(filter->condition.by_state, &run, &entry));
 	return !filter->condition.by_state ||
 	       !interval_window_failed(filter->condition.window, err);
+}
+
+enum step filter_next(struct filter *filter, struct events *events, struct event *out,
+		      struct error *err)
+{
+	enum step step;
+	bool pass = false;
+
+	while (!pass && (step = events_next(events, out, err)) == STEP_ITEM) {
+		if (filter->looked++ % LOOK_EACH == 0 && signals_interrupted()) {
+			error_set(err, ERR_INTERRUPTED, "interrupted");
+			return STEP_ERROR;
+		}
+		pass = !out->class;
+		if (!pass && !filter_pass(filter, events, &pass, err))
+			return STEP_ERROR;
+	}
+	return pass ? STEP_ITEM : step;
+}
+
+enum step filter_next_run(struct filter *filter, struct events *events, struct run *out,
+			  struct error *err)
+{
+	struct event event;
+
+	if (!filter_per_event(filter)) {
+		if (!signals_interrupted())
+			return events_next_run(events, out, err);
+		error_set(err, ERR_INTERRUPTED, "interrupted");
+		return STEP_ERROR;
+	}
+	enum step step = filter_next(filter, events, &event, err);
+	if (step == STEP_ITEM && !events_current(events, out))
+		*out = (struct run){.stream = event.stream, .cpu = event.cpu, .loss = event};
+	return step;
 }

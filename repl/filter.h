@@ -37,6 +37,12 @@ bool filter_hides(const struct filter *filter);
 /* Sets *pass: does the last event of the cursor `events` pass? False: *err. */
 MUST_CHECK bool filter_pass(struct filter *filter, struct events *events, bool *pass,
 			    struct error *err);
+/* The next event of the cursor that passes, or the next loss. Ctrl-C: ERR_INTERRUPTED. */
+enum step filter_next(struct filter *filter, struct events *events, struct event *out,
+		      struct error *err);
+/* The same for the next run; if the filter must see each event, a run has one. */
+enum step filter_next_run(struct filter *filter, struct events *events, struct run *out,
+			  struct error *err);
 
 /*
  * Looks up the filters' names in the trace. An unknown plain name or CPU is an error, a pattern

@@ -40,14 +40,6 @@ struct convert_work {
 
 /* ---- events ---- */
 
-static void damaged(struct convert_work *work, const struct stream *stream,
-		    const struct event_class *class, nstime t, const struct error *cause)
-{
-	say("damaged", "%s: event %s at %lld: %s", stream->name, class->name, (long long)t,
-	    cause->text);
-	work->session->damaged++;
-}
-
 static bool convert_head(struct convert_work *work, const struct run *run, uint32_t i,
 			 struct error *err)
 {
@@ -57,8 +49,11 @@ static bool convert_head(struct convert_work *work, const struct run *run, uint3
 	struct error bad;
 	bool decoded = run->reader->decoder_fields(run->decoder, run->batch, i, &fields, &bad);
 
-	if (!decoded)
-		damaged(work, run->stream, class, t, &bad);
+	if (!decoded) {
+		say("damaged", "%s: event %s at %lld: %s", run->stream->name, class->name,
+		    (long long)t, bad.text);
+		work->session->damaged++;
+	}
 	return convert_event(work->convert, t, run->stream, run->cpu, class,
 			     decoded ? &fields : NULL, err);
 }
@@ -87,9 +82,7 @@ static bool convert_runs(struct convert_work *work, struct events *events, struc
 	struct run run;
 	enum step step;
 
-	while ((step = events_next_run(events, &run, err)) == STEP_ITEM) {
-		if (signals_interrupted())
-			return error_set(err, ERR_INTERRUPTED, "interrupted");
+	while ((step = filter_next_run(work->filter, events, &run, err)) == STEP_ITEM) {
 		if (convert_closed(work->convert))
 			return true;
 		if (!run.count && !meet_loss(work, &run.loss, err))
@@ -99,44 +92,6 @@ static bool convert_runs(struct convert_work *work, struct events *events, struc
 		for (uint32_t i = 0; i < run.count; i++)
 			if (!convert_head(work, &run, run.first + i, err))
 				return false;
-	}
-	return step == STEP_END;
-}
-
-static bool convert_one(struct convert_work *work, struct events *events, const struct event *event,
-			struct error *err)
-{
-	struct fields fields;
-	struct error bad;
-	bool pass;
-
-	if (!event->class)
-		return meet_loss(work, event, err);
-	if (!filter_pass(work->filter, events, &pass, err))
-		return false;
-	if (!pass)
-		return true;
-	work->events++;
-	bool decoded = events_fields(events, event, &fields, &bad);
-	if (!decoded)
-		damaged(work, event->stream, event->class, event->time, &bad);
-	return convert_event(work->convert, event->time, event->stream, event->cpu, event->class,
-			     decoded ? &fields : NULL, err);
-}
-
-static bool convert_each(struct convert_work *work, struct events *events, struct error *err)
-{
-	struct event event;
-	enum step step;
-	uint64_t n = 0;
-
-	while ((step = events_next(events, &event, err)) == STEP_ITEM) {
-		if (++n % 1024 == 0 && signals_interrupted())
-			return error_set(err, ERR_INTERRUPTED, "interrupted");
-		if (convert_closed(work->convert))
-			return true;
-		if (!convert_one(work, events, &event, err))
-			return false;
 	}
 	return step == STEP_END;
 }
@@ -279,8 +234,7 @@ static bool convert_in_order(struct convert_work *work, const struct events_opti
 	open.progress_arg = work->session;
 	if (!events_open(work->session->index, &open, &events, err))
 		return false;
-	bool ok = filter_per_event(work->filter) ? convert_each(work, events, err)
-						 : convert_runs(work, events, err);
+	bool ok = convert_runs(work, events, err);
 	events_close(events);
 	return ok;
 }

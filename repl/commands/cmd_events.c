@@ -144,6 +144,7 @@ static void show_entries(struct events_shown *show, const struct run *run, uint3
 
 static void show_run(struct events_shown *show, const struct run *run)
 {
+	show->count += show->mode == MODE_COUNT ? run->count : 0;
 	if (run->count)
 		show_entries(show, run, run->first, run->count);
 	else
@@ -231,7 +232,7 @@ static bool show_windows(struct events_shown *show, nstime end, bool *whole, str
 	return true;
 }
 
-/* ---- runs and events ---- */
+/* ---- runs ---- */
 
 static bool show_runs(struct events_shown *show, struct events *events, struct error *err)
 {
@@ -239,11 +240,10 @@ static bool show_runs(struct events_shown *show, struct events *events, struct e
 	enum step step;
 	uint64_t n = 0;
 
-	while (!show->stopped && (step = events_next_run(events, &run, err)) != STEP_END) {
+	while (!show->stopped &&
+	       (step = filter_next_run(show->filter, events, &run, err)) != STEP_END) {
 		if (step == STEP_ERROR)
 			return show->stopped;
-		if (signals_interrupted())
-			return error_set(err, ERR_INTERRUPTED, "interrupted");
 		if (show->ncuts && reach_cut(show, &run))
 			return true;
 		show_run(show, &run);
@@ -253,45 +253,6 @@ static bool show_runs(struct events_shown *show, struct events *events, struct e
 			show->stopped = true;
 	}
 	show->ncuts = 0;
-	return true;
-}
-
-static bool show_event(struct events_shown *show, struct events *events, const struct event *event,
-		       struct error *err)
-{
-	struct run run;
-	bool pass;
-
-	if (!event->class) {
-		meet_loss(show, event);
-		return true;
-	}
-	if (!filter_pass(show->filter, events, &pass, err))
-		return false;
-	if (!pass)
-		return true;
-	show->count += show->mode == MODE_COUNT;
-	events_current(events, &run);
-	show_entries(show, &run, run.first, 1);
-	return true;
-}
-
-static bool show_each(struct events_shown *show, struct events *events, struct error *err)
-{
-	struct event event;
-	enum step step;
-	uint64_t n = 0;
-
-	while (!show->stopped && (step = events_next(events, &event, err)) != STEP_END) {
-		if (step == STEP_ERROR)
-			return show->stopped;
-		if (++n % LOOK_EACH == 0 && signals_interrupted())
-			return error_set(err, ERR_INTERRUPTED, "interrupted");
-		if (!show_event(show, events, &event, err))
-			return false;
-		if (n % LOOK_EACH == 0 && !tick(show))
-			show->stopped = true;
-	}
 	return true;
 }
 
@@ -337,8 +298,7 @@ static bool read_range(struct events_shown *show, nstime begin, nstime end, bool
 		return true;
 	if (!events_open(index, &open, &events, err))
 		return false;
-	bool ok = filter_per_event(show->filter) ? show_each(show, events, err)
-						 : show_runs(show, events, err);
+	bool ok = show_runs(show, events, err);
 	events_close(events);
 	return ok;
 }

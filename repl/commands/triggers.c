@@ -5,8 +5,6 @@
 #include "repl/commands/commands.h"
 #include "repl/filter.h"
 
-enum { LOOK_EACH = 1024 }; /* events between tests for Ctrl-C */
-
 struct triggers {
 	struct session *session;
 	const struct options *options;
@@ -94,7 +92,7 @@ static bool find_events(struct triggers *triggers, struct filter *filter, nstime
 	struct events *events;
 	struct event event;
 	enum step step = STEP_END;
-	bool go_on = true, pass;
+	bool go_on = true;
 
 	filter_fill(filter, &open);
 	open.begin = begin > open.begin ? begin : open.begin;
@@ -105,19 +103,8 @@ static bool find_events(struct triggers *triggers, struct filter *filter, nstime
 		return true;
 	if (!events_open(index, &open, &events, err))
 		return false;
-	for (uint64_t n = 0; go_on && (step = events_next(events, &event, err)) == STEP_ITEM; n++) {
-		if (n % LOOK_EACH == 0 && signals_interrupted()) {
-			error_set(err, ERR_INTERRUPTED, "interrupted");
-			step = STEP_ERROR;
-			break;
-		}
-		if (!filter_pass(filter, events, &pass, err)) {
-			step = STEP_ERROR;
-			break;
-		}
-		if (pass)
-			each(triggers, &event, arg, &go_on);
-	}
+	while (go_on && (step = filter_next(filter, events, &event, err)) == STEP_ITEM)
+		each(triggers, &event, arg, &go_on);
 	events_close(events);
 	return step != STEP_ERROR;
 }

@@ -139,17 +139,9 @@ static bool seek(struct prompt *prompt, struct events *events, struct filter *fi
 	struct event event;
 	enum step step;
 
-	while ((step = events_next(events, &event, err)) == STEP_ITEM) {
-		bool pass = event.class && is_beyond(prompt, &event, backward);
-
-		if (pass && filter_per_event(filter) &&
-		    !filter_pass(filter, events, &pass, err))
-			return false;
-		if (pass)
+	while ((step = filter_next(filter, events, &event, err)) == STEP_ITEM)
+		if (event.class && is_beyond(prompt, &event, backward))
 			return write_event(prompt, events, &event, err);
-		if (signals_interrupted())
-			return error_set(err, ERR_INTERRUPTED, "interrupted");
-	}
 	if (step == STEP_ERROR)
 		return false;
 	return error_set(err, ERR_RANGE, "there is no such event %s",

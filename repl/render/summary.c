@@ -8,8 +8,6 @@
 
 #include "engine/base/mem.h"
 
-enum { LOOK_EVERY = 1024 };
-
 struct summary_pass {
 	struct session *session;
 	const struct trace *trace;
@@ -173,27 +171,19 @@ void summary_add(struct summary *sum, struct events *events, const struct event 
 	tally_add(&sum->streams[event->stream->index], bits, event->time);
 }
 
-static bool by_cursor(struct summary_pass *gather, struct index *index, struct filter *filter,
+static bool by_cursor(struct summary *sum, struct index *index, struct filter *filter,
 		      const struct events_options *options, struct error *err)
 {
-	struct summary *sum = gather->sum;
 	struct events *events;
 	struct event event;
-	enum step step = STEP_END;
-	bool pass, good = true;
+	enum step step;
 
 	if (!events_open(index, options, &events, err))
 		return false;
-	for (uint64_t n = 0; good && (step = events_next(events, &event, err)) == STEP_ITEM; n++) {
-		if (n % LOOK_EVERY == 0 && signals_interrupted()) {
-			good = error_set(err, ERR_INTERRUPTED, "interrupted");
-		} else if (!event.class ||
-			   ((good = filter_pass(filter, events, &pass, err)) && pass)) {
-			summary_add(sum, events, &event);
-		}
-	}
+	while ((step = filter_next(filter, events, &event, err)) == STEP_ITEM)
+		summary_add(sum, events, &event);
 	events_close(events);
-	return good && step == STEP_END;
+	return step == STEP_END;
 }
 
 bool summary_gather(struct session *session, struct filter *filter, nstime begin, nstime end,
@@ -216,7 +206,7 @@ bool summary_gather(struct session *session, struct filter *filter, nstime begin
 	options.end = end < options.end ? end : options.end;
 	options.losses = !filter_selects(filter);
 	bool good = options.begin >= options.end ||
-		    (filter_per_event(filter) ? by_cursor(&gather, index, filter, &options, err)
+		    (filter_per_event(filter) ? by_cursor(out, index, filter, &options, err)
 					      : by_sweep(&gather, index, &options, err));
 	session->lost += out->losses;
 	if (!good)

@@ -13,6 +13,7 @@
 #include "index/events.h"
 #include "oneliner/bind.h"
 #include "oneliner/outlet.h"
+#include "state/condition.h"
 
 struct state;
 struct program;
@@ -53,11 +54,7 @@ struct oneliner_work {
 	 * losses, classes of probes and values.
 	 */
 	struct events_options events;
-	/* Makes a filter for a thread of a sweep, or for the cursor. NULL: all events pass. */
-	struct where_pass *(*pass_new)(void *arg);
-	/* Called for each event, in order of time; NULL: no filter reads the state. */
-	bool (*passes)(void *arg, struct events *events, bool *pass, struct error *err);
-	void *filter; /* argument of both functions */
+	const struct condition *condition; /* on events, compiled; NULL: all pass */
 	struct symbols *symbols;
 	nstime start, end; /* `elapsed` and interval count from start; END runs at `end` */
 	bool (*progress)(void *arg, uint64_t done, uint64_t all); /* of a sweep */

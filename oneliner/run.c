@@ -59,6 +59,14 @@ struct oneliner_worker {
 	uint16_t *counts; /* events by class in the current run; all 0 between runs */
 };
 
+/* A pass of its own for a thread of a sweep, or for the cursor; NULL: all events pass. */
+static struct where_pass *pass_new(const struct work *work)
+{
+	const struct condition *condition = work->of->condition;
+
+	return condition && condition->pass ? where_pass_new(condition->where, NULL) : NULL;
+}
+
 static void *begin_worker(void *arg)
 {
 	struct work *work = arg;
@@ -69,7 +77,7 @@ static void *begin_worker(void *arg)
 	worker->rt->start = work->of->start;
 	worker->rt->utc = work->rt->utc;
 	worker->counts = mem_new_array(bound_of(work)->trace->nclasses + 1, sizeof *worker->counts);
-	worker->pass = work->of->pass_new ? work->of->pass_new(work->of->filter) : NULL;
+	worker->pass = pass_new(work);
 	return worker;
 }
 
@@ -270,11 +278,23 @@ static bool tick_to_end(struct work *work, struct error *err)
 	return true;
 }
 
+static bool reads_state(const struct oneliner_work *of)
+{
+	return of->condition && of->condition->by_state;
+}
+
+/* Runs the probes for the entries that pass, one after the other. */
 static bool take_entries(struct work *work, const struct run *run)
 {
+	const bool selects = reads_state(work->of);
+	uint16_t entries[BATCH_MAX];
+	uint32_t n = run->count;
 	bool open = true;
 
-	for (uint32_t i = run->first; i < run->first + run->count && open; i++) {
+	if (selects)
+		n = where_select_by_state(work->of->condition->by_state, run, entries);
+	for (uint32_t k = 0; k < n && open; k++) {
+		uint32_t i = selects ? entries[k] : run->first + k;
 		nstime t = run->batch->time[i];
 		open = (work->run->next > t || tick(work, t)) && runtime_event(work->rt, run, i, 1);
 	}
@@ -290,26 +310,9 @@ static bool read_runs(struct work *work, struct events *events, struct error *er
 	while (open && (step = events_next_run(events, &run, err)) == STEP_ITEM) {
 		work->run->losses += !run.count;
 		open = !run.count || take_entries(work, &run);
-	}
-	return !open || step == STEP_END;
-}
-
-/* Reads events one by one, since the filter reads the state at each. */
-static bool read_filtered(struct work *work, struct events *events, struct error *err)
-{
-	enum step step = STEP_END;
-	struct event event;
-	struct run run;
-	bool open = true, pass;
-
-	while (open && (step = events_next(events, &event, err)) == STEP_ITEM) {
-		if (!event.class) {
-			work->run->losses++;
-			continue;
-		}
-		if (!work->of->passes(work->of->filter, events, &pass, err))
+		if (reads_state(work->of) &&
+		    interval_window_failed(work->of->condition->window, err))
 			return false;
-		open = !pass || !events_current(events, &run) || take_entries(work, &run);
 	}
 	return !open || step == STEP_END;
 }
@@ -319,17 +322,13 @@ static bool run_ordered(struct work *work, struct events_options *options, struc
 	struct events *events;
 	bool good;
 
-	if (work->of->pass_new) {
-		options->select_arg = work->of->pass_new(work->of->filter);
-		options->select = options->select_arg ? where_select : NULL;
-	}
+	options->select_arg = pass_new(work);
+	options->select = options->select_arg ? where_select : NULL;
 	options->values = true;
 	open_readings(work);
 	good = events_open(work->of->index, options, &events, err);
 	if (good) {
-		good = work->of->passes ? read_filtered(work, events, err)
-					: read_runs(work, events, err);
-		good = good && tick_to_end(work, err);
+		good = read_runs(work, events, err) && tick_to_end(work, err);
 		events_close(events);
 	}
 	if (good && work->rt->failed) {
@@ -339,8 +338,7 @@ static bool run_ordered(struct work *work, struct events_options *options, struc
 	if (good && work->rt->window)
 		good = !interval_window_failed(work->rt->window, err);
 	close_readings(work);
-	if (work->of->pass_new)
-		where_pass_free(options->select_arg);
+	where_pass_free(options->select_arg);
 	return good;
 }
 
@@ -460,7 +458,7 @@ static void give_maps(struct work *work, struct oneliner_result *out)
 
 static bool is_in_order(const struct oneliner_work *of)
 {
-	return of->question->bound.in_order || of->passes;
+	return of->question->bound.in_order || reads_state(of);
 }
 
 static bool read_events(struct work *work, struct error *err)

@@ -498,6 +498,11 @@ struct where_pass *filter_pass_new(const struct filter *filter)
 	return filter->condition.pass ? where_pass_new(filter->condition.where, NULL) : NULL;
 }
 
+const struct condition *filter_condition(const struct filter *filter)
+{
+	return &filter->condition;
+}
+
 bool filter_per_event(const struct filter *filter)
 {
 	return filter->condition.by_state != NULL;

@@ -26,6 +26,7 @@ void filter_close(struct filter *filter); /* NULL is fine */
 void filter_fill(const struct filter *filter, struct events_options *out);
 /* The same for a thread of a sweep, which calls where_select() itself; NULL: all events pass. */
 struct where_pass *filter_pass_new(const struct filter *filter);
+const struct condition *filter_condition(const struct filter *filter); /* lives as long */
 /* Does it read the state? Then filter_pass() must be called for each event. */
 bool filter_per_event(const struct filter *filter);
 /* Does it select events by name or value? Then rows of losses are left out. */

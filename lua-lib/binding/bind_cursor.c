@@ -392,28 +392,10 @@ static bool passes(lua_State *L, struct bind_cursor *cursor)
 	return pass;
 }
 
-static struct where_pass *new_pass(void *arg)
-{
-	return bind_cursor_pass(arg);
-}
-
-static bool passes_oneliner(void *arg, struct events *events, bool *pass, struct error *err)
-{
-	struct bind_cursor *cursor = arg;
-	uint16_t entry;
-	struct run run;
-
-	*pass = events_current(events, &run) &&
-		where_select_by_state(cursor->condition.by_state, &run, &entry);
-	return !interval_window_failed(cursor->condition.window, err);
-}
-
 void bind_cursor_fill(struct bind_cursor *cursor, struct oneliner_work *out)
 {
 	out->events = cursor->filter->options;
-	out->pass_new = new_pass;
-	out->passes = cursor->condition.by_state ? passes_oneliner : NULL;
-	out->filter = cursor;
+	out->condition = &cursor->condition;
 }
 
 /* Reads the next run; a loss becomes the cursor's event. */

@@ -192,16 +192,6 @@ static bool write_rows(void *arg, const char *bytes, size_t len)
 	return sink_row(sink);
 }
 
-static struct where_pass *new_pass(void *filter)
-{
-	return filter_pass_new(filter);
-}
-
-static bool passes(void *filter, struct events *events, bool *pass, struct error *err)
-{
-	return filter_pass(filter, events, pass, err);
-}
-
 /* Sets *out for the filters and output; `elapsed` and END by the range [begin, end). */
 static bool fill_work(struct do_question *asking, nstime begin, nstime end,
 		      struct oneliner_work *out, struct error *err)
@@ -214,9 +204,7 @@ static bool fill_work(struct do_question *asking, nstime begin, nstime end,
 	asking->outlet.arg = asking->sink;
 	*out = (struct oneliner_work){.question = &asking->question,
 				      .index = session_index(session, err),
-				      .pass_new = new_pass,
-				      .passes = filter_per_event(asking->filter) ? passes : NULL,
-				      .filter = asking->filter,
+				      .condition = filter_condition(asking->filter),
 				      .progress = session_progress_bytes,
 				      .progress_arg = session,
 				      .outlet = &asking->outlet};

@@ -414,18 +414,16 @@ static bool run_at(struct session *session, const struct options *options, struc
 		   struct error *err)
 {
 	struct at at = {.session = session, .options = options, .sink = sink};
-	bool input = false, rows = options->format != FORMAT_JSON;
+	bool input = false;
 	bool ok = session_times(session, &at.times, err) && parse_words(&at, &input, err);
 
 	if (ok) {
 		at.many = at.nmoments > 1 || input;
-		if (rows)
-			begin_rows(&at);
+		begin_rows(&at);
 		ok = !at.nmoments || ask_values(&at, err);
 		if (ok && input)
 			ok = ask_from_input(&at, err);
-		if (rows)
-			rows_finish(&at.rows);
+		rows_finish(&at.rows);
 		if (ok)
 			asked_outside(session, at.outside, at.asked);
 		if (ok && !at.answered && at.left_out)

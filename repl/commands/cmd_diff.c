@@ -146,44 +146,30 @@ static bool keep_pairs(struct diff *diff, struct value_pair *pairs, size_t *coun
 	return ok;
 }
 
-static bool print_json(struct diff *diff, const struct value_pair *pairs, size_t count)
-{
-	struct sink *out = diff->sink;
-
-	for (size_t i = 0; i < count; i++) {
-		struct value before = value_of(&pairs[i], 0), after = value_of(&pairs[i], 1);
-		json_member_text(out, "{\"path\":", path_of(&pairs[i]));
-		json_member_value(out, ",\"before\":", &before);
-		json_member_value(out, ",\"after\":", &after);
-		if (before.kind == VALUE_UNKNOWN || after.kind == VALUE_UNKNOWN)
-			sink_text(out, before.kind == VALUE_UNKNOWN ? ",\"before_known\":false"
-								    : ",\"after_known\":false");
-		sink_text(out, "}\n");
-		if (!sink_row(out))
-			break;
-	}
-	return true;
-}
-
 static bool print_rows(struct diff *diff, const struct value_pair *pairs, size_t count,
 		       struct error *err)
 {
 	struct named *named = mem_new_array(2 * count + 1, sizeof *named);
 	enum format format = diff->options->format;
+	bool named_too = format != FORMAT_CSV && format != FORMAT_JSON;
 	struct arena *arena = arena_new();
 
 	for (size_t i = 0; i < 2 * count; i++)
 		named[i] = (struct named){.t = diff->moments[i % 2].t,
 					  .path = path_of(&pairs[i / 2]),
 					  .value = value_of(&pairs[i / 2], (int)(i % 2))};
-	bool ok = format == FORMAT_CSV || names_at(diff->session, named, 2 * count,
-						   diff->options->before, NULL, arena, err);
+	bool ok = !named_too || names_at(diff->session, named, 2 * count, diff->options->before,
+					 NULL, arena, err);
 	for (size_t i = 0; i < count && ok; i++) {
 		rows_text(&diff->rows, path_of(&pairs[i]));
 		named_add(rows_cell(&diff->rows), format, &named[2 * i]);
 		if (format == FORMAT_TEXT)
 			rows_text(&diff->rows, "->");
 		named_add(rows_cell(&diff->rows), format, &named[2 * i + 1]);
+		if (format == FORMAT_JSON && named[2 * i].value.kind == VALUE_UNKNOWN)
+			sink_text(diff->sink, ",\"before_known\":false");
+		else if (format == FORMAT_JSON && named[2 * i + 1].value.kind == VALUE_UNKNOWN)
+			sink_text(diff->sink, ",\"after_known\":false");
 		if (!rows_end(&diff->rows))
 			break;
 	}
@@ -243,9 +229,7 @@ static bool show(struct diff *diff, struct error *err)
 	else if (ok && !count)
 		session_note(diff->session, "no value differs between the two moments: 'yore at' "
 					    "prints what they are");
-	if (ok && format == FORMAT_JSON) {
-		ok = print_json(diff, pairs, count);
-	} else if (ok) {
+	if (ok) {
 		rows_begin(&diff->rows, diff->sink, format, format == FORMAT_TEXT ? arrow : columns,
 			   format == FORMAT_TEXT ? 4 : 3);
 		ok = print_rows(diff, pairs, count, err);

@@ -284,7 +284,6 @@ static bool run_dump(struct session *session, const struct options *options, str
 		{"seq", true},     {"kind", false},  {"file", false}};
 	struct dump dump = {.session = session, .options = options, .sink = sink};
 	const char *const *offset = options->own; /* --at */
-	bool rows = options->format != FORMAT_JSON;
 
 	dump.left = options->has_limit ? options->limit : UINT64_MAX;
 	if (*offset && !parse_offset(&dump, *offset, err))
@@ -292,12 +291,9 @@ static bool run_dump(struct session *session, const struct options *options, str
 	if (!filter_look_up_streams(session, options, err) ||
 	    !session_times(session, &dump.times, err))
 		return false;
-	if (rows)
-		rows_begin(&dump.rows, sink, options->format, columns,
-			   sizeof columns / sizeof *columns);
+	rows_begin(&dump.rows, sink, options->format, columns, sizeof columns / sizeof *columns);
 	bool ok = dump_all(&dump, err);
-	if (rows)
-		rows_finish(&dump.rows);
+	rows_finish(&dump.rows);
 	return ok;
 }
 

@@ -533,7 +533,7 @@ static bool index_stored(struct session *session, const struct options *options,
 	listing.folder = folder;
 	ok = (own->list || store_sweep(folder, err)) &&
 	     stored_traces_list(folder, &traces, err);
-	if (ok && options->format != FORMAT_JSON)
+	if (ok)
 		rows_begin(&listing.rows, sink,
 			   options->format == FORMAT_TEXT ? FORMAT_TABLE : options->format,
 			   own->list ? plain : judged, own->list ? 5 : 6);
@@ -541,8 +541,7 @@ static bool index_stored(struct session *session, const struct options *options,
 		notice(&where.notices, NOTICE_INFO, "%s: nothing is stored there", folder);
 	if (ok) {
 		ok = each(&listing, &traces, &session->status, err);
-		if (options->format != FORMAT_JSON)
-			rows_finish(&listing.rows);
+		rows_finish(&listing.rows);
 		stored_traces_release(&traces);
 	}
 	mem_free(folder);

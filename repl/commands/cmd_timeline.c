@@ -180,24 +180,26 @@ static bool name_runs(struct timeline *timeline, uint32_t least, bool of_path, s
 	return good;
 }
 
-static void print_json(const struct picture *picture, const struct named *names, struct sink *out)
+/* Writes the cells of a run, behind its times. `told`: names of its value, for CSV and JSON. */
+static bool put_run(struct rows *rows, const char *path, const struct picture_run *run,
+		    const struct named *told)
 {
-	struct picture_run run;
+	const struct named shown = {.path = path,
+				    .value = run->value->value,
+				    .name = run->value->name,
+				    .function = run->value->name};
 
-	for (size_t i = 0; i < picture->nrows; i++)
-		for (uint32_t at = 0;
-		     picture_run_at(&picture->rows[i], picture->columns, at, &run) && !out->closed;
-		     at += run.count) {
-			if (!run.value)
-				continue;
-			json_member_text(out, "{\"path\":", picture->rows[i].path);
-			json_member_time(out, ",\"begin\":", picture_time(picture, at));
-			json_member_time(out, ",\"end\":", picture_time(picture, at + run.count));
-			json_member_value(out, ",\"value\":", &run.value->value);
-			named_add_json(out, names++);
-			sink_printf(out, ",\"mixed\":%s}\n", run.mixed ? "true" : "false");
-			sink_row(out);
-		}
+	if (rows->format == FORMAT_JSON) {
+		json_value(rows_cell(rows), &shown.value);
+		named_add_json(rows->sink, told);
+		sink_text(rows_cell(rows), run->mixed ? "true" : "false");
+		return rows_end(rows);
+	}
+	rows_text(rows, run->mixed ? "mixed" : "");
+	named_add(rows_cell(rows), rows->format, &shown);
+	if (rows->format == FORMAT_CSV)
+		rows_text(rows, told->name);
+	return rows_end(rows);
 }
 
 static void print_rows(struct timeline *timeline, const struct named *names, struct times *times,
@@ -206,31 +208,29 @@ static void print_rows(struct timeline *timeline, const struct named *names, str
 	static const struct table_column columns[] = {{"path", false},  {"begin", false},
 						      {"end", false},   {"mixed", false},
 						      {"value", false}, {"comm", false}};
+	static const struct table_column members[] = {{"path", false},
+						      {"begin", false},
+						      {"end", false},
+						      {"value", false},
+						      {"mixed", false}};
 	enum format format = timeline->options->format;
 	const struct picture *picture = &timeline->picture;
+	bool all = format == FORMAT_CSV || format == FORMAT_JSON, open = true;
 	struct picture_run run;
 	struct rows rows;
-	bool open = true;
 
-	rows_begin(&rows, out, format, columns, sizeof columns / sizeof *columns - (format != FORMAT_CSV));
+	rows_begin(&rows, out, format, format == FORMAT_JSON ? members : columns,
+		   format == FORMAT_CSV ? 6 : 5);
 	for (size_t i = 0; i < picture->nrows; i++)
 		for (uint32_t at = 0;
 		     open && picture_run_at(&picture->rows[i], picture->columns, at, &run);
 		     at += run.count) {
 			if (!run.value)
 				continue;
-			const struct named shown = {.path = picture->rows[i].path,
-						    .value = run.value->value,
-						    .name = run.value->name,
-						    .function = run.value->name};
 			rows_text(&rows, picture->rows[i].path);
-			time_add(times, picture_time(picture, at), rows_cell(&rows));
-			time_add(times, picture_time(picture, at + run.count), rows_cell(&rows));
-			rows_text(&rows, run.mixed ? "mixed" : "");
-			named_add(rows_cell(&rows), format, &shown);
-			if (format == FORMAT_CSV)
-				rows_text(&rows, names++->name);
-			open = rows_end(&rows);
+			rows_time(&rows, times, picture_time(picture, at), "");
+			rows_time(&rows, times, picture_time(picture, at + run.count), "");
+			open = put_run(&rows, picture->rows[i].path, &run, all ? names++ : NULL);
 		}
 	rows_finish(&rows);
 }
@@ -246,9 +246,7 @@ static bool draw(struct timeline *timeline, struct sink *sink, struct error *err
 	struct picture *picture = &timeline->picture;
 	struct named *names;
 	bool good = name_runs(timeline, data ? 1 : NAMED_LEAST, data, &names, err);
-	if (good && format == FORMAT_JSON)
-		print_json(picture, names, sink);
-	else if (good && format != FORMAT_TEXT)
+	if (good && format != FORMAT_TEXT)
 		print_rows(timeline, names, &times, sink);
 	mem_free(names);
 	if (!good || format != FORMAT_TEXT)

@@ -260,9 +260,8 @@ bool interval_writer_new(struct session *session, const struct options *options,
 		mem_free(writer);
 		return false;
 	}
-	if (options->format != FORMAT_JSON)
-		rows_begin(&writer->rows, sink, options->format, columns,
-			   sizeof columns / sizeof *columns - !writer->of_path);
+	rows_begin(&writer->rows, sink, options->format, columns,
+		   sizeof columns / sizeof *columns - !writer->of_path);
 	*out = writer;
 	return true;
 }
@@ -436,8 +435,7 @@ bool interval_writer_finish(struct interval_writer *writer, bool drop, struct er
 	bool ok = writer->failed.kind == ERR_NONE;
 	if (!ok && !drop)
 		*err = writer->failed;
-	if (writer->options->format != FORMAT_JSON)
-		rows_finish(&writer->rows);
+	rows_finish(&writer->rows);
 	names_range_free(writer->range);
 	names_range_free(writer->along);
 	mem_free(writer->named);

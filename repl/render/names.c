@@ -309,6 +309,10 @@ void named_add(struct sink *out, enum format format, const struct named *named)
 	const struct value *value = &named->value;
 	const char *name = named_value(named);
 
+	if (format == FORMAT_JSON) {
+		json_value(out, value);
+		return;
+	}
 	if (format == FORMAT_CSV && value->kind == VALUE_STRING)
 		sink_add(out, value->text, value->len);
 	else if (format != FORMAT_CSV || value->kind != VALUE_NONE)

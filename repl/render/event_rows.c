@@ -17,7 +17,7 @@
 #include "repl/render/event_rows.h"
 
 #include "engine/base/mem.h"
-#include "engine/base/workers.h"
+#include "engine/base/thread_pool.h"
 #include "index/cursor/event_block.h"
 #include "repl/render/thread_names.h"
 
@@ -63,10 +63,9 @@ enum {
 	LOOK_EACH = 64 /* rows between tests of the stop flag */
 };
 
-enum chunk_state { CHUNK_FREE, CHUNK_GIVEN, CHUNK_TAKEN, CHUNK_MADE };
-
 struct row_chunk {
-	enum chunk_state state; /* under the lock; says which thread owns the rest */
+	struct event_workers *pool;
+	bool made; /* under the lock; until then, once given, a thread owns the rest */
 	struct event_block *block;
 	uint64_t bits;
 	bool has_shown; /* `shown` is the time written before its first row */
@@ -76,9 +75,8 @@ struct row_chunk {
 	struct sink text;
 };
 
-struct row_worker {
-	struct event_workers *pool;
-	pthread_t thread;
+struct row_worker {              /* what a thread needs to make chunks */
+	struct row_worker *next; /* in the list of those that no thread uses */
 	struct row_maker maker;
 	struct event_block_opener *opener;
 };
@@ -86,8 +84,7 @@ struct row_worker {
 struct event_workers {
 	const struct event_rows *rows; /* the owner */
 	const struct trace *trace;
-	struct row_worker *workers; /* the first is the caller's thread */
-	unsigned nworkers;          /* threads that were started, and the caller's */
+	struct thread_pool *threads;
 	struct row_chunk *chunks;
 	size_t nchunks, oldest, used; /* the chunk being filled is behind those in use */
 	struct event_block_filler *filler;
@@ -96,14 +93,15 @@ struct event_workers {
 	struct buf before; /* messages since the last row */
 	_Atomic bool stop;
 
-	pthread_mutex_t lock; /* guards the states of chunks, `oldest` and `used` */
-	pthread_cond_t given, made;
+	pthread_mutex_t lock; /* guards what follows, and `made` of chunks */
+	pthread_cond_t made;
+	struct row_worker *idle; /* as many as threads, while none works */
 };
 
 /* Workers ---------------------------------------------------------------------------------------
  */
 
-static void put_stretch(struct row_worker *worker, struct row_chunk *chunk,
+static void put_stretch(const struct row_worker *worker, struct row_chunk *chunk,
 			const struct event_block_stretch *stretch)
 {
 	struct error err;
@@ -116,7 +114,7 @@ static void put_stretch(struct row_worker *worker, struct row_chunk *chunk,
 		return;
 	}
 	for (uint32_t n = 0; n < run.count; n++) {
-		if (n % LOOK_EACH == 0 && worker->pool->stop)
+		if (n % LOOK_EACH == 0 && chunk->pool->stop)
 			return;
 		event_write_entry(worker->maker.writer, &run, run.first + n, false,
 				  &chunk->damaged);
@@ -133,7 +131,7 @@ static void make_chunk(struct row_worker *worker, struct row_chunk *chunk)
 		char unused[TIME_TEXT_MAX];
 		time_put(&worker->maker.times, chunk->shown, unused);
 	}
-	for (size_t i = 0; i < block->nstretches && !worker->pool->stop; i++) {
+	for (size_t i = 0; i < block->nstretches && !chunk->pool->stop; i++) {
 		const struct event_block_stretch *stretch = &block->stretches[i];
 		if (stretch->packet == EVENT_BLOCK_NO_PACKET)
 			event_write_loss(worker->maker.writer, &block->losses[stretch->loss]);
@@ -143,66 +141,52 @@ static void make_chunk(struct row_worker *worker, struct row_chunk *chunk)
 	say_into(before);
 }
 
-/* Takes the oldest chunk that no thread has taken; NULL: there is none. Called under the lock. */
-static struct row_chunk *take_chunk(struct event_workers *pool)
+/* Work of the thread pool. */
+static void make_given(void *arg)
 {
-	for (size_t i = 0; i < pool->used; i++) {
-		struct row_chunk *chunk = &pool->chunks[(pool->oldest + i) % pool->nchunks];
-		if (chunk->state == CHUNK_GIVEN) {
-			chunk->state = CHUNK_TAKEN;
-			return chunk;
-		}
-	}
-	return NULL;
-}
-
-static void put_back(struct event_workers *pool, struct row_chunk *chunk)
-{
-	chunk->state = CHUNK_MADE;
-	pthread_cond_signal(&pool->made);
-}
-
-static void *worker_work(void *arg)
-{
-	struct row_worker *worker = arg;
-	struct event_workers *pool = worker->pool;
+	struct row_chunk *chunk = arg;
+	struct event_workers *pool = chunk->pool;
 
 	pthread_mutex_lock(&pool->lock);
-	while (!pool->stop) {
-		struct row_chunk *chunk = take_chunk(pool);
-		if (!chunk) {
-			pthread_cond_wait(&pool->given, &pool->lock);
-			continue;
-		}
-		pthread_mutex_unlock(&pool->lock);
-		make_chunk(worker, chunk);
-		pthread_mutex_lock(&pool->lock);
-		put_back(pool, chunk);
-	}
+	struct row_worker *worker = pool->idle;
+	pool->idle = worker->next;
 	pthread_mutex_unlock(&pool->lock);
-	return NULL;
+	make_chunk(worker, chunk);
+	pthread_mutex_lock(&pool->lock);
+	worker->next = pool->idle;
+	pool->idle = worker;
+	chunk->made = true;
+	pthread_cond_signal(&pool->made);
+	pthread_mutex_unlock(&pool->lock);
 }
 
-static void worker_init(struct row_worker *worker, struct event_workers *pool)
+static void add_worker(struct event_workers *pool)
 {
 	const struct event_rows *rows = pool->rows;
+	struct row_worker *worker = mem_new(sizeof *worker);
 
-	worker->pool = pool;
 	row_maker_init(&worker->maker, pool->trace, rows->options->format, rows->classes,
 		       &rows->times, rows->sink->color);
 	worker->opener = event_block_opener_new(pool->trace);
+	worker->next = pool->idle;
+	pool->idle = worker;
 }
 
-static void worker_release(struct row_worker *worker)
+static void free_worker(struct event_workers *pool)
 {
+	struct row_worker *worker = pool->idle;
+
+	pool->idle = worker->next;
 	row_maker_release(&worker->maker);
 	event_block_opener_free(worker->opener);
+	mem_free(worker);
 }
 
 /* Chunks --------------------------------------------------------------------------------------- */
 
 static void chunk_clear(struct row_chunk *chunk)
 {
+	chunk->made = false;
 	chunk->bits = chunk->damaged = 0;
 	chunk->before.len = chunk->said.len = 0;
 	chunk->text.len = chunk->text.whole = 0;
@@ -280,20 +264,26 @@ static void write_chunk(struct event_workers *pool, struct row_chunk *chunk)
 	chunk_clear(chunk);
 }
 
+/* Is the oldest chunk made? `waits`: waits until it is. */
+static bool is_made(struct event_workers *pool, bool waits)
+{
+	const struct row_chunk *oldest = &pool->chunks[pool->oldest];
+
+	pthread_mutex_lock(&pool->lock);
+	while (waits && !oldest->made)
+		pthread_cond_wait(&pool->made, &pool->lock);
+	bool made = oldest->made;
+	pthread_mutex_unlock(&pool->lock);
+	return made;
+}
+
 /* Writes the chunks that are made, up to the first one that is not. */
 static void write_made(struct event_workers *pool)
 {
-	pthread_mutex_lock(&pool->lock);
-	while (pool->used && pool->chunks[pool->oldest].state == CHUNK_MADE) {
-		struct row_chunk *chunk = &pool->chunks[pool->oldest];
-		pthread_mutex_unlock(&pool->lock);
-		write_chunk(pool, chunk);
-		pthread_mutex_lock(&pool->lock);
-		chunk->state = CHUNK_FREE; /* workers look at all of the ring */
+	for (; pool->used && is_made(pool, false); pool->used--) {
+		write_chunk(pool, &pool->chunks[pool->oldest]);
 		pool->oldest = (pool->oldest + 1) % pool->nchunks;
-		pool->used--;
 	}
-	pthread_mutex_unlock(&pool->lock);
 }
 
 /* Makes, waits for and writes chunks until at most `most` are in use. */
@@ -301,17 +291,8 @@ static void make_room(struct event_workers *pool, size_t most)
 {
 	write_made(pool);
 	while (pool->used > most && !pool->rows->sink->closed) {
-		pthread_mutex_lock(&pool->lock);
-		struct row_chunk *chunk = take_chunk(pool);
-		while (!chunk && pool->chunks[pool->oldest].state != CHUNK_MADE)
-			pthread_cond_wait(&pool->made, &pool->lock);
-		pthread_mutex_unlock(&pool->lock);
-		if (chunk) {
-			make_chunk(&pool->workers[0], chunk);
-			pthread_mutex_lock(&pool->lock);
-			put_back(pool, chunk);
-			pthread_mutex_unlock(&pool->lock);
-		}
+		if (!thread_pool_help(pool->threads))
+			is_made(pool, true);
 		write_made(pool);
 	}
 }
@@ -321,11 +302,8 @@ static bool give(struct event_workers *pool)
 {
 	struct row_chunk *chunk = filling(pool);
 
-	pthread_mutex_lock(&pool->lock);
-	chunk->state = CHUNK_GIVEN;
 	pool->used++;
-	pthread_cond_signal(&pool->given);
-	pthread_mutex_unlock(&pool->lock);
+	thread_pool_add(pool->threads, make_given, chunk);
 	make_room(pool, pool->nchunks - 1);
 	if (pool->rows->sink->closed)
 		return false;
@@ -410,26 +388,20 @@ static struct event_workers *row_pool_new(const struct event_rows *rows)
 	pool->rows = rows;
 	pool->trace = rows->session->trace;
 	pthread_mutex_init(&pool->lock, NULL);
-	pthread_cond_init(&pool->given, NULL);
 	pthread_cond_init(&pool->made, NULL);
 	pool->filler = event_block_filler_new(pool->trace, rows->options->reverse);
 	pool->nchunks = (size_t)threads * CHUNKS_EACH;
 	pool->chunks = mem_new_array(pool->nchunks, sizeof *pool->chunks);
+	pool->threads = thread_pool_new(threads - 1, (unsigned)pool->nchunks);
 	for (size_t i = 0; i < pool->nchunks; i++) {
+		pool->chunks[i].pool = pool;
 		pool->chunks[i].block = event_block_new();
 		sink_init(&pool->chunks[i].text, -1);
 		pool->chunks[i].text.color = rows->sink->color;
 	}
 	event_block_begin(pool->filler, pool->chunks[0].block);
-	pool->workers = mem_new_array(threads, sizeof *pool->workers);
-	for (unsigned i = 0; i < threads; i++) {
-		worker_init(&pool->workers[i], pool);
-		if (i && !thread_start(&pool->workers[i].thread, worker_work, &pool->workers[i])) {
-			worker_release(&pool->workers[i]);
-			break; /* fewer threads do, too */
-		}
-		pool->nworkers++;
-	}
+	for (unsigned i = 0; i < threads; i++)
+		add_worker(pool);
 	say_into(&pool->before);
 	return pool;
 }
@@ -450,22 +422,17 @@ static void row_pool_free(struct event_workers *pool)
 	if (!pool)
 		return;
 	say_into(NULL);
-	pthread_mutex_lock(&pool->lock);
 	pool->stop = true;
-	pthread_cond_broadcast(&pool->given);
-	pthread_mutex_unlock(&pool->lock);
-	for (unsigned i = 1; i < pool->nworkers; i++)
-		pthread_join(pool->workers[i].thread, NULL);
+	thread_pool_wait(pool->threads);
+	thread_pool_free(pool->threads);
 	say_rest(pool);
-	for (unsigned i = 0; i < pool->nworkers; i++)
-		worker_release(&pool->workers[i]);
+	while (pool->idle)
+		free_worker(pool);
 	for (size_t i = 0; i < pool->nchunks; i++)
 		chunk_release(&pool->chunks[i]);
 	buf_release(&pool->before);
-	pthread_cond_destroy(&pool->given);
 	pthread_cond_destroy(&pool->made);
 	pthread_mutex_destroy(&pool->lock);
-	mem_free(pool->workers);
 	mem_free(pool->chunks);
 	event_block_filler_free(pool->filler);
 	mem_free(pool);

@@ -1,7 +1,6 @@
-/* sink.c - the buffer between rows and the file descriptor; numbers formatted without printf */
+/* sink.c - the buffer between rows and the file descriptor */
 #include "repl/sink.h"
 
-#include "engine/base/mem.h"
 #include "engine/base/quote.h"
 #include "engine/base/wait.h"
 
@@ -37,21 +36,9 @@ unsigned terminal_columns(int fd)
 
 void sink_release(struct sink *sink)
 {
-	mem_free(sink->data);
+	buf_release(&sink->buf);
 	buf_release(&sink->clean);
 	*sink = (struct sink){.fd = -1};
-}
-
-void sink_grow(struct sink *sink, size_t more)
-{
-	size_t want = sink->len + more;
-
-	if (want < 2 * SINK_FLUSH_AT)
-		want = 2 * SINK_FLUSH_AT;
-	if (want < sink->capacity * 2)
-		want = sink->capacity * 2;
-	sink->data = mem_resize(sink->data, want, 1);
-	sink->capacity = want;
 }
 
 static bool write_fully(struct sink *sink, const char *bytes, size_t count)
@@ -190,20 +177,6 @@ bool sink_tick(struct sink *sink)
 void sink_drop_row(struct sink *sink)
 {
 	sink->len = sink->whole;
-}
-
-void sink_u64(struct sink *sink, uint64_t number)
-{
-	char *to = sink_room(sink, NUMBER_ROOM);
-
-	sink->len += (size_t)(decimal_put(to, number) - to);
-}
-
-void sink_i64(struct sink *sink, int64_t number)
-{
-	if (number < 0)
-		sink_char(sink, '-');
-	sink_u64(sink, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
 }
 
 void sink_hex(struct sink *sink, uint64_t number, unsigned digits)

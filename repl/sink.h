@@ -66,8 +66,7 @@ bool sink_tick(struct sink *sink);
 bool sink_is_due(const struct sink *sink); /* would sink_tick() write or test now? */
 /* Appends all ended rows of `from`, a sink in memory, which keeps them. False as sink_row(). */
 bool sink_rows(struct sink *sink, const struct sink *from);
-void sink_drop_row(struct sink *sink);          /* forgets the row that was begun */
-void sink_grow(struct sink *sink, size_t more); /* for sink_room() */
+void sink_drop_row(struct sink *sink); /* forgets the row that was begun */
 
 enum { SINK_FLUSH_AT = 1 << 18 };
 
@@ -84,9 +83,7 @@ static inline bool sink_row(struct sink *sink)
 /* Returns room for `more` bytes; the caller writes there, and adds their number to sink->len. */
 static inline char *sink_room(struct sink *sink, size_t more)
 {
-	if (sink->capacity - sink->len <= more) /* of 0 bytes, too: an empty sink has no memory */
-		sink_grow(sink, more);
-	return sink->data + sink->len;
+	return buf_room(&sink->buf, more);
 }
 
 /* The bytes that were written since sink_room() end at `end`. */
@@ -112,6 +109,16 @@ static inline void sink_char(struct sink *sink, char c)
 	sink->len++;
 }
 
+static inline void sink_u64(struct sink *sink, uint64_t number)
+{
+	buf_add_u64(&sink->buf, number);
+}
+
+static inline void sink_i64(struct sink *sink, int64_t number)
+{
+	buf_add_i64(&sink->buf, number);
+}
+
 /* Writes the text as a row if `good`, and frees it. Returns `good`. */
 bool sink_take(struct sink *sink, struct buf *text, bool good);
 
@@ -124,8 +131,6 @@ MUST_CHECK bool sink_file_open(struct sink_file *file, const char *path, struct 
 /* `ok` false: the work failed with *err; drops the new file. Returns whether the file is there. */
 MUST_CHECK bool sink_file_close(struct sink_file *file, bool ok, struct error *err);
 
-void sink_u64(struct sink *sink, uint64_t number); /* decimal */
-void sink_i64(struct sink *sink, int64_t number);
 void sink_hex(struct sink *sink, uint64_t number, unsigned digits); /* at least so many digits */
 void sink_pad(struct sink *sink, size_t count);                     /* blanks */
 void sink_name(struct sink *sink, const char *name); /* without line ends and tabs */

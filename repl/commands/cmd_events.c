@@ -7,7 +7,6 @@
  * --follow repeats this for events that have become final (following.h).
  */
 #include "engine/base/mem.h"
-#include "index/sweep/sweep.h"
 #include "repl/asked.h"
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
@@ -15,6 +14,7 @@
 #include "repl/filter.h"
 #include "repl/render/event_rows.h"
 #include "repl/render/render.h"
+#include "repl/render/summary.h"
 
 enum {
 	LOOK_EACH = 1024,     /* runs or events between tests for Ctrl-C and a closed output */
@@ -22,21 +22,15 @@ enum {
 	FIRST_PACKETS = 512   /* or after a row and so many packets */
 };
 
-enum mode {
-	MODE_COUNT, /* counts events, which a filter tests one by one */
-	MODE_PROBE, /* counts rows, and finds the time of the last one */
-	MODE_WRITE
-};
-
 struct events_shown {
 	struct session *session;
 	const struct options *options;
 	struct sink *sink;
 	struct filter *filter;
-	struct event_rows *rows;   /* in MODE_WRITE */
+	struct event_rows *rows;   /* unless `probes` */
 	struct triggers *triggers; /* --until and --on; NULL: none */
 	nstime row;                /* time of the last row */
-	enum mode mode;
+	bool probes; /* counts rows, and finds the time of the last one, instead of writing */
 	bool shown;          /* some row was written */
 	bool timed;          /* leave out records without a time */
 	bool backward;       /* reads from the end of the range */
@@ -63,15 +57,13 @@ struct events_shown {
 /* Counts a row; true if it must be written. */
 static bool take_row(struct events_shown *show, nstime t)
 {
-	if (show->mode == MODE_PROBE) {
+	if (show->probes) {
 		show->count++;
 		show->last = t;
 		show->stopped = !--show->left;
 	}
-	if (show->mode != MODE_WRITE)
-		return false;
 	if (!show->skip)
-		return true;
+		return !show->probes;
 	show->skip--;
 	return false;
 }
@@ -80,13 +72,12 @@ static void meet_loss(struct events_shown *show, const struct event *loss)
 {
 	if (show->again)
 		return;
-	show->session->lost += show->mode != MODE_PROBE;
-	if (show->mode == MODE_COUNT || filter_selects(show->filter) ||
-	    triggers_behind(show->triggers, loss))
+	show->session->lost += !show->probes;
+	if (filter_selects(show->filter) || triggers_behind(show->triggers, loss))
 		return;
 	show->row = loss->time;
 	if (show->options->around) { /* --context counts events, so losses are shown in addition */
-		if (show->mode == MODE_WRITE && !show->skip && !event_rows_loss(show->rows, loss))
+		if (!show->probes && !show->skip && !event_rows_loss(show->rows, loss))
 			show->stopped = true;
 	} else if (take_row(show, loss->time)) {
 		show->shown = true;
@@ -122,7 +113,7 @@ static void show_entries(struct events_shown *show, const struct run *run, uint3
 	first += again;
 	count -= again;
 	/* probes or skips rows one by one */
-	while (count && !show->stopped && (show->mode != MODE_WRITE || show->skip)) {
+	while (count && !show->stopped && (show->probes || show->skip)) {
 		take_row(show, run->batch->time[backward ? first + count - 1 : first]);
 		first += !backward;
 		count--;
@@ -144,7 +135,6 @@ static void show_entries(struct events_shown *show, const struct run *run, uint3
 
 static void show_run(struct events_shown *show, const struct run *run)
 {
-	show->count += show->mode == MODE_COUNT ? run->count : 0;
 	if (run->count)
 		show_entries(show, run, run->first, run->count);
 	else
@@ -326,7 +316,7 @@ static bool probe_before(struct events_shown *show, nstime begin, nstime around,
 	uint64_t wanted = show->options->context, found;
 
 	*from = around;
-	show->mode = MODE_PROBE;
+	show->probes = true;
 	show->left = wanted;
 	if (!show_range(show, begin, around, true, err))
 		return false;
@@ -340,7 +330,7 @@ static bool probe_before(struct events_shown *show, nstime begin, nstime around,
 	}
 	show->skip = show->count - found;
 	show->left = found;
-	show->mode = MODE_WRITE;
+	show->probes = false;
 	return true;
 }
 
@@ -376,66 +366,6 @@ static bool counted_already(struct events_shown *show)
 	       !o->reverse && events_counted(index, &show->count);
 }
 
-/* --count by a sweep: on all threads, in no order. */
-
-struct counted {
-	struct where_pass *pass; /* NULL: counts all events of the classes */
-	uint64_t events, losses;
-};
-
-static bool count_progress(void *arg, uint64_t done, uint64_t all)
-{
-	const struct events_shown *show = arg;
-
-	return session_progress_bytes(show->session, done, all);
-}
-
-static void *count_begin(void *arg)
-{
-	const struct events_shown *show = arg;
-	struct counted *counted = mem_new(sizeof *counted);
-
-	counted->pass = filter_pass_new(show->filter);
-	return counted;
-}
-
-static bool count_run(void *own, const struct sweep_run *run, struct error *err)
-{
-	struct counted *counted = own;
-	uint16_t entries[BATCH_MAX];
-
-	(void)err;
-	counted->events +=
-		counted->pass ? where_select(counted->pass, &run->run, entries) : run->run.count;
-	counted->losses += !run->run.count;
-	return true;
-}
-
-static void count_end(void *arg, void *own, bool good)
-{
-	struct events_shown *show = arg;
-	struct counted *counted = own;
-
-	show->count += good ? counted->events : 0;
-	show->session->lost += good ? counted->losses : 0;
-	where_pass_free(counted->pass);
-	mem_free(counted);
-}
-
-static bool count_swept(struct events_shown *show, struct events_options *range, struct error *err)
-{
-	const struct sweep work = {.events = range,
-				   .arg = show,
-				   .progress = count_progress,
-				   .begin = count_begin,
-				   .run = count_run,
-				   .end = count_end};
-	struct index *index = session_index(show->session, err);
-
-	range->losses = true;
-	return index && sweep(index, &work, err);
-}
-
 static bool count_events(struct events_shown *show, struct error *err)
 {
 	struct events_options range = {0};
@@ -443,8 +373,7 @@ static bool count_events(struct events_shown *show, struct error *err)
 
 	fill_range(show, &range);
 	if (!counted_already(show) &&
-	    !(filter_per_event(show->filter) ? show_range(show, range.begin, range.end, false, err)
-					     : count_swept(show, &range, err)))
+	    !summary_count(show->session, show->filter, range.begin, range.end, &show->count, err))
 		return false;
 	if (show->options->format == FORMAT_JSON)
 		sink_text(out, "{\"events\":");
@@ -524,7 +453,6 @@ static bool show_rows(struct events_shown *show, struct error *err)
 	if (!event_rows_new(show->session, options, range.classes, show->sink, NULL, NSTIME_MIN,
 			    &show->rows, err))
 		return false;
-	show->mode = MODE_WRITE;
 	bool ok = options->format != FORMAT_TEXT || !has_texts(show->session->trace) ||
 		  learn_names(show, &range, err);
 	show->parts = event_rows_shares(show->rows) && !options->around && !options->reverse &&
@@ -613,7 +541,6 @@ static bool show_more(struct events_shown *show, nstime begin, nstime end, struc
 	if (!event_rows_new(show->session, show->options, range.classes, show->sink, before, begin,
 			    &show->rows, err))
 		return false;
-	show->mode = MODE_WRITE;
 	bool ok = before || show->options->format != FORMAT_TEXT ||
 		  !has_texts(show->session->trace) || learn_names(show, &range, err);
 	event_rows_free(before);
@@ -710,7 +637,8 @@ static bool run_recorded(struct events_shown *show, struct error *err)
 	const struct options *options = show->options;
 
 	if (!filter_look_up(show->session, options, err) ||
-	    !filter_open(show->session, options, options->reverse, &show->filter, err))
+	    !filter_open(show->session, options, options->reverse && !options->count, &show->filter,
+			 err))
 		return false;
 	bool ok = leaves_untimed(show, err) && begin_triggers(show, err) &&
 		  (options->count ? count_events(show, err) : show_rows(show, err));

@@ -14,9 +14,11 @@ struct summary_pass {
 	struct summary *sum;
 	const struct filter *filter;
 	struct sweep_chunk *chunk;
+	bool counts; /* only the number of each stream's events */
 };
 
 struct summary_worker { /* a thread of the sweep */
+	const struct summary_pass *gather;
 	struct summary sum;
 	struct where_pass *pass; /* NULL: all events pass */
 };
@@ -77,6 +79,7 @@ static void *sum_begin(void *arg)
 	struct summary_pass *gather = arg;
 	struct summary_worker *worker = mem_new(sizeof *worker);
 
+	worker->gather = gather;
 	summary_init(&worker->sum, gather->trace);
 	worker->pass = filter_pass_new(gather->filter);
 	return worker;
@@ -103,14 +106,15 @@ static bool sum_run(void *own, const struct sweep_run *given, struct error *err)
 	const struct run *run = &given->run;
 	struct summary_worker *worker = own;
 	uint16_t entries[BATCH_MAX];
+	uint32_t n = worker->pass ? where_select(worker->pass, run, entries) : run->count;
 
 	(void)err;
 	if (!run->count)
 		add_loss(&worker->sum, run->stream, &run->loss);
-	else if (worker->pass)
-		add_entries(&worker->sum, given, entries, where_select(worker->pass, run, entries));
+	else if (worker->gather->counts)
+		worker->sum.streams[run->stream->index].events += n;
 	else
-		add_entries(&worker->sum, given, NULL, run->count);
+		add_entries(&worker->sum, given, worker->pass ? entries : NULL, n);
 	return true;
 }
 
@@ -149,7 +153,7 @@ static bool by_sweep(struct summary_pass *gather, struct index *index,
 		     const struct events_options *options, struct error *err)
 {
 	const struct sweep work = {.events = options,
-				   .bits = true,
+				   .bits = !gather->counts,
 				   .chunk = gather->chunk,
 				   .arg = gather,
 				   .progress = sum_progress,
@@ -171,30 +175,39 @@ void summary_add(struct summary *sum, struct events *events, const struct event 
 	tally_add(&sum->streams[event->stream->index], bits, event->time);
 }
 
-static bool by_cursor(struct summary *sum, struct index *index, struct filter *filter,
+static bool by_cursor(struct summary_pass *gather, struct index *index, struct filter *filter,
 		      const struct events_options *options, struct error *err)
 {
+	struct summary *sum = gather->sum;
+	struct events_options open = *options;
 	struct events *events;
 	struct event event;
 	enum step step;
 
-	if (!events_open(index, options, &events, err))
+	open.progress = session_progress_time;
+	open.progress_arg = gather->session;
+	if (!events_open(index, &open, &events, err))
 		return false;
 	while ((step = filter_next(filter, events, &event, err)) == STEP_ITEM)
-		summary_add(sum, events, &event);
+		if (gather->counts && event.class)
+			sum->streams[event.stream->index].events++;
+		else
+			summary_add(sum, events, &event);
 	events_close(events);
 	return step == STEP_END;
 }
 
-bool summary_gather(struct session *session, struct filter *filter, nstime begin, nstime end,
-		    struct sweep_chunk *chunk, struct summary *out, struct error *err)
+static bool gather_all(struct session *session, struct filter *filter, nstime begin, nstime end,
+		       struct sweep_chunk *chunk, bool counts, struct summary *out,
+		       struct error *err)
 {
 	struct index *index = session_index(session, err);
 	struct summary_pass gather = {.session = session,
 				      .trace = session->trace,
 				      .sum = out,
 				      .filter = filter,
-				      .chunk = chunk};
+				      .chunk = chunk,
+				      .counts = counts};
 	struct events_options options = {0};
 
 	*out = (struct summary){0};
@@ -204,12 +217,32 @@ bool summary_gather(struct session *session, struct filter *filter, nstime begin
 	filter_fill(filter, &options);
 	options.begin = begin > options.begin ? begin : options.begin;
 	options.end = end < options.end ? end : options.end;
-	options.losses = !filter_selects(filter);
+	options.losses = counts || !filter_selects(filter);
 	bool good = options.begin >= options.end ||
-		    (filter_per_event(filter) ? by_cursor(out, index, filter, &options, err)
+		    (filter_per_event(filter) ? by_cursor(&gather, index, filter, &options, err)
 					      : by_sweep(&gather, index, &options, err));
 	session->lost += out->losses;
 	if (!good)
 		summary_release(out);
 	return good;
+}
+
+bool summary_gather(struct session *session, struct filter *filter, nstime begin, nstime end,
+		    struct sweep_chunk *chunk, struct summary *out, struct error *err)
+{
+	return gather_all(session, filter, begin, end, chunk, false, out, err);
+}
+
+bool summary_count(struct session *session, struct filter *filter, nstime begin, nstime end,
+		   uint64_t *out, struct error *err)
+{
+	struct summary sum;
+
+	*out = 0;
+	if (!gather_all(session, filter, begin, end, NULL, true, &sum, err))
+		return false;
+	for (size_t i = 0; i < session->trace->nstreams; i++)
+		*out += sum.streams[i].events;
+	summary_release(&sum);
+	return true;
 }

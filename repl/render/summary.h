@@ -28,6 +28,9 @@ struct summary {
 MUST_CHECK bool summary_gather(struct session *session, struct filter *filter, nstime begin,
 			       nstime end, struct sweep_chunk *chunk, struct summary *out,
 			       struct error *err);
+/* Sets *out to how many events these are. Also meets losses where the filter selects events. */
+MUST_CHECK bool summary_count(struct session *session, struct filter *filter, nstime begin,
+			      nstime end, uint64_t *out, struct error *err);
 /* Counts the last event or loss of the cursor `events`. */
 void summary_add(struct summary *sum, struct events *events, const struct event *event);
 void summary_release(struct summary *summary);

@@ -50,8 +50,8 @@ static bool is_moment(const struct states_scan *scan)
 
 static void add_row(struct states_scan *scan, const struct states_row *row)
 {
-	const struct states_row *last = &scan->rows[scan->head.count - 1];
-	const char *path = scan->head.count && !strcmp(last->path, row->path)
+	const struct states_row *last = scan->head.count ? &scan->rows[scan->head.count - 1] : NULL;
+	const char *path = last && !strcmp(last->path, row->path)
 				   ? last->path
 				   : arena_strdup(scan->arena, row->path);
 	struct states_row *added = mem_push(scan->rows, scan->head.count, scan->capacity);

@@ -147,8 +147,8 @@ static bool tree(struct served_request *request)
 	if (good) {
 		take_rows(&data, &lines);
 		add_model(&data, request->out);
-	} else if (request->err.kind == ERR_SCRIPT) {
-		/* the analysis needs more than the trace has: viewers show why */
+	} else if (request->err.kind == ERR_SCRIPT || request->err.kind == ERR_QUERY) {
+		/* the analysis needs more than the trace has, or other words: viewers show why */
 		json_open(request->out, "FAILED", request->err.text);
 		json_printf(request->out, "{'entries':[],'headers':[]}");
 		good = true;

@@ -181,7 +181,7 @@ def check_analyses():
     check("a path of each thread of a name", named[1:], [ask("critical-path", trace, "--tid", tid)[1].split("\n\n")[1].rstrip("\n") + end
                                                          for tid, end in (("100", ""), ("101", "\n"))])
     check("which a name may be", ask("critical-path", trace, "--tid", "main")[1], ask("critical-path", trace, "--tid", "102")[1])
-    check("rows that are not of threads", ask("gaps", trace, "--tid", "5")[0], 1)
+    check("rows that are not of threads", ask("gaps", trace, "--tid", "5")[0], 2)
 
 
 machine = Machine()

@@ -381,13 +381,13 @@ def periods(scene, made):
     """--where of periods on fields of the event that begins one."""
     wrong = []
     words = ["periods", scene.path, "log", "--from", scene.name, "--until", scene.name, "--format", "json"]
-    for name in scene.columns:
-        if scene.is_plain(name):
-            words += ["--field", "%s=begin:%s" % (name, name)]
+    own = {name for name in scene.columns if scene.is_plain(name) and any(row[name] is not None for row in scene.rows)}
+    for name in sorted(own):
+        words += ["--field", "%s=begin:%s" % (name, name)]
     rows = [json.loads(line) for line in yore(*words)[1].splitlines()]
     tried = 0
     for tree, _ in made:
-        if not all(scene.is_plain(field) for field in fields_of(tree)) or "has" in str(tree):
+        if not own.issuperset(fields_of(tree)) or "has" in str(tree):
             continue
         tried += 1
         if tried > 8:

@@ -53,6 +53,9 @@ libengine_a_SOURCES = \
 	%D%/base/search.h \
 	%D%/base/source.c \
 	%D%/base/source.h \
+	%D%/base/source_internal.h \
+	%D%/base/source_stamp.c \
+	%D%/base/source_verify.c \
 	%D%/base/temporary.c \
 	%D%/base/temporary.h \
 	%D%/base/thread_pool.c \

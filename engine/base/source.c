@@ -14,7 +14,7 @@
  * that limit each read opens the file, checks that it is the same one, and leaves the descriptor
  * in `idle` for the next read, until another file's takes its place.
  */
-#include "engine/base/source.h"
+#include "engine/base/source_internal.h"
 
 #include "engine/base/files.h"
 #include "engine/base/folder.h"
@@ -22,7 +22,6 @@
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
-#include "engine/base/wait.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -34,49 +33,13 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <time.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 enum {
 	MAPS_MAX = 32768,
-	MAPS_KEPT = 256,       /* of these, reserved for files that must be mapped */
-	IDLE_MAX = 64,         /* descriptors left open by reads */
-	PIECE = 1 << 14,       /* bytes for each bit of `asked` */
-	TICK_NS = 11000000,    /* resolution of file times, for a kernel with 100 ticks a second */
-	COARSE_NS = 2000000000 /* the same of file systems that store whole seconds */
-};
-
-struct source {
-	char *name;
-	const uint8_t *data; /* map or memory; NULL when read by pread */
-	uint64_t size;
-	int fd;         /* -1 unless read by pread */
-	bool counted;   /* `fd` is counted by files_take() */
-	dev_t device;   /* device and inode of a file that is opened for each read */
-	ino_t inode;
-	int map_slot;   /* -1 unless mapped */
-	uint8_t *asked; /* of maps: bit per PIECE that was prefetched; by __atomic operations */
-	atomic_bool broken;
-	_Atomic uint64_t bytes_read;
-	struct source_stamp stamp;
-	int64_t looked;              /* when the stamp was taken, ns */
-	int64_t newest;              /* the later of the stamp's two times */
-	char *made_of;               /* path of the file that the stamp is of; NULL: its own file */
-	struct verified *verified;   /* NULL: its bytes need no verification */
-	uint64_t file_size;          /* differs from `size` for an arranged source */
-	struct source_piece *pieces; /* of an arranged source; else NULL */
-	size_t npieces;
-	const struct source_backing *backing; /* NULL: the file has its bytes itself */
-};
-
-struct verified {
-	uint64_t *sums;
-	uint8_t *seen; /* bit per block whose sum was right; by __atomic operations */
-	int (*again)(void *arg);
-	void *arg;
-	pthread_mutex_t lock; /* of `asked` and of calls of again() */
-	bool asked;           /* again() was called */
+	MAPS_KEPT = 256, /* of these, reserved for files that must be mapped */
+	IDLE_MAX = 64,   /* descriptors left open by reads */
+	PIECE = 1 << 14  /* bytes for each bit of `asked` */
 };
 
 static _Atomic(struct source *) maps[MAPS_MAX];
@@ -202,95 +165,6 @@ bool file_is_remote(const char *path)
 	return remote;
 }
 
-static void take_stamp(struct source *source, const struct stat *st)
-{
-	struct source_stamp *stamp = &source->stamp;
-
-	stamp->size = (uint64_t)st->st_size;
-	stamp->inode = st->st_ino;
-	stamp->modified = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-	stamp->changed = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
-	source->newest = stamp->modified > stamp->changed ? stamp->modified : stamp->changed;
-	source->looked = clock_ns(CLOCK_REALTIME);
-}
-
-/* How long after the file time `t` a change of the file is sure to get another time. */
-static int64_t tick_of(int64_t t)
-{
-	return t % 1000000000 ? TICK_NS : COARSE_NS;
-}
-
-static bool is_stamp_final(const struct source *source)
-{
-	return source->looked - source->newest >= tick_of(source->newest);
-}
-
-bool source_goes_on(const struct source *source, const struct source *then)
-{
-	const struct source_stamp *a = &source->stamp, *b = &then->stamp;
-
-	return a->inode && a->inode == b->inode && a->size >= b->size;
-}
-
-bool source_stamp(const struct source *source, struct source_stamp *out)
-{
-	*out = source->stamp;
-	return source->newest && is_stamp_final(source);
-}
-
-void source_made_of(struct source *source, const struct source *from)
-{
-	source->stamp = from->stamp;
-	source->looked = from->looked;
-	source->newest = from->newest;
-	mem_free(source->made_of);
-	source->made_of = mem_strdup(from->made_of ? from->made_of : from->name);
-}
-
-void source_beside(struct source *source, const struct source_stamp *beside)
-{
-	const uint64_t words[5] = {beside->size, beside->inode, (uint64_t)beside->modified,
-				   (uint64_t)beside->changed, beside->beside};
-	uint64_t fold = source->stamp.beside + 1;
-
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-		fold = (fold ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
-		fold ^= fold >> 29;
-	}
-	source->stamp.beside = fold;
-}
-
-/* Takes the stamp again: if it is the same, it is as final as a stamp taken now. */
-static void look_again(struct source *source)
-{
-	struct source now = {0};
-	struct stat st;
-
-	if (stat(source->made_of ? source->made_of : source->name, &st) != 0)
-		return;
-	take_stamp(&now, &st);
-	now.stamp.beside = source->stamp.beside;
-	if (!memcmp(&now.stamp, &source->stamp, sizeof now.stamp))
-		source->looked = now.looked;
-}
-
-void sources_wait_tick(struct source *const *sources, size_t count)
-{
-	int64_t now = clock_ns(CLOCK_REALTIME), wait = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		int64_t left = sources[i]->newest + TICK_NS - now;
-		if (sources[i]->newest && left > wait && left <= TICK_NS)
-			wait = left;
-	}
-	if (wait)
-		nanosleep(&(struct timespec){.tv_nsec = (long)wait}, NULL);
-	/* also of files whose tick ended after their stamp was taken */
-	for (size_t i = 0; i < count; i++)
-		if (sources[i]->newest && !is_stamp_final(sources[i]))
-			look_again(sources[i]);
-}
-
 static struct source *source_new(const char *name, uint64_t size)
 {
 	struct source *source = mem_new(sizeof *source);
@@ -390,7 +264,7 @@ bool source_open(const char *path, enum source_mode mode, struct source **out, s
 	}
 	inputs_add(&st);
 	struct source *source = source_new(path, (uint64_t)st.st_size);
-	take_stamp(source, &st);
+	source_take_stamp(source, &st);
 	source->backing = backing_of(&st);
 	if (source->backing)
 		source->data = source->backing->data;
@@ -429,16 +303,6 @@ bool source_over_file(const char *name, int fd, uint64_t size, struct source **o
 	}
 	*out = source;
 	return true;
-}
-
-static void verified_free(struct verified *verified)
-{
-	if (!verified)
-		return;
-	pthread_mutex_destroy(&verified->lock);
-	mem_free(verified->sums);
-	mem_free(verified->seen);
-	mem_free(verified);
 }
 
 void source_close(struct source *source)
@@ -539,7 +403,7 @@ static bool read_from(const struct source *source, int fd, uint64_t offset, void
 					 errno ? strerror(errno) : "the file became shorter");
 }
 
-static bool read_fully(const struct source *source, uint64_t offset, void *to, size_t size,
+bool source_read_fully(const struct source *source, uint64_t offset, void *to, size_t size,
 		       struct error *err)
 {
 	if (source->backing)
@@ -553,109 +417,6 @@ static bool read_fully(const struct source *source, uint64_t offset, void *to, s
 	if (fd >= 0)
 		idle_put(source, fd);
 	return good;
-}
-
-/* ---- verification by checksums ---- */
-
-static uint64_t blocks_of(uint64_t size)
-{
-	return size / SOURCE_SUMMED + (size % SOURCE_SUMMED != 0);
-}
-
-static bool block_agrees(const struct source *source, uint64_t i)
-{
-	uint64_t at = i * SOURCE_SUMMED, left = source->size - at;
-	size_t size = left < SOURCE_SUMMED ? (size_t)left : SOURCE_SUMMED;
-
-	return XXH3_64bits(source->data + at, size) == source->verified->sums[i];
-}
-
-/* Maps the right file over the old one, while other threads read verified blocks, equal in both. */
-static bool put_in_place(struct source *source, int fd)
-{
-	struct stat st;
-	void *map = MAP_FAILED;
-
-	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size >= source->size)
-		map = mmap((void *)(uintptr_t)source->data, source->size, PROT_READ,
-			   MAP_SHARED | MAP_FIXED, fd, 0);
-	close(fd);
-	return map != MAP_FAILED;
-}
-
-static bool mend(struct source *source, uint64_t i)
-{
-	struct verified *verified = source->verified;
-	int fd = -1;
-
-	pthread_mutex_lock(&verified->lock);
-	bool good = block_agrees(source, i);
-	if (!good && !verified->asked) {
-		verified->asked = true;
-		fd = verified->again(verified->arg);
-		good = fd >= 0 && put_in_place(source, fd) && block_agrees(source, i);
-	}
-	pthread_mutex_unlock(&verified->lock);
-	return good;
-}
-
-static bool look_at_blocks(struct source *source, uint64_t offset, size_t size)
-{
-	uint8_t *seen = source->verified->seen;
-
-	for (uint64_t i = offset / SOURCE_SUMMED; i <= (offset + size - 1) / SOURCE_SUMMED; i++) {
-		if (__atomic_load_n(&seen[i / 8], __ATOMIC_ACQUIRE) >> i % 8 & 1)
-			continue;
-		if (!block_agrees(source, i) && !mend(source, i)) {
-			atomic_store(&source->broken, true);
-			return false;
-		}
-		__atomic_fetch_or(&seen[i / 8], (uint8_t)(1u << i % 8), __ATOMIC_RELEASE);
-	}
-	return true;
-}
-
-static bool is_right(struct source *source, uint64_t offset, size_t size, struct error *err)
-{
-	if (!source->verified || !size || look_at_blocks(source, offset, size))
-		return true;
-	return error_set(err, ERR_IO, "%s: offset %llu: the bytes are not those that were written",
-			 source->name, (unsigned long long)offset);
-}
-
-static bool file_agrees(const struct source *source, const uint64_t *sums)
-{
-	uint8_t *bytes = mem_resize(NULL, SOURCE_SUMMED, 1);
-	struct error ignored;
-	bool good = true;
-
-	for (uint64_t at = 0; good && at < source->size; at += SOURCE_SUMMED) {
-		uint64_t left = source->size - at;
-		size_t size = left < SOURCE_SUMMED ? (size_t)left : SOURCE_SUMMED;
-		good = read_fully(source, at, bytes, size, &ignored) &&
-		       XXH3_64bits(bytes, size) == sums[at / SOURCE_SUMMED];
-	}
-	mem_free(bytes);
-	return good;
-}
-
-bool source_verify(struct source *source, uint64_t *sums, int (*again)(void *arg), void *arg)
-{
-	struct verified *verified;
-
-	if (!source->data) {
-		bool good = file_agrees(source, sums);
-		mem_free(sums);
-		return good;
-	}
-	verified = mem_new(sizeof *verified);
-	verified->sums = sums;
-	verified->seen = mem_new((size_t)(blocks_of(source->size) / 8 + 1));
-	verified->again = again;
-	verified->arg = arg;
-	pthread_mutex_init(&verified->lock, NULL);
-	source->verified = verified;
-	return true;
 }
 
 static bool was_asked(const struct source *source, uint64_t first, uint64_t last)
@@ -727,7 +488,7 @@ static bool copy_piece(const struct source *source, const struct source_piece *p
 	else if (from->data)
 		memcpy(to, from->data + piece->off + inside, size);
 	else
-		return read_fully(from, piece->off + inside, to, size, err);
+		return source_read_fully(from, piece->off + inside, to, size, err);
 	return true;
 }
 
@@ -818,7 +579,7 @@ static bool get_more(struct source *source, uint64_t offset, size_t size, struct
 	size_t had = block->size - block->missing;
 
 	if (!in_bounds(source, offset + had, size, err) ||
-	    !read_fully(source, offset + had, (uint8_t *)block->buffer + had, size, err))
+	    !source_read_fully(source, offset + had, (uint8_t *)block->buffer + had, size, err))
 		return false;
 	block->missing -= size;
 	return true;
@@ -839,11 +600,11 @@ bool source_get(struct source *source, uint64_t offset, size_t size, struct bloc
 	if (source->data && (!source->pieces || lies_in_file(source, offset, size, &in_file))) {
 		out->data = source->data + in_file;
 		prefetch_file(source, in_file, size);
-		return is_right(source, in_file, size, err);
+		return source_is_right(source, in_file, size, err);
 	}
 	out->data = out->buffer = mem_resize(NULL, size, 1);
 	if (source->pieces ? copy_pieces(source, offset, out->buffer, size, err)
-			   : read_fully(source, offset, out->buffer, size, err))
+			   : source_read_fully(source, offset, out->buffer, size, err))
 		return true;
 	source_put(out);
 	return false;
@@ -890,8 +651,8 @@ bool source_peek(struct source *source, uint64_t offset, void *to, size_t size, 
 	if (source->pieces)
 		return copy_pieces(source, offset, to, size, err);
 	if (!source->data)
-		return read_fully(source, offset, to, size, err);
-	if (!is_right(source, offset, size, err))
+		return source_read_fully(source, offset, to, size, err);
+	if (!source_is_right(source, offset, size, err))
 		return false;
 	memcpy(to, source->data + offset, size);
 	return true;

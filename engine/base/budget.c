@@ -135,33 +135,26 @@ static const struct grown *largest(void)
 
 /* ---- limits of a question ---- */
 
-struct process_limit { /* of the process, bytes; SIZE_MAX: none */
-	size_t hard;
-	size_t most; /* for the question: below it by a reserve */
-};
-
 static struct { /* written between questions */
-	size_t anonymous;
-	struct process_limit size, data;
+	size_t anonymous, size, data;
 	bool wanted;
-} most = {SIZE_MAX, {SIZE_MAX, SIZE_MAX}, {SIZE_MAX, SIZE_MAX}, false};
+} most = {SIZE_MAX, SIZE_MAX, SIZE_MAX, false};
 
 static atomic_bool grew, telling, over;
-static atomic_size_t largest_block; /* of the question */
 static _Atomic int64_t looked;
 static char text[320]; /* of budget_text(), set when `over` becomes true */
 
-/* The reserve is for allocations before the next measurement and for the message. */
-static struct process_limit limit_of(__rlimit_resource_t resource, size_t used)
+/* The limit less a reserve, for allocations before the next measurement and for the message. */
+static size_t near_limit(__rlimit_resource_t resource, size_t used)
 {
 	struct rlimit limit;
 	size_t at, half;
 
 	if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-		return (struct process_limit){SIZE_MAX, SIZE_MAX};
+		return SIZE_MAX;
 	at = (size_t)limit.rlim_cur - (size_t)limit.rlim_cur / 8;
 	half = used < limit.rlim_cur ? used + ((size_t)limit.rlim_cur - used) / 2 : at;
-	return (struct process_limit){(size_t)limit.rlim_cur, at > half ? at : half};
+	return at > half ? at : half;
 }
 
 void budget_begin(size_t wanted)
@@ -173,39 +166,26 @@ void budget_begin(size_t wanted)
 	most.anonymous = wanted             ? wanted
 			 : left == SIZE_MAX ? SIZE_MAX
 					    : used.anonymous + left - left / 8;
-	most.size = limit_of(RLIMIT_AS, used.size);
-	most.data = limit_of(RLIMIT_DATA, used.data);
+	most.size = near_limit(RLIMIT_AS, used.size);
+	most.data = near_limit(RLIMIT_DATA, used.data);
 	atomic_store(&over, false);
 	atomic_store(&telling, false);
 	atomic_store(&grew, true);
-	atomic_store(&largest_block, 0);
 }
 
 size_t budget_most(void)
 {
-	return most.data.most < most.anonymous ? most.data.most : most.anonymous;
+	return most.data < most.anonymous ? most.data : most.anonymous;
 }
 
-void budget_grew(size_t bytes)
+void budget_grew(void)
 {
-	size_t largest = atomic_load_explicit(&largest_block, memory_order_relaxed);
-
-	while (bytes > largest && !atomic_compare_exchange_weak(&largest_block, &largest, bytes))
-		;
 	atomic_store_explicit(&grew, true, memory_order_relaxed);
 }
 
 static size_t megabytes(size_t bytes)
 {
 	return (bytes + MEGABYTE - 1) / MEGABYTE;
-}
-
-/* Is there no room left below the limit, or none for the largest array when it doubles? */
-static bool is_near(const struct process_limit *limit, size_t used)
-{
-	size_t next = 2 * atomic_load(&largest_block);
-
-	return used > limit->most || (limit->hard < SIZE_MAX && next > limit->hard - used);
 }
 
 static void put_message(const struct memory_used *used)
@@ -215,11 +195,11 @@ static void put_message(const struct memory_used *used)
 	const char *of = most.wanted ? "memory (--memory)" : "memory, and there is no more";
 	int len;
 
-	if (is_near(&most.size, used->size)) {
-		limit = most.size.most;
+	if (used->size > most.size) {
+		limit = most.size;
 		of = "address space (ulimit -v)";
-	} else if (is_near(&most.data, used->data)) {
-		limit = most.data.most;
+	} else if (used->data > most.data) {
+		limit = most.data;
 		of = "data (ulimit -d)";
 	}
 	len = snprintf(text, sizeof text, "the question may take %zu MB of %s", megabytes(limit),
@@ -240,8 +220,7 @@ bool budget_is_over(void)
 	atomic_store(&looked, now);
 	atomic_store(&grew, false);
 	used = memory_used();
-	if ((used.anonymous > most.anonymous || is_near(&most.size, used.size) ||
-	     is_near(&most.data, used.data)) &&
+	if ((used.anonymous > most.anonymous || used.size > most.size || used.data > most.data) &&
 	    !atomic_exchange(&telling, true)) {
 		put_message(&used);
 		atomic_store(&over, true);

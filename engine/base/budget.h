@@ -28,12 +28,8 @@ struct memory_used memory_used(void);
 void budget_begin(size_t wanted);
 /* The most anonymous memory that the process may have, bytes; SIZE_MAX: no limit. */
 size_t budget_most(void);
-/*
- * To be called when a large block of so many bytes is allocated. The next budget_is_over()
- * measures; within the process's own limits there must still be room for a block twice as large,
- * since arrays double.
- */
-void budget_grew(size_t bytes);
+/* To be called after a large block was allocated: makes the next budget_is_over() measure. */
+void budget_grew(void);
 /* Does the process have more memory than the question may take? For any thread. */
 bool budget_is_over(void);
 /* After budget_is_over() was true: the limit and what grew most, as a static text. */

@@ -73,7 +73,7 @@ void *mem_new_array(size_t count, size_t size)
 	void *memory = NULL;
 
 	if (bytes >= LARGE_LEAST) {
-		budget_grew(bytes);
+		budget_grew();
 		memory = large_new(bytes, false);
 	}
 	if (!memory)
@@ -122,7 +122,7 @@ static void *resize_large(void *old, size_t bytes)
 {
 	void *memory;
 
-	budget_grew(bytes);
+	budget_grew();
 	if (is_large(old)) {
 		memory = bytes >= LARGE_LEAST ? large_resize(old, bytes) : NULL;
 		return memory ? memory : move(old, bytes, false);
@@ -205,5 +205,9 @@ void *mem_reach(void *array, size_t at, size_t *count, size_t size)
 	if (at < old)
 		return array;
 	*count = at + at / 2 + 64;
-	return mem_resize_zeroed(array, old, *count, size);
+	if (!array || *count * size < LARGE_LEAST)
+		return mem_resize_zeroed(array, old, *count, size);
+	unsigned char *grown = grow_large(array, at, count, size);
+	memset(grown + old * size, 0, (*count - old) * size);
+	return grown;
 }

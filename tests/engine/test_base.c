@@ -4,6 +4,7 @@
 #include "engine/base/cursor.h"
 #include "engine/base/hash_index.h"
 #include "engine/base/inputs.h"
+#include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "engine/base/thread_pool.h"
 #include "engine/base/workers.h"
@@ -15,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void a_cursor_past_the_end_stays_failed(void **state)
@@ -291,6 +294,45 @@ static void an_input_is_no_output_while_it_has_a_name(void **state)
 	close(gone);
 }
 
+/* Grows an array where there is no memory for half as much again; the exit status: 0 is right. */
+static void grow_near_the_limit(void)
+{
+	enum { MEGABYTES = 64, LEFT = 16 };
+	size_t count = 0, had;
+	char *array = mem_reach(NULL, (MEGABYTES << 20) / 3 * 2, &count, 1);
+	long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+
+	had = count;
+	array[had - 1] = 7;
+	if (!file || fscanf(file, "%ld", &pages) != 1)
+		_exit(2);
+	fclose(file);
+	const rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + ((rlim_t)LEFT << 20);
+	if (setrlimit(RLIMIT_AS, &(struct rlimit){most, most}) != 0)
+		_exit(3);
+	array = mem_reach(array, had, &count, 1);
+	_exit(count <= had || count > had + had / 4 || array[had - 1] != 7 || array[count - 1]);
+}
+
+static void an_array_grows_by_less_where_memory_ends(void **state)
+{
+	int status = 0;
+	pid_t child;
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* its own memory is of the address space, too */
+#endif
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		grow_near_the_limit();
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +343,7 @@ int main(void)
 		cmocka_unit_test(an_index_finds_what_a_walk_finds),
 		cmocka_unit_test(an_index_forgets_what_is_removed),
 		cmocka_unit_test(an_index_grows_into_a_file),
+		cmocka_unit_test(an_array_grows_by_less_where_memory_ends),
 		cmocka_unit_test(workers_run_once_each_and_tell_the_first_failure),
 		cmocka_unit_test(a_pool_does_all_work_in_its_order),
 		cmocka_unit_test(notices_are_kept_and_given_later),

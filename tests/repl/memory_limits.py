@@ -166,6 +166,15 @@ def check_limits(trace, small):
             fail("%s: not one line: %s" % (name, lines[:4]))
 
 
+def check_files(trace):
+    """What does not fit into a limit of data goes to files."""
+    clean()
+    done = subprocess.run([yore, "state", trace, "**", "--no-index", "--limit", "5"], env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limited(resource.RLIMIT_DATA, 60 << 20))
+    if done.returncode or not done.stdout:
+        fail("data of 60 MB, and files: status %d: %s" % (done.returncode, done.stderr[-300:]))
+
+
 def check_prompt(trace):
     """A question that takes too much ends, and the prompt goes on."""
     environment = dict(ENVIRONMENT, TMPDIR=NO_FILES)
@@ -195,6 +204,7 @@ try:
              if question[0] in ("state", "longest", "at") and "--no-index" in question]
     check_anonymous(lists, dict(ENVIRONMENT, TMPDIR=NO_FILES), ", without files")
     check_attributes(work + "/many", work + "/few")
+    check_files(work + "/many")
     check_prompt(work + "/many")
     check_limits(work + "/many", work + "/few")
 finally:

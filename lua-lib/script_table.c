@@ -68,6 +68,15 @@ static int printer_gc(lua_State *L)
 	return 0;
 }
 
+/* Raises an error after Ctrl-C: the script's own check waits until this function returns. */
+static void look_for_interrupt(lua_State *L, lua_Integer row)
+{
+	enum { LOOK_EACH = 1024 };
+
+	if (row % LOOK_EACH == 0 && bind_interrupted(bind_context(L)))
+		luaL_error(L, "interrupted");
+}
+
 static void flush_lines(lua_State *L, struct rows_printer *printer, size_t at)
 {
 	if (printer->out.len < at)
@@ -85,33 +94,29 @@ static void push_cell(lua_State *L, size_t column, bool indent)
 
 /* ---- values ---- */
 
-/* A length of time with three digits or four: 999 ns, 1.234 us, 56.79 ms. */
+/* Appends a number with three digits or four, none of them behind the point if it is whole. */
+static void add_rounded(struct buf *out, double number, bool whole, const char *unit)
+{
+	int decimals = number < 9.9995 ? 3 : number < 99.995 ? 2 : 1;
+
+	quote_number(out, "%.*f %s", whole ? 0 : decimals, number, unit);
+}
+
+/* A length of time: 999 ns, 1.234 us, 56.79 ms. */
 static void add_short_span(struct buf *out, double ns)
 {
-	static const struct {
-		const char *name;
-		double ns;
-	} units[] = {{"us", 1e3}, {"ms", 1e6}};
 	double size = fabs(ns);
 
 	if (ns < 0)
 		buf_add_char(out, '-');
-	if (size < 999.95) {
-		quote_number(out, "%.0f ns", floor(size + 0.5));
-		return;
-	}
-	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-		double shown = size / units[i].ns;
-		if (shown < 999.95) {
-			quote_number(out, "%.*f %s",
-				     shown < 9.9995   ? 3
-				     : shown < 99.995 ? 2
-						      : 1,
-				     shown, units[i].name);
-			return;
-		}
-	}
-	quote_number(out, "%.3f s", size / 1e9);
+	if (size < 999.95)
+		add_rounded(out, floor(size + 0.5), true, "ns");
+	else if (size / 1e3 < 999.95)
+		add_rounded(out, size / 1e3, false, "us");
+	else if (size / 1e6 < 999.95)
+		add_rounded(out, size / 1e6, false, "ms");
+	else
+		quote_number(out, "%.3f s", size / 1e9);
 }
 
 /* A number of bytes: 999 B, 1.234 KiB, 56.79 MiB. */
@@ -125,12 +130,7 @@ static void add_short_size(struct buf *out, double bytes)
 		buf_add_char(out, '-');
 	for (; size >= 1023.95 && unit + 1 < sizeof units / sizeof *units; unit++)
 		size /= 1024;
-	quote_number(out, "%.*f %s",
-		     !unit           ? 0
-		     : size < 9.9995 ? 3
-		     : size < 99.995 ? 2
-				     : 1,
-		     size, units[unit]);
+	add_rounded(out, size, !unit, units[unit]);
 }
 
 /* A float with six digits, and with those up to the thousandth where that is more. */
@@ -147,15 +147,42 @@ static void add_float(struct buf *out, double number)
 		out->len--;
 }
 
+static void complain(lua_State *L, const struct printed_column *column, const char *needs)
+{
+	luaL_error(L, "%s: a column of kind %s needs %s, not %s", column->key, kinds[column->kind],
+		   needs, luaL_tolstring(L, -1, NULL));
+}
+
 static int64_t check_integer(lua_State *L, const struct printed_column *column)
 {
 	int exact;
 	int64_t number = lua_tointegerx(L, -1, &exact);
 
 	if (!exact)
-		luaL_error(L, "%s: a column of kind %s needs an integer, not %s", column->key,
-			   kinds[column->kind], luaL_tolstring(L, -1, NULL));
+		complain(L, column, "an integer");
 	return number;
+}
+
+static double check_number(lua_State *L, const struct printed_column *column)
+{
+	int good;
+	double number = lua_tonumberx(L, -1, &good);
+
+	if (!good)
+		complain(L, column, "a number");
+	return number;
+}
+
+/* The number rounded to an integer. */
+static int64_t check_rounded(lua_State *L, const struct printed_column *column)
+{
+	double number = check_number(L, column);
+
+	if (lua_isinteger(L, -1))
+		return lua_tointeger(L, -1);
+	if (!(fabs(number) < 0x1p63))
+		complain(L, column, "nanoseconds");
+	return (int64_t)floor(number + 0.5);
 }
 
 /* Appends the value on top of the stack as tostring() has it. */
@@ -177,19 +204,15 @@ static void quote_line(struct buf *out, const void *bytes, size_t len)
 /* Appends the value on top of the stack, not nil, as tables show it. */
 static void add_shown(lua_State *L, struct buf *out, const struct printed_column *column)
 {
-	double number = lua_tonumber(L, -1);
 	char *to;
 
 	switch (column->kind) {
 	case KIND_SPAN:
-		add_short_span(out, number);
+		add_short_span(out, check_number(L, column));
 		break;
 	case KIND_EXACT:
 		to = buf_room(out, TIME_TEXT_MAX);
-		out->len += (size_t)(span_put(lua_isinteger(L, -1) ? lua_tointeger(L, -1)
-								   : (__int128)floor(number + 0.5),
-					      to) -
-				     to);
+		out->len += (size_t)(span_put(check_rounded(L, column), to) - to);
 		break;
 	case KIND_TIME:
 		to = buf_room(out, TIME_TEXT_MAX);
@@ -197,13 +220,13 @@ static void add_shown(lua_State *L, struct buf *out, const struct printed_column
 		break;
 	case KIND_PERCENT:
 	case KIND_FLOAT:
-		quote_number(out, "%.2f", number);
+		quote_number(out, "%.2f", check_number(L, column));
 		break;
 	case KIND_HEX:
 		buf_printf(out, "0x%" PRIx64, (uint64_t)check_integer(L, column));
 		break;
 	case KIND_SIZE:
-		add_short_size(out, number);
+		add_short_size(out, check_number(L, column));
 		break;
 	case KIND_TEXT:
 	case KIND_COUNT:
@@ -245,6 +268,7 @@ static void write_records(lua_State *L, struct rows_printer *printer, lua_Intege
 	struct buf *out = &printer->out;
 
 	for (lua_Integer i = 1; i <= count; i++) {
+		look_for_interrupt(L, i);
 		lua_geti(L, ROWS, i);
 		if (is_json)
 			buf_add_text(out, title ? "{\"table\":" : "{");
@@ -371,6 +395,7 @@ static void write_table(lua_State *L, struct rows_printer *printer, lua_Integer 
 	size_t cell = 0, from = printer->out.len;
 
 	for (lua_Integer i = 1; i <= count; i++) {
+		look_for_interrupt(L, i);
 		lua_geti(L, ROWS, i);
 		add_row(L, printer);
 		lua_pop(L, 1);
@@ -380,6 +405,7 @@ static void write_table(lua_State *L, struct rows_printer *printer, lua_Integer 
 	end_line(L, printer, from);
 	text = buf_text(&printer->texts);
 	for (lua_Integer i = 1; i <= count; i++) {
+		look_for_interrupt(L, i);
 		from = printer->out.len;
 		for (size_t c = 0; c < printer->ncolumns; text += printer->lengths[cell++], c++)
 			add_padded(printer, c, text, printer->lengths[cell]);

@@ -18,7 +18,8 @@ for _, format in ipairs{ "table", "csv", "json" } do
 end
 yore.write_rows{ columns = {}, rows = { {}, {} }, format = "csv" }
 for _, wrong in ipairs{ { format = "xml" }, { rows = 1 }, { columns = { { key = "text", kind = "sum" } } },
-	{ columns = { { key = "percent", kind = "hex" } } } } do
+	{ columns = { { key = "percent", kind = "hex" } } }, { columns = { { key = "text", kind = "span" } }, format = "table" },
+	{ columns = { { key = "float", kind = "exact" } }, format = "table" } } do
 	local what = { columns = columns, rows = rows, format = "csv" }
 	for key, value in pairs(wrong) do
 		what[key] = value

@@ -664,10 +664,14 @@ static void make_packet_filters(struct event_filter *filter, nstime begin, nstim
 				     &ignored));
 }
 
-/* The next window's. */
+/*
+ * The next window's. Many values are not all found in the short ones, whose packets are opened
+ * again.
+ */
 static nstime take_width(struct event_filter *filter)
 {
-	uint32_t first = filter->range->backward ? SHORT : 0, given = filter->given++;
+	uint32_t first = filter->range->backward && !filter->many ? SHORT : 0;
+	uint32_t given = filter->given++;
 	nstime width = filter->width;
 
 	if (given < first && width < NSTIME_MAX)

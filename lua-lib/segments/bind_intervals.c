@@ -223,13 +223,13 @@ static void join(struct interval_groups *first, struct interval_groups *other)
 	if (!from->count || other->joint_key != first->key)
 		return;
 	for (size_t i = first->key_begins; i < first->segments->count; i++) {
-		nstime t = first->segments->items[i].begin;
+		nstime t = segments_item(first->segments, i)->begin;
 
-		while (k < from->count && from->items[k].end <= t)
+		while (k < from->count && segments_item(from, k)->end <= t)
 			k++;
 		if (k == from->count)
 			break;
-		if (from->items[k].begin <= t)
+		if (segments_item(from, k)->begin <= t)
 			segments_cells(first->segments, i)[other->column] = segments_intern(
 				first->segments,
 				segments_atom(from, segments_cells(from, k)[COLUMN_VALUE]));
@@ -247,7 +247,7 @@ static void end_key(struct fillings *fillings)
 			join(first, &fillings->items[i]);
 	if (first->groups && first->joined) {
 		for (size_t i = 0; i < segments->count; i++)
-			segment_groups_count(first->groups, segments, &segments->items[i],
+			segment_groups_count(first->groups, segments, segments_item(segments, i),
 					     segments_cells(segments, i), first->counted++);
 		segments->count = 0;
 	}
@@ -381,8 +381,12 @@ static size_t read_values(lua_State *L, int options, const char *name,
 	return count;
 }
 
-/* Reads an option table; pushes the collection, and values that must outlive the query. */
-static void push_filling(lua_State *L, int options, struct interval_groups *out)
+/*
+ * Reads an option table; pushes the collection, and values that must outlive the query. `first`:
+ * the first item, or NULL; collections of one query share their atoms.
+ */
+static void push_filling(lua_State *L, int options, const struct interval_groups *first,
+			 struct interval_groups *out)
 {
 	if (lua_getfield(L, options, "path") != LUA_TSTRING)
 		luaL_error(L, "path: a text is expected, not %s", luaL_typename(L, -1));
@@ -403,7 +407,10 @@ static void push_filling(lua_State *L, int options, struct interval_groups *out)
 	    (out->totals || out->join || !lua_isnil(L, -1)))
 		luaL_error(L, "unknown: not with 'totals', 'join' or 'groups'");
 	out->segments = bind_push_segments(L);
-	segments_of_intervals(out->segments);
+	if (first)
+		segments_take_shape(out->segments, first->segments);
+	else
+		segments_of_intervals(out->segments);
 	out->place = lua_gettop(L);
 	out->nvalues = read_values(L, options, "value", out, &out->values);
 	out->nbefores = read_values(L, options, "before", out, &out->befores);
@@ -531,14 +538,14 @@ static void read_fillings(lua_State *L, struct fillings *out)
 	luaL_checkstack(L, PATHS_MAX * 13 + 10, "paths");
 	if (!count) {
 		bind_check_options(L, 2, known);
-		push_filling(L, 2, &out->items[0]);
+		push_filling(L, 2, NULL, &out->items[0]);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (lua_rawgeti(L, 2, (lua_Integer)i + 1) != LUA_TTABLE)
 			luaL_error(L, "a table with a path is expected");
 		bind_check_options(L, lua_gettop(L), known);
-		push_filling(L, lua_gettop(L), &out->items[i]);
+		push_filling(L, lua_gettop(L), i ? &out->items[0] : NULL, &out->items[i]);
 	}
 }
 

@@ -110,7 +110,7 @@ bool pairs_get_runs(lua_State *L, struct pairs *pairs)
 	}
 	const struct segments *threads = bind_check_segments(L, -1);
 	for (size_t i = 0; i < threads->count; i++) {
-		const struct time_segment *segment = &threads->items[i];
+		const struct time_segment *segment = segments_item(threads, i);
 		const uint32_t *cells = segments_cells(threads, i);
 		const struct value *cpu = segments_atom(threads, cells[COLUMN_KEY]);
 		const struct value *tid = segments_atom(threads, cells[COLUMN_VALUE]);

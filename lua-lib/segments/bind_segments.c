@@ -32,7 +32,7 @@ struct segments *bind_push_segments(lua_State *L)
 
 void bind_segments_weigh(lua_State *L, const struct segments *segments)
 {
-	size_t bytes = segments->items_memory.size + segments->cells_memory.size;
+	size_t bytes = segments_bytes(segments);
 
 	if (bytes >> 20)
 		lua_gc(L, LUA_GCSTEP, bytes >> 10 < INT_MAX / 2 ? (int)(bytes >> 10) : INT_MAX / 2);
@@ -201,7 +201,7 @@ static const uint8_t *push_atoms(lua_State *L, const struct segments *segments, 
 
 static void push_row(lua_State *L, const struct segments *segments, size_t i)
 {
-	const struct time_segment *segment = &segments->items[i];
+	const struct time_segment *segment = segments_item(segments, i);
 	const uint32_t *cells = segments_cells(segments, i);
 
 	lua_createtable(L, 0, (int)segments->ncolumns + 5);
@@ -309,25 +309,23 @@ static void read_limits(lua_State *L, struct segment_limit *out)
 	lua_pop(L, 2);
 }
 
-/* Replaces the collection on top by the segments for whose rows the function returns true. */
+/* Drops those segments of the collection on top for whose rows the function does not return true.
+ */
 static void select_rows(lua_State *L, int function)
 {
-	const struct segments *segments = bind_check_segments(L, -1);
-	int from = lua_gettop(L);
-	struct segments *out = bind_push_segments(L);
+	struct segments *segments = bind_check_segments(L, -1);
+	size_t *kept = lua_newuserdatauv(L, segments->count * sizeof *kept + 1, 0), count = 0;
 
-	segments_select(segments, NULL, 0, out);
-	out->count = 0;
 	for (size_t i = 0; i < segments->count; i++) {
 		lua_pushvalue(L, function);
 		push_row(L, segments, i);
 		lua_call(L, 1, 1);
 		if (lua_toboolean(L, -1))
-			memcpy(segments_add(out, &segments->items[i]), segments_cells(segments, i),
-			       segments->ncolumns * sizeof(uint32_t));
+			kept[count++] = i;
 		lua_pop(L, 1);
 	}
-	lua_replace(L, from);
+	segments_keep(segments, kept, count);
+	lua_pop(L, 1);
 }
 
 /*
@@ -338,7 +336,7 @@ static int segments_select_method(lua_State *L)
 {
 	const struct segments *segments = bind_check_segments(L, 1);
 	struct segment_limit limits[SEGMENTS_COLUMNS_MAX + 5];
-	size_t count = 0;
+	size_t count = 0, rows_before = segments->count;
 
 	luaL_checktype(L, 2, LUA_TTABLE);
 	luaL_checkstack(L, SEGMENTS_COLUMNS_MAX + 10, "select");
@@ -364,6 +362,8 @@ static int segments_select_method(lua_State *L)
 		lua_replace(L, -2); /* the set of atoms replaces the option's value, */
 		lua_insert(L, -2);  /* below the key, which lua_next() needs on top */
 	}
+	if (segments->count != rows_before) /* their atoms may not be in the sets */
+		luaL_error(L, "select: a function changed the segments that it selects from");
 	bool rows = lua_getfield(L, 2, "row") != LUA_TNIL;
 	int function = lua_gettop(L);
 	segments_select(segments, limits, count, bind_push_segments(L));
@@ -488,8 +488,8 @@ static int segments_times(lua_State *L)
 	lua_Integer i = luaL_checkinteger(L, 2);
 
 	luaL_argcheck(L, i > 0 && (size_t)i <= segments->count, 2, "there is no such segment");
-	lua_pushinteger(L, segments->items[i - 1].begin);
-	lua_pushinteger(L, segments->items[i - 1].end);
+	lua_pushinteger(L, segments_item(segments, (size_t)i - 1)->begin);
+	lua_pushinteger(L, segments_item(segments, (size_t)i - 1)->end);
 	return 2;
 }
 
@@ -501,8 +501,8 @@ static int segments_look(lua_State *L)
 
 	if (at == SIZE_MAX)
 		return 0;
-	lua_pushinteger(L, segments->items[at].begin);
-	lua_pushinteger(L, segments->items[at].end);
+	lua_pushinteger(L, segments_item(segments, at)->begin);
+	lua_pushinteger(L, segments_item(segments, at)->end);
 	bind_push_value(L, segments_atom(segments, segments_cells(segments, at)[COLUMN_VALUE]));
 	return 3;
 }
@@ -565,7 +565,7 @@ static int segments_hist(lua_State *L)
 	uint64_t counts[POWER_BUCKETS + 1] = {0};
 
 	for (size_t i = 0; i < segments->count; i++)
-		counts[power_bucket(segment_length(&segments->items[i]))]++;
+		counts[power_bucket(segment_length(segments_item(segments, i)))]++;
 	push_buckets(L, counts);
 	return 1;
 }
@@ -592,7 +592,7 @@ static int segments_groups(lua_State *L)
 	lua_settop(L, 2);
 	struct segment_groups *groups = bind_push_groups(L, segments, 2);
 	for (size_t i = 0; i < segments->count; i++)
-		segment_groups_count(groups, segments, &segments->items[i],
+		segment_groups_count(groups, segments, segments_item(segments, i),
 				     segments_cells(segments, i), i);
 	return bind_push_group_rows(L, segments, groups, 2);
 }

@@ -12,6 +12,8 @@
 enum { RECENT_TEXTS = 64 };
 
 struct atoms {
+	size_t references;
+	struct arena *arena;  /* of texts */
 	struct value *values; /* by atom, from 1 on; there may be as many as segments */
 	size_t count, capacity;
 	struct paged values_memory;
@@ -27,13 +29,51 @@ static void grow_atoms(struct atoms *atoms)
 		paged_resize(&atoms->values_memory, atoms->capacity * sizeof *atoms->values);
 }
 
+static struct atoms *atoms_new(void)
+{
+	struct atoms *atoms = mem_new(sizeof *atoms);
+
+	atoms->references = 1;
+	atoms->arena = arena_new();
+	atoms->index.paged = true;
+	grow_atoms(atoms);
+	atoms->values[0] = (struct value){.kind = VALUE_NONE};
+	atoms->count = 1;
+	return atoms;
+}
+
+static void drop_atoms(struct atoms *atoms)
+{
+	if (!atoms || --atoms->references)
+		return;
+	paged_free(&atoms->values_memory);
+	hash_index_release(&atoms->index);
+	mem_free(atoms->numbers.items);
+	arena_free(atoms->arena);
+	mem_free(atoms);
+}
+
+static struct segment_table *table_new(void)
+{
+	struct segment_table *table = mem_new(sizeof *table);
+
+	table->references = 1;
+	return table;
+}
+
+static void drop_table(struct segment_table *table)
+{
+	if (!table || --table->references)
+		return;
+	paged_free(&table->items_memory);
+	paged_free(&table->cells_memory);
+	mem_free(table);
+}
+
 void segments_init(struct segments *segments)
 {
-	*segments = (struct segments){.arena = arena_new(), .atoms = mem_new(sizeof(struct atoms))};
-	segments->atoms->index.paged = true;
-	grow_atoms(segments->atoms);
-	segments->atoms->values[0] = (struct value){.kind = VALUE_NONE};
-	segments->atoms->count = 1;
+	*segments = (struct segments){.table = table_new(), .atoms = atoms_new()};
+	segments->arena = segments->atoms->arena;
 	segments_add_column(segments, "key");
 	segments_add_column(segments, "value");
 }
@@ -44,20 +84,30 @@ void segments_of_intervals(struct segments *segments)
 	segments_add_column(segments, "after");
 }
 
+/* For each change of a collection. */
+static void forget_stretches(struct segments *segments)
+{
+	mem_free(segments->stretches);
+	segments->stretches = NULL;
+}
+
 void segments_release(struct segments *segments)
 {
-	if (segments->atoms) {
-		paged_free(&segments->atoms->values_memory);
-		hash_index_release(&segments->atoms->index);
-		mem_free(segments->atoms->numbers.items);
-	}
-	mem_free(segments->atoms);
-	paged_free(&segments->items_memory);
-	paged_free(&segments->cells_memory);
+	drop_table(segments->table);
+	drop_atoms(segments->atoms);
+	paged_free(&segments->places_memory);
 	paged_free(&segments->left_memory);
-	mem_free(segments->stretches);
-	arena_free(segments->arena);
+	forget_stretches(segments);
 	*segments = (struct segments){0};
+}
+
+size_t segments_bytes(const struct segments *segments)
+{
+	const struct segment_table *table = segments->table;
+	size_t own =
+		table->references == 1 ? table->items_memory.size + table->cells_memory.size : 0;
+
+	return own + segments->places_memory.size;
 }
 
 uint32_t segments_column(const struct segments *segments, const char *name)
@@ -68,30 +118,51 @@ uint32_t segments_column(const struct segments *segments, const char *name)
 	return UINT32_MAX;
 }
 
-/* Grows the arrays to `count` segments with the current columns. */
-static void reserve(struct segments *segments, size_t count)
+/* Makes room for `capacity` rows of `ncolumns` cells; rows keep their bytes, not their columns. */
+static void reserve(struct segment_table *table, size_t capacity, uint32_t ncolumns)
 {
-	segments->capacity = count;
-	segments->items = paged_resize(&segments->items_memory, count * sizeof *segments->items);
-	segments->cells = paged_resize(&segments->cells_memory,
-				       count * segments->ncolumns * sizeof *segments->cells);
+	table->capacity = capacity;
+	table->items = paged_resize(&table->items_memory, capacity * sizeof *table->items);
+	table->cells =
+		paged_resize(&table->cells_memory, capacity * ncolumns * sizeof *table->cells);
+}
+
+/* Copies the segments, with room for `more` and in each row for `columns`, which are 0. */
+static void copy_rows(struct segments *segments, size_t more, uint32_t columns)
+{
+	uint32_t old = segments->ncolumns, new = old + columns;
+	struct segment_table *own = table_new();
+
+	reserve(own, segments->count + more, new);
+	for (size_t i = 0; i < segments->count; i++) {
+		uint32_t *cells = own->cells + i * new;
+
+		own->items[i] = *segments_item(segments, i);
+		memcpy(cells, segments_cells(segments, i), old * sizeof *cells);
+		memset(cells + old, 0, columns * sizeof *cells);
+	}
+	drop_table(segments->table);
+	paged_free(&segments->places_memory);
+	segments->table = own;
+	segments->places = NULL;
+}
+
+static bool is_shared(const struct segments *segments)
+{
+	return segments->table->references > 1 || segments->places;
 }
 
 uint32_t segments_add_column(struct segments *segments, const char *name)
 {
-	uint32_t old = segments->ncolumns, new = old + 1;
+	uint32_t column = segments->ncolumns;
 
-	segments->names[old] = arena_strdup(segments->arena, name);
-	segments->ncolumns = new;
-	if (!segments->capacity)
-		return old;
-	reserve(segments, segments->capacity);
-	for (size_t i = segments->count; i-- > 0;) {
-		memmove(segments->cells + i * new, segments->cells + i * old,
-			old * sizeof(uint32_t));
-		segments->cells[i * new + old] = 0;
-	}
-	return old;
+	if (segments->count || is_shared(segments))
+		copy_rows(segments, 0, 1);
+	else
+		segments->table->capacity = 0;
+	segments->names[column] = arena_strdup(segments->arena, name);
+	segments->ncolumns++;
+	return column;
 }
 
 /* ---- atoms ---- */
@@ -119,7 +190,7 @@ static uint32_t intern_new(struct segments *segments, const struct value *value)
 		return atom;
 	if (atoms->count == atoms->capacity)
 		grow_atoms(atoms);
-	atoms->values[atoms->count] = value_copy(segments->arena, value);
+	atoms->values[atoms->count] = value_copy(atoms->arena, value);
 	atom = hash_index_add(&atoms->index, hash, atoms->count++);
 	if (is_small(value))
 		number_map_set(&atoms->numbers, value->u, atom);
@@ -172,14 +243,18 @@ const struct value *segments_atom(const struct segments *segments, uint32_t atom
 
 uint32_t *segments_add(struct segments *segments, const struct time_segment *segment)
 {
+	struct segment_table *table = segments->table;
 	uint32_t *cells;
 
-	if (segments->count == segments->capacity)
-		reserve(segments, segments->capacity ? segments->capacity * 2 : 16);
+	if (is_shared(segments)) {
+		copy_rows(segments, segments->count / 2 + 1, 0);
+		table = segments->table;
+	}
+	if (segments->count == table->capacity)
+		reserve(table, table->capacity ? table->capacity * 2 : 16, segments->ncolumns);
 	if (segments->stretches)
-		mem_free(segments->stretches);
-	segments->stretches = NULL;
-	segments->items[segments->count] = *segment;
+		forget_stretches(segments);
+	table->items[segments->count] = *segment;
 	cells = segments_cells(segments, segments->count++);
 	memset(cells, 0, segments->ncolumns * sizeof *cells);
 	return cells;
@@ -212,13 +287,20 @@ static bool passes(const struct time_segment *segment, const uint32_t *cells,
 	return number >= limit->least && number <= limit->most;
 }
 
-/* Gives an empty `out` the columns, atoms and counts of `segments`, so that cells can be copied. */
-static void take_shape(struct segments *out, const struct segments *segments)
+void segments_take_shape(struct segments *segments, const struct segments *of)
 {
-	for (uint32_t i = out->ncolumns; i < segments->ncolumns; i++)
-		segments_add_column(out, segments->names[i]);
-	for (uint32_t i = 1; i <= segments_atoms(segments); i++)
-		segments_intern(out, segments_atom(segments, i));
+	of->atoms->references++;
+	drop_atoms(segments->atoms);
+	segments->atoms = of->atoms;
+	segments->arena = of->arena;
+	memcpy(segments->names, of->names, sizeof segments->names);
+	segments->ncolumns = of->ncolumns;
+}
+
+/* The same, and the counts of `segments`. */
+static void take_all_but_rows(struct segments *out, const struct segments *segments)
+{
+	segments_take_shape(out, segments);
 	memcpy(out->left, segments->left, sizeof out->left);
 	out->unbegun = segments->unbegun;
 	out->losses = segments->losses;
@@ -227,33 +309,51 @@ static void take_shape(struct segments *out, const struct segments *segments)
 void segments_select(const struct segments *segments, const struct segment_limit *limits,
 		     size_t nlimits, struct segments *out)
 {
-	take_shape(out, segments);
+	size_t *places = paged_resize(&out->places_memory, segments->count * sizeof *places + 1);
+
+	take_all_but_rows(out, segments);
+	drop_table(out->table);
+	out->table = segments->table;
+	out->table->references++;
 	for (size_t i = 0; i < segments->count; i++) {
 		const uint32_t *cells = segments_cells(segments, i);
 		bool pass = true;
 
 		for (size_t k = 0; k < nlimits && pass; k++)
-			pass = passes(&segments->items[i], cells, &limits[k]);
+			pass = passes(segments_item(segments, i), cells, &limits[k]);
 		if (pass)
-			memcpy(segments_add(out, &segments->items[i]), cells,
-			       segments->ncolumns * sizeof *cells);
+			places[out->count++] = segments_place(segments, i);
 	}
+	out->places = paged_resize(&out->places_memory, out->count * sizeof *places + 1);
+}
+
+void segments_keep(struct segments *segments, const size_t *kept, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		segments->places[i] = segments->places[kept[i]];
+	segments->count = count;
+	forget_stretches(segments);
 }
 
 void segments_append(struct segments *segments, const struct segments *other)
 {
 	uint32_t to[SEGMENTS_COLUMNS_MAX];
+	bool same = segments->atoms == other->atoms;
 
 	for (uint32_t c = 0; c < other->ncolumns; c++)
 		to[c] = segments_column(segments, other->names[c]);
+	if (is_shared(segments))
+		copy_rows(segments, other->count, 0);
 	for (size_t i = 0; i < other->count; i++) {
 		const uint32_t *from = segments_cells(other, i);
-		uint32_t *cells = segments_add(segments, &other->items[i]);
+		uint32_t *cells = segments_add(segments, segments_item(other, i));
 
 		for (uint32_t c = 0; c < other->ncolumns; c++)
 			if (to[c] != UINT32_MAX)
 				cells[to[c]] =
-					segments_intern(segments, segments_atom(other, from[c]));
+					same ? from[c]
+					     : segments_intern(segments,
+							       segments_atom(other, from[c]));
 	}
 }
 
@@ -264,7 +364,7 @@ void segments_between(const struct segments *segments, const uint8_t *outer, str
 	uint32_t key = 0;
 
 	for (size_t i = 0; i < segments->count; i++) {
-		const struct time_segment *segment = &segments->items[i];
+		const struct time_segment *segment = segments_item(segments, i);
 		const uint32_t *cells = segments_cells(segments, i);
 
 		open = open && cells[COLUMN_KEY] == key && segment->begin == last;
@@ -289,21 +389,22 @@ struct segment_range { /* the segments of one key */
 	size_t first, last;
 };
 
-static const struct segment_range *stretches_by_key(struct segments *segments)
+/* The segments of the key, an atom. */
+static struct segment_range stretch_of(struct segments *segments, uint32_t key)
 {
-	struct segment_range *found = segments->stretches;
-
-	if (found)
-		return found;
-	found = mem_new_array(segments_atoms(segments) + 1, sizeof *found);
-	segments->stretches = found;
+	if (segments->stretches)
+		return key < segments->nstretches ? segments->stretches[key]
+						  : (struct segment_range){0};
+	segments->nstretches = (size_t)segments_atoms(segments) + 1;
+	segments->stretches = mem_new_array(segments->nstretches, sizeof *segments->stretches);
 	for (size_t i = 0; i < segments->count; i++) {
-		struct segment_range *one = &found[segments_cells(segments, i)[COLUMN_KEY]];
+		struct segment_range *one =
+			&segments->stretches[segments_cells(segments, i)[COLUMN_KEY]];
 		if (one->last != i)
 			one->first = i;
 		one->last = i + 1;
 	}
-	return found;
+	return segments->stretches[key];
 }
 
 /* The segment of the range that matches t; SIZE_MAX: none. */
@@ -311,42 +412,58 @@ static size_t find_at(const struct segments *other, struct segment_range range, 
 		      enum join_match match)
 {
 	nstime ends = match == MATCH_ENDS ? t - 1 : t; /* skips segments that end until then */
-	size_t at = search_first(k, range.first, range.last, other->items[k].end <= ends);
+	size_t at = search_first(k, range.first, range.last, segments_item(other, k)->end <= ends);
+	const struct time_segment *found = at < range.last ? segments_item(other, at) : NULL;
 
-	if (at == range.last || other->items[at].begin > t ||
-	    (match == MATCH_BEGINS && other->items[at].begin != t) ||
-	    (match == MATCH_ENDS && other->items[at].end != t))
+	if (!found || found->begin > t || (match == MATCH_BEGINS && found->begin != t) ||
+	    (match == MATCH_ENDS && found->end != t))
 		return SIZE_MAX;
 	return at;
 }
 
 size_t segments_find_before(struct segments *segments, uint32_t key, nstime t)
 {
-	struct segment_range range = stretches_by_key(segments)[key];
-	size_t at = search_first(k, range.first, range.last, segments->items[k].begin <= t);
+	struct segment_range range = stretch_of(segments, key);
+	size_t at =
+		search_first(k, range.first, range.last, segments_item(segments, k)->begin <= t);
 
 	return at == range.first ? SIZE_MAX : at - 1;
+}
+
+/* Adds the columns, and returns the number of the first. */
+static uint32_t add_columns(struct segments *segments, const struct segment_join *joins,
+			    size_t njoins)
+{
+	uint32_t first = segments->ncolumns;
+
+	copy_rows(segments, 0, (uint32_t)njoins);
+	for (size_t k = 0; k < njoins; k++)
+		segments->names[segments->ncolumns++] =
+			arena_strdup(segments->arena, joins[k].name);
+	return first;
 }
 
 void segments_join(struct segments *segments, struct segments *other,
 		   const struct segment_join *joins, size_t njoins, bool at_end,
 		   enum join_match match)
 {
-	const struct segment_range *of = stretches_by_key(other);
-	uint32_t first = segments->ncolumns;
+	uint32_t first = add_columns(segments, joins, njoins);
+	bool same = segments->atoms == other->atoms;
 
-	for (size_t k = 0; k < njoins; k++)
-		segments_add_column(segments, joins[k].name);
 	for (size_t i = 0; i < segments->count; i++) {
-		const struct time_segment *segment = &segments->items[i];
+		const struct time_segment *segment = segments_item(segments, i);
 		uint32_t *cells = segments_cells(segments, i);
-		uint32_t key = segments_find(other, segments_atom(segments, cells[COLUMN_KEY]));
+		uint32_t key = cells[COLUMN_KEY];
 		nstime t = at_end ? segment->end : segment->begin;
-		size_t at = key ? find_at(other, of[key], t, match) : SIZE_MAX;
+
+		if (!same)
+			key = segments_find(other, segments_atom(segments, key));
+		size_t at = key ? find_at(other, stretch_of(other, key), t, match) : SIZE_MAX;
 
 		for (size_t k = 0; k < njoins && at != SIZE_MAX; k++) {
 			uint32_t atom = segments_cells(other, at)[joins[k].from];
-			cells[first + k] = segments_intern(segments, segments_atom(other, atom));
+			cells[first + k] =
+				same ? atom : segments_intern(segments, segments_atom(other, atom));
 		}
 	}
 }
@@ -372,6 +489,11 @@ static void by_value(const struct segments *segments, size_t *counts, size_t *pl
 		places[counts[segments_cells(segments, i)[COLUMN_VALUE]]++] = i;
 }
 
+static nstime begin_of(const struct segments *segments, size_t i)
+{
+	return segments_item(segments, i)->begin;
+}
+
 /* Merges the sorted runs [from, middle) and [middle, to) into `out`, stably. */
 static void merge(const struct segments *segments, const size_t *places, size_t from, size_t middle,
 		  size_t to, size_t *out)
@@ -379,8 +501,8 @@ static void merge(const struct segments *segments, const size_t *places, size_t 
 	size_t a = from, b = middle;
 
 	for (size_t i = from; i < to; i++) {
-		bool second = a == middle || (b < to && segments->items[places[b]].begin <
-								segments->items[places[a]].begin);
+		bool second = a == middle || (b < to && begin_of(segments, places[b]) <
+								begin_of(segments, places[a]));
 		out[i] = places[second ? b++ : a++];
 	}
 }
@@ -389,7 +511,7 @@ static void merge(const struct segments *segments, const size_t *places, size_t 
 static size_t rising(const struct segments *segments, const size_t *places, size_t from, size_t to)
 {
 	while (++from < to &&
-	       segments->items[places[from - 1]].begin <= segments->items[places[from]].begin)
+	       begin_of(segments, places[from - 1]) <= begin_of(segments, places[from]))
 		;
 	return from < to ? from : to;
 }
@@ -421,15 +543,14 @@ void segments_rekey(const struct segments *segments, struct segments *out)
 	size_t *places = paged_resize(&places_memory, (segments->count + 1) * sizeof *places);
 	size_t *spare = paged_resize(&spare_memory, (segments->count + 1) * sizeof *spare);
 
-	take_shape(out, segments);
-	if (segments->count)
-		reserve(out, segments->count);
+	take_all_but_rows(out, segments);
+	reserve(out->table, segments->count + 1, out->ncolumns);
 	by_value(segments, ends, places);
 	for (uint32_t v = 0; v <= segments_atoms(segments); v++)
 		sort_rising(segments, places, v ? ends[v - 1] : 0, ends[v], spare);
 	for (size_t i = 0; i < segments->count; i++) {
 		const uint32_t *from = segments_cells(segments, places[i]);
-		uint32_t *cells = segments_add(out, &segments->items[places[i]]);
+		uint32_t *cells = segments_add(out, segments_item(segments, places[i]));
 
 		memcpy(cells, from, segments->ncolumns * sizeof *cells);
 		cells[COLUMN_KEY] = from[COLUMN_VALUE];
@@ -494,7 +615,7 @@ size_t *segments_sorted(const struct segments *segments, enum segment_order orde
 	size_t *numbers = mem_new_array(room + 1, sizeof *numbers);
 
 	for (size_t i = 0; i < segments->count && room; i++) {
-		struct group_order place = {order_value(&segments->items[i], order), i};
+		struct group_order place = {order_value(segments_item(segments, i), order), i};
 
 		if (used < room) {
 			heap[used++] = place;

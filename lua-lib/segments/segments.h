@@ -38,20 +38,29 @@ enum left_out {
 	LEFT_REASONS
 };
 
-struct atoms;   /* interned values */
+struct atoms;         /* interned values; collections made of each other share them */
 struct segment_range; /* segments of one key */
 
-struct segments {
+/* Rows, which collections share by counting references: one that changes copies them before. */
+struct segment_table {
+	size_t references;
 	struct time_segment *items;
-	size_t count, capacity;
-	uint32_t *cells; /* count * ncolumns, row by row */
+	uint32_t *cells; /* row by row */
+	size_t capacity; /* of rows */
 	struct paged items_memory, cells_memory;
+};
+
+struct segments {
+	size_t count;
+	struct segment_table *table;
+	size_t *places; /* the table's rows that belong to it; NULL: the first `count` */
+	struct paged places_memory;
 	uint32_t ncolumns;
 	const char *names[SEGMENTS_COLUMNS_MAX]; /* in `arena` */
 	struct atoms *atoms;
-	struct arena *arena;
-	struct segment_range
-		*stretches;          /* by atom of the key; NULL: not made since the last change */
+	struct arena *arena;             /* that of the atoms */
+	struct segment_range *stretches; /* by atom of the key; NULL: not made since a change */
+	size_t nstretches;
 	uint64_t left[LEFT_REASONS]; /* of pairs: begins that have no segment, by the reason */
 	uint64_t unbegun;            /* of pairs: ends without a begin */
 	uint64_t losses;             /* places where events were lost */
@@ -62,6 +71,8 @@ struct segments {
 
 void segments_init(struct segments *segments);
 void segments_release(struct segments *segments);
+/* Gives an empty collection the columns of another, and atoms that both share from now on. */
+void segments_take_shape(struct segments *segments, const struct segments *of);
 /* Adds the columns `before` and `after` to an empty collection. */
 void segments_of_intervals(struct segments *segments);
 /* Adds a column, with 0 in all segments. Returns its number. */
@@ -79,9 +90,21 @@ const struct value *segments_atom(const struct segments *segments, uint32_t atom
 
 /* Adds a segment and returns its cells, all 0, valid until the next call. */
 uint32_t *segments_add(struct segments *segments, const struct time_segment *segment);
+
+static inline size_t segments_place(const struct segments *segments, size_t i)
+{
+	return segments->places ? segments->places[i] : i;
+}
+
+static inline const struct time_segment *segments_item(const struct segments *segments, size_t i)
+{
+	return &segments->table->items[segments_place(segments, i)];
+}
+
+/* The cells of segment i, one for each column. */
 static inline uint32_t *segments_cells(const struct segments *segments, size_t i)
 {
-	return segments->cells + i * segments->ncolumns;
+	return segments->table->cells + segments_place(segments, i) * segments->ncolumns;
 }
 
 static inline int64_t segment_length(const struct time_segment *segment)
@@ -97,9 +120,18 @@ struct segment_limit {
 	int64_t least, most;  /* other kinds: bounds, inclusive, in ns or of flags 0 and 1 */
 	const uint8_t *atoms; /* LIMIT_CELL: by atom, non-zero if it passes */
 };
-/* Copies the segments that pass all limits to *out, which is empty (segments_init()). */
+/*
+ * Gives *out, which is empty (segments_init()), the segments that pass all limits. Both then share
+ * rows and atoms.
+ */
 void segments_select(const struct segments *segments, const struct segment_limit *limits,
 		     size_t nlimits, struct segments *out);
+/*
+ * Keeps the first `count` of those segments whose numbers, rising, are in `kept`.
+ */
+void segments_keep(struct segments *segments, const size_t *kept, size_t count);
+/* Bytes of memory and of files that no other collection has. */
+size_t segments_bytes(const struct segments *segments);
 
 /* Appends the segments of `other`, not the same collection, with the columns that both have. */
 void segments_append(struct segments *segments, const struct segments *other);

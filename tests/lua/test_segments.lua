@@ -163,6 +163,38 @@ sorted = states:sorted("begin")
 for i = 2, #sorted do assert(sorted[i - 1].begin <= sorted[i].begin) end
 assert(#states:sorted("dur", 0) == 0)
 
+-- a selection has its segments' rows until one of both changes: a change is seen in that one alone
+do
+	local all = trace:segments{ path = "thread[*]/state", from = from, to = to }
+	local runs = trace:segments{ path = "cpu[*]/thread", from = from, to = to }
+	local some, count = all:select{ value = "ready" }, #all
+	local again = some:select{ row = function(row) return row.key % 2 == 0 end }
+	local texts = {}
+	local function text(rows)
+		local list = {}
+		for _, row in ipairs(rows) do
+			list[#list + 1] = table.concat({ row.begin, row["end"], row.key, row.value, row.before or "-" }, " ")
+		end
+		return table.concat(list, "\n")
+	end
+	texts.all, texts.some, texts.again = text(all:rows()), text(some:rows()), text(again:rows())
+	assert(#again > 10 and #again < #some)
+	all:append(runs)
+	again:join(trace:segments{ path = "thread[*]/cpu", from = from, to = to }, "on")
+	assert(text(some:rows()) == texts.some and text(again:rows()) == texts.again)
+	raises("there is no column 'on'", some.distinct, some, "on")
+	some:append(again)
+	assert(text(some:rows()) == texts.some .. "\n" .. texts.again)
+	assert(text(all:rows(1, count)) == texts.all and #all == count + #runs)
+	all = nil
+	collectgarbage()
+	assert(text(again:rows()) == texts.again)
+	raises("a function changed the segments", some.select, some, { value = function()
+		some:append(runs)
+		return true
+	end })
+end
+
 -- several paths at once; joins
 local ready, runs = trace:segments{ from = from, to = to,
 	{ path = "thread[*]/state", value = "ready", whole = true }, { path = "cpu[*]/thread" } }

@@ -825,24 +825,59 @@ function analysis.order(...)
 	end
 end
 
+-- Puts rows that are sorted by one column, whose values have the same places afterwards, into the order.
+local function sort_equals(rows, column, order)
+	local first = 1
+	for i = 2, #rows + 1 do
+		if not rows[i] or rows[i][column] ~= rows[first][column] then
+			if i - first > 1 then
+				local equals = table.move(rows, first, i - 1, 1, {})
+				table.sort(equals, order)
+				table.move(equals, 1, #equals, first, rows)
+			end
+			first = i
+		end
+	end
+end
+
+-- One list of the rows of lists that are each in the order.
+local function merge(lists, order)
+	local rows, places = {}, {}
+	repeat
+		local from
+		for i = 1, #lists do
+			local row = lists[i][places[i] or 1]
+			if row and (not from or order(row, lists[from][places[from] or 1])) then
+				from = i
+			end
+		end
+		if from then
+			rows[#rows + 1], places[from] = lists[from][places[from] or 1], (places[from] or 1) + 1
+		end
+	until not from
+	return rows
+end
+
 -- Returns rows of collections ({segments =, ...}), and how many rows there are in all. The verb `top` has the longest segments
 -- (10 without --limit), any other verb all in order of time; with --limit and without --sort, only the first rows are made.
 -- fill(row, collection) completes each row.
 function methods:listed(collections, fill)
-	local top, rows, all = self.verb == "top", {}, 0
+	local top, lists, all = self.verb == "top", {}, 0
 	local most = top and (self.limit or 10) or not self.sort and self.limit or nil
-	for _, collection in ipairs(collections) do
+	for i, collection in ipairs(collections) do
 		all = all + #collection.segments
-		for _, row in ipairs(collection.segments:sorted(top and "-dur" or "begin", most)) do
-			rows[#rows + 1] = row
-			if fill then
-				fill(row, collection)
-			end
+		lists[i] = collection.segments:sorted(top and "-dur" or "begin", most)
+		for _, row in ipairs(fill and lists[i] or {}) do
+			fill(row, collection)
 		end
 	end
-	if #collections > 1 then
-		table.sort(rows, analysis.order(table.unpack(top and { "-dur", "begin", "key", "kind" }
-			or { "begin", "key", "kind" })))
+	local rows = lists[1] or {}
+	if #lists > 1 then
+		local order = analysis.order(table.unpack(top and { "-dur", "begin", "key", "kind" } or { "begin", "key", "kind" }))
+		for _, list in ipairs(lists) do
+			sort_equals(list, top and "dur" or "begin", order)
+		end
+		rows = merge(lists, order)
 	end
 	if top then
 		all = math.min(most, all)

@@ -10,6 +10,12 @@ makes the work faster than that thread. The bound is the processor seconds of on
 threads. Where a machine has fewer processors than threads, wall seconds say nothing of more, but processor seconds do.
 The column "apart" is what the machine itself allows, up to its number of processors: so many processes of one thread, each of which
 does all of the work, run at the same time. What they wait for each other (memory, caches, a shared core) threads wait, too.
+
+    bench/cores.py --build BUILD --instructions --size 40M --jobs 1,16
+
+Where sixteen threads share two processors, they take caches from each other, and each has more processor seconds than it would have
+on a processor of its own. --instructions counts by valgrind what each thread executes outside of the kernel, which does not depend on
+the machine: the bound is the instructions of one thread, divided by those of the longest of the threads. It takes fifty times as long.
 """
 import argparse
 import concurrent.futures
@@ -25,6 +31,10 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 EACH = 0.004  # seconds between two looks at the threads
 QUESTIONS = {
+    "count": ["events", "{trace}", "--count"],
+    "where": ["events", "{trace}", "--count", "--where", "prev_prio > 5"],
+    "sql": ["sql", "{trace}", "SELECT name, count(*) FROM events GROUP BY name"],
+    "do": ["do", "{trace}", "sched_switch {{ @[prev_comm] = count(); }}"],
     "parquet": ["convert", "{trace}", "{out}", "--to", "parquet", "--no-state"],
     "csv": ["convert", "{trace}", "{out}", "--to", "csv", "--no-state"],
     "rows": ["events", "{trace}", "--format", "csv"],
@@ -60,7 +70,8 @@ def pack(build, folder):
 class Programs:
     """Those of a build folder, or of a packed one with its own loader."""
 
-    def __init__(self, build):
+    def __init__(self, build, counts):
+        self.counts = counts  # instructions, not seconds
         self.env = dict(os.environ, YORE_JOBS_MOST="64")
         if build:
             self.yore, self.gen = [os.path.join(build, "yore")], [os.path.join(build, "fixtures", "yore-gen")]
@@ -104,6 +115,21 @@ def measure(command, env):
     return wall, cpu, max(seconds.values(), default=cpu)
 
 
+def count_instructions(command, env, work):
+    """(0, all threads', the longest thread's) 1e9 instructions"""
+    program, out = os.path.join(work, "yore"), os.path.join(work, "callgrind")
+    if not os.path.exists(program):  # valgrind cannot read all debug information, and needs none
+        subprocess.run(["strip", "-g", "-o", program, command[0]], check=True)
+    words = ["valgrind", "--tool=callgrind", "--separate-threads=yes", "--callgrind-out-file=" + out, program, *command[1:]]
+    subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env, check=True)
+    threads = []
+    for name in glob.glob(out + "*"):
+        with open(name, encoding="utf-8") as file:
+            threads += [int(line.split()[1]) / 1e9 for line in file if line.startswith("totals:")]
+        os.remove(name)
+    return 0, sum(threads), max(threads)
+
+
 def ask(programs, question, jobs, work, number=""):
     """One run; of timelines the index without them is there, of all others too. Runs with other numbers may go on meanwhile."""
     out, trace, index = os.path.join(work, "out" + number), os.path.join(work, "trace"), os.path.join(work, "index" + number)
@@ -113,7 +139,8 @@ def ask(programs, question, jobs, work, number=""):
     env = dict(programs.env, YORE_INDEX_DIR=index)
     subprocess.run([*programs.yore, "index", trace], stdout=subprocess.DEVNULL, env=env, check=True)
     words = [word.format(trace=trace, out=out) for word in QUESTIONS[question]]
-    return measure([*programs.yore, *words, "--jobs", str(jobs)], env)
+    command = [*programs.yore, *words, "--jobs", str(jobs)]
+    return count_instructions(command, env, work) if programs.counts else measure(command, env)
 
 
 def ask_apart(programs, question, count, work):
@@ -127,7 +154,7 @@ def report(programs, question, numbers, rounds, work):
     for _ in range(rounds):
         for jobs in numbers:
             best[jobs] = tuple(map(min, best.get(jobs, (1e9,) * 3), ask(programs, question, jobs, work)))
-            if 1 < jobs <= len(os.sched_getaffinity(0)):
+            if 1 < jobs <= len(os.sched_getaffinity(0)) and not programs.counts:
                 apart[jobs] = min(apart.get(jobs, 1e9), ask_apart(programs, question, jobs, work))
     if question == "timelines":  # the others are asked without them
         for index in glob.glob(os.path.join(work, "index*")):
@@ -135,30 +162,36 @@ def report(programs, question, numbers, rounds, work):
     one = best[numbers[0]]
     for jobs, (wall, cpu, longest) in best.items():
         limit = "%6.1f" % (one[0] * jobs / apart[jobs]) if jobs in apart else ""
-        print("%-10s %5d %8.2f %6.1f %10.2f %10.2f %6.1f %6s" % (question, jobs, wall, one[0] / wall, cpu, longest, one[1] / longest, limit),
-              flush=True)
+        gain = "%8.2f %6.1f" % (wall, one[0] / wall) if wall else 15 * " "
+        print("%-10s %5d %s %10.3f %10.3f %6.1f %6s" % (question, jobs, gain, cpu, longest, one[1] / longest, limit), flush=True)
 
 
 def main():
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--build", help="the build folder; none: of the folder that --pack made")
     words.add_argument("--pack", metavar="FOLDER", help="make such a folder, and no more")
+    words.add_argument("--instructions", action="store_true", help="count 1e9 instructions by valgrind, not seconds; not in a packed folder")
     words.add_argument("--size", default="500M", help="of the generated trace")
     words.add_argument("--streams", type=int, default=16)
     words.add_argument("--jobs", default="1,2,4,8,16")
-    words.add_argument("--rounds", type=int, default=2, help="the best of so many counts")
+    words.add_argument("--rounds", type=int, default=2, help="the best of so many counts; one of instructions")
     words.add_argument("--only", nargs="+", choices=QUESTIONS, default=list(QUESTIONS))
     words.add_argument("--work", help="where traces go; it needs three times their size")
     options = words.parse_args()
     if options.pack:
         return pack(options.build or sys.exit("--pack: --build BUILD, too"), options.pack)
-    programs = Programs(options.build)
+    if options.instructions and not (options.build and shutil.which("valgrind")):
+        sys.exit("--instructions: needs --build BUILD and valgrind")
+    programs = Programs(options.build, options.instructions)
+    options.rounds = 1 if options.instructions else options.rounds
     numbers = [int(word) for word in options.jobs.split(",")]
     print("%d processors, %s of CTF in %d streams" % (len(os.sched_getaffinity(0)), options.size, options.streams))
     with tempfile.TemporaryDirectory(prefix="yore-cores-", dir=options.work) as work:
         subprocess.run([*programs.gen, "--out", os.path.join(work, "trace"), "--size", options.size, "--cpus", str(options.streams),
                         "--threads", "400", "--no-truth"], stdout=subprocess.DEVNULL, check=True)
-        print("%-10s %5s %8s %6s %10s %10s %6s %6s" % ("", "jobs", "wall, s", "gain", "processor", "longest", "bound", "apart"))
+        heads = ("", "jobs", "", "", "1e9 instr.", "longest", "bound", "") if options.instructions else (
+            "", "jobs", "wall, s", "gain", "processor", "longest", "bound", "apart")
+        print("%-10s %5s %8s %6s %10s %10s %6s %6s" % heads)
         for question in options.only:
             report(programs, question, numbers, options.rounds, work)
     return None

@@ -77,7 +77,7 @@ void thread_pool_add(struct thread_pool *pool, void (*run)(void *arg), void *arg
 	while (pool->count == pool->capacity)
 		do_oldest(pool);
 	pool->ring[(pool->first + pool->count++) % pool->capacity] = (struct pool_work){run, arg};
-	pthread_cond_broadcast(&workers->changed);
+	pthread_cond_signal(&workers->changed);
 	pthread_mutex_unlock(&workers->lock);
 }
 

@@ -15,8 +15,9 @@
 #include <stdatomic.h>
 
 enum {
-	AHEAD_EACH = 2, /* windows per thread that are being made or wait for the caller */
-	WINDOWS_LEAST = 8
+	AHEAD_EACH = 2, /* windows per thread, where the caller does not say how many */
+	WINDOWS_LEAST = 8,
+	LOOK_EACH = 64 /* runs between tests for the end */
 };
 
 bool windows_find(struct index *index, const struct events_options *range, unsigned packets,
@@ -39,7 +40,7 @@ struct window {
 	struct windows *of;
 	bool is_made;    /* under the lock; the rest belongs to the maker, then to the caller */
 	bool is_certain; /* no damage, no loss, all events within their packets' ranges */
-	uint64_t events;
+	uint64_t events, runs;
 	nstime last;
 	struct kept_notices said;
 	void *made;
@@ -106,7 +107,7 @@ static bool take_run(struct windows *windows, void *maker, struct window *window
 {
 	const struct windows_setup *setup = &windows->setup;
 
-	if (has_to_stop(windows))
+	if (window->runs++ % LOOK_EACH == 0 && has_to_stop(windows))
 		return false;
 	if (!run->count) {
 		if (setup->loss)
@@ -176,8 +177,8 @@ static void make_window(void *arg)
 static void give_windows(struct windows *windows)
 {
 	struct thread_pool *pool = windows->setup.pool;
-	unsigned threads = thread_pool_threads(pool);
-	size_t ahead = threads > 1 ? (size_t)AHEAD_EACH * threads : 1;
+	unsigned threads = thread_pool_threads(pool), asked = windows->setup.ahead;
+	size_t ahead = threads > 1 ? asked ? asked : (size_t)AHEAD_EACH * threads : 1;
 	bool full = false;
 
 	while (windows->next < windows->count && windows->next < windows->oldest + ahead && !full) {

@@ -33,6 +33,7 @@ struct windows_setup { /* all that it points to is borrowed until windows_close(
 	const nstime *cuts; /* of events_cuts() */
 	size_t ncuts;
 	size_t most; /* bytes of results that may wait for the caller */
+	unsigned ahead; /* windows that are being made or wait, at most; 0: two a thread */
 
 	void *arg;                      /* for the functions below */
 	bool (*interrupted)(void *arg); /* called by any thread */

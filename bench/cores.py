@@ -8,6 +8,8 @@
 Of each number of threads a line has wall and processor seconds and those of the thread that had most: no number of processors
 makes the work faster than that thread. The bound is the processor seconds of one thread, divided by the longest of the most
 threads. Where a machine has fewer processors than threads, wall seconds say nothing of more, but processor seconds do.
+The column "caller" has the seconds of the program's first thread. Serial work is done by it, so that is at most so long. Of rows with more
+than four threads it does little else.
 The column "apart" is what the machine itself allows, up to its number of processors: so many processes of one thread, each of which
 does all of the work, run at the same time. What they wait for each other (memory, caches, a shared core) threads wait, too.
 
@@ -99,7 +101,7 @@ def threads_of(pid):
 
 
 def measure(command, env):
-    """(wall, processor, longest thread's) seconds"""
+    """(wall, processor, longest thread's, first thread's) seconds"""
     before, begin, seconds = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic(), {}
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env) as process:
         while not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
@@ -112,22 +114,22 @@ def measure(command, env):
         sys.exit("%s: %s" % (" ".join(command), said[-500:]))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return wall, cpu, max(seconds.values(), default=cpu)
+    return wall, cpu, max(seconds.values(), default=cpu), seconds.get(str(process.pid), cpu)
 
 
 def count_instructions(command, env, work):
-    """(0, all threads', the longest thread's) 1e9 instructions"""
+    """(0, all threads', the longest thread's, the first thread's) 1e9 instructions"""
     program, out = os.path.join(work, "yore"), os.path.join(work, "callgrind")
     if not os.path.exists(program):  # valgrind cannot read all debug information, and needs none
         subprocess.run(["strip", "-g", "-o", program, command[0]], check=True)
     words = ["valgrind", "--tool=callgrind", "--separate-threads=yes", "--callgrind-out-file=" + out, program, *command[1:]]
     subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env, check=True)
     threads = []
-    for name in glob.glob(out + "*"):
+    for name in sorted(glob.glob(out + "*")):
         with open(name, encoding="utf-8") as file:
             threads += [int(line.split()[1]) / 1e9 for line in file if line.startswith("totals:")]
         os.remove(name)
-    return 0, sum(threads), max(threads)
+    return 0, sum(threads), max(threads), threads[0]
 
 
 def ask(programs, question, jobs, work, number=""):
@@ -153,17 +155,17 @@ def report(programs, question, numbers, rounds, work):
     best, apart = {}, {}
     for _ in range(rounds):
         for jobs in numbers:
-            best[jobs] = tuple(map(min, best.get(jobs, (1e9,) * 3), ask(programs, question, jobs, work)))
+            best[jobs] = tuple(map(min, best.get(jobs, (1e9,) * 4), ask(programs, question, jobs, work)))
             if 1 < jobs <= len(os.sched_getaffinity(0)) and not programs.counts:
                 apart[jobs] = min(apart.get(jobs, 1e9), ask_apart(programs, question, jobs, work))
     if question == "timelines":  # the others are asked without them
         for index in glob.glob(os.path.join(work, "index*")):
             shutil.rmtree(index)
     one = best[numbers[0]]
-    for jobs, (wall, cpu, longest) in best.items():
+    for jobs, (wall, cpu, longest, caller) in best.items():
         limit = "%6.1f" % (one[0] * jobs / apart[jobs]) if jobs in apart else ""
         gain = "%8.2f %6.1f" % (wall, one[0] / wall) if wall else 15 * " "
-        print("%-10s %5d %s %10.3f %10.3f %6.1f %6s" % (question, jobs, gain, cpu, longest, one[1] / longest, limit), flush=True)
+        print("%-10s %5d %s %10.3f %10.3f %6.1f %10.3f %6s" % (question, jobs, gain, cpu, longest, one[1] / longest, caller, limit), flush=True)
 
 
 def main():
@@ -189,9 +191,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="yore-cores-", dir=options.work) as work:
         subprocess.run([*programs.gen, "--out", os.path.join(work, "trace"), "--size", options.size, "--cpus", str(options.streams),
                         "--threads", "400", "--no-truth"], stdout=subprocess.DEVNULL, check=True)
-        heads = ("", "jobs", "", "", "1e9 instr.", "longest", "bound", "") if options.instructions else (
-            "", "jobs", "wall, s", "gain", "processor", "longest", "bound", "apart")
-        print("%-10s %5s %8s %6s %10s %10s %6s %6s" % heads)
+        heads = ("", "jobs", "", "", "1e9 instr.", "longest", "bound", "caller", "") if options.instructions else (
+            "", "jobs", "wall, s", "gain", "processor", "longest", "bound", "caller", "apart")
+        print("%-10s %5s %8s %6s %10s %10s %6s %10s %6s" % heads)
         for question in options.only:
             report(programs, question, numbers, options.rounds, work)
     return None

@@ -4,6 +4,8 @@
 #include "engine/base/mem.h"
 #include "index/packets/packet_cache.h"
 
+#include <stdatomic.h>
+
 enum { AHEAD = 8 /* stretches */ };
 
 struct event_block *event_block_new(void)
@@ -11,7 +13,6 @@ struct event_block *event_block_new(void)
 	struct event_block *block = mem_new(sizeof *block);
 
 	block->heads = batch_new(EVENT_BLOCK_ROWS, 0, NULL);
-	block->stretches = mem_new_array(2 * EVENT_BLOCK_ROWS, sizeof *block->stretches);
 	block->index = mem_new_array(EVENT_BLOCK_ROWS, sizeof *block->index);
 	return block;
 }
@@ -34,7 +35,6 @@ void event_block_free(struct event_block *block)
 struct event_block_filler {
 	const struct trace *trace;
 	bool backward;
-	uint64_t number;     /* of the block being filled */
 	struct last_packet { /* per stream */
 		uint64_t block;
 		uint32_t packet;
@@ -59,11 +59,13 @@ void event_block_filler_free(struct event_block_filler *filler)
 	mem_free(filler);
 }
 
-void event_block_begin(struct event_block_filler *filler, struct event_block *block)
+void event_block_begin(struct event_block *block)
 {
-	block->number = ++filler->number;
+	static _Atomic uint64_t number;
+
+	block->number = ++number;
 	block->heads->count = 0;
-	block->nstretches = block->npackets = block->nextents = block->nlosses = 0;
+	block->bits = block->nstretches = block->npackets = block->nextents = block->nlosses = 0;
 }
 
 static uint32_t add_packet(struct event_block *block, const struct run *run)
@@ -90,17 +92,16 @@ static inline uint32_t packet_of(struct event_block_filler *filler, struct event
 {
 	struct last_packet *last = &filler->last[run->stream->index];
 
-	if (last->block == filler->number &&
+	if (last->block == block->number &&
 	    same_packet(&block->packets[last->packet].info.rec, &run->packet->rec))
 		return last->packet;
-	*last = (struct last_packet){filler->number, add_packet(block, run)};
+	*last = (struct last_packet){block->number, add_packet(block, run)};
 	return last->packet;
 }
 
-/* There is always room: a block has room for as many stretches as rows and losses. */
 static inline void add_stretch(struct event_block *block, struct event_block_stretch stretch)
 {
-	block->stretches[block->nstretches++] = stretch;
+	*mem_push(block->stretches, block->nstretches, block->stretches_capacity) = stretch;
 }
 
 /* Copies heads from the run to the block; returns how many. */
@@ -126,6 +127,23 @@ static uint32_t add_heads(const struct event_block_filler *filler, struct event_
 	return taken;
 }
 
+/* Approximate bits of `count` entries; in sorted packets, neighbours may lie anywhere. */
+static uint64_t bits_of(const struct run *run, uint32_t first, uint32_t count)
+{
+	const uint64_t *at = run->batch->at;
+	uint32_t last = first + count - 1;
+	uint64_t bits = 0;
+
+	if (last + 1 < run->batch->count && at[last + 1] > at[first])
+		return at[last + 1] - at[first];
+	if (at[last] > at[first])
+		return at[last] - at[first] +
+		       run->reader->event_bits(run->decoder, run->batch, last);
+	for (uint32_t i = first; i <= last; i++)
+		bits += run->reader->event_bits(run->decoder, run->batch, i);
+	return bits;
+}
+
 uint32_t event_block_add(struct event_block_filler *filler, struct event_block *block,
 			 const struct run *run, uint32_t first, uint32_t count)
 {
@@ -138,7 +156,15 @@ uint32_t event_block_add(struct event_block_filler *filler, struct event_block *
 		last->count += taken;
 	else if (taken)
 		add_stretch(block, (struct event_block_stretch){packet, 0, from, taken, run->cpu});
+	if (taken)
+		block->bits +=
+			bits_of(run, filler->backward ? first + count - taken : first, taken);
 	return taken;
+}
+
+bool event_block_is_full(const struct event_block *block)
+{
+	return block->heads->count == EVENT_BLOCK_ROWS || block->bits >= EVENT_BLOCK_BITS;
 }
 
 bool event_block_add_loss(struct event_block *block, const struct event *loss)

@@ -12,7 +12,10 @@
 
 #include "index/events.h"
 
-enum { EVENT_BLOCK_ROWS = 1024 };
+enum {
+	EVENT_BLOCK_ROWS = 1024,
+	EVENT_BLOCK_BITS = 8 << 20 /* of events in a block: bounds the text of its rows */
+};
 
 struct event_block_packet {
 	const struct stream *stream;
@@ -33,12 +36,13 @@ struct event_block {
 	uint64_t number; /* unique in the process */
 	struct batch *heads;
 	uint32_t *index; /* number of each head's event in its packet */
+	uint64_t bits;   /* of its events, approximately */
 	struct event_block_stretch *stretches;
 	struct event_block_packet *packets;
 	struct extent *extents;
 	struct event *losses;
 	size_t nstretches, npackets, nextents, nlosses;
-	size_t packets_capacity, extents_capacity, losses_capacity;
+	size_t stretches_capacity, packets_capacity, extents_capacity, losses_capacity;
 };
 
 struct event_block *event_block_new(void);
@@ -50,14 +54,16 @@ struct event_block_filler;
 
 struct event_block_filler *event_block_filler_new(const struct trace *trace, bool backward);
 void event_block_filler_free(struct event_block_filler *filler); /* NULL is fine */
-/* Empties the block; calls of event_block_add() must be for this block from now on. */
-void event_block_begin(struct event_block_filler *filler, struct event_block *block);
+/* Empties the block; a filler's calls of event_block_add() must be for this block from now on. */
+void event_block_begin(struct event_block *block);
 /*
  * Adds entries [first, first + count) of the run's batch; backward from the last one on. Returns
  * how many were added: fewer than `count` when the block is full.
  */
 uint32_t event_block_add(struct event_block_filler *filler, struct event_block *block,
 			 const struct run *run, uint32_t first, uint32_t count);
+/* Is there no room for another event? */
+bool event_block_is_full(const struct event_block *block);
 /* Adds a loss. False: the block is full afterwards. */
 bool event_block_add_loss(struct event_block *block, const struct event *loss);
 

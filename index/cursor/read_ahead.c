@@ -90,7 +90,7 @@ static enum step fill_block(struct read_ahead *ahead, struct event_block *block,
 	enum step step;
 	uint32_t taken;
 
-	event_block_begin(ahead->filler, block);
+	event_block_begin(block);
 	for (;;) {
 		if (!rest->count) {
 			step = events_next_run(ahead->events, rest, err);

@@ -18,7 +18,7 @@
 
 enum {
 	LOOK_EACH = 1024,     /* runs or events between tests for Ctrl-C and a closed output */
-	FIRST_ROWS = 1 << 16, /* windows are tried after so many rows, */
+	FIRST_ROWS = 1 << 14, /* windows are tried after so many rows, */
 	FIRST_PACKETS = 512   /* or after a row and so many packets */
 };
 
@@ -159,8 +159,8 @@ static bool wants_windows(const struct events_shown *show)
 static bool find_cuts(struct events_shown *show, struct error *err)
 {
 	show->parts = false;
-	return event_windows_find(show->session, show->filter, event_rows_times(show->rows),
-				  show->row, &show->cuts, &show->ncuts, err);
+	return event_windows_find(show->session, show->filter, show->row, &show->cuts, &show->ncuts,
+				  err);
 }
 
 /* Are windows possible: no loss, damage or disorder so far? */
@@ -201,18 +201,14 @@ static bool show_windows(struct events_shown *show, nstime end, bool *whole, str
 	range.end = end;
 	range.losses = true;
 	const struct event_windows_setup setup = {.session = show->session,
-						  .format = show->options->format,
 						  .filter = show->filter,
 						  .range = &range,
 						  .cuts = show->cuts + 1,
 						  .ncuts = show->ncuts - 1,
-						  .times = event_rows_times(show->rows),
-						  .sink = show->sink,
-						  .threads = options_threads(show->options)};
+						  .rows = show->rows,
+						  .sink = show->sink};
 	show->ncuts = 0;
 	*whole = true;
-	if (!event_rows_end(show->rows)) /* the reader has gone */
-		return true;
 	if (!event_windows_run(&setup, &done, err))
 		return false;
 	show->written += done.events;

@@ -6,17 +6,17 @@
  *     workers:            a chunk: values, text  <──┘ ──> made ──────────┘
  *
  * A chunk holds what rows need once the cursor has moved on: heads, and the packets that they are
- * in. A worker opens these packets with its own decoders. When the ring is full the caller works on
- * chunks, too, so that with two threads both always have work.
+ * in. A worker opens these packets with its own decoders. When the ring is full one of few threads
+ * works on chunks, too, so that with two threads both always have work.
  *
- * Windows of time with a cursor each would save the hand-over, but packets may claim wrong times: a
- * cursor that begins in the middle can miss events that a cursor from the start finds late. Here
- * one cursor finds the order, also of messages: those of the cursor while it fills a chunk are
- * printed before the chunk's rows, and so are then those of its worker.
+ * One cursor finds the order, also of messages: those of the cursor while it fills a chunk are
+ * printed before the chunk's rows, and so are then those of its worker. Behind the first rows,
+ * several cursors may fill the blocks of chunks: event_windows.c.
  */
 #include "repl/render/event_rows.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 #include "engine/base/thread_pool.h"
 #include "index/cursor/event_block.h"
 #include "repl/render/thread_names.h"
@@ -57,8 +57,8 @@ void row_maker_release(struct row_maker *maker)
 }
 
 enum {
-	CHUNK_BITS = 8 << 20, /* of events in a chunk: bounds the size of its text */
-	CHUNKS_EACH = 3,      /* per thread */
+	CHUNKS_EACH = 3, /* per thread */
+	HELPS_MOST = 4,  /* threads; of more, the caller's only hands out chunks and writes */
 	THREADS_MOST = 64,
 	LOOK_EACH = 64 /* rows between tests of the stop flag */
 };
@@ -67,7 +67,6 @@ struct row_chunk {
 	struct event_workers *pool;
 	bool made; /* under the lock; until then, once given, a thread owns the rest */
 	struct event_block *block;
-	uint64_t bits;
 	bool has_shown; /* `shown` is the time written before its first row */
 	nstime shown;
 	struct buf before, said; /* messages of the cursor, of the worker */
@@ -94,7 +93,8 @@ struct event_workers {
 	_Atomic bool stop;
 
 	pthread_mutex_t lock; /* guards what follows, and `made` of chunks */
-	pthread_cond_t made;
+	pthread_cond_t made;  /* `awaited` is */
+	const struct row_chunk *awaited; /* by the caller */
 	struct row_worker *idle; /* as many as threads, while none works */
 };
 
@@ -138,6 +138,9 @@ static void make_chunk(struct row_worker *worker, struct row_chunk *chunk)
 		else
 			put_stretch(worker, chunk, stretch);
 	}
+	if (!chunk->pool->rows->sink->exact) /* while the text is in this processor's cache */
+		chunk->text.printable =
+			printable_length(chunk->text.data, chunk->text.whole) == chunk->text.whole;
 	say_into(before);
 }
 
@@ -156,7 +159,8 @@ static void make_given(void *arg)
 	worker->next = pool->idle;
 	pool->idle = worker;
 	chunk->made = true;
-	pthread_cond_signal(&pool->made);
+	if (chunk == pool->awaited)
+		pthread_cond_signal(&pool->made);
 	pthread_mutex_unlock(&pool->lock);
 }
 
@@ -187,7 +191,7 @@ static void free_worker(struct event_workers *pool)
 static void chunk_clear(struct row_chunk *chunk)
 {
 	chunk->made = false;
-	chunk->bits = chunk->damaged = 0;
+	chunk->damaged = 0;
 	chunk->before.len = chunk->said.len = 0;
 	chunk->text.len = chunk->text.whole = 0;
 	chunk->text.rows = 0;
@@ -201,38 +205,13 @@ static void chunk_release(struct row_chunk *chunk)
 	sink_release(&chunk->text);
 }
 
-/* Approximate bits of `count` entries; in sorted packets, neighbours may lie anywhere. */
-static uint64_t bits_of(const struct run *run, uint32_t first, uint32_t count)
+/* Remembers the time that will have been written last, behind the rows of these heads. */
+static void note_shown(struct event_workers *pool, const struct batch *heads)
 {
-	const uint64_t *at = run->batch->at;
-	uint32_t last = first + count - 1;
-	uint64_t bits = 0;
-
-	if (last + 1 < run->batch->count && at[last + 1] > at[first])
-		return at[last + 1] - at[first];
-	if (at[last] > at[first])
-		return at[last] - at[first] +
-		       run->reader->event_bits(run->decoder, run->batch, last);
-	for (uint32_t i = first; i <= last; i++)
-		bits += run->reader->event_bits(run->decoder, run->batch, i);
-	return bits;
-}
-
-/* Adds entries to the chunk; returns how many there was room for. */
-static uint32_t add_events(struct event_workers *pool, struct row_chunk *chunk,
-			   const struct run *run, uint32_t first, uint32_t count)
-{
-	const struct batch *heads = chunk->block->heads;
-	uint32_t n = event_block_add(pool->filler, chunk->block, run, first, count);
-
-	if (pool->rows->options->reverse)
-		first += count - n;
-	chunk->bits += n ? bits_of(run, first, n) : 0;
-	if (heads->time[heads->count - 1] != NSTIME_MIN) {
-		pool->shown = heads->time[heads->count - 1];
-		pool->has_shown = true;
-	}
-	return n;
+	if (heads->time[heads->count - 1] == NSTIME_MIN)
+		return;
+	pool->shown = heads->time[heads->count - 1];
+	pool->has_shown = true;
 }
 
 /* Adds a loss. False: there is no room for another. */
@@ -264,37 +243,47 @@ static void write_chunk(struct event_workers *pool, struct row_chunk *chunk)
 	chunk_clear(chunk);
 }
 
-/* Is the oldest chunk made? `waits`: waits until it is. */
-static bool is_made(struct event_workers *pool, bool waits)
+static bool is_oldest_made(struct event_workers *pool)
 {
-	const struct row_chunk *oldest = &pool->chunks[pool->oldest];
-
 	pthread_mutex_lock(&pool->lock);
-	while (waits && !oldest->made)
-		pthread_cond_wait(&pool->made, &pool->lock);
-	bool made = oldest->made;
+	bool made = pool->chunks[pool->oldest].made;
 	pthread_mutex_unlock(&pool->lock);
 	return made;
+}
+
+static void await(struct event_workers *pool, size_t number)
+{
+	const struct row_chunk *chunk = &pool->chunks[number];
+
+	pthread_mutex_lock(&pool->lock);
+	pool->awaited = chunk;
+	while (!chunk->made)
+		pthread_cond_wait(&pool->made, &pool->lock);
+	pthread_mutex_unlock(&pool->lock);
 }
 
 /* Writes the chunks that are made, up to the first one that is not. */
 static void write_made(struct event_workers *pool)
 {
-	for (; pool->used && is_made(pool, false); pool->used--) {
+	for (; pool->used && is_oldest_made(pool); pool->used--) {
 		write_chunk(pool, &pool->chunks[pool->oldest]);
 		pool->oldest = (pool->oldest + 1) % pool->nchunks;
 	}
 }
 
-/* Makes, waits for and writes chunks until at most `most` are in use. */
+/*
+ * Makes, waits for and writes chunks until at most `most` are in use. One of few threads makes
+ * chunks itself. Of many, it only waits: while it makes one, the others could run out of work.
+ */
 static void make_room(struct event_workers *pool, size_t most)
 {
-	write_made(pool);
-	while (pool->used > most && !pool->rows->sink->closed) {
-		if (!thread_pool_help(pool->threads))
-			is_made(pool, true);
-		write_made(pool);
-	}
+	bool helps = thread_pool_threads(pool->threads) <= HELPS_MOST;
+
+	if (!helps && pool->used > most) /* is woken once, and most others are made then */
+		await(pool, (pool->oldest + pool->used - most - 1) % pool->nchunks);
+	for (; pool->used > most && !pool->rows->sink->closed; write_made(pool))
+		if (!helps || !thread_pool_help(pool->threads))
+			await(pool, pool->oldest);
 }
 
 /* Hands the chunk that was filled to the workers, and begins another. */
@@ -304,10 +293,12 @@ static bool give(struct event_workers *pool)
 
 	pool->used++;
 	thread_pool_add(pool->threads, make_given, chunk);
-	make_room(pool, pool->nchunks - 1);
+	write_made(pool);
+	if (pool->used == pool->nchunks)
+		make_room(pool, pool->nchunks / 2);
 	if (pool->rows->sink->closed)
 		return false;
-	event_block_begin(pool->filler, filling(pool)->block);
+	event_block_begin(filling(pool)->block);
 	return true;
 }
 
@@ -340,14 +331,29 @@ static bool row_pool_run(struct event_workers *pool, const struct run *run, uint
 		struct row_chunk *chunk = next_row(pool);
 		if (!chunk)
 			return false;
-		uint32_t n = add_events(pool, chunk, run, first, count);
+		uint32_t n = event_block_add(pool->filler, chunk->block, run, first, count);
+		note_shown(pool, chunk->block->heads);
 		first += backward ? 0 : n;
 		count -= n;
-		if ((chunk->block->heads->count == EVENT_BLOCK_ROWS || chunk->bits >= CHUNK_BITS) &&
-		    !give(pool))
+		if (event_block_is_full(chunk->block) && !give(pool))
 			return false;
 	}
 	return true;
+}
+
+/* The block's rows are behind all that were passed; *block becomes an empty one. */
+static bool row_pool_block(struct event_workers *pool, struct event_block **block)
+{
+	if (filling(pool)->block->nstretches && !give(pool))
+		return false;
+	struct row_chunk *chunk = next_row(pool);
+	if (!chunk)
+		return false;
+	struct event_block *empty = chunk->block;
+	chunk->block = *block;
+	*block = empty;
+	note_shown(pool, chunk->block->heads);
+	return give(pool);
 }
 
 static bool row_pool_loss(struct event_workers *pool, const struct event *loss)
@@ -392,14 +398,14 @@ static struct event_workers *row_pool_new(const struct event_rows *rows)
 	pool->filler = event_block_filler_new(pool->trace, rows->options->reverse);
 	pool->nchunks = (size_t)threads * CHUNKS_EACH;
 	pool->chunks = mem_new_array(pool->nchunks, sizeof *pool->chunks);
-	pool->threads = thread_pool_new(threads - 1, (unsigned)pool->nchunks);
+	pool->threads = thread_pool_new(threads - 1, (unsigned)pool->nchunks * 2);
 	for (size_t i = 0; i < pool->nchunks; i++) {
 		pool->chunks[i].pool = pool;
 		pool->chunks[i].block = event_block_new();
 		sink_init(&pool->chunks[i].text, -1);
 		pool->chunks[i].text.color = rows->sink->color;
 	}
-	event_block_begin(pool->filler, pool->chunks[0].block);
+	event_block_begin(pool->chunks[0].block);
 	for (unsigned i = 0; i < threads; i++)
 		add_worker(pool);
 	say_into(&pool->before);
@@ -569,11 +575,6 @@ bool event_rows_shares(const struct event_rows *rows)
 	return rows->alone != UINT64_MAX;
 }
 
-const struct times *event_rows_times(const struct event_rows *rows)
-{
-	return &rows->times;
-}
-
 bool event_rows_good(const struct event_rows *rows, struct error *err)
 {
 	if (rows->failed.kind != ERR_NONE)
@@ -610,6 +611,21 @@ bool event_rows_run(struct event_rows *rows, const struct run *run, uint32_t fir
 		       event_write_entry(rows->writer, run, i, learns, &rows->session->damaged);
 	}
 	return open;
+}
+
+struct thread_pool *event_rows_threads(struct event_rows *rows)
+{
+	if (!rows->pool)
+		rows->pool = row_pool_new(rows);
+	return rows->pool->threads;
+}
+
+bool event_rows_block(struct event_rows *rows, struct event_block **block)
+{
+	const struct batch *heads = (*block)->heads;
+
+	rows->last = heads->time[heads->count - 1];
+	return row_pool_block(rows->pool, block);
 }
 
 bool event_rows_loss(struct event_rows *rows, const struct event *loss)

@@ -9,6 +9,7 @@
 #ifndef REPL_RENDER_EVENT_ROWS_H
 #define REPL_RENDER_EVENT_ROWS_H
 
+#include "index/cursor/event_block.h"
 #include "index/cursor/windows.h"
 #include "repl/filter.h"
 #include "repl/render/render.h"
@@ -41,8 +42,6 @@ struct event_writer *event_rows_writer(struct event_rows *rows);
 void event_rows_name(struct event_rows *rows, bool hidden);
 /* May other threads format rows? If so, no row depends on those before it. */
 bool event_rows_shares(const struct event_rows *rows);
-/* The state of printing times (such as the last date) behind the last row that was passed. */
-const struct times *event_rows_times(const struct event_rows *rows);
 /* False: an error ended the rows, *err. */
 MUST_CHECK bool event_rows_good(const struct event_rows *rows, struct error *err);
 /*
@@ -51,6 +50,13 @@ MUST_CHECK bool event_rows_good(const struct event_rows *rows, struct error *err
  */
 bool event_rows_run(struct event_rows *rows, const struct run *run, uint32_t first, uint32_t count);
 bool event_rows_loss(struct event_rows *rows, const struct event *loss);
+/* The threads that format rows if event_rows_shares(); they may do other work, too. */
+struct thread_pool *event_rows_threads(struct event_rows *rows);
+/*
+ * Appends rows of the events of a block, at least one, forward; *block is then another one, empty.
+ * For rows with event_rows_threads(). False: the reader has gone.
+ */
+bool event_rows_block(struct event_rows *rows, struct event_block **block);
 /* As sink_tick(), for work that seldom makes a row. */
 bool event_rows_tick(struct event_rows *rows);
 /* Writes all rows that were passed. False: the reader has gone. */
@@ -74,30 +80,26 @@ void row_maker_init(struct row_maker *maker, const struct trace *trace, enum for
 		    const uint64_t *classes, const struct times *times, bool color);
 void row_maker_release(struct row_maker *maker);
 
-/* event_windows.c: rows by several threads, a window of time each */
+/* event_windows.c: heads of events by several threads, a window of time each */
 
 /*
  * Finds the times that cut the events behind time `row` into windows; *cuts and *count as in
- * events_cuts(). *count is 0 if windows would be few, or if the date in a row depends on the row
- * before it.
+ * events_cuts(). *count is 0 if windows would be few.
  */
-MUST_CHECK bool event_windows_find(struct session *session, const struct filter *filter,
-				   const struct times *times, nstime row, nstime **cuts,
-				   size_t *count, struct error *err);
+MUST_CHECK bool event_windows_find(struct session *session, const struct filter *filter, nstime row,
+				   nstime **cuts, size_t *count, struct error *err);
 
 struct event_windows_setup { /* all that it points to is borrowed */
 	struct session *session;
-	enum format format;
 	const struct filter *filter;
 	const struct events_options *range; /* forward, with losses; the windows are all of it */
 	const nstime *cuts;                 /* of events_cuts() */
 	size_t ncuts;
-	const struct times *times; /* as behind the row before */
-	struct sink *sink;
-	unsigned threads; /* the caller's included */
+	struct event_rows *rows; /* event_rows_shares() */
+	const struct sink *sink; /* of these rows */
 };
 
-/* Writes the rows of the range; see windows_run(). */
+/* Passes the events of the range to the rows; see windows_run(). */
 MUST_CHECK bool event_windows_run(const struct event_windows_setup *setup, struct windows_done *out,
 				  struct error *err);
 

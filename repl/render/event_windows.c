@@ -1,4 +1,13 @@
-/* event_windows.c - see event_rows.h: threads format rows, a window of time each */
+/*
+ * event_windows.c - see event_rows.h: threads read heads of events, a window of time each
+ *
+ *     workers:     a window: its heads, merged, into blocks ──┐
+ *     the caller:                     blocks of windows, in order ──> chunks of event_rows.c
+ *
+ * Threads then format rows of the same few thousand events, whose texts are short and written at
+ * once. Rows of whole windows would have to wait for those of the windows before, a dozen times the
+ * bytes of the trace.
+ */
 #include "repl/render/event_rows.h"
 
 #include "engine/base/mem.h"
@@ -6,200 +15,186 @@
 #include <pthread.h>
 
 enum {
-	MADE_MOST = 512 << 20, /* bytes of text that may wait to be written */
-	PACKETS_EACH = 2,      /* packets of a stream in a window, */
-	BYTES_EACH = 2 << 20,  /* at most: longer texts cost more than heads that are read twice */
-	LOOK_EACH = 64         /* rows between tests for Ctrl-C */
+	PACKETS_EACH = 2,     /* packets of a stream in a window, */
+	BYTES_EACH = 2 << 20, /* at most: its heads stay near the processor */
+	/* Windows ahead: reading one takes a tenth of the time that its rows take. */
+	AHEAD_LEAST = 2,
+	AHEAD_THREADS = 4,      /* and one more for so many threads */
+	BLOCK_BYTES = 64 << 10, /* about those of a block */
+	MADE_MOST = 256 << 20   /* bytes of blocks that may wait */
 };
 
-/* ---- where windows may be ---- */
-
-static bool is_one_day(const struct times *times, nstime from, nstime to)
-{
-	struct times one = *times, other = *times;
-	char unused[TIME_TEXT_MAX];
-
-	time_put(&one, from, unused);
-	time_put(&other, to, unused);
-	return times->style != TIME_CLOCK || one.day == other.day;
-}
-
-bool event_windows_find(struct session *session, const struct filter *filter,
-			const struct times *times, nstime row, nstime **cuts, size_t *count,
-			struct error *err)
+bool event_windows_find(struct session *session, const struct filter *filter, nstime row,
+			nstime **cuts, size_t *count, struct error *err)
 {
 	struct events_options range = {0};
 
 	filter_fill(filter, &range);
 	range.begin = row < NSTIME_MAX ? row + 1 : NSTIME_MAX;
 	struct index *index = session_index(session, err);
-	if (!index || !windows_find(index, &range, PACKETS_EACH, BYTES_EACH, cuts, count, err))
-		return false;
-	if (*count && !is_one_day(times, row, (*cuts)[*count - 1]))
-		*count = 0;
-	return true;
+	return index && windows_find(index, &range, PACKETS_EACH, BYTES_EACH, cuts, count, err);
 }
 
-/* ---- texts, whose memory is reused ---- */
+/* ---- blocks, which are reused ---- */
 
-struct window_texts {
-	const struct event_windows_setup *setup;
-	pthread_mutex_t lock; /* guards the spare texts */
-	struct sink **spare;
-	size_t nspare, capacity;
+struct blocks {
+	struct event_block **items;
+	size_t count, capacity;
 };
 
-static struct sink *take_text(struct window_texts *texts)
-{
-	struct sink *text = NULL;
+struct windows_work {
+	const struct event_windows_setup *setup;
+	pthread_mutex_t lock; /* guards the spare blocks */
+	struct blocks spare;
+};
 
-	pthread_mutex_lock(&texts->lock);
-	if (texts->nspare)
-		text = texts->spare[--texts->nspare];
-	pthread_mutex_unlock(&texts->lock);
-	if (!text) {
-		text = mem_new(sizeof *text);
-		sink_init(text, -1);
-	}
-	text->len = text->whole = 0;
-	text->color = texts->setup->sink->color;
-	return text;
+static void add_block(struct blocks *blocks, struct event_block *block)
+{
+	*mem_push(blocks->items, blocks->count, blocks->capacity) = block;
 }
 
-static void drop_text(void *arg, void *made)
+static struct event_block *take_block(struct windows_work *work)
 {
-	struct window_texts *texts = arg;
+	struct event_block *block = NULL;
 
-	pthread_mutex_lock(&texts->lock);
-	*mem_push(texts->spare, texts->nspare, texts->capacity) = made;
-	pthread_mutex_unlock(&texts->lock);
+	pthread_mutex_lock(&work->lock);
+	if (work->spare.count)
+		block = work->spare.items[--work->spare.count];
+	pthread_mutex_unlock(&work->lock);
+	if (!block)
+		block = event_block_new();
+	event_block_begin(block);
+	return block;
 }
 
-static void texts_release(struct window_texts *texts)
+/* Frees what a window made; its blocks become spare. */
+static void drop_blocks(void *arg, void *made)
 {
-	for (size_t i = 0; i < texts->nspare; i++) {
-		sink_release(texts->spare[i]);
-		mem_free(texts->spare[i]);
-	}
-	mem_free(texts->spare);
-	pthread_mutex_destroy(&texts->lock);
+	struct windows_work *work = arg;
+	struct blocks *blocks = made;
+
+	pthread_mutex_lock(&work->lock);
+	for (size_t i = 0; i < blocks->count; i++)
+		add_block(&work->spare, blocks->items[i]);
+	pthread_mutex_unlock(&work->lock);
+	mem_free(blocks->items);
+	mem_free(blocks);
 }
 
-/* ---- making a text ---- */
+static void work_release(struct windows_work *work)
+{
+	for (size_t i = 0; i < work->spare.count; i++)
+		event_block_free(work->spare.items[i]);
+	mem_free(work->spare.items);
+	pthread_mutex_destroy(&work->lock);
+}
 
-struct text_maker {
-	struct window_texts *texts;
+/* ---- filling them ---- */
+
+struct window_maker {
+	struct windows_work *work;
 	struct where_pass *pass;
-	struct row_maker rows;
-	struct sink *text;
-	/* What is said of rows meanwhile. It is dropped: such a window is damaged, and the plain
-	   way says the same. */
-	struct buf said, *before;
+	struct event_block_filler *filler;
+	struct blocks *made; /* by the present window; the last is not full */
 };
 
 static void *maker_new(void *arg)
 {
-	struct window_texts *texts = arg;
-	const struct event_windows_setup *setup = texts->setup;
-	struct text_maker *maker = mem_new(sizeof *maker);
+	struct windows_work *work = arg;
+	struct window_maker *maker = mem_new(sizeof *maker);
 
-	maker->texts = texts;
-	maker->pass = filter_pass_new(setup->filter);
-	row_maker_init(&maker->rows, setup->session->trace, setup->format, setup->range->classes,
-		       setup->times, setup->sink->color);
+	maker->work = work;
+	maker->pass = filter_pass_new(work->setup->filter);
+	maker->filler = event_block_filler_new(work->setup->session->trace, false);
 	return maker;
 }
 
 static void maker_free(void *arg)
 {
-	struct text_maker *maker = arg;
+	struct window_maker *maker = arg;
 
-	row_maker_release(&maker->rows);
+	event_block_filler_free(maker->filler);
 	where_pass_free(maker->pass);
-	buf_release(&maker->said);
 	mem_free(maker);
 }
 
 static void *pass_of(void *arg)
 {
-	return ((struct text_maker *)arg)->pass;
+	return ((struct window_maker *)arg)->pass;
 }
 
-static void begin_text(void *arg)
+static void begin_blocks(void *arg)
 {
-	struct text_maker *maker = arg;
-
-	maker->before = say_into(&maker->said);
-	maker->text = take_text(maker->texts);
-	event_writer_sink(maker->rows.writer, maker->text);
+	((struct window_maker *)arg)->made = mem_new(sizeof(struct blocks));
 }
 
-static bool write_run(void *arg, const struct run *run)
+static bool add_run(void *arg, const struct run *run)
 {
-	struct text_maker *maker = arg;
-	uint64_t damaged = 0;
+	struct window_maker *maker = arg;
+	struct blocks *made = maker->made;
+	uint32_t first = run->first, end = first + run->count;
 
-	for (uint32_t n = 0; n < run->count; n++) {
-		if (n % LOOK_EACH == 0 && signals_interrupted())
-			return false;
-		event_write_entry(maker->rows.writer, run, run->first + n, false, &damaged);
+	while (first < end) {
+		if (!made->count || event_block_is_full(made->items[made->count - 1]))
+			add_block(made, take_block(maker->work));
+		first += event_block_add(maker->filler, made->items[made->count - 1], run, first,
+					 end - first);
 	}
-	return !damaged;
+	return true;
 }
 
-static void *end_text(void *arg, size_t *bytes)
+static void *take_blocks(void *arg, size_t *bytes)
 {
-	struct text_maker *maker = arg;
-	struct sink *text = maker->text;
+	struct blocks *made = ((struct window_maker *)arg)->made;
 
-	say_into(maker->before);
-	buf_clear(&maker->said);
-	text->printable = printable_length(text->data, text->whole) == text->whole;
-	event_writer_sink(maker->rows.writer, &maker->rows.nowhere);
-	*bytes = text->len;
-	return text;
+	*bytes = made->count * BLOCK_BYTES;
+	return made;
 }
 
-static bool put_text(void *arg, void *made, struct error *err)
+/* In the caller's thread: passes blocks to the rows. */
+static bool put_blocks(void *arg, void *made, struct error *err)
 {
-	const struct window_texts *texts = arg;
+	const struct windows_work *work = arg;
+	struct blocks *blocks = made;
 
 	(void)err;
-	sink_rows(texts->setup->sink, made);
-	drop_text(arg, made);
+	for (size_t i = 0; i < blocks->count; i++)
+		if (!event_rows_block(work->setup->rows, &blocks->items[i]))
+			break;
+	drop_blocks(arg, made);
 	return true;
 }
 
 bool event_windows_run(const struct event_windows_setup *setup, struct windows_done *out,
 		       struct error *err)
 {
-	struct window_texts texts = {.setup = setup};
-
-	signals_at_once(setup->threads); /* each thread has texts of its own */
+	struct windows_work work = {.setup = setup};
 	struct events_options range = *setup->range;
+	struct thread_pool *pool = event_rows_threads(setup->rows);
 	const struct windows_setup windows = {.index = session_index(setup->session, err),
-					      .pool = windows_pool(setup->threads),
+					      .pool = pool,
 					      .range = &range,
 					      .cuts = setup->cuts,
 					      .ncuts = setup->ncuts,
 					      .most = MADE_MOST,
-					      .arg = &texts,
+					      .ahead = AHEAD_LEAST +
+						       thread_pool_threads(pool) / AHEAD_THREADS,
+					      .arg = &work,
 					      .interrupted = signals_stopped,
 					      .maker_new = maker_new,
 					      .select_arg = pass_of,
-					      .put = put_text,
+					      .put = put_blocks,
 					      .closed = &setup->sink->closed,
-					      .begin = begin_text,
-					      .run = write_run,
-					      .take = end_text,
+					      .begin = begin_blocks,
+					      .run = add_run,
+					      .take = take_blocks,
 					      .maker_free = maker_free,
-					      .drop = drop_text};
+					      .drop = drop_blocks};
 
 	range.progress = session_progress_time;
 	range.progress_arg = setup->session;
-	pthread_mutex_init(&texts.lock, NULL);
+	pthread_mutex_init(&work.lock, NULL);
 	bool ok = windows.index && windows_run(&windows, out, err);
-	thread_pool_free(windows.pool);
-	texts_release(&texts);
+	work_release(&work);
 	return ok;
 }

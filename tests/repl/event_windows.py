@@ -2,12 +2,13 @@
 """Rows that several threads make, a window of time each, are those of one thread.
 
 Generated traces are large enough for windows; some have losses, packets that overlap, streams that begin late or end early,
-packets whose headers lie about their times, packets in another order, and bytes that were changed. `events --jobs 3` must write
-what `events --jobs 1` writes, byte by byte, say the same and end with the same status. Only which of several packets with
+packets whose headers lie about their times, packets in another order, and bytes that were changed. `events --jobs 3` and `--jobs 8`
+(where the caller's thread makes no rows) must write what `events --jobs 1` writes, byte by byte, say the same and end with the same status. Only which of several packets with
 falling times is told first depends on threads. `convert` to Parquet must write the same files with one thread and with three,
 and to CSV what it writes without windows, which a condition on the state forces (of traces that do not lie: it reads these once). YORE_PROPERTY_SECONDS bounds the time.
 """
 import hashlib
+import json
 import os
 import random
 import re
@@ -86,14 +87,36 @@ def compare(trace, what, chance, want, spoilt):
     if "--no-index" not in words: # else what one run stores is another table for the next one
         subprocess.run([results.yore, "index", trace], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     one, none = rows(words, 1)
-    many, windows = rows(words, 3)
+    jobs = chance.choice((3, 8))
+    many, windows = rows(words, jobs)
     name = " ".join(what + words[1:])
     keep(trace, one == many)
-    result(one == many and not none, "%s: rows of one thread%s" % (name, ", by windows" if windows else ""), (one, many))
+    result(one == many and not none, "%s: rows of one thread%s" % (name, ", by %d in windows" % jobs if windows else ""), (one, many))
     if want:
         result(windows, "%s: windows make them" % name)
     compare_files(trace, what, want, spoilt)
     return windows
+
+
+def end_of(trace, *which):
+    words = [results.yore, "events", trace, "--format", "json", "--limit", "1", *which]
+    return json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)["t"]
+
+
+def compare_dates(trace):
+    """Moves the middle of the trace to midnight: only the first row of the next day has its date."""
+    offset, midnight = 1700000000000000000, 1700006400000000000
+    moved = offset + midnight - (end_of(trace) + end_of(trace, "--reverse")) // 2
+    path = os.path.join(trace, "metadata")
+    with open(path, "rb") as file:
+        text = file.read()
+    with open(path, "wb") as file:
+        file.write(text.replace(b"offset = %d;" % offset, b"offset = %d;" % moved))
+    words = [trace, "--format", "text", "--utc"]
+    (one, _), (many, windows) = rows(words, 1), rows(words, 3)
+    result(one == many and windows, "a trace over midnight: rows of one thread, by windows", (one, many))
+    text = subprocess.run([results.yore, "events", *words, "--jobs", "3"], stdout=subprocess.PIPE, check=False).stdout
+    result(text.count(b"2023-11-15 ") == 1, "a trace over midnight: one date", text.count(b"2023-11-15 "))
 
 
 def main():
@@ -106,6 +129,8 @@ def main():
             spoilt_traces.generate(trace, BYTES, SEED * 1000 + count, kind)
             spoilt = [spoilt_traces.spoil(trace, chance)] if count and chance.random() < 0.7 else []
             by_windows += compare(trace, kind + spoilt, chance, not count, spoilt)
+            if not count:
+                compare_dates(trace)
             shutil.rmtree(trace)
             count += 1
     result(by_windows, "%d of %d traces were cut into windows" % (by_windows, count))

@@ -213,7 +213,8 @@ static void say_notice(void *arg, enum notice_kind kind, const char *text)
 	pthread_mutex_lock(&said_lock);
 	bool again = (kind != NOTICE_DEBUG && said_before(text, strlen(text))) ||
 		     (session->follows && kind == NOTICE_WARNING && warned_before(text));
-	session->damaged += kind == NOTICE_DAMAGE && !again; /* two passes meet it twice */
+	if (kind == NOTICE_DAMAGE && !again) /* two passes meet it twice */
+		session->damaged++;
 	progress_clear(session->progress);
 	pthread_mutex_unlock(&said_lock);
 	/* debug lines are printed at once: they are about the thread, not what it reads */

@@ -143,8 +143,6 @@ MUST_CHECK bool script_run(struct script *script, const char *name, const char *
 			   size_t nargs, int *status, struct error *err, struct buf *traceback);
 /* Can script_run() run the name: is it a path, or the name of an analysis? */
 bool script_is_file(const struct script *script, const char *name);
-/* One line of text per analysis: name, two blanks or more, its first comment line. */
-MUST_CHECK bool script_list(struct script *script, struct buf *out, struct error *err);
 
 /* The analyses that come with yore, in order of name; from the first comments of their files. */
 struct script_analysis {

@@ -252,20 +252,6 @@ bool script_startup(struct script *script, const char *path, struct error *err,
 	return run_path(script, &chunk, &status, err, traceback);
 }
 
-/* ---- the list of analyses ---- */
-
-bool script_list(struct script *script, struct buf *out, struct error *err)
-{
-	struct script_analyses analyses;
-
-	if (!script_analyses_read(script->lua_dir, &analyses, err))
-		return false;
-	for (size_t i = 0; i < analyses.count; i++)
-		buf_printf(out, "%-14s  %s\n", analyses.items[i].name, analyses.items[i].summary);
-	script_analyses_release(&analyses);
-	return true;
-}
-
 /* ---- lines of the prompt ---- */
 
 struct lua_line {

@@ -461,32 +461,29 @@ const char *state_evaluation(const struct state *state)
 }
 
 bool state_explain(struct state *state, const struct moment *moment,
-		   const struct query *const *queries, size_t nqueries, bool why, struct buf *out,
-		   struct error *err)
+		   const struct query *const *queries, size_t nqueries, bool why,
+		   struct state_plan *out, struct error *err)
 {
 	struct choice choice;
 	struct wanted wanted;
-	nstime from;
-	bool ok;
 
+	*out = (struct state_plan){.checkpoint = NSTIME_MIN};
 	if (uses_stored(state, moment, 1, why)) {
-		buf_add_text(out, "slices: timelines were stored\n");
+		out->evaluation = "slices";
+		out->reason = "timelines were stored";
+		out->stored = true;
 		return true;
 	}
 	wanted_init(state, queries, nqueries, &wanted);
-	ok = choose_at(state, &wanted, &choice, err);
+	bool ok = choose_at(state, &wanted, &choice, err);
 	if (ok) {
-		bool found = !state->options.replay_only &&
-			     checkpoints_get(state->checkpoints, moment->t, NULL, &from);
-
-		buf_printf(out, "%s: %s\n", choice.backward ? "backward" : "forward",
-			   choice.reason);
-		if (choice.backward)
-			buf_printf(out, "attributes: %zu\n", wanted.nattrs + choice.nlisted);
-		if (found)
-			buf_printf(out, "nearest checkpoint: @%lld\n", (long long)from);
-		else
-			buf_add_text(out, "no checkpoint below: the bottom is the start\n");
+		out->backward = choice.backward;
+		out->evaluation = choice.backward ? "backward" : "forward";
+		out->reason = choice.reason;
+		out->attributes = wanted.nattrs + choice.nlisted;
+		if (state->options.replay_only ||
+		    !checkpoints_get(state->checkpoints, moment->t, NULL, &out->checkpoint))
+			out->checkpoint = NSTIME_MIN;
 	}
 	choice_release(&choice);
 	wanted_release(&wanted);

@@ -273,10 +273,18 @@ bool state_left_out(const struct state *state);
 const char *state_evaluation(const struct state *state);
 /* Number of stored changes read so far from timelines. */
 uint64_t state_changes_read(const struct state *state);
-/* Appends lines of text that say how state_at() would evaluate the question. Evaluates nothing. */
+/* How state_at() would evaluate a question. */
+struct state_plan {
+	const char *evaluation; /* "backward", "forward" or "slices" */
+	const char *reason;
+	bool backward, stored; /* the evaluation is "backward", or "slices" */
+	size_t attributes;     /* known before reading; only of "backward" */
+	nstime checkpoint; /* the nearest stored state below; NSTIME_MIN: none. Not of "slices" */
+};
+/* Evaluates nothing. */
 MUST_CHECK bool state_explain(struct state *state, const struct moment *moment,
 			      const struct query *const *queries, size_t nqueries, bool why,
-			      struct buf *out, struct error *err);
+			      struct state_plan *out, struct error *err);
 /*
  * Calls `each` for every pair of rule line and reason for failure, in the order of lines, with how
  * often it failed so far. `line` has the place (column 1), and the reason as text. False from

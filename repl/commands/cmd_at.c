@@ -438,19 +438,41 @@ static bool run_at(struct session *session, const struct options *options, struc
 	return ok;
 }
 
+static bool explain_moments(struct at *at, struct state *state, struct error *err)
+{
+	static const struct table_column columns[] = {{"ts", false},
+						      {"evaluation", false},
+						      {"reason", false},
+						      {"attributes", true},
+						      {"checkpoint", true}};
+	bool text = at->options->format == FORMAT_TEXT, ok = true;
+	struct state_plan plan;
+
+	rows_begin(&at->rows, at->sink, at->options->format, columns, 5);
+	for (size_t i = 0; i < at->nmoments && ok; i++) {
+		ok = state_explain(state, &at->moments[i], (const struct query *const *)at->queries,
+				   at->nqueries, at->options->why, &plan, err);
+		if (ok && text) {
+			plan_text(at->sink, &plan);
+		} else if (ok) {
+			rows_time(&at->rows, &at->times, at->moments[i].t, "");
+			plan_row(&at->rows, &at->times, &plan);
+		}
+	}
+	rows_finish(&at->rows);
+	return ok;
+}
+
 static bool explain_at(struct session *session, const struct options *options, struct sink *sink,
 		       struct error *err)
 {
 	struct at at = {.session = session, .options = options, .sink = sink};
 	struct state *state = session_state(session, err);
-	struct buf text = {0};
-	bool input = false, ok = state && parse_words(&at, &input, err);
+	bool input = false, ok = state && session_times(session, &at.times, err) &&
+				 parse_words(&at, &input, err) && explain_moments(&at, state, err);
 
-	for (size_t i = 0; i < at.nmoments && ok; i++)
-		ok = state_explain(state, &at.moments[i], (const struct query *const *)at.queries,
-				   at.nqueries, options->why, &text, err);
 	release(&at);
-	return sink_take(sink, &text, ok);
+	return ok;
 }
 
 const struct cmd cmd_at = {

@@ -7,6 +7,8 @@
 #include "engine/base/bitset.h"
 #include "repl/commands/cmds.h"
 #include "repl/filter.h"
+#include "repl/render/render.h"
+#include "state/state.h"
 
 #include <inttypes.h>
 
@@ -67,6 +69,21 @@ static bool events_cost(struct session *session, const struct options *options, 
 	return ok;
 }
 
+static void write_cost(const struct cost *cost, enum format format, struct sink *sink)
+{
+	static const struct table_column columns[] = {
+		{"packets", true}, {"bytes", true}, {"all_packets", true}, {"all_bytes", true}};
+	struct rows rows;
+
+	rows_begin(&rows, sink, format, columns, 4);
+	rows_u64(&rows, true, cost->packets);
+	rows_u64(&rows, true, cost->bytes);
+	rows_u64(&rows, true, cost->all);
+	rows_u64(&rows, true, cost->all_bytes);
+	rows_end(&rows);
+	rows_finish(&rows);
+}
+
 static bool explain_events(struct session *session, const struct options *options,
 			   struct sink *sink, struct error *err)
 {
@@ -74,23 +91,43 @@ static bool explain_events(struct session *session, const struct options *option
 
 	if (!events_cost(session, options, &cost, err))
 		return false;
-	if (options->format == FORMAT_JSON)
-		sink_printf(sink,
-			    "{\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64
-			    ",\"all_packets\":%" PRIu64 ",\"all_bytes\":%" PRIu64 "}\n",
-			    cost.packets, cost.bytes, cost.all, cost.all_bytes);
-	else
-		sink_printf(
-			sink,
-			"at most %" PRIu64 " of %" PRIu64 " packets would be read, %" PRIu64
-			" of %" PRIu64 " bytes%s\n",
-			cost.packets, cost.all, cost.bytes, cost.all_bytes,
-			options->has_limit || options->around
-				? "; packets are opened as they are reached, and the limit ends "
-				  "the work"
-				: "");
+	if (options->format != FORMAT_TEXT) {
+		write_cost(&cost, options->format, sink);
+		return true;
+	}
+	sink_printf(sink,
+		    "at most %" PRIu64 " of %" PRIu64 " packets would be read, %" PRIu64
+		    " of %" PRIu64 " bytes%s\n",
+		    cost.packets, cost.all, cost.bytes, cost.all_bytes,
+		    options->has_limit || options->around
+			    ? "; packets are opened as they are reached, and the limit ends "
+			      "the work"
+			    : "");
 	sink_row(sink);
 	return true;
+}
+
+/* ---- the state ---- */
+
+void plan_row(struct rows *rows, struct times *times, const struct state_plan *plan)
+{
+	rows_text(rows, plan->evaluation);
+	rows_text(rows, plan->reason);
+	rows_u64(rows, plan->backward, plan->attributes);
+	rows_time(rows, times, plan->checkpoint, "");
+	rows_end(rows);
+}
+
+void plan_text(struct sink *sink, const struct state_plan *plan)
+{
+	sink_printf(sink, "%s: %s\n", plan->evaluation, plan->reason);
+	if (plan->backward)
+		sink_printf(sink, "attributes: %zu\n", plan->attributes);
+	if (plan->checkpoint != NSTIME_MIN)
+		sink_printf(sink, "nearest checkpoint: @%" PRId64 "\n", plan->checkpoint);
+	else if (!plan->stored)
+		sink_text(sink, "no checkpoint below: the bottom is the start\n");
+	sink_row(sink);
 }
 
 bool explain_print(struct session *session, const struct options *options, struct sink *sink,

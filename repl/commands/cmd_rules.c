@@ -28,18 +28,84 @@ static bool list(const struct options *options, struct sink *sink)
 	return true;
 }
 
-/* --explain: explains the named set, else those of --rules, else all that come with yore. */
+/* ---- --explain ---- */
+
+struct explain_writer {
+	struct sink *sink;
+	struct rows rows;
+	struct buf file; /* of the line before */
+	const void *block;
+	bool viewed; /* a view was written */
+};
+
+/* An explain_line that writes lines of text below their file and head. */
+static void explain_text(void *arg, const struct explained_line *line)
+{
+	struct explain_writer *to = arg;
+
+	if (line->block && strcmp(buf_text(&to->file), line->file) != 0) {
+		buf_clear(&to->file);
+		buf_add_text(&to->file, line->file);
+		sink_printf(to->sink, "%s\n\n", line->file);
+	}
+	if (line->block && line->block != to->block)
+		sink_printf(to->sink, "%s\n", line->head);
+	to->block = line->block;
+	if (line->block)
+		sink_printf(to->sink, "  %4u  %-7s %s\n        %s\n        in a shard: %s",
+			    line->line, line->verb, line->writes, line->evaluation,
+			    line->in_shards);
+	else
+		sink_printf(to->sink, "%s  %4u  %s",
+			    to->viewed ? "" : "views, computed when asked\n", line->line,
+			    line->writes);
+	to->viewed = !line->block;
+	if (*line->reads)
+		sink_printf(to->sink, "\n        reads %s", line->reads);
+	sink_char(to->sink, '\n');
+}
+
+/* An explain_line that writes a row. */
+static void explain_row(void *arg, const struct explained_line *line)
+{
+	struct explain_writer *to = arg;
+
+	rows_text(&to->rows, line->file);
+	rows_u64(&to->rows, true, line->line);
+	rows_text(&to->rows, line->head);
+	rows_text(&to->rows, line->verb);
+	rows_text(&to->rows, line->writes);
+	rows_text(&to->rows, line->evaluation);
+	rows_text(&to->rows, line->in_shards);
+	rows_text(&to->rows, line->reads);
+	rows_end(&to->rows);
+}
+
+/* Explains the named set, else those of --rules, else all that come with yore. */
 static bool explain(struct session *session, const struct rules_builtin *one, struct sink *sink,
 		    struct error *err)
 {
+	static const struct table_column columns[] = {
+		{"file", false},   {"line", true},        {"head", false},      {"verb", false},
+		{"writes", false}, {"evaluation", false}, {"in_shards", false}, {"reads", false}};
 	struct rules *named = one ? rules_new() : NULL;
-	struct buf text = {0};
+	struct explain_writer to = {.sink = sink};
+	enum format format = session->options->format;
 	bool ok = one ? rules_add_builtin(named, one->name, err)
 		      : session_rules(session, err) != NULL;
+	struct rules *rules = one ? named : session->rules;
 
-	ok = ok && rules_explain(one ? named : session->rules, &text, err);
+	if (ok && format == FORMAT_TEXT) {
+		ok = rules_explain(rules, explain_text, &to, err);
+		sink_row(sink);
+	} else if (ok) {
+		rows_begin(&to.rows, sink, format, columns, 8);
+		ok = rules_explain(rules, explain_row, &to, err);
+		rows_finish(&to.rows);
+	}
+	buf_release(&to.file);
 	rules_free(named);
-	return sink_take(sink, &text, ok);
+	return ok;
 }
 
 /* ---- --check ---- */

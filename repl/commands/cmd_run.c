@@ -3,15 +3,32 @@
 #include "repl/commands/following.h"
 #include "repl/commands/partials.h"
 #include "repl/render/redraw.h"
+#include "repl/render/render.h"
 #include "repl/scripting.h"
 
 #include <string.h>
 
-static bool list(struct scripting *scripting, struct sink *sink, struct error *err)
+/* --list */
+static bool list(enum format format, struct sink *sink, struct error *err)
 {
-	struct buf text = {0};
+	static const struct table_column columns[] = {{"name", false}, {"summary", false}};
+	struct script_analyses analyses;
+	struct rows rows;
 
-	return sink_take(sink, &text, script_list(scripting_script(scripting), &text, err));
+	if (!script_analyses_read(NULL, &analyses, err))
+		return false;
+	rows_begin(&rows, sink, format, columns, 2);
+	for (size_t i = 0; i < analyses.count; i++) {
+		if (format == FORMAT_TEXT)
+			sink_printf(rows_cell(&rows), "%-14s", analyses.items[i].name);
+		else
+			rows_text(&rows, analyses.items[i].name);
+		rows_text(&rows, analyses.items[i].summary);
+		rows_end(&rows);
+	}
+	rows_finish(&rows);
+	script_analyses_release(&analyses);
+	return true;
 }
 
 static bool is_script(const char *path)
@@ -36,10 +53,8 @@ static bool run_once(struct session *session, const struct options *options, str
 
 	if (!scripting_open(session, sink, &scripting, err))
 		return false;
-	bool ok = options->list
-			  ? list(scripting, sink, err)
-			  : scripting_run(scripting, words->items[0], words->items + 1,
-					  words->count - 1, &session->status, err);
+	bool ok = scripting_run(scripting, words->items[0], words->items + 1, words->count - 1,
+				&session->status, err);
 	scripting_close(scripting);
 	return ok;
 }
@@ -126,8 +141,11 @@ static bool run_run(struct session *session, const struct options *options, stru
 	if (!options->list && is_turned(words->items[0], session->path))
 		return error_set(err, ERR_QUERY, "run: the script comes first: yore run %s %s",
 				 session->path, words->items[0]);
-	return follow_words(options, err) &&
-	       (options->follow ? run_following : run_once)(session, options, sink, err);
+	if (!follow_words(options, err))
+		return false;
+	if (options->list && !options->follow)
+		return list(options->format, sink, err);
+	return (options->follow ? run_following : run_once)(session, options, sink, err);
 }
 
 const struct cmd cmd_run_script = {

@@ -24,6 +24,12 @@ bool help_print(const struct cmd *cmd, struct sink *sink); /* NULL: the overview
 MUST_CHECK bool help_analysis(const char *name, struct sink *sink, struct error *err);
 MUST_CHECK bool explain_print(struct session *session, const struct options *options,
 			      struct sink *sink, struct error *err);
+struct rows;
+struct state_plan;
+/* Ends a row with these cells: evaluation, reason, attributes, checkpoint. */
+void plan_row(struct rows *rows, struct times *times, const struct state_plan *plan);
+/* Writes the plan as lines of text. */
+void plan_text(struct sink *sink, const struct state_plan *plan);
 
 struct sql_choices {         /* options of `sql` alone */
 	const char *catalog; /* a folder, or a file of `yore catalog --to`; NULL: one trace */

@@ -166,30 +166,50 @@ bool intervals_each(struct session *session, const struct wanteds *wanteds,
 	return ok;
 }
 
+static void explain_row(struct session *session, nstime begin, nstime end,
+			const struct state_plan *plan, struct times *times, struct sink *sink)
+{
+	static const struct table_column columns[] = {{"begin", false},      {"end", false},
+						      {"evaluation", false}, {"reason", false},
+						      {"attributes", true},  {"checkpoint", true}};
+	struct rows rows;
+
+	rows_begin(&rows, sink, session->options->format, columns, 6);
+	rows_time(&rows, times, begin, "");
+	rows_time(&rows, times, end, "");
+	plan_row(&rows, times, plan);
+	rows_finish(&rows);
+}
+
 static bool explain(struct session *session, const struct wanteds *wanteds, struct sink *sink,
 		    struct error *err)
 {
 	struct state *state = session_state(session, err);
-	struct buf text = {0};
+	struct state_plan plan;
+	struct times times;
 	nstime begin, end, first, last;
 
 	if (!state || !session_range(session, &begin, &end, err) ||
-	    !session_bounds(session, &first, &last, err))
+	    !session_bounds(session, &first, &last, err) || !session_times(session, &times, err))
 		return false;
 	struct moment moment = {.t = end < last ? end : last};
-	bool ok =
-		state_explain(state, &moment, wanteds->queries, wanteds->count, false, &text, err);
-	if (ok)
-		sink_printf(sink,
-			    "intervals over %s to %s: the state at the end as below, then "
-			    "each change back to the beginning\n",
-			    begin == NSTIME_MIN       ? "the start"
-			    : session->options->begin ? session->options->begin
-						      : "the range's start",
-			    end == NSTIME_MAX       ? "the end"
-			    : session->options->end ? session->options->end
-						    : "the range's end");
-	return sink_take(sink, &text, ok);
+	if (!state_explain(state, &moment, wanteds->queries, wanteds->count, false, &plan, err))
+		return false;
+	if (session->options->format != FORMAT_TEXT) {
+		explain_row(session, begin, end, &plan, &times, sink);
+		return true;
+	}
+	sink_printf(sink,
+		    "intervals over %s to %s: the state at the end as below, then "
+		    "each change back to the beginning\n",
+		    begin == NSTIME_MIN       ? "the start"
+		    : session->options->begin ? session->options->begin
+					      : "the range's start",
+		    end == NSTIME_MAX       ? "the end"
+		    : session->options->end ? session->options->end
+					    : "the range's end");
+	plan_text(sink, &plan);
+	return true;
 }
 
 static enum want_value value_of(const struct options *options)

@@ -3,6 +3,13 @@
 
 #include <string.h>
 
+struct explaining {
+	const struct analysis *analysis;
+	explain_line *each;
+	void *arg;
+	struct buf head, writes, reads; /* texts of the present line */
+};
+
 static const char *const verbs[] = {"=", "+=", "was", "delete", "unknown", "push", "pop"};
 
 /* Appends the name of a shape or a section value. */
@@ -15,15 +22,15 @@ static void add_name(const struct analysis *analysis, uint32_t shape, uint32_t s
 		shape_add_text(analysis->attrs, shape, out);
 }
 
-static void add_reads(const struct analysis *analysis, const struct line_reads *reads,
-		      struct buf *out)
+static void set_reads(struct explaining *to, const struct line_reads *reads)
 {
 	static const char *const by[] = {"key", "when", "value"};
 
+	buf_clear(&to->reads);
 	for (size_t i = 0; i < reads->count; i++) {
-		buf_add_text(out, i ? ", " : "\n        reads ");
-		add_name(analysis, reads->items[i].shape, reads->items[i].section, out);
-		buf_printf(out, " (%s)", by[reads->items[i].by]);
+		buf_add_text(&to->reads, i ? ", " : "");
+		add_name(to->analysis, reads->items[i].shape, reads->items[i].section, &to->reads);
+		buf_printf(&to->reads, " (%s)", by[reads->items[i].by]);
 	}
 }
 
@@ -75,72 +82,71 @@ static void add_patterns(const struct rule_block *block, struct buf *out)
 		buf_add_text(out, " in section ");
 		add_pattern(block->section, out);
 	}
-	buf_add_text(out, block->has_when ? " when ...\n" : "\n");
+	buf_add_text(out, block->has_when ? " when ..." : "");
 }
 
-static void add_statement(const struct analysis *analysis, size_t i, struct buf *out)
+/* Gives the line whose head and writes are set. */
+static void give(struct explaining *to, const struct rule_file *file, uint32_t at,
+		 const struct line_reads *reads, struct explained_line line)
 {
-	const struct statement *statement = analysis->rules->statements[i];
-	const struct statement_info *info = &analysis->statements[i];
-	uint32_t line = rule_file_place(statement->block->file, statement->at).line;
+	set_reads(to, reads);
+	line.file = file->name;
+	line.line = rule_file_place(file, at).line;
+	line.head = buf_text(&to->head);
+	line.writes = buf_text(&to->writes);
+	line.reads = buf_text(&to->reads);
+	to->each(to->arg, &line);
+}
 
-	buf_printf(out, "  %4u  %-7s ", line, verbs[statement->verb]);
-	add_name(analysis, info->shape, info->section, out);
+static void explain_statement(struct explaining *to, size_t i)
+{
+	const struct statement *statement = to->analysis->rules->statements[i];
+	const struct statement_info *info = &to->analysis->statements[i];
+
+	buf_clear(&to->head);
+	add_patterns(statement->block, &to->head);
+	buf_clear(&to->writes);
+	add_name(to->analysis, info->shape, info->section, &to->writes);
 	if (statement->target->below)
-		buf_add_text(out, "/**");
+		buf_add_text(&to->writes, "/**");
 	else if (verb_buries(statement->verb))
-		buf_add_text(out, " and all below");
-	buf_printf(out, "\n        %s\n        in a shard: %s", way(info->flags, statement->verb),
-		   in_shards(info->flags));
-	add_reads(analysis, &info->reads, out);
-	buf_add_char(out, '\n');
+		buf_add_text(&to->writes, " and all below");
+	give(to, statement->block->file, statement->at, &info->reads,
+	     (struct explained_line){.block = statement->block,
+				     .verb = verbs[statement->verb],
+				     .evaluation = way(info->flags, statement->verb),
+				     .in_shards = in_shards(info->flags)});
 }
 
-static void add_statements(const struct analysis *analysis, struct buf *out)
+static void explain_view(struct explaining *to, size_t i)
 {
-	const struct rules *rules = analysis->rules;
-	const struct rule_block *block = NULL;
-	const struct rule_file *file = NULL;
+	const struct view_def *view = to->analysis->rules->views[i];
 
-	for (size_t i = 0; i < rules->nstatements; i++) {
-		const struct rule_block *of = rules->statements[i]->block;
-		if (of->file != file)
-			buf_printf(out, "%s\n\n", of->file->name);
-		file = of->file;
-		if (of != block)
-			add_patterns(of, out);
-		block = of;
-		add_statement(analysis, i, out);
-	}
+	buf_clear(&to->head);
+	buf_clear(&to->writes);
+	shape_add_text(to->analysis->attrs, to->analysis->views[i].shape, &to->writes);
+	give(to, view->file, view->path->at, &to->analysis->views[i].reads,
+	     (struct explained_line){.verb = "view"});
 }
 
-static void add_views(const struct analysis *analysis, struct buf *out)
+bool rules_explain(struct rules *rules, explain_line *each, void *arg, struct error *err)
 {
-	const struct rules *rules = analysis->rules;
-
-	for (size_t i = 0; i < rules->nviews; i++) {
-		const struct view_def *view = rules->views[i];
-		uint32_t line = rule_file_place(view->file, view->path->at).line;
-		buf_printf(out, "%s  %4u  ", i ? "" : "views, computed when asked\n", line);
-		shape_add_text(analysis->attrs, analysis->views[i].shape, out);
-		add_reads(analysis, &analysis->views[i].reads, out);
-		buf_add_char(out, '\n');
-	}
-}
-
-bool rules_explain(struct rules *rules, struct buf *out, struct error *err)
-{
+	struct explaining to = {.each = each, .arg = arg};
 	struct arena *arena;
 	struct attrs *attrs;
-	struct analysis *analysis;
 
 	if (!rules_check(rules, err))
 		return false;
 	arena = arena_new();
 	attrs = attrs_new();
-	analysis = analysis_new(arena, rules, attrs, false);
-	add_statements(analysis, out);
-	add_views(analysis, out);
+	to.analysis = analysis_new(arena, rules, attrs, false);
+	for (size_t i = 0; i < rules->nstatements; i++)
+		explain_statement(&to, i);
+	for (size_t i = 0; i < rules->nviews; i++)
+		explain_view(&to, i);
+	buf_release(&to.head);
+	buf_release(&to.writes);
+	buf_release(&to.reads);
 	arena_free(arena);
 	attrs_free(attrs);
 	return true;

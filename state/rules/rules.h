@@ -92,8 +92,20 @@ bool rules_file(const struct rules *rules, size_t i, struct rules_file *out);
 /* A hash of everything that decides the rules' meaning, for the keys of stored results. */
 void rules_identity(const struct rules *rules, uint64_t out[2]);
 
-/* Appends text on what each line reads and writes, and how it can be evaluated. */
-MUST_CHECK bool rules_explain(struct rules *rules, struct buf *out, struct error *err);
+/* What a line reads and writes, and how it can be evaluated. Texts are borrowed for the call. */
+struct explained_line {
+	const char *file;
+	uint32_t line;
+	const void *block;                  /* equal for the lines of one head; NULL: a view */
+	const char *head;                   /* "" of a view */
+	const char *verb;                   /* "view" of a view */
+	const char *writes, *reads;         /* "": reads nothing */
+	const char *evaluation, *in_shards; /* NULL: of a view, which is computed when asked */
+};
+typedef void explain_line(void *arg, const struct explained_line *line);
+/* Calls `each` for each line, in order, then for each view. */
+MUST_CHECK bool rules_explain(struct rules *rules, explain_line *each, void *arg,
+			      struct error *err);
 
 /*
  * Parses a PATH: cpu[3]/thread, cpu[*]/thread; a last step ** matches all below. A bare word as key

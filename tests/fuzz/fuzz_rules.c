@@ -23,6 +23,12 @@ static void try_lint(const struct rules *rules, const struct program *program)
 	arena_free(arena);
 }
 
+/* An explain_line. */
+static void add_explained(void *arg, const struct explained_line *line)
+{
+	buf_printf(arg, "%s %s %s %s\n", line->head, line->verb, line->writes, line->reads);
+}
+
 static void try_rules(const char *text, size_t size)
 {
 	struct rules *rules = rules_new();
@@ -31,7 +37,8 @@ static void try_rules(const char *text, size_t size)
 	struct buf out = {0};
 	struct error err;
 
-	if (rules_add(rules, "fuzz", text, size, &err) && rules_explain(rules, &out, &err) &&
+	if (rules_add(rules, "fuzz", text, size, &err) &&
+	    rules_explain(rules, add_explained, &out, &err) &&
 	    program_compile(rules, &trace, NULL, &program, &err)) {
 		try_lint(rules, program);
 		program_free(program);

@@ -7,6 +7,7 @@ dist_check_SCRIPTS += \
 	%D%/datagrams.py \
 	%D%/decoding.sh \
 	%D%/frames.sh \
+	%D%/formats.py \
 	%D%/gdb_values.py \
 	%D%/run_sessions.sh \
 	%D%/examples.sh \

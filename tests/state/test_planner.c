@@ -326,19 +326,19 @@ static const struct stored_row {
 	const char *name;
 	enum force force;
 	bool stored, replay_only, why;
-	const char *explained; /* how that begins */
+	const char *explained; /* the way that is chosen */
 	const char *evaluation;
 } stored_rows[] = {
-	{"without timelines it looks back", FORCE_NONE, false, false, false,
-	 "backward: ", "backward"},
-	{"timelines answer where they are", FORCE_NONE, true, false, false, "slices: ", "slices"},
-	{"timelines do not tell which event it was", FORCE_NONE, true, false, true,
-	 "backward: ", "backward"},
-	{"not where replay is asked for", FORCE_REPLAY, true, false, false, "forward: ", "replay"},
-	{"not where the options ask for replay", FORCE_NONE, true, true, false,
-	 "forward: ", "replay"},
-	{"not where the backward pass is asked for", FORCE_BACKWARD, true, false, false,
-	 "backward: ", "backward"},
+	{"without timelines it looks back", FORCE_NONE, false, false, false, "backward",
+	 "backward"},
+	{"timelines answer where they are", FORCE_NONE, true, false, false, "slices", "slices"},
+	{"timelines do not tell which event it was", FORCE_NONE, true, false, true, "backward",
+	 "backward"},
+	{"not where replay is asked for", FORCE_REPLAY, true, false, false, "forward", "replay"},
+	{"not where the options ask for replay", FORCE_NONE, true, true, false, "forward",
+	 "replay"},
+	{"not where the backward pass is asked for", FORCE_BACKWARD, true, false, false, "backward",
+	 "backward"},
 };
 
 static void timelines(void **row_of_test)
@@ -349,7 +349,7 @@ static void timelines(void **row_of_test)
 	struct answers answers;
 	struct fake_state fake;
 	struct query *query;
-	struct buf text = {0};
+	struct state_plan plan;
 	struct error err;
 	char path[64];
 
@@ -363,13 +363,12 @@ static void timelines(void **row_of_test)
 	fake.state->options.replay_only = row->replay_only;
 	assert_true(query_parse("cpu[1]/c", &query, &err));
 	assert_true(state_explain(fake.state, &moment, (const struct query *const *)&query, 1,
-				  row->why, &text, &err));
-	assert_memory_equal(buf_text(&text), row->explained, strlen(row->explained));
+				  row->why, &plan, &err));
+	assert_string_equal(plan.evaluation, row->explained);
 	assert_true(state_at(fake.state, &moment, 1, (const struct query *const *)&query, 1,
 			     row->why, &answers, &err));
 	assert_string_equal(state_evaluation(fake.state), row->evaluation);
 	answers_release(&answers);
-	buf_release(&text);
 	query_free(query);
 	fake_state_close(&fake);
 	assert_true(timelines_remove(path, &err));

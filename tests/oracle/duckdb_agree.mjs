@@ -116,16 +116,16 @@ async function likeParquet(trace, events) {
 	const work = mkdtempSync(join(tmpdir(), 'yore-duckdb-')), out = join(work, 'out');
 	const bounds = events.map((e) => e.ts).filter((t) => t !== null).sort(by((t) => t));
 	const [from, to] = [bounds[Math.floor(bounds.length / 3)], bounds[Math.floor(bounds.length * 2 / 3)]];
-	const names = new Set(events.map((e) => e.name)), twins = [...names].map((name) => name.toLowerCase());
+	const names = new Set(events.map((e) => e.name)), classes = new Set(lines('info', trace)[0].classes.map((c) => c.name));
 	let bad = null;
 	spawnSync(yore, ['convert', trace, out, '--to', 'parquet', '--no-state', '--quiet']);
 	for (const name of existsSync(out) ? readdirSync(out) : []) {
 		const file = join(out, name);
 		const [{ table }] = await ask(
 			`SELECT decode(value) AS "table" FROM parquet_kv_metadata('${file}') WHERE decode(key) = 'yore.table'`);
-		// a file has the events of all names that differ in their case alone
+		// a file has the events of all names that differ in their case alone, and a column that says which, also where one has none
 		if (name.startsWith('losses') || bad || !names.has(table) ||
-			twins.filter((n) => n === table.toLowerCase()).length > 1) continue;
+			[...classes].filter((n) => n.toLowerCase() === table.toLowerCase()).length > 1) continue;
 		const call = (more) => `SELECT * FROM yore_events(${quoted(trace)}, ${quoted(table)}${more})`;
 		const read = (where) => `SELECT * FROM '${file}' ${where}`;
 		const pairs = [[call(''), read('')]];

@@ -46,7 +46,7 @@ local function take_statistic(words)
 end
 
 local statistic, words = take_statistic(arg)
-local a = analysis.open(words, { name = "first", verbs = { "changes", "series" }, without_range = true,
+local a = analysis.open(words, { name = "first", verbs = { "changes", "series" }, without_range = true, stray = "; --catalog DIR names the traces",
 	options = { catalog = "text", unit = "text", order = "text", timeout = "text", measure = "flag" } })
 
 local plain = { mean = true, min = true, max = true, total = true, count = true }

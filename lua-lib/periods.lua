@@ -67,11 +67,11 @@ for name, field in pairs(fields) do
 	local at, column = field:match("^(%a+) (.+)$")
 	local good, why = pcall(trace.segments, trace, { at = events[at], key = column, from = a.start, to = a.start })
 	if not good then
-		error("--field " .. name .. ": " .. why:gsub("^key: ", ""):gsub("\n.*", ""), 0)
+		yore.misuse("--field " .. name .. ": " .. why:gsub("^key: ", ""):gsub("\n.*", ""), why)
 	end
 end
 
-local periods = analysis.asked(nil, trace.segments, trace, { begin = events.begin,
+local periods = analysis.asked({ key = "--key", finish_key = "--until-key" }, trace.segments, trace, { begin = events.begin,
 	begin_where = analysis.condition_of(a.from), finish = events["end"], finish_where = analysis.condition_of(a["until"]),
 	key = a.key or "stream", finish_key = a["until-key"], fields = fields, nested = a.nested, from = a.start, to = a.stop })
 a:tell_pairs(periods, "periods")

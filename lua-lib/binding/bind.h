@@ -127,7 +127,10 @@ struct symbols *bind_symbols(struct bind_trace *bound);
 int bind_fail(lua_State *L, const struct error *err);
 /* Raises the error's text, with the place of the calling Lua code. */
 int bind_raise(lua_State *L, const struct error *err);
-/* yore.misuse(text): raises the text as an error of kind ERR_QUERY, without a place. */
+/*
+ * yore.misuse(text[, cause]): raises the text as an error of kind ERR_QUERY, without a place. With
+ * `cause`, the text of an error that was caught, only if that is of this kind.
+ */
 int bind_yore_misuse(lua_State *L);
 /*
  * Is `message` the last error of these three, with a place or more before it? Then pushes the text

@@ -27,9 +27,15 @@ int bind_raise(lua_State *L, const struct error *err)
 
 int bind_yore_misuse(lua_State *L)
 {
+	struct bind_context *context = bind_context(L);
+	bool misused = true;
+
 	luaL_checkstring(L, 1);
+	if (lua_isstring(L, 2))
+		misused = bind_push_raised(L, lua_tostring(L, 2)) && context->raised == ERR_QUERY;
 	lua_settop(L, 1);
-	remember(L, ERR_QUERY);
+	if (misused)
+		remember(L, ERR_QUERY);
 	return lua_error(L);
 }
 

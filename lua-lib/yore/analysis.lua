@@ -45,13 +45,19 @@ function analysis.hint(wanted, names)
 end
 
 -- Returns f(...), whose arguments come from the user: an error that it raises is raised again without its place in the
--- script and the lines of an excerpt, and with the name of `option` before it (nil: none).
+-- script and the lines of an excerpt, and with the name of `option` before it (nil: none). A table has the names of options by
+-- the first word of the error, in whose place they stand.
 function analysis.asked(option, f, ...)
 	local function told(done, ...)
 		if not done then
 			local why = ...
-			why = type(why) == "string" and why:gsub("^[^\n:]*:%d+: ", ""):gsub("\n.*", "") or why
-			error(option and option .. ": " .. tostring(why) or why, 0)
+			local text = tostring(why):gsub("^[^\n:]*:%d+: ", ""):gsub("\n.*", "")
+			if type(option) == "table" then
+				text = text:gsub("^[%w_]+", option, 1)
+			elseif option then
+				text = option .. ": " .. text:gsub("^finish_key:", "key behind until:")
+			end
+			yore.misuse(text, why)
 		end
 		return ...
 	end
@@ -302,7 +308,7 @@ end
 -- --where may name; columns_of, those of single verbs, where rows do not have all of them; verbs_of, the verbs that an option is
 -- for, where it is not for all; draws, the common options that --svg heeds, too; without_range, where there is no global trace; any_host, where threads of several hosts may be meant;
 -- own_losses, where the analysis lists them or tells them itself; sums, true or the set of verbs that methods:sums() counts; format, one of its own that is meant without --format, and write(row), which gives
--- a row's line in it.
+-- a row's line in it; stray, what follows the error of a word that is no verb.
 function analysis.open(words, spec)
 	local self = setmetatable({ spec = spec }, methods)
 	local i, list = 1, nil -- the list of --cpu and the like, if such an option was the last
@@ -318,7 +324,7 @@ function analysis.open(words, spec)
 			elseif self.verb or not known[words[i]] then
 				yore.misuse(spec.name .. ": '" .. words[i] .. "' is too much"
 					.. (next(known) and ": " .. analysis.hint(words[i], spec.verbs) .. "one of "
-					.. table.concat(spec.verbs, ", ") .. " may stand there" or ""))
+					.. table.concat(spec.verbs, ", ") .. " may stand there" or "") .. (spec.stray or ""))
 			else
 				self.verb = words[i]
 			end

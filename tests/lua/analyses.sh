@@ -76,14 +76,14 @@ says 1 "nothing was recorded before 00:35:10" yore latency $demo --end 00:35:10
 says 2 "the range from 00:35:20.799350827 to 00:35:20.798350827 is empty: it must end after it begins" yore latency $demo --begin +2ms --end +1ms
 says 1 "no event 'sched_wakin': did you mean \"sched:sched_waking\"" yore periods $demo --from sched_wakin --until sched_wakeup --key pid
 says 1 "key: no event of the trace has a field 'pidd': did you mean \"pid\"" yore periods $demo --from sched_waking --until sched_wakeup --key pidd
-says 1 "^yore: key: column 5: expected an operator or the end, found ','$" yore periods $demo --from sched_waking --until sched_wakeup --key 'pid , cpu'
-says 1 "^yore: key: column 7: this needs brackets: cpu + (pid & 3), columns of a key, or (cpu + pid & 3), one value$" yore periods $demo --from sched_waking --until sched_wakeup --key 'cpu + pid & 3'
-says 1 "^yore: key: column 7: a constant is no column of a key: (pid + 1) is one value$" yore periods $demo --from sched_waking --until sched_wakeup --key 'pid + 1'
+says 2 "^yore: --key: column 5: expected an operator or the end, found ','$" yore periods $demo --from sched_waking --until sched_wakeup --key 'pid , cpu'
+says 2 "^yore: --key: column 7: this needs brackets: cpu + (pid & 3), columns of a key, or (cpu + pid & 3), one value$" yore periods $demo --from sched_waking --until sched_wakeup --key 'cpu + pid & 3'
+says 2 "^yore: --key: column 7: a constant is no column of a key: (pid + 1) is one value$" yore periods $demo --from sched_waking --until sched_wakeup --key 'pid + 1'
 says 1 "^yore: expression: column 8: no event of the trace has a field 'pidd': did you mean \"pid\"" yore periods $demo --from sched_waking --until sched_wakeup --key 'cpu + (pidd & 3)'
 says 0 "^demo-pass-2 .* 21 " yore periods $demo --from sched_waking --until sched_wakeup --key 'thread[pid]/name'
 says 0 "^10893 .* 24 " yore periods $demo --from 'sched_switch where prev_state == 1' --until sched_wakeup --key prev_pid --until-key pid
 says 2 "^yore: condition: column 12: a number is never true" yore periods $demo --from 'sched_switch where prev_state & 2' --until sched_wakeup --key cpu
-says 1 "^yore: condition: column 12: expected an operator such as '==' or the end, found '='$" yore periods $demo --from 'sched_switch where prev_state = 1' --until sched_wakeup --key cpu
+says 2 "^yore: condition: column 12: expected an operator such as '==' or the end, found '='$" yore periods $demo --from 'sched_switch where prev_state = 1' --until sched_wakeup --key cpu
 says 1 "no event 'sched_swich': did you mean" yore periods $demo --from 'sched_swich where prev_state == 1' --until sched_wakeup --key cpu
 says 1 "key: no event that begins one has the column 'prev_pid'" yore periods $demo --from sched_waking --until sched_switch --key prev_pid
 says 2 "no field 'cal': did you mean \"call\"" yore periods $demo --from sched_waking --until sched_wakeup --key pid --field call=begin:pid --by cal

@@ -134,17 +134,25 @@ static bool read_probe(const char *path, struct probe *probe, uint8_t head[HEAD_
 	return good;
 }
 
-/* The reader whose probe() returns the most, which is *how; NULL: all return 0. */
-static const struct reader *surest(const struct probe *probe, int *how)
+/*
+ * The reader whose probe() returns the most, which is *how; NULL: all return 0. *second: another
+ * one that returns more than 0; or NULL.
+ */
+static const struct reader *surest(const struct probe *probe, int *how,
+				   const struct reader **second)
 {
 	const struct reader *best = NULL;
 	int sure = 0;
 
+	*second = NULL;
 	for (size_t i = 0; i < READERS_MAX && readers[i]; i++) {
 		int now = readers[i]->probe(probe);
 		if (now > sure) {
 			sure = now;
+			*second = best;
 			best = readers[i];
+		} else if (now > 0) {
+			*second = readers[i];
 		}
 	}
 	*how = sure;
@@ -155,10 +163,11 @@ static bool is_known(const char *path)
 {
 	uint8_t head[HEAD_BYTES];
 	struct error ignored;
+	const struct reader *second;
 	struct probe probe;
 	int sure;
 
-	return read_probe(path, &probe, head, &ignored) && surest(&probe, &sure);
+	return read_probe(path, &probe, head, &ignored) && surest(&probe, &sure, &second);
 }
 
 /* The compressor or archiver that wrote the file, by its first bytes. */
@@ -307,7 +316,8 @@ static void say_unknown(const struct probe *probe, struct error *err)
 	buf_release(&hint);
 }
 
-const struct reader *reader_detect(const char *path, struct error *err)
+const struct reader *reader_detect(const char *path, const struct reader **beside,
+				   struct error *err)
 {
 	uint8_t head[HEAD_BYTES];
 	struct probe probe;
@@ -316,7 +326,9 @@ const struct reader *reader_detect(const char *path, struct error *err)
 
 	if (!read_probe(path, &probe, head, err))
 		return NULL;
-	best = surest(&probe, &sure);
+	best = surest(&probe, &sure, beside);
+	if (!probe.is_folder)
+		*beside = NULL;
 	if (!best)
 		say_unknown(&probe, err);
 	return best;
@@ -325,8 +337,9 @@ const struct reader *reader_detect(const char *path, struct error *err)
 const struct reader *reader_guess(const char *path, int *sure, struct error *err)
 {
 	uint8_t head[HEAD_BYTES];
+	const struct reader *second;
 	struct probe probe;
 
 	*err = (struct error){0};
-	return read_probe(path, &probe, head, err) ? surest(&probe, sure) : NULL;
+	return read_probe(path, &probe, head, err) ? surest(&probe, sure, &second) : NULL;
 }

@@ -280,8 +280,12 @@ static inline bool reader_goes_on(const struct reader *reader, const struct stre
 }
 /* reader->watermark of formats whose files are complete as soon as they exist. */
 bool reader_watermark_whole(const struct stream *stream, nstime *until);
-/* The reader whose probe() is surest of the path; NULL and ERR_FORMAT when none accepts it. */
-MUST_CHECK const struct reader *reader_detect(const char *path, struct error *err);
+/*
+ * The reader whose probe() is surest of the path; NULL and ERR_FORMAT when none accepts it.
+ * *beside: another one that accepts it, if it is a folder; or NULL.
+ */
+MUST_CHECK const struct reader *reader_detect(const char *path, const struct reader **beside,
+					      struct error *err);
 /*
  * The same for a search through many files; *sure is what probe() returned, 1 to 100. NULL with
  * err->kind ERR_NONE: no reader accepts the path.

@@ -305,12 +305,17 @@ static bool open_one(struct trace *trace, const struct trace_options *options, s
 {
 	const char *settings = NULL, *path = locate(trace, options, i, err);
 	size_t parts = trace->nparts, clocks = trace->nclocks;
-	const struct reader *reader;
+	const struct reader *reader, *beside = NULL;
 
 	if (!path)
 		return false;
 	reader = options->input ? reader_asked_for(trace, options->input, &settings, err)
-				: reader_detect(path, err);
+				: reader_detect(path, &beside, err);
+	if (beside)
+		notice(&trace->notices, NOTICE_WARNING,
+		       "%s: read as %s; a trace of %s is also there, and is not read: name its "
+		       "folder, or --input %s",
+		       path, reader->format, beside->format, beside->format);
 	if (!reader || !reader->open(trace, path, settings, options->mode, err))
 		return false;
 	for (size_t p = parts; p < trace->nparts; p++)

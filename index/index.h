@@ -138,6 +138,8 @@ MUST_CHECK bool table_lower_bound(struct table *table, nstime t, uint64_t *out, 
  * NSTIME_MAX are not searched for. Ignores errors: the next read returns them.
  */
 void index_expect_range(struct index *index, const uint64_t *streams, nstime begin, nstime end);
+/* Likewise, fetches the packets with which backward cursors from `end` begin. */
+void index_expect_packets(struct index *index, const uint64_t *streams, nstime end);
 /* A record that is not wide and ends at t or later has an index >= lower_bound(t) - reach. */
 uint32_t table_reach(const struct table *table);
 /* The wide records, which reach further; indexes into the table, rising. */

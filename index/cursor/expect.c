@@ -27,7 +27,7 @@ static bool is_read(const struct stream_cursor *cursor, const struct packet_info
 }
 
 /*
- * Fetches the packets at the range's begin or, backward, at its end: there also the next one, which
+ * Fetches the packet at the range's begin or, backward, at its end: there also the next one, which
  * the cursor opens as a proof unless it is known to be right. If it is larger, its first events are
  * enough, which came with its header.
  */
@@ -50,8 +50,11 @@ static void expect_packets(const struct stream_cursor *cursor, nstime begin, nst
 		bool within = info.rec.max >= begin && info.rec.min < end;
 		bool next = backward && i == found && info.rec.len <= PACKET_LOOKED_ON &&
 			    !table_proved(table, i) && !(info.rec.flags & PACKET_EXACT_MIN);
-		if ((within || next) && is_read(cursor, &info))
+		if ((within || next) && is_read(cursor, &info)) {
 			far_expect_packet(cursor->stream, info.rec.off, info.rec.len);
+			if (!backward)
+				return;
+		}
 	}
 }
 

@@ -11,7 +11,7 @@
 enum {
 	HEAD_BYTES = 512,
 	BEFORE = 4, /* headers before the packet that a search found */
-	BEHIND = 2,
+	BEHIND = 3,
 	STEPS = 3,             /* of a search, to either side */
 	WHOLE_MOST = 512 << 10 /* bytes of a packet that is fetched before it is read */
 };
@@ -136,4 +136,24 @@ void index_expect_range(struct index *index, const uint64_t *streams, nstime beg
 		MAY_FAIL(workers_end(&workers, &ignored));
 	}
 	mem_free(searches.tables);
+}
+
+/* The packet at `end`; of the next one its first events are enough, which come with its header. */
+void index_expect_packets(struct index *index, const uint64_t *streams, nstime end)
+{
+	const struct trace *trace = index->trace;
+	struct packet_info info;
+	struct table *table;
+	struct error ignored;
+	uint64_t found;
+
+	if (!index->far)
+		return;
+	index_expect_range(index, streams, NSTIME_MIN, end);
+	for (size_t i = 0; i < trace->nstreams; i++)
+		if (far_stream(trace->streams[i]) && bitset_has(streams, i) &&
+		    index_table(index, trace->streams[i], &table, &ignored) &&
+		    table_computed_bound(table, end, &found) && found &&
+		    table_peek(table, found - 1, &info, &ignored))
+			far_expect_packet(trace->streams[i], info.rec.off, info.rec.len);
 }

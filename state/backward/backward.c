@@ -373,6 +373,25 @@ static enum outcome read_down(struct backward *pass)
 }
 
 /*
+ * Requests the packets that the rounds of all waiting CPUs read first together: of files on a
+ * server each round would wait for its own.
+ */
+static void expect_cpus(const struct backward *pass, const struct question_list *waiting)
+{
+	struct event_source *source = pass->options.event_source;
+	uint64_t *streams =
+		arena_array(pass->arena, source->trace->nstreams / 64 + 1, sizeof *streams);
+
+	for (size_t i = 0; i < waiting->count; i++) {
+		int32_t cpu = closure_cpu(pass->closure, pass->attrs, waiting->items[i]->attr);
+		if (cpu >= 0)
+			event_source_add_cpu(source, cpu, streams);
+	}
+	if (source->index)
+		index_expect_packets(source->index, streams, waiting->items[0]->key.time);
+}
+
+/*
  * If each question concerns one CPU, a round is the newest question's CPU's; the others wait. Else
  * a question about an idle CPU would visit the events of busy ones. Attributes that no event writes
  * (closure_cpu() -1) get a round, too, which opens no packet.
@@ -386,6 +405,8 @@ static const uint64_t *keep_one_cpu(struct backward *pass)
 		return NULL;
 	cpu = closure_cpu(pass->closure, pass->attrs, pass->later.items[0]->attr);
 	const struct question_list all = pass->later;
+	if (!pass->round)
+		expect_cpus(pass, &all);
 	pass->later = (struct question_list){0};
 	for (size_t i = 0; i < all.count; i++)
 		if (closure_cpu(pass->closure, pass->attrs, all.items[i]->attr) != cpu)

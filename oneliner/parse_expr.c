@@ -104,6 +104,68 @@ static bool skip_key(struct parser *parser)
 	return false;
 }
 
+/* Length of the dot or arrow at `at` that a member's name follows; 0: there is none. */
+static size_t member_mark(const char *at, const char *end)
+{
+	size_t n = at < end && *at == '.' ? 1 : end - at > 1 && !memcmp(at, "->", 2) ? 2 : 0;
+
+	return n && at + n < end && char_begins_word(at[n]) ? n : 0;
+}
+
+/* Behind the text in quotes, the word or the single character at `at`. */
+static const char *piece_end(const char *at, const char *end)
+{
+	if (*at == '"') {
+		for (at++; at < end && *at != '"'; at++)
+			at += *at == '\\' && at + 1 < end;
+		return at < end ? at + 1 : end;
+	}
+	if (!char_is_word(*at))
+		return at + 1;
+	while (at < end && char_is_word(*at))
+		at++;
+	return at;
+}
+
+/* Appends /name/member for .name.member or ->name->member; returns where that ends. */
+static const char *add_members(struct buf *out, const char *at, const char *end)
+{
+	size_t mark;
+
+	while ((mark = member_mark(at, end))) {
+		const char *name = at + mark;
+		at = piece_end(name, end);
+		buf_add_char(out, '/');
+		buf_add(out, name, (size_t)(at - name));
+	}
+	return at;
+}
+
+/*
+ * A path's text in the words of the rules, whose fields are field/name/member: in its keys they may
+ * also be args.name.member, as elsewhere in a program.
+ */
+static struct value path_value(struct parser *parser, const char *text, size_t len)
+{
+	const char *end = text + len, *at = text;
+	struct buf path = {0};
+
+	while (at < end) {
+		const char *word = at;
+		at = piece_end(at, end);
+		if (at - word == 4 && !memcmp(word, "args", 4) && member_mark(at, end)) {
+			buf_add_text(&path, "field");
+			at = add_members(&path, at, end);
+		} else {
+			buf_add(&path, word, (size_t)(at - word));
+		}
+	}
+	const char *kept = arena_strndup(parser->arena, path.data, path.len);
+	len = path.len;
+	buf_release(&path);
+	return value_text(kept, len);
+}
+
 /* Reads a path name[key]/name/name[key], without blanks around slashes, as one word. */
 static void take_path(struct parser *parser)
 {
@@ -122,7 +184,7 @@ static void take_path(struct parser *parser)
 		parser->pos++;
 	}
 	parser->token.kind = TOKEN_PATH;
-	parser->token.value = value_text(parser->text + at, parser->pos - at);
+	parser->token.value = path_value(parser, parser->text + at, parser->pos - at);
 }
 
 /* Does a path begin here: name[, or field/x, payload/x, context/x, packet/x? */

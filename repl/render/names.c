@@ -142,14 +142,17 @@ bool names_range_add(void *range, const struct interval *interval)
 	return true;
 }
 
-/* Sets names from a range, copied into `arena`; NULL: they are borrowed from the range. */
+/*
+ * Sets names from a range, for items with times from `begin` on, copied into `arena`; NULL: they
+ * are borrowed from the range.
+ */
 static void put_spells(const struct comm_spells *range, struct named *items, size_t count,
-		       struct arena *arena)
+		       nstime begin, struct arena *arena)
 {
 	struct value tid;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!is_wanted(&items[i], &tid))
+		if (items[i].t < begin || !is_wanted(&items[i], &tid))
 			continue;
 		items[i].name = comm_spells_find(range, &tid, items[i].t, items[i].until);
 		if (arena && items[i].name)
@@ -167,7 +170,7 @@ bool names_range_end(struct session *session, struct comm_spells *range, struct 
 bool names_range_put(struct session *session, const struct comm_spells *range, struct named *items,
 		     size_t count, struct arena *arena, struct error *err)
 {
-	put_spells(range, items, count, NULL);
+	put_spells(range, items, count, NSTIME_MIN, NULL);
 	return functions_put(session, items, count, arena, err);
 }
 
@@ -256,7 +259,7 @@ static bool read_late(struct session *session, struct named *items, size_t count
 		return true;
 	late = names_range_new(session, first, last, err);
 	if (late)
-		put_spells(late, items, count, arena);
+		put_spells(late, items, count, NSTIME_MIN, arena);
 	names_range_free(late);
 	return late;
 }
@@ -274,14 +277,19 @@ bool names_in(struct session *session, struct named *items, size_t count,
 	    !session_names(session, events, err) ||
 	    (!told && !read_near(session, items, count, reach.begin, &near, err)))
 		return false;
-	if (told || near)
-		put_spells(told ? told : near, items, count, near ? arena : NULL);
-	names_range_free(near);
+	if (told)
+		put_spells(told, items, count, NSTIME_MIN, NULL);
+	if (near)
+		put_spells(near, items, count, reach.begin, arena);
 	const struct look look = {reach, false, reach.begin, NSTIME_MAX},
 			  early = {{.some = true}, false, NSTIME_MIN, reach.begin};
-	return look_for(session, items, count, &look, arena, err) &&
-	       look_for(session, items, count, &early, arena, err) &&
-	       read_late(session, items, count, reach.end, arena, err) &&
+	bool good = look_for(session, items, count, &look, arena, err) &&
+		    (!near || session_names(session, NAMES_BEFORE, err)) &&
+		    look_for(session, items, count, &early, arena, err);
+	if (near)
+		put_spells(near, items, count, NSTIME_MIN, arena);
+	names_range_free(near);
+	return good && read_late(session, items, count, reach.end, arena, err) &&
 	       functions_put(session, items, count, arena, err);
 }
 

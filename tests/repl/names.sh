@@ -237,7 +237,7 @@ cd "$top" && python3 "$top/tests/repl/filtered.py" "$yore" "$@" >"$work/printed"
 result $? "events: a filtered line has the name that it has without the filter"
 
 # Of many rows as of few: the name at a row's begin, else the first one behind it.
-perf=$top/fixtures/golden/sched-perf/perf.data
+perf=$top/fixtures/golden/sched-perf/perf.data demo=$top/fixtures/golden/sched-demo
 "$yore" state "$perf" '**' --format json --no-index 2>/dev/null | grep -F '/parent"' >"$work/many"
 for path in $(grep -o 'thread\[[0-9]*\]/parent' "$work/many" | sort -u | head -n 30); do
 	"$yore" state "$perf" "$path" --format json --no-index >"$work/few" 2>/dev/null
@@ -245,4 +245,18 @@ for path in $(grep -o 'thread\[[0-9]*\]/parent' "$work/many" | sort -u | head -n
 done >"$work/printed"
 [ -s "$work/many" ] && [ ! -s "$work/printed" ]
 result $? "a thread beside one row has the name that it has beside many"
+
+# Of a part of the trace as of all: also a row that began before it has the name of its begin.
+for stored in no yes; do
+	[ $stored = no ] || "$yore" index "$demo" --timelines --index-dir "$work/$stored" >/dev/null 2>&1
+	for path in 'cpu[*]/**' 'cpu[0]/thread thread[*]/state' 'thread[*]/cpu cpu[*]/thread'; do
+		# shellcheck disable=SC2086
+		"$yore" state "$demo" $path --format json --index-dir "$work/$stored" >"$work/all" 2>/dev/null
+		# shellcheck disable=SC2086
+		"$yore" state "$demo" $path --begin +1ms --end +3ms --format json --index-dir "$work/$stored" 2>/dev/null |
+			grep -vF '"end":null' | grep -vxF -f "$work/all" -
+	done
+done >"$work/printed"
+[ -s "$work/all" ] && [ ! -s "$work/printed" ]
+result $? "a thread that began before the range has the name that it had then"
 exit $status

@@ -33,15 +33,16 @@ static bool bad(struct error *err, const char *word, const char *why)
 			 word, why);
 }
 
-/* Digits as a number; false when there is none or it is too great. */
+/* Digits as a number, of too many one that no time has; false when there is none. */
 static bool digits(struct text *in, __int128 *out)
 {
+	const __int128 most = (__int128)UINT64_MAX + 1;
+
 	if (!char_is_digit(*in->at))
 		return false;
 	for (*out = 0; char_is_digit(*in->at); in->at++) {
 		*out = *out * 10 + (*in->at - '0');
-		if (*out > (__int128)UINT64_MAX)
-			return false;
+		*out = *out < most ? *out : most;
 	}
 	return true;
 }

@@ -29,7 +29,7 @@ local chain = require("yore.chain")
 local threads = require("yore.threads")
 local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
-	name = "critical-path", verbs = { "sum", "log" }, options = { tid = "text" },
+	name = "critical-path", verbs = { "sum", "log" }, options = { tid = "text" }, stray = "; --tid THREAD names the thread",
 	columns = { "what", "tid", "comm", "state", "dur", "begin", "sleeper" },
 })
 local by_name = a.tid and not math.tointeger(tonumber(a.tid))

@@ -15,7 +15,8 @@
 #include <stdatomic.h>
 
 enum {
-	AHEAD_EACH = 2, /* windows per thread, where the caller does not say how many */
+	HELPING_MOST = 4, /* threads, of which the caller's makes windows, too, instead of waiting */
+	AHEAD_EACH = 2,   /* windows per thread, where the caller does not say how many */
 	WINDOWS_LEAST = 8,
 	LOOK_EACH = 64 /* runs between tests for the end */
 };
@@ -189,13 +190,19 @@ static void give_windows(struct windows *windows)
 	}
 }
 
-/* Waits for a window, and meanwhile helps with the pool's work. */
+/*
+ * Waits for a window. Of few threads the caller's helps with the pool's work meanwhile. Of many it
+ * does not, since windows would wait for it, and what it does with them is not shared.
+ */
 static void await(struct windows *windows, const struct window *window)
 {
+	struct thread_pool *pool = windows->setup.pool;
+	bool helps = thread_pool_threads(pool) <= HELPING_MOST;
+
 	pthread_mutex_lock(&windows->lock);
 	while (!window->is_made) {
 		pthread_mutex_unlock(&windows->lock);
-		bool helped = thread_pool_help(windows->setup.pool);
+		bool helped = helps && thread_pool_help(pool);
 		pthread_mutex_lock(&windows->lock);
 		if (!helped && !window->is_made)
 			pthread_cond_wait(&windows->made, &windows->lock);

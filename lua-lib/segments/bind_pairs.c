@@ -29,8 +29,8 @@
  * called only if some event class has none of the alternatives before, or a stream lacks events.
  *
  * Where no column reads the state by an expression, several threads read the columns, a window of
- * time each (pair_records.h), and events are paired from these records, one after the other. Where
- * windows end, and of small traces, events come from the cursor.
+ * time each, and find most pairs (pair_records.h). One thread gets the windows in order, finds the
+ * other pairs, and adds all. Where windows end, and of small traces, events come from the cursor.
  */
 #include "lua-lib/segments/bind_pairs.h"
 
@@ -45,14 +45,16 @@ enum {
 	PACKETS_EACH = 4       /* packets per window: those that are cut are decoded twice */
 };
 
-const char pairs_who_runs[] = "cpu[cpu]/thread";
-
-static void feed_release(struct pair_feed *feed)
+static void feed_release(struct pairs *pairs)
 {
-	if (feed->windows)
+	struct pair_feed *feed = &pairs->feed;
+
+	if (feed->windows) {
 		feed->bound->readers--;
-	windows_close(feed->windows);
-	pair_window_free(feed->window);
+		windows_close(feed->windows);
+		pair_window_done(&pairs->makers, feed->window);
+		pair_makers_release(&pairs->makers);
+	}
 	thread_pool_free(feed->pool);
 	mem_free(feed->cuts);
 	mem_free(feed->atoms);
@@ -63,10 +65,11 @@ static int pairs_gc(lua_State *L)
 {
 	struct pairs *pairs = luaL_checkudata(L, 1, PAIRS_TYPE);
 
-	feed_release(&pairs->feed);
+	feed_release(pairs);
 	mem_free(pairs->kinds);
 	mem_free(pairs->names);
-	mem_free(pairs->fits);
+	mem_free(pairs->same_names[0]);
+	mem_free(pairs->same_names[1]);
 	pair_doubts_free(pairs->doubts);
 	mem_free(pairs->open);
 	paged_free(&pairs->heads_memory);
@@ -94,7 +97,7 @@ static void push_threads(lua_State *L, struct pairs *pairs)
 	if (!pairs->feed.windows) {
 		lua_call(L, 1, 1);
 	} else if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
-		feed_release(&pairs->feed); /* no thread goes on reading for these pairs */
+		feed_release(pairs); /* no thread goes on reading for these pairs */
 		lua_error(L);
 	}
 }
@@ -125,18 +128,6 @@ bool pairs_get_runs(lua_State *L, struct pairs *pairs)
 
 /* ---- the walk ---- */
 
-/* The atom of the thread that ran just before the event on its CPU; 0: unknown. */
-static uint32_t running_atom(struct pairs *pairs)
-{
-	const struct event *event = pairs->event;
-	const struct cpu_run *run = cpu_runs_at(&pairs->runs, event->cpu, event->time);
-
-	if (!run || (pairs->not_idle && !run->tid))
-		return 0;
-	const struct value tid = value_s64(run->tid);
-	return segments_intern(pairs->segments, &tid);
-}
-
 /* The atom of a slot of the current event's record. */
 static uint32_t slot_atom(struct pairs *pairs, uint32_t slot)
 {
@@ -148,11 +139,9 @@ static uint32_t slot_atom(struct pairs *pairs, uint32_t slot)
 	return slot ? feed->atoms[slot] : 0;
 }
 
-static uint32_t read_slot(const struct pairs *pairs, const struct alternatives *of)
+static uint32_t read_slot(const struct pairs *pairs, uint32_t read)
 {
-	const struct pair_feed *feed = &pairs->feed;
-
-	return feed->slots[pairs->reads.place[feed->kind][of->read]];
+	return pair_slot(&pairs->reads, pairs->feed.window, pairs->feed.record, read);
 }
 
 /* The atom of a column that reads the state. */
@@ -162,7 +151,8 @@ static uint32_t state_atom(lua_State *L, struct pairs *pairs, const struct bind_
 
 	pairs->named = false;
 	if (column->key == pairs_who_runs)
-		return running_atom(pairs);
+		return pair_running_atom(&pairs->reads, &pairs->runs, pairs->event,
+					 pairs->segments);
 	bind_column_value(L, pairs->cursor, column, &pairs->cursor->scratch, &value);
 	return segments_intern(pairs->segments, &value);
 }
@@ -173,13 +163,8 @@ static uint32_t alternatives_atom(lua_State *L, struct pairs *pairs, const struc
 	unsigned left = of->may[pairs->event->class->index];
 	uint32_t atom = 0;
 
-	if (pairs->feed.window) {
-		uint32_t slot = read_slot(pairs, of);
-		if (slot != PAIR_RUNNING)
-			return slot_atom(pairs, slot);
-		pairs->named = false;
-		return running_atom(pairs);
-	}
+	if (pairs->feed.window)
+		return slot_atom(pairs, read_slot(pairs, of->read));
 	while (left && !atom) {
 		atom = alternatives_read(of, &left, &cursor->now, &cursor->scratch,
 					 pairs->segments);
@@ -195,11 +180,16 @@ static uint32_t alternatives_atom(lua_State *L, struct pairs *pairs, const struc
 	return atom;
 }
 
-/* The atom of the event's key; 0: it has none. Sets pairs->named. */
-static uint32_t key_atom(lua_State *L, struct pairs *pairs, const struct pair_key *key)
+/* The atom of the key that the event has as one of these kinds; 0: none. Sets pairs->named. */
+static uint32_t key_atom(lua_State *L, struct pairs *pairs, const struct pair_key *key,
+			 uint8_t kinds)
 {
 	uint32_t atom = 0;
 
+	if (pairs->feed.window) {
+		pairs->named = !(pairs->feed.record->unnamed & kinds);
+		return slot_atom(pairs, read_slot(pairs, key->read));
+	}
 	pairs->named = true;
 	if (key->count == 1)
 		return alternatives_atom(L, pairs, &key->parts[0]);
@@ -208,8 +198,7 @@ static uint32_t key_atom(lua_State *L, struct pairs *pairs, const struct pair_ke
 		atom = alternatives_atom(L, pairs, &key->parts[i]);
 		if (!atom)
 			return 0;
-		buf_add_text(&pairs->scratch, i ? "+" : "");
-		value_add_key(segments_atom(pairs->segments, atom), &pairs->scratch);
+		pair_key_join(&pairs->scratch, i, segments_atom(pairs->segments, atom));
 	}
 	struct value value = value_text(buf_text(&pairs->scratch), pairs->scratch.len);
 	return segments_intern(pairs->segments, &value);
@@ -229,7 +218,7 @@ static int64_t same_number(lua_State *L, struct pairs *pairs)
 	struct value value;
 
 	if (pairs->feed.window && pairs->same.count) {
-		uint32_t slot = read_slot(pairs, &pairs->same);
+		uint32_t slot = read_slot(pairs, pairs->same.read);
 		return slot ? (int64_t)segments_atom(&pairs->feed.window->atoms, slot)->u : -1;
 	}
 	for (size_t i = 0; i < pairs->same.count; i++) {
@@ -241,36 +230,13 @@ static int64_t same_number(lua_State *L, struct pairs *pairs)
 	return -1;
 }
 
-/* The part of an event's name behind the prefix; the whole name if it lacks the prefix. */
-static const char *name_behind(const char *name, const char *text)
-{
-	const char *found = strstr(name, text);
-
-	return found ? found + strlen(text) : name;
-}
-
-/* Compares names by `same_name`; pairs->fits has the class that matched last. */
-static bool names_differ(struct pairs *pairs, const struct open_pair *open)
-{
-	const struct event_class *class = pairs->event->class;
-	const char *left;
-
-	if (!pairs->same_name[0] || pairs->fits[class->index] == open->class)
-		return false;
-	left = name_behind(class->name, pairs->same_name[1]);
-	if (strcmp(left, "unknown") != 0 &&
-	    strcmp(left, name_behind(open->class->name, pairs->same_name[0])) != 0)
-		return true;
-	pairs->fits[class->index] = open->class;
-	return false;
-}
-
 /* Do the options `same` or `same_name` show that the event is not the end of this pair? */
 static bool contradicts(lua_State *L, struct pairs *pairs, const struct open_pair *open)
 {
 	int64_t number = open->same < 0 ? -1 : same_number(L, pairs);
 
-	return (number >= 0 && number != open->same) || names_differ(pairs, open);
+	return (number >= 0 && number != open->same) ||
+	       pair_names_differ(&pairs->reads, open->begin.class, pairs->event->class->index);
 }
 
 static uint32_t *head_of(struct pairs *pairs, uint32_t key)
@@ -319,7 +285,7 @@ static void on_moment(lua_State *L, struct pairs *pairs)
 	const struct time_segment segment = {event->time, event->time, true, true};
 	uint32_t cells[SEGMENTS_COLUMNS_MAX] = {0};
 
-	cells[COLUMN_KEY] = key_atom(L, pairs, &pairs->begin_key);
+	cells[COLUMN_KEY] = key_atom(L, pairs, &pairs->begin_key, KIND_AT);
 	if (!cells[COLUMN_KEY])
 		return;
 	cells[COLUMN_VALUE] = name_atom(pairs, event->class);
@@ -379,42 +345,59 @@ static void on_nameless(lua_State *L, struct pairs *pairs, bool begins)
 	leave_out(pairs, named ? LEFT_KEY : LEFT_THREAD, cells);
 }
 
+/* Fills *out with the pair that the event begins, whose key is this atom. */
+static void begin_pair(lua_State *L, struct pairs *pairs, uint32_t key, struct open_pair *out)
+{
+	out->begin = pair_event_of(pairs);
+	out->same = same_number(L, pairs);
+	out->key = key;
+	memset(out->cells, 0, pairs->segments->ncolumns * sizeof *out->cells);
+	out->cells[COLUMN_KEY] = key;
+	out->cells[COLUMN_VALUE] = name_atom(pairs, pairs->event->class);
+	capture(L, pairs, false, out->cells);
+}
+
 static void on_begin(lua_State *L, struct pairs *pairs)
 {
-	const struct event *event = pairs->event;
-	uint32_t key = key_atom(L, pairs, &pairs->begin_key), number, *head;
+	uint32_t key = key_atom(L, pairs, &pairs->begin_key, KIND_BEGIN), number, *head;
 	enum pair_end why;
 
 	if (!key) {
 		on_nameless(L, pairs, true);
 		return;
 	}
-	const struct pair_event begin = pair_event_of(pairs);
 	head = head_of(pairs, key);
-	if (*head && !pairs->nested) {
+	if (*head && !pairs->reads.nested) {
 		why = doubt_of(L, pairs, &pairs->open[*head]);
 		leave_out(pairs, why == PAIR_WHOLE ? PAIR_OPEN : why, pairs->open[*head].cells);
 		close_open(pairs, head);
 	}
 	number = new_open(pairs);
-	struct open_pair *open = &pairs->open[number];
-	open->begin = begin;
-	open->same = same_number(L, pairs);
-	open->key = key;
-	open->below = *head;
-	open->class = event->class;
-	memset(open->cells, 0, pairs->segments->ncolumns * sizeof *open->cells);
-	open->cells[COLUMN_KEY] = key;
-	open->cells[COLUMN_VALUE] = name_atom(pairs, event->class);
-	capture(L, pairs, false, open->cells);
+	begin_pair(L, pairs, key, &pairs->open[number]);
+	pairs->open[number].below = *head;
 	*head = number;
+}
+
+/* Adds the pair that the event ends, or counts its begin. */
+static void end_pair(lua_State *L, struct pairs *pairs, struct open_pair *open, enum pair_end why)
+{
+	const struct time_segment segment = {open->begin.time, pairs->event->time, true, true};
+
+	if (why == PAIR_WHOLE)
+		why = doubt_of(L, pairs, open);
+	if (why != PAIR_WHOLE) {
+		leave_out(pairs, why, open->cells);
+		return;
+	}
+	capture(L, pairs, true, open->cells);
+	memcpy(segments_add(pairs->segments, &segment), open->cells,
+	       pairs->segments->ncolumns * sizeof(uint32_t));
 }
 
 static void on_finish(lua_State *L, struct pairs *pairs)
 {
-	const struct event *event = pairs->event;
-	uint32_t key = key_atom(L, pairs, &pairs->finish_key), *head;
-	enum pair_end why;
+	uint32_t key = key_atom(L, pairs, &pairs->finish_key, KIND_FINISH), *head;
+	enum pair_end why = PAIR_WHOLE;
 
 	if (!key) {
 		on_nameless(L, pairs, false);
@@ -429,18 +412,8 @@ static void on_finish(lua_State *L, struct pairs *pairs)
 	if (contradicts(L, pairs, open)) {
 		pairs->segments->unbegun++;
 		why = PAIR_OTHER;
-	} else {
-		why = doubt_of(L, pairs, open);
 	}
-	if (why != PAIR_WHOLE) {
-		leave_out(pairs, why, open->cells);
-		close_open(pairs, head);
-		return;
-	}
-	const struct time_segment segment = {open->begin.time, event->time, true, true};
-	capture(L, pairs, true, open->cells);
-	memcpy(segments_add(pairs->segments, &segment), open->cells,
-	       pairs->segments->ncolumns * sizeof(uint32_t));
+	end_pair(L, pairs, open, why);
 	close_open(pairs, head);
 }
 
@@ -466,7 +439,8 @@ static void on_loss(struct pairs *pairs)
 	bool counted = event->loss_kind == LOSS_TOLD;
 
 	pairs->segments->losses += counted;
-	if (pair_doubts_loss(pairs->doubts, event) && counted && (pairs->by_cpu || pairs->nested))
+	if (pair_doubts_loss(pairs->doubts, event) && counted &&
+	    (pairs->by_cpu || pairs->reads.nested))
 		drop_open(pairs, pairs->by_cpu ? event->cpu : -1, PAIR_LOST);
 }
 
@@ -477,44 +451,75 @@ static bool holds(lua_State *L, struct pairs *pairs, const struct alternatives *
 
 static void on_event(lua_State *L, struct pairs *pairs, uint8_t kind)
 {
-	if (kind & KIND_FINISH && holds(L, pairs, &pairs->finish_where))
+	const struct pair_reads *reads = &pairs->reads;
+
+	if (kind & KIND_FINISH && holds(L, pairs, &reads->finish_where))
 		on_finish(L, pairs);
-	if (kind & KIND_BEGIN && holds(L, pairs, &pairs->begin_where))
+	if (kind & KIND_BEGIN && holds(L, pairs, &reads->begin_where))
 		on_begin(L, pairs);
-	if (kind & KIND_AT && holds(L, pairs, &pairs->begin_where))
+	if (kind & KIND_AT && holds(L, pairs, &reads->begin_where))
 		on_moment(L, pairs);
 }
 
 /* ---- events that several threads read ---- */
 
+static void move_to(struct pairs *pairs, const struct pair_record *record)
+{
+	struct pair_feed *feed = &pairs->feed;
+
+	feed->record = record;
+	feed->event.time = record->time; /* the other members are for losses */
+	feed->event.class = pairs->cursor->bound->trace->classes[record->class];
+	feed->event.cpu = record->cpu;
+}
+
+/* Handles an end whose begin was found in its window. */
+static void on_pair(lua_State *L, struct pairs *pairs, const struct pair_record *end)
+{
+	struct open_pair open;
+
+	move_to(pairs, &pairs->feed.window->records[end->begin - 1]);
+	begin_pair(L, pairs, key_atom(L, pairs, &pairs->begin_key, KIND_BEGIN), &open);
+	move_to(pairs, end);
+	pairs->named = !(end->unnamed & KIND_FINISH);
+	end_pair(L, pairs, &open, PAIR_WHOLE);
+}
+
+/* Conditions hold, or the record lacks the kind. */
+static void on_record(lua_State *L, struct pairs *pairs, const struct pair_record *record)
+{
+	if (record->begin)
+		on_pair(L, pairs, record);
+	else if (record->kinds)
+		move_to(pairs, record);
+	if (record->kinds & KIND_FINISH && !record->begin)
+		on_finish(L, pairs);
+	if (record->kinds & KIND_BEGIN)
+		on_begin(L, pairs);
+	if (record->kinds & KIND_AT)
+		on_moment(L, pairs);
+}
+
 static void walk_window(lua_State *L, struct pairs *pairs)
 {
 	struct pair_feed *feed = &pairs->feed;
 	const struct pair_window *window = feed->window;
-	const struct trace *trace = pairs->cursor->bound->trace;
 	const struct event *loss = window->losses;
 
 	feed->natoms = segments_atoms(&window->atoms) + 1;
 	feed->atoms = mem_new_array(feed->natoms, sizeof *feed->atoms);
-	feed->slots = window->slots;
 	for (size_t i = 0; i < window->nrecords; i++) {
-		const struct pair_record *record = &window->records[i];
-		if (record->class == PAIR_LOSS) {
-			feed->event = *loss++;
-			on_loss(pairs);
+		if (window->records[i].class != PAIR_LOSS) {
+			on_record(L, pairs, &window->records[i]);
 			continue;
 		}
-		feed->event.time = record->time; /* the other members are for losses */
-		feed->event.class = trace->classes[record->class];
-		feed->event.cpu = record->cpu;
-		feed->kind = pairs->kinds[record->class];
-		on_event(L, pairs, feed->kind);
-		feed->slots += pairs->reads.nslots[feed->kind];
+		feed->event = *loss++;
+		on_loss(pairs);
 	}
 	feed->losses += window->nlosses;
 	mem_free(feed->atoms);
 	feed->atoms = NULL;
-	pair_window_free(feed->window);
+	pair_window_done(&pairs->makers, feed->window);
 	feed->window = NULL;
 }
 
@@ -576,7 +581,7 @@ static uint64_t walk_windows(lua_State *L, struct pairs *pairs, bool *whole)
 	}
 	const struct windows_done done = windows_done(feed->windows);
 	uint64_t passed = done.events + feed->losses;
-	feed_release(feed);
+	feed_release(pairs);
 	if (step == STEP_ERROR)
 		bind_raise(L, &err);
 	*whole = done.whole;

@@ -7,12 +7,6 @@
 #include "lua-lib/segments/pair_records.h"
 #include "state/events/pair_doubts.h"
 
-enum { PARTS_MAX = 4 };
-struct pair_key {
-	struct alternatives parts[PARTS_MAX];
-	size_t count;
-};
-
 struct captured {
 	uint32_t column;
 	bool at_end;
@@ -23,7 +17,6 @@ struct open_pair {
 	struct pair_event begin;
 	int64_t same;        /* number of column `same`; -1: the event has none */
 	uint32_t key, below; /* below: the next outer open pair of the same key; 0: none */
-	const struct event_class *class;
 	uint32_t cells[SEGMENTS_COLUMNS_MAX];
 };
 
@@ -36,9 +29,8 @@ struct pair_feed {
 	struct pair_window *window; /* NULL: events come from the cursor */
 	uint32_t *atoms;            /* by atom of the window: the segments' own; 0: not looked up */
 	size_t natoms;
-	const uint32_t *slots; /* of the current event, */
-	uint8_t kind;          /* which has these kinds */
-	uint64_t losses;       /* in windows so far */
+	const struct pair_record *record; /* of the current event */
+	uint64_t losses;                  /* in windows so far */
 	struct event event;
 };
 
@@ -51,18 +43,16 @@ struct pairs {
 	struct segments *segments;
 	int options; /* stack index of the option table */
 	struct pair_key begin_key, finish_key;
-	struct alternatives begin_where, finish_where; /* options of these names; count 0: none */
-	struct alternatives same;                      /* option `same` */
-	const char *same_name[2]; /* option `same_name`: the prefixes; NULL: not given */
+	struct alternatives same; /* option `same` */
 	struct captured fields[SEGMENTS_COLUMNS_MAX];
 	size_t nfields;
-	bool nested, by_cpu, not_idle;
+	bool by_cpu;
 	bool named;       /* the last key came from the event's own fields, not from the state */
 	uint32_t left_by; /* the column by which begins without a segment are counted */
 	uint8_t *kinds;   /* by class: KIND_... bits */
 	uint32_t *names;  /* by class: the atom of its name; 0: not interned yet */
-	const struct event_class **fits; /* by class of an end: a begin with the same name */
-	struct open_pair *open;          /* from 1 on; free ones are linked by `below` */
+	uint32_t *same_names[2]; /* option `same_name`: see reads.begin_names and finish_names */
+	struct open_pair *open;  /* from 1 on; free ones are linked by `below` */
 	size_t nopen, capacity, depth;
 	uint32_t spare;  /* the first free one; 0: none */
 	uint32_t *heads; /* by atom of the key: its innermost open pair; 0: none */
@@ -73,9 +63,6 @@ struct pairs {
 	struct cpu_runs runs; /* this; else the state is read */
 	struct buf scratch;
 };
-
-/* The column that is the thread on the event's CPU; pairs->runs has it where `key` is this text. */
-extern const char pairs_who_runs[];
 
 /*
  * Reads the option table at stack index `options`, which is replaced by a copy for the cursor, and

@@ -149,18 +149,51 @@ static void check_key(lua_State *L, struct pairs *pairs, const char *option,
 	}
 }
 
-/* Reads option `same_name`; its texts are borrowed from the option table. */
+/* The part of an event's name behind the prefix; the whole name if it lacks the prefix. */
+static struct value name_behind(const char *name, const char *prefix)
+{
+	const char *found = strstr(name, prefix);
+
+	name = found ? found + strlen(prefix) : name;
+	return value_text(name, strlen(name));
+}
+
+/* By class: the atom of its name behind the prefix. */
+static uint32_t *names_behind(struct pairs *pairs, const char *prefix)
+{
+	const struct trace *trace = pairs->cursor->bound->trace;
+	uint32_t *names = mem_new_array(trace->nclasses + 1, sizeof *names);
+
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		const struct value name = name_behind(trace->classes[c]->name, prefix);
+		if (pairs->kinds[c])
+			names[c] = segments_intern(pairs->segments, &name);
+	}
+	return names;
+}
+
 static void read_same_name(lua_State *L, struct pairs *pairs)
 {
-	if (lua_getfield(L, pairs->options, "same_name") != LUA_TNIL) {
-		luaL_checktype(L, -1, LUA_TTABLE);
-		for (lua_Integer i = 0; i < 2; i++) {
-			lua_rawgeti(L, -1, i + 1);
-			pairs->same_name[i] = luaL_checkstring(L, -1);
-			lua_pop(L, 1);
-		}
+	const struct value unknown = value_text("unknown", strlen("unknown"));
+	size_t nclasses = pairs->cursor->bound->trace->nclasses;
+
+	if (lua_getfield(L, pairs->options, "same_name") == LUA_TNIL) {
+		lua_pop(L, 1);
+		return;
+	}
+	luaL_checktype(L, -1, LUA_TTABLE);
+	for (int i = 0; i < 2; i++) {
+		lua_rawgeti(L, -1, i + 1);
+		pairs->same_names[i] = names_behind(pairs, luaL_checkstring(L, -1));
+		lua_pop(L, 1);
 	}
 	lua_pop(L, 1);
+	uint32_t any = segments_find(pairs->segments, &unknown);
+	for (size_t c = 0; c < nclasses; c++)
+		if (pairs->same_names[1][c] == any)
+			pairs->same_names[1][c] = 0;
+	pairs->reads.begin_names = pairs->same_names[0];
+	pairs->reads.finish_names = pairs->same_names[1];
 }
 
 static void read_same(lua_State *L, struct pairs *pairs)
@@ -329,22 +362,20 @@ static void add_reads(struct pairs *pairs, bool other)
 
 	reads->trace = pairs->cursor->bound->trace;
 	reads->kinds = pairs->kinds;
-	for (size_t i = 0; i < pairs->begin_key.count; i++)
-		pair_reads_add(reads, &pairs->begin_key.parts[i],
-			       other ? begins : begins | KIND_FINISH, false);
-	for (size_t i = 0; i < pairs->finish_key.count && other; i++)
-		pair_reads_add(reads, &pairs->finish_key.parts[i], KIND_FINISH, false);
+	reads->runs = &pairs->runs;
+	reads->begin_key = &pairs->begin_key;
+	reads->finish_key = &pairs->finish_key;
+	reads->same = &pairs->same;
+	pair_reads_add_key(reads, &pairs->begin_key, other ? begins : begins | KIND_FINISH);
+	if (other)
+		pair_reads_add_key(reads, &pairs->finish_key, KIND_FINISH);
+	else
+		pairs->finish_key = pairs->begin_key;
 	if (pairs->same.count)
 		pair_reads_add(reads, &pairs->same, KIND_BEGIN | KIND_FINISH, true);
 	for (size_t i = 0; i < pairs->nfields; i++)
 		pair_reads_add(reads, &pairs->fields[i].from,
 			       pairs->fields[i].at_end ? KIND_FINISH : begins, false);
-	if (pairs->begin_where.count)
-		pair_reads_add(reads, &pairs->begin_where, begins, false);
-	if (pairs->finish_where.count)
-		pair_reads_add(reads, &pairs->finish_where, KIND_FINISH, false);
-	if (!other)
-		pairs->finish_key = pairs->begin_key;
 }
 
 void pairs_read_options(lua_State *L, struct pairs *pairs, struct bind_trace *bound, int options,
@@ -359,7 +390,6 @@ void pairs_read_options(lua_State *L, struct pairs *pairs, struct bind_trace *bo
 	pairs->cursor = push_cursor(L, options);
 	pairs->kinds = mem_new_array(trace->nclasses + 1, 1);
 	pairs->names = mem_new_array(trace->nclasses + 1, sizeof *pairs->names);
-	pairs->fits = mem_new_array(trace->nclasses + 1, sizeof(struct event_class *));
 	if (lua_getfield(L, options, "at") != LUA_TNIL) {
 		mark_kind(L, options, trace, "at", KIND_AT, pairs->kinds);
 	} else {
@@ -377,13 +407,13 @@ void pairs_read_options(lua_State *L, struct pairs *pairs, struct bind_trace *bo
 		  other ? &pairs->finish_key : &pairs->begin_key, KIND_FINISH);
 	pairs->by_cpu = pairs->begin_key.count == 1 && pairs->begin_key.parts[0].count == 1 &&
 			pairs->begin_key.parts[0].items[0].kind == COLUMN_CPU;
-	read_where(L, pairs, "begin_where", &pairs->begin_where);
-	read_where(L, pairs, "finish_where", &pairs->finish_where);
+	read_where(L, pairs, "begin_where", &pairs->reads.begin_where);
+	read_where(L, pairs, "finish_where", &pairs->reads.finish_where);
 	read_same(L, pairs);
 	read_same_name(L, pairs);
 	read_fields(L, pairs);
 	read_left_by(L, pairs);
 	add_reads(pairs, other);
-	pairs->nested = bind_flag(L, options, "nested");
-	pairs->not_idle = bind_flag(L, options, "not_idle");
+	pairs->reads.nested = bind_flag(L, options, "nested");
+	pairs->reads.not_idle = bind_flag(L, options, "not_idle");
 }

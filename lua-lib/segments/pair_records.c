@@ -4,26 +4,55 @@
 #include "engine/base/mem.h"
 #include "state/filter/where.h"
 
+#include <string.h>
+
 /* ---- columns ---- */
+
+const char pairs_who_runs[] = "cpu[cpu]/thread";
+
+static uint32_t add_read(struct pair_reads *reads, const struct pair_read *read)
+{
+	uint32_t number = reads->count++;
+
+	reads->items[number] = *read;
+	for (unsigned k = 0; k < KINDS; k++)
+		if (k & read->kinds)
+			reads->place[k][number] = reads->nslots[k]++;
+	return number;
+}
 
 void pair_reads_add(struct pair_reads *reads, struct alternatives *of, uint8_t kinds, bool number)
 {
-	of->read = reads->count;
-	reads->items[reads->count++] = (struct pair_read){of, kinds, number};
-	for (unsigned k = 0; k < KINDS; k++)
-		if (k & kinds)
-			reads->place[k][of->read] = reads->nslots[k]++;
+	of->read = add_read(reads, &(struct pair_read){NULL, of, kinds, number});
+}
+
+void pair_reads_add_key(struct pair_reads *reads, struct pair_key *key, uint8_t kinds)
+{
+	key->read = add_read(reads, &(struct pair_read){key, NULL, kinds, false});
+}
+
+static bool is_shared(const struct alternatives *of, bool number)
+{
+	bool shared = true;
+
+	for (size_t i = 0; i < of->count; i++)
+		shared = shared &&
+			 (of->items[i].kind != COLUMN_STATE || (!of->items[i].expr && !number));
+	return shared;
 }
 
 bool pair_reads_shared(const struct pair_reads *reads)
 {
-	bool shared = true;
+	bool shared =
+		is_shared(&reads->begin_where, false) && is_shared(&reads->finish_where, false);
 
-	for (uint32_t i = 0; i < reads->count; i++)
-		for (size_t k = 0; k < reads->items[i].of->count; k++)
-			shared = shared &&
-				 (reads->items[i].of->items[k].kind != COLUMN_STATE ||
-				  (!reads->items[i].of->items[k].expr && !reads->items[i].number));
+	for (uint32_t i = 0; i < reads->count; i++) {
+		const struct pair_read *read = &reads->items[i];
+
+		for (size_t k = 0; read->key && k < read->key->count; k++)
+			shared = shared && is_shared(&read->key->parts[k], false);
+		shared = shared && (read->key || is_shared(read->of, read->number));
+	}
 	return shared;
 }
 
@@ -56,25 +85,83 @@ uint32_t alternatives_read(const struct alternatives *of, unsigned *left,
 	return atom;
 }
 
+void pair_key_join(struct buf *joined, size_t i, const struct value *part)
+{
+	buf_add_text(joined, i ? "+" : "");
+	value_add_key(part, joined);
+}
+
+uint32_t pair_running_atom(const struct pair_reads *reads, struct cpu_runs *runs,
+			   const struct event *event, struct segments *into)
+{
+	const struct cpu_run *run = cpu_runs_at(runs, event->cpu, event->time);
+
+	if (!run || (reads->not_idle && !run->tid))
+		return 0;
+	const struct value tid = value_s64(run->tid);
+	return segments_intern(into, &tid);
+}
+
 /* ---- windows ---- */
 
+/* The last event of a key in the window ended a pair, so that the next begin ends none. */
+enum { KEY_CLOSED = UINT32_MAX };
+
 struct pair_maker { /* of one thread */
-	const struct pair_makers *makers;
+	struct pair_makers *makers;
 	struct where_pass *pass;
 	struct event_reader reader;
-	struct buf scratch;
+	struct cpu_runs runs; /* shares reads->runs; of the window, since earlier ones may follow */
+	struct buf scratch, joined;
 	struct pair_window *window;
+	bool named;      /* the last key came from the event's own fields, not from the state */
+	uint32_t *heads; /* by atom of the key: KEY_CLOSED; or 1 + number of its last begin that may
+			    have its end in the window; 0: none */
+	size_t nheads;
+	size_t whole_from; /* pairs may lose their begin at a loss: those from this record on do not
+			    */
 };
 
-void pair_window_free(struct pair_window *window)
+void pair_window_done(struct pair_makers *makers, struct pair_window *window)
 {
 	if (!window)
 		return;
-	mem_free(window->records);
-	mem_free(window->slots);
-	mem_free(window->losses);
 	segments_release(&window->atoms);
-	mem_free(window);
+	pthread_mutex_lock(&makers->lock);
+	window->next = makers->spare;
+	makers->spare = window;
+	pthread_mutex_unlock(&makers->lock);
+}
+
+/* A spare window, or a new one. */
+static struct pair_window *take_window(struct pair_makers *makers)
+{
+	struct pair_window *window;
+
+	pthread_mutex_lock(&makers->lock);
+	window = makers->spare;
+	if (window)
+		makers->spare = window->next;
+	pthread_mutex_unlock(&makers->lock);
+	if (!window)
+		window = mem_new(sizeof *window);
+	window->nrecords = window->nslots = window->nlosses = 0;
+	segments_init(&window->atoms);
+	return window;
+}
+
+void pair_makers_release(struct pair_makers *makers)
+{
+	struct pair_window *window;
+
+	while ((window = makers->spare)) {
+		makers->spare = window->next;
+		mem_free(window->records);
+		mem_free(window->slots);
+		mem_free(window->losses);
+		mem_free(window);
+	}
+	pthread_mutex_destroy(&makers->lock);
 }
 
 static void *new_maker(void *arg)
@@ -93,6 +180,8 @@ static void free_maker(void *arg)
 	where_pass_free(maker->pass);
 	event_reader_release(&maker->reader);
 	buf_release(&maker->scratch);
+	buf_release(&maker->joined);
+	mem_free(maker->heads);
 	mem_free(maker);
 }
 
@@ -112,8 +201,11 @@ static void begin_records(void *arg)
 {
 	struct pair_maker *maker = arg;
 
-	maker->window = mem_new(sizeof *maker->window);
-	segments_init(&maker->window->atoms);
+	maker->window = take_window(maker->makers);
+	cpu_runs_share(maker->makers->reads->runs, &maker->runs);
+	if (maker->nheads)
+		memset(maker->heads, 0, maker->nheads * sizeof *maker->heads);
+	maker->whole_from = 0;
 }
 
 static uint32_t number_slot(struct pair_maker *maker, const struct alternatives *of)
@@ -131,29 +223,160 @@ static uint32_t number_slot(struct pair_maker *maker, const struct alternatives 
 	return 0;
 }
 
-static uint32_t slot_of(struct pair_maker *maker, const struct pair_read *read)
+static uint32_t value_slot(struct pair_maker *maker, const struct alternatives *of)
 {
-	unsigned left = read->of->may[maker->reader.event.class->index];
+	unsigned left = of->may[maker->reader.event.class->index];
+	struct segments *atoms = &maker->window->atoms;
+	uint32_t atom = alternatives_read(of, &left, &maker->reader, &maker->scratch, atoms);
 
-	if (read->number)
-		return number_slot(maker, read->of);
-	uint32_t atom = alternatives_read(read->of, &left, &maker->reader, &maker->scratch,
-					  &maker->window->atoms);
-	return atom || !left ? atom : PAIR_RUNNING;
+	if (atom || !left)
+		return atom;
+	maker->named = false;
+	return pair_running_atom(maker->makers->reads, &maker->runs, &maker->reader.event, atoms);
 }
 
-static void add_record(struct pair_maker *maker, uint8_t kind)
+/* Sets maker->named. */
+static uint32_t key_slot(struct pair_maker *maker, const struct pair_key *key)
+{
+	struct segments *atoms = &maker->window->atoms;
+
+	maker->named = true;
+	if (key->count == 1)
+		return value_slot(maker, &key->parts[0]);
+	buf_clear(&maker->joined);
+	for (size_t i = 0; i < key->count; i++) {
+		uint32_t atom = value_slot(maker, &key->parts[i]);
+		if (!atom)
+			return 0;
+		pair_key_join(&maker->joined, i, segments_atom(atoms, atom));
+	}
+	struct value value = value_text(buf_text(&maker->joined), maker->joined.len);
+	return segments_intern(atoms, &value);
+}
+
+/* Adds the slots of an event of these kinds to the record; those of kinds that it lacks are 0. */
+static void read_slots(struct pair_maker *maker, uint8_t kinds, struct pair_record *record)
 {
 	const struct pair_reads *reads = maker->makers->reads;
-	const struct event *event = &maker->reader.event;
 	struct pair_window *window = maker->window;
 
-	*mem_push(window->records, window->nrecords, window->records_capacity) =
-		(struct pair_record){event->time, event->class->index, event->cpu};
-	for (uint32_t i = 0; i < reads->count; i++)
-		if (reads->items[i].kinds & kind)
-			*mem_push(window->slots, window->nslots, window->slots_capacity) =
-				slot_of(maker, &reads->items[i]);
+	record->slots = (uint32_t)window->nslots;
+	for (uint32_t i = 0; i < reads->count; i++) {
+		const struct pair_read *read = &reads->items[i];
+		uint32_t slot = 0;
+
+		if (!(read->kinds & kinds))
+			continue;
+		if (!(read->kinds & record->kinds))
+			slot = 0;
+		else if (read->key)
+			slot = key_slot(maker, read->key);
+		else if (read->number)
+			slot = number_slot(maker, read->of);
+		else
+			slot = value_slot(maker, read->of);
+		if (read->key && !maker->named)
+			record->unnamed |= read->kinds;
+		*mem_push(window->slots, window->nslots, window->slots_capacity) = slot;
+	}
+}
+
+/* ---- pairs of one window ---- */
+
+static uint32_t *head_of(struct pair_maker *maker, const struct pair_key *key,
+			 const struct pair_record *record)
+{
+	uint32_t atom = pair_slot(maker->makers->reads, maker->window, record, key->read);
+
+	if (!atom)
+		return NULL;
+	maker->heads = mem_reach(maker->heads, atom, &maker->nheads, sizeof *maker->heads);
+	return &maker->heads[atom];
+}
+
+static bool fits(const struct pair_maker *maker, const struct pair_record *begin,
+		 const struct pair_record *end)
+{
+	const struct pair_reads *reads = maker->makers->reads;
+	uint32_t one = 0, other = 0;
+
+	if (reads->same->count) {
+		one = pair_slot(reads, maker->window, begin, reads->same->read);
+		other = pair_slot(reads, maker->window, end, reads->same->read);
+	}
+	return (!one || !other || one == other) &&
+	       !pair_names_differ(reads, begin->class, end->class);
+}
+
+/* Finds the begin of an end, if no other event can be between them or end the begun pair. */
+static void pair_end(struct pair_maker *maker, struct pair_record *end)
+{
+	const struct pair_reads *reads = maker->makers->reads;
+	uint32_t *head = head_of(maker, reads->finish_key, end);
+	uint32_t number = head && *head != KEY_CLOSED ? *head : 0;
+
+	if (head)
+		*head = KEY_CLOSED;
+	if (!number)
+		return;
+	struct pair_record *begin = &maker->window->records[number - 1];
+	if (reads->nested)
+		*head = begin->below;
+	if (number > maker->whole_from && fits(maker, begin, end)) {
+		begin->kinds &= (uint8_t)~KIND_BEGIN;
+		end->begin = number;
+	}
+}
+
+static void pair_begin(struct pair_maker *maker, struct pair_record *begin)
+{
+	uint32_t *head = head_of(maker, maker->makers->reads->begin_key, begin);
+	uint32_t number = (uint32_t)(begin - maker->window->records) + 1;
+
+	if (!head)
+		return;
+	begin->below = *head;
+	*head = maker->makers->reads->nested || *head == KEY_CLOSED ? number : 0;
+}
+
+/* ---- records ---- */
+
+static bool holds(struct pair_maker *maker, const struct alternatives *where)
+{
+	return !where->count || value_slot(maker, where);
+}
+
+/* The kinds that the event is taken for. */
+static uint8_t kinds_of(struct pair_maker *maker, uint8_t kinds)
+{
+	const struct pair_reads *reads = maker->makers->reads;
+
+	if (kinds & KIND_FINISH && !holds(maker, &reads->finish_where))
+		kinds &= (uint8_t)~KIND_FINISH;
+	if (kinds & (KIND_BEGIN | KIND_AT) && !holds(maker, &reads->begin_where))
+		kinds &= KIND_FINISH;
+	return kinds;
+}
+
+static void add_record(struct pair_maker *maker, uint8_t kinds)
+{
+	const struct event *event = &maker->reader.event;
+	struct pair_window *window = maker->window;
+	struct pair_record record = {.time = event->time,
+				     .class = event->class->index,
+				     .cpu = event->cpu,
+				     .kinds = kinds_of(maker, kinds)};
+
+	if (!record.kinds)
+		return;
+	read_slots(maker, kinds, &record);
+	struct pair_record *added =
+		mem_push(window->records, window->nrecords, window->records_capacity);
+	*added = record;
+	if (record.kinds & KIND_FINISH)
+		pair_end(maker, added);
+	if (record.kinds & KIND_BEGIN)
+		pair_begin(maker, added);
 }
 
 static bool read_run(void *arg, const struct run *run)
@@ -184,8 +407,9 @@ static void read_loss(void *arg, const struct event *loss)
 	if (!maker->makers->losses)
 		return;
 	*mem_push(window->records, window->nrecords, window->records_capacity) =
-		(struct pair_record){loss->time, PAIR_LOSS, loss->cpu};
+		(struct pair_record){.time = loss->time, .class = PAIR_LOSS, .cpu = loss->cpu};
 	*mem_push(window->losses, window->nlosses, window->losses_capacity) = *loss;
+	maker->whole_from = window->nrecords;
 }
 
 static void *take_records(void *arg, size_t *bytes)
@@ -196,17 +420,18 @@ static void *take_records(void *arg, size_t *bytes)
 	*bytes = window->records_capacity * sizeof *window->records +
 		 window->slots_capacity * sizeof *window->slots;
 	maker->window = NULL;
+	cpu_runs_unshare(&maker->runs);
 	return window;
 }
 
 static void drop_records(void *arg, void *made)
 {
-	(void)arg;
-	pair_window_free(made);
+	pair_window_done(arg, made);
 }
 
 void pair_windows_setup(struct pair_makers *makers, struct windows_setup *setup)
 {
+	pthread_mutex_init(&makers->lock, NULL);
 	setup->arg = makers;
 	setup->interrupted = is_interrupted;
 	setup->maker_new = new_maker;

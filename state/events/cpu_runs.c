@@ -3,6 +3,7 @@
 
 #include "engine/base/digits.h"
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 
 #include <string.h>
 
@@ -91,6 +92,33 @@ void cpu_runs_add_part(struct cpu_runs *runs, const struct interval *interval)
 		cpu_runs_add(runs, cpu, &run);
 }
 
+void cpu_runs_share(const struct cpu_runs *runs, struct cpu_runs *out)
+{
+	*out = *runs;
+	out->cpus = mem_new_array(runs->ncpus + 1, sizeof *runs->cpus);
+	if (runs->ncpus)
+		memcpy(out->cpus, runs->cpus, runs->ncpus * sizeof *runs->cpus);
+}
+
+void cpu_runs_unshare(struct cpu_runs *runs)
+{
+	mem_free(runs->cpus);
+	*runs = (struct cpu_runs){0};
+}
+
+/* The first run from of->at on that does not end before `t`; near ones are found at once. */
+static size_t find_run(const struct cpu_runs *runs, const struct cpu_of_runs *of, nstime t)
+{
+	size_t first = of->at, step = 1;
+
+	while (first + step < of->past && runs->runs[first + step].end < t) {
+		first += step;
+		step *= 2;
+	}
+	size_t past = first + step < of->past ? first + step : of->past;
+	return search_first(i, first, past, runs->runs[i].end < t);
+}
+
 const struct cpu_run *cpu_runs_at(struct cpu_runs *runs, int32_t cpu, nstime t)
 {
 	struct cpu_of_runs *of = cpu < 0 ? NULL : find_cpu(runs, cpu);
@@ -99,7 +127,6 @@ const struct cpu_run *cpu_runs_at(struct cpu_runs *runs, int32_t cpu, nstime t)
 		return NULL;
 	if (of->last.begin < t && t <= of->last.end)
 		return &of->last;
-	while (of->at < of->past && runs->runs[of->at].end < t)
-		of->at++;
+	of->at = find_run(runs, of, t);
 	return of->at < of->past && runs->runs[of->at].begin < t ? &runs->runs[of->at] : NULL;
 }

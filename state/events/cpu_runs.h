@@ -39,6 +39,12 @@ void cpu_runs_add(struct cpu_runs *runs, int32_t cpu, const struct cpu_run *run)
 /* The same for an interval of cpu[N]/thread; ignores intervals of other attributes. */
 void cpu_runs_add_part(struct cpu_runs *runs, const struct interval *interval);
 /*
+ * Makes *out, which is all zero, another reader of the same runs: its calls of cpu_runs_at() may be
+ * at other times. No run is added to either any more; cpu_runs_unshare() releases it.
+ */
+void cpu_runs_share(const struct cpu_runs *runs, struct cpu_runs *out);
+void cpu_runs_unshare(struct cpu_runs *runs);
+/*
  * The run on the CPU just before `t`, borrowed until the next stretch; NULL: not known. Calls for
  * one CPU must come in order of time.
  */

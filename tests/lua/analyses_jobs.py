@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Analyses say with eight threads what they say with one, byte by byte, and count what a loop over all events counts.
+"""Analyses say with two, five or eight threads what they say with one, byte by byte, and count what a loop over all events counts.
 
 Generated traces have many packets in each stream; some have losses, packets that overlap or that lie about their times, streams
 that begin late or end early, bytes that were changed, or another trace beside them. Only which of several packets with falling
@@ -54,6 +54,9 @@ show{ begin = "sched_waking", finish = "sched_switch", key = "tid", finish_key =
 show{ begin = "syscall_entry_*", finish = "syscall_exit_*", key = "cpu", same_name = { "syscall_entry_", "syscall_exit_" }, fields = { ret = "end ret" } }
 show{ begin = "sched_switch", begin_where = "prev_state != 0 && next_prio < 130", finish = "sched_wak*", finish_where = 'comm ~ "*e*"',
 	key = "(prev_tid & 0xff) | (tid & 0xff)", fields = { comm = "begin substr(next_comm, 1, 3)", who = "end (tid + cpu) | cpu" } }
+show{ begin = "sched_switch", finish = "sched_switch", key = "cpu", fields = fields }
+show{ begin = "sched_switch", finish = "sched_wak*", key = "cpu[cpu]/thread", not_idle = true, nested = true, fields = { prio = "end prio", who = "begin cpu[cpu]/thread" },
+	threads = function() return trace:segments{ path = "cpu[*]/thread" } end }
 show{ at = { "sched_migrate_task", "sched_wak*" }, key = "tid | pid", fields = { comm = "begin comm", prio = "begin prio" } }
 """
 RANGES = ([], [], [], ["--begin", "+20ms"], ["--end", "-20ms"], ["--no-index"])
@@ -89,10 +92,12 @@ def compare(trace, what, words):
     if "--no-index" not in words:  # else what one run stores is another table for the next one
         subprocess.run([yore, "index", trace], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     words = [*words, trace] if words[0] == "run" else [words[0], trace, *words[1:]]
-    one, many = run(words, 1), run(words, 8)
-    keep(trace, one == many)
-    name = " ".join(word for word in what + words if not word.startswith("/"))
-    result(one == many and one[0] in (0, 3), "%s: as with one thread" % name, differences(one, many))
+    one = run(words, 1)
+    for jobs in (2, 5, 8):
+        many = run(words, jobs)
+        keep(trace, one == many)
+        name = " ".join(word for word in what + words if not word.startswith("/"))
+        result(one == many and one[0] in (0, 3), "%s: of %d threads as with one" % (name, jobs), differences(one, many))
 
 
 def count(trace, what, more=()):

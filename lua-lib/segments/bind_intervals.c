@@ -411,6 +411,7 @@ static void push_filling(lua_State *L, int options, const struct interval_groups
 		segments_take_shape(out->segments, first->segments);
 	else
 		segments_of_intervals(out->segments);
+	out->segments->jobs = index_jobs(bind_check_trace(L, 1)->index);
 	out->place = lua_gettop(L);
 	out->nvalues = read_values(L, options, "value", out, &out->values);
 	out->nbefores = read_values(L, options, "before", out, &out->befores);

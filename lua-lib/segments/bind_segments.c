@@ -79,7 +79,9 @@ static int trace_segments(lua_State *L)
 	lua_settop(L, 2);
 	if (!pairs)
 		return bind_push_intervals(L, bound);
-	bind_fill_pairs(L, bound, 2, bind_push_segments(L));
+	struct segments *segments = bind_push_segments(L);
+	segments->jobs = index_jobs(bound->index);
+	bind_fill_pairs(L, bound, 2, segments);
 	lua_settop(L, 3);
 	return 1;
 }
@@ -591,9 +593,7 @@ static int segments_groups(lua_State *L)
 	luaL_checktype(L, 2, LUA_TTABLE);
 	lua_settop(L, 2);
 	struct segment_groups *groups = bind_push_groups(L, segments, 2);
-	for (size_t i = 0; i < segments->count; i++)
-		segment_groups_count(groups, segments, segments_item(segments, i),
-				     segments_cells(segments, i), i);
+	segment_groups_fill(groups, segments);
 	return bind_push_group_rows(L, segments, groups, 2);
 }
 

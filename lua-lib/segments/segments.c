@@ -304,6 +304,7 @@ static void take_all_but_rows(struct segments *out, const struct segments *segme
 	memcpy(out->left, segments->left, sizeof out->left);
 	out->unbegun = segments->unbegun;
 	out->losses = segments->losses;
+	out->jobs = segments->jobs;
 }
 
 void segments_select(const struct segments *segments, const struct segment_limit *limits,

@@ -67,6 +67,7 @@ struct segments {
 	uint64_t *left_by; /* begins that have no segment, by atom of the option `left_by` */
 	size_t nleft_by;
 	struct paged left_memory;
+	unsigned jobs; /* threads that may group them; 0: one */
 };
 
 void segments_init(struct segments *segments);
@@ -177,6 +178,8 @@ enum segment_order { ORDER_BEGIN, ORDER_END, ORDER_LENGTH, ORDER_LENGTH_FALLING 
 size_t *segments_sorted(const struct segments *segments, enum segment_order order, size_t most,
 			size_t *count);
 
+enum { GROUPS_RECENT = 1024 };
+
 /* A group's totals of lengths; the sums of columns follow behind LENGTH_TOTALS. */
 enum { LENGTH_TOTAL, LENGTH_LEAST, LENGTH_MOST, LENGTH_TOTALS };
 
@@ -196,7 +199,9 @@ struct segment_groups {
 	struct aggregate aggregates[LENGTH_TOTALS + SEGMENTS_COLUMNS_MAX];
 	uint32_t columns[SEGMENTS_COLUMNS_MAX], summed[SEGMENTS_COLUMNS_MAX];
 	size_t nsums;
+	struct group *recent[GROUPS_RECENT]; /* a cache by keys */
 	bool lengths; /* stores the length of each segment, for percentiles: */
+	bool is_part; /* of segment_groups_fill(): computes no means yet */
 	size_t nlengths, lengths_capacity;
 	/* lengths in order of arrival; the group of each; lengths sorted by group */
 	struct paged all, of, gathered;
@@ -211,8 +216,13 @@ void segment_groups_init(struct segment_groups *groups, const uint32_t *columns,
 /* Adds a segment to its group; `number` is its number in the collection, or would be. */
 void segment_groups_count(struct segment_groups *groups, const struct segments *segments,
 			  const struct time_segment *segment, const uint32_t *cells, size_t number);
+/* Adds all segments of a collection, on segments->jobs threads; *groups is empty before. */
+void segment_groups_fill(struct segment_groups *groups, const struct segments *segments);
 void segment_groups_release(struct segment_groups *groups);
-/* After the last segment, if `lengths` was set: sets segment_group.lengths. */
+/*
+ * After the last segment_groups_count(), if `lengths` was set, sets segment_group.lengths.
+ * segment_groups_fill() has done so.
+ */
 void segment_groups_gather(struct segment_groups *groups);
 
 /* The bucket of a number: 0 if it is below 1, else n for [2^(n-1), 2^n). */

@@ -57,8 +57,9 @@ void row_maker_release(struct row_maker *maker)
 }
 
 enum {
-	CHUNKS_EACH = 3, /* per thread */
-	HELPS_MOST = 4,  /* threads; of more, the caller's only hands out chunks and writes */
+	CHUNKS_EACH = 3,   /* per thread, */
+	CHUNKS_LEAST = 64, /* in all: work for one thread while another reads a window */
+	HELPS_MOST = 4,    /* threads; of more, the caller's only hands out chunks and writes */
 	THREADS_MOST = 64,
 	LOOK_EACH = 64 /* rows between tests of the stop flag */
 };
@@ -397,6 +398,7 @@ static struct event_workers *row_pool_new(const struct event_rows *rows)
 	pthread_cond_init(&pool->made, NULL);
 	pool->filler = event_block_filler_new(pool->trace, rows->options->reverse);
 	pool->nchunks = (size_t)threads * CHUNKS_EACH;
+	pool->nchunks = pool->nchunks > CHUNKS_LEAST ? pool->nchunks : CHUNKS_LEAST;
 	pool->chunks = mem_new_array(pool->nchunks, sizeof *pool->chunks);
 	pool->threads = thread_pool_new(threads - 1, (unsigned)pool->nchunks * 2);
 	for (size_t i = 0; i < pool->nchunks; i++) {

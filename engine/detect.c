@@ -316,6 +316,12 @@ static void say_unknown(const struct probe *probe, struct error *err)
 	buf_release(&hint);
 }
 
+/* GDB also writes its traces in the form of CTF, whose reader accepts such a folder, too. */
+static bool is_one_trace(const struct reader *best, const struct reader *beside)
+{
+	return best && beside && !strcmp(best->format, "gdb") && !strcmp(beside->format, "ctf");
+}
+
 const struct reader *reader_detect(const char *path, const struct reader **beside,
 				   struct error *err)
 {
@@ -327,7 +333,7 @@ const struct reader *reader_detect(const char *path, const struct reader **besid
 	if (!read_probe(path, &probe, head, err))
 		return NULL;
 	best = surest(&probe, &sure, beside);
-	if (!probe.is_folder)
+	if (!probe.is_folder || is_one_trace(best, *beside))
 		*beside = NULL;
 	if (!best)
 		say_unknown(&probe, err);

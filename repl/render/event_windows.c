@@ -37,7 +37,7 @@ bool event_windows_find(struct session *session, const struct filter *filter, ns
 
 /* ---- blocks, which are reused ---- */
 
-struct blocks {
+struct block_list {
 	struct event_block **items;
 	size_t count, capacity;
 };
@@ -45,10 +45,10 @@ struct blocks {
 struct windows_work {
 	const struct event_windows_setup *setup;
 	pthread_mutex_t lock; /* guards the spare blocks */
-	struct blocks spare;
+	struct block_list spare;
 };
 
-static void add_block(struct blocks *blocks, struct event_block *block)
+static void add_block(struct block_list *blocks, struct event_block *block)
 {
 	*mem_push(blocks->items, blocks->count, blocks->capacity) = block;
 }
@@ -71,7 +71,7 @@ static struct event_block *take_block(struct windows_work *work)
 static void drop_blocks(void *arg, void *made)
 {
 	struct windows_work *work = arg;
-	struct blocks *blocks = made;
+	struct block_list *blocks = made;
 
 	pthread_mutex_lock(&work->lock);
 	for (size_t i = 0; i < blocks->count; i++)
@@ -95,7 +95,7 @@ struct window_maker {
 	struct windows_work *work;
 	struct where_pass *pass;
 	struct event_block_filler *filler;
-	struct blocks *made; /* by the present window; the last is not full */
+	struct block_list *made; /* by the present window; the last is not full */
 };
 
 static void *maker_new(void *arg)
@@ -125,13 +125,13 @@ static void *pass_of(void *arg)
 
 static void begin_blocks(void *arg)
 {
-	((struct window_maker *)arg)->made = mem_new(sizeof(struct blocks));
+	((struct window_maker *)arg)->made = mem_new(sizeof(struct block_list));
 }
 
 static bool add_run(void *arg, const struct run *run)
 {
 	struct window_maker *maker = arg;
-	struct blocks *made = maker->made;
+	struct block_list *made = maker->made;
 	uint32_t first = run->first, end = first + run->count;
 
 	while (first < end) {
@@ -145,7 +145,7 @@ static bool add_run(void *arg, const struct run *run)
 
 static void *take_blocks(void *arg, size_t *bytes)
 {
-	struct blocks *made = ((struct window_maker *)arg)->made;
+	struct block_list *made = ((struct window_maker *)arg)->made;
 
 	*bytes = made->count * BLOCK_BYTES;
 	return made;
@@ -155,7 +155,7 @@ static void *take_blocks(void *arg, size_t *bytes)
 static bool put_blocks(void *arg, void *made, struct error *err)
 {
 	const struct windows_work *work = arg;
-	struct blocks *blocks = made;
+	struct block_list *blocks = made;
 
 	(void)err;
 	for (size_t i = 0; i < blocks->count; i++)

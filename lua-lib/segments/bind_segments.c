@@ -155,13 +155,18 @@ static void set_atom(const struct segments *segments, const struct value *value,
 	set[atom] |= atom != 0;
 }
 
-/* Marks the atoms of the column for whose value (nil: no value) the function returns true. */
+/*
+ * Marks the atoms of the column for whose value (nil: no value) the function returns true; `set`
+ * has `count` of them. The function may add atoms, which no segment has then.
+ */
 static void ask_atoms(lua_State *L, const struct segments *segments, uint32_t column, int function,
-		      uint8_t *set)
+		      uint8_t *set, size_t count)
 {
-	for (size_t i = 0; i < segments->count; i++)
+	size_t before = segments->count;
+
+	for (size_t i = 0; i < before; i++)
 		set[segments_cells(segments, i)[column]] = 1;
-	for (uint32_t i = 0; i <= segments_atoms(segments); i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		if (!set[i])
 			continue;
 		lua_pushvalue(L, function);
@@ -170,6 +175,8 @@ static void ask_atoms(lua_State *L, const struct segments *segments, uint32_t co
 		set[i] = (uint8_t)lua_toboolean(L, -1);
 		lua_pop(L, 1);
 	}
+	if (segments->count != before)
+		luaL_error(L, "a function changed the segments that are selected from");
 }
 
 /*
@@ -185,7 +192,7 @@ static const uint8_t *push_atoms(lua_State *L, const struct segments *segments, 
 
 	memset(set, 0, count);
 	if (lua_isfunction(L, i)) {
-		ask_atoms(L, segments, column, i, set);
+		ask_atoms(L, segments, column, i, set, count);
 	} else if (lua_istable(L, i)) {
 		for (lua_Integer n = 1; lua_rawgeti(L, i, n) != LUA_TNIL; n++, lua_pop(L, 1)) {
 			value = bind_check_value(L, -1);
@@ -338,7 +345,7 @@ static int segments_select_method(lua_State *L)
 {
 	const struct segments *segments = bind_check_segments(L, 1);
 	struct segment_limit limits[SEGMENTS_COLUMNS_MAX + 5];
-	size_t count = 0, rows_before = segments->count;
+	size_t count = 0;
 
 	luaL_checktype(L, 2, LUA_TTABLE);
 	luaL_checkstack(L, SEGMENTS_COLUMNS_MAX + 10, "select");
@@ -364,8 +371,6 @@ static int segments_select_method(lua_State *L)
 		lua_replace(L, -2); /* the set of atoms replaces the option's value, */
 		lua_insert(L, -2);  /* below the key, which lua_next() needs on top */
 	}
-	if (segments->count != rows_before) /* their atoms may not be in the sets */
-		luaL_error(L, "select: a function changed the segments that it selects from");
 	bool rows = lua_getfield(L, 2, "row") != LUA_TNIL;
 	int function = lua_gettop(L);
 	segments_select(segments, limits, count, bind_push_segments(L));

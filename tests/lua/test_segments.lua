@@ -189,10 +189,23 @@ do
 	all = nil
 	collectgarbage()
 	assert(text(again:rows()) == texts.again)
-	raises("a function changed the segments", some.select, some, { value = function()
+	local function change()
 		some:append(runs)
 		return true
-	end })
+	end
+	raises("a function changed the segments", some.select, some, { value = change })
+	raises("a function changed the segments", some.between, some, change)
+	-- new values of another collection, which has the values in common
+	local plain = trace:segments{ path = "thread[*]/state", from = from, to = to }
+	local copy, added = plain:select{}, false
+	assert(#plain:select{ key = function()
+		if not added then
+			copy:join(trace:segments{ at = "sched_switch", key = "prev_comm + next_comm", from = from, to = to }, "on")
+			copy:append(trace:segments{ at = "sched_switch", key = "prev_comm + next_comm", from = from, to = to })
+			added = true
+		end
+		return true
+	end } == #plain)
 end
 
 -- several paths at once; joins

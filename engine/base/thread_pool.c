@@ -98,6 +98,13 @@ unsigned thread_pool_threads(const struct thread_pool *pool)
 	return pool->threads + 1;
 }
 
+bool thread_pool_is_small(const struct thread_pool *pool)
+{
+	enum { SMALL = 4 };
+
+	return thread_pool_threads(pool) <= SMALL;
+}
+
 void thread_pool_wait(struct thread_pool *pool)
 {
 	if (!pool)

@@ -15,8 +15,7 @@
 #include <stdatomic.h>
 
 enum {
-	HELPING_MOST = 4, /* threads, of which the caller's makes windows, too, instead of waiting */
-	AHEAD_EACH = 2,   /* windows per thread, where the caller does not say how many */
+	AHEAD_EACH = 2, /* windows per thread, where the caller does not say how many */
 	WINDOWS_LEAST = 8,
 	LOOK_EACH = 64 /* runs between tests for the end */
 };
@@ -197,7 +196,7 @@ static void give_windows(struct windows *windows)
 static void await(struct windows *windows, const struct window *window)
 {
 	struct thread_pool *pool = windows->setup.pool;
-	bool helps = thread_pool_threads(pool) <= HELPING_MOST;
+	bool helps = thread_pool_is_small(pool);
 
 	pthread_mutex_lock(&windows->lock);
 	while (!window->is_made) {

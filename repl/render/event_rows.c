@@ -40,8 +40,22 @@ struct event_rows {
 	struct event_workers *pool; /* NULL: none yet */
 };
 
-void row_maker_init(struct row_maker *maker, const struct trace *trace, enum format format,
-		    const uint64_t *classes, const struct times *times, bool color)
+/*
+ * What a thread needs to format rows behind rows of other threads: its own times and writer, which
+ * writes no head.
+ */
+struct row_maker { /* must not be moved: the writer points into it */
+	struct times times;
+	struct event_writer *writer;
+	struct sink nowhere; /* the writer's sink until event_writer_sink() sets another */
+};
+
+/*
+ * `times`: copied, as behind the row before; `classes`: borrowed, see event_writer_new_of();
+ * `color`: that of the sink which all rows go to.
+ */
+static void row_maker_init(struct row_maker *maker, const struct trace *trace, enum format format,
+			   const uint64_t *classes, const struct times *times, bool color)
 {
 	maker->times = *times;
 	sink_init(&maker->nowhere, -1); /* takes the head of a CSV, which was written already */
@@ -49,7 +63,7 @@ void row_maker_init(struct row_maker *maker, const struct trace *trace, enum for
 	maker->writer = event_writer_new_of(trace, format, &maker->times, &maker->nowhere, classes);
 }
 
-void row_maker_release(struct row_maker *maker)
+static void row_maker_release(struct row_maker *maker)
 {
 	event_writer_sink(maker->writer, &maker->nowhere);
 	event_writer_free(maker->writer);
@@ -59,7 +73,6 @@ void row_maker_release(struct row_maker *maker)
 enum {
 	CHUNKS_EACH = 3,   /* per thread, */
 	CHUNKS_LEAST = 64, /* in all: work for one thread while another reads a window */
-	HELPS_MOST = 4,    /* threads; of more, the caller's only hands out chunks and writes */
 	THREADS_MOST = 64,
 	LOOK_EACH = 64 /* rows between tests of the stop flag */
 };
@@ -278,7 +291,7 @@ static void write_made(struct event_workers *pool)
  */
 static void make_room(struct event_workers *pool, size_t most)
 {
-	bool helps = thread_pool_threads(pool->threads) <= HELPS_MOST;
+	bool helps = thread_pool_is_small(pool->threads);
 
 	if (!helps && pool->used > most) /* is woken once, and most others are made then */
 		await(pool, (pool->oldest + pool->used - most - 1) % pool->nchunks);

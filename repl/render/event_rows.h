@@ -62,24 +62,6 @@ bool event_rows_tick(struct event_rows *rows);
 /* Writes all rows that were passed. False: the reader has gone. */
 bool event_rows_end(struct event_rows *rows);
 
-/*
- * What a thread needs to format rows behind rows of other threads: its own times and writer, which
- * writes no head.
- */
-struct row_maker { /* must not be moved: the writer points into it */
-	struct times times;
-	struct event_writer *writer;
-	struct sink nowhere; /* the writer's sink until event_writer_sink() sets another */
-};
-
-/*
- * `times`: copied, as behind the row before; `classes`: borrowed, see event_writer_new_of();
- * `color`: that of the sink which all rows go to.
- */
-void row_maker_init(struct row_maker *maker, const struct trace *trace, enum format format,
-		    const uint64_t *classes, const struct times *times, bool color);
-void row_maker_release(struct row_maker *maker);
-
 /* event_windows.c: heads of events by several threads, a window of time each */
 
 /*

@@ -316,10 +316,10 @@ static void say_unknown(const struct probe *probe, struct error *err)
 	buf_release(&hint);
 }
 
-/* GDB also writes its traces in the form of CTF, whose reader accepts such a folder, too. */
-static bool is_one_trace(const struct reader *best, const struct reader *beside)
+/* Does the second reader accept the folder only for the form of the other's trace? */
+static bool is_one_trace(const struct reader *best, const struct reader *second)
 {
-	return best && beside && !strcmp(best->format, "gdb") && !strcmp(beside->format, "ctf");
+	return best && second && best->form_of && !strcmp(best->form_of, second->format);
 }
 
 const struct reader *reader_detect(const char *path, const struct reader **beside,

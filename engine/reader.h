@@ -184,6 +184,9 @@ struct reader {
 
 	/* How sure the reader is that the path is of its format: 0 not at all, 100 certain. */
 	int (*probe)(const struct probe *probe);
+	/* Format whose reader also accepts a folder that probe() accepted, since it has its form;
+	   NULL: none. */
+	const char *form_of;
 	/*
 	 * Does a folder that probe() accepted hold several traces recorded independently, which
 	 * open() would merge? NULL: a folder is always one trace.

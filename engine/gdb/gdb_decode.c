@@ -434,6 +434,7 @@ static const struct reader_text text = {.write = write_text};
 
 const struct reader gdb_reader = {
 	.format = "gdb",
+	.form_of = "ctf",
 	.looks_like = "trace file or CTF folder of GDB's tsave",
 	.probe = probe,
 	.open = gdb_open,

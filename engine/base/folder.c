@@ -175,6 +175,14 @@ static bool take_lock(int fd, unsigned most)
 	return true;
 }
 
+/* Cuts the file, if it has bytes: Linux sets the mtime also of one that was empty. */
+static bool make_empty(int fd)
+{
+	struct stat about;
+
+	return fstat(fd, &about) == 0 && (about.st_size == 0 || ftruncate(fd, 0) == 0);
+}
+
 int file_create_locked(const char *path, unsigned most)
 {
 	int fd = file_open_own(path, O_RDWR);
@@ -184,7 +192,7 @@ int file_create_locked(const char *path, unsigned most)
 	bool locked = take_lock(fd, most);
 	int cause = errno;
 	/* the process that had the lock may have renamed the file just before */
-	if (locked && file_is(fd, path) && ftruncate(fd, 0) == 0)
+	if (locked && file_is(fd, path) && make_empty(fd))
 		return fd;
 	close(fd);
 	errno = locked ? EWOULDBLOCK : cause;

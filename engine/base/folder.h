@@ -56,9 +56,9 @@ bool folder_is_shared(const char *path);
 
 /*
  * Opens a file with an exclusive lock, which lasts until it is closed, and truncates it; creates it
- * if needed. Waits for a process that has the lock for at most `most` us. -1: errno, EWOULDBLOCK
- * when that time is over. Before the caller renames the file it must check file_is(): another
- * process may have removed it meanwhile.
+ * if needed. The times of a file that was empty stay. Waits for a process that has the lock for at
+ * most `most` us. -1: errno, EWOULDBLOCK when that time is over. Before the caller renames the file
+ * it must check file_is(): another process may have removed it meanwhile.
  */
 int file_create_locked(const char *path, unsigned most);
 /* Is the open file still the one at `path`? */

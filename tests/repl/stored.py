@@ -76,6 +76,13 @@ try:
         for path in files_of(row["name"]):
             os.utime(path, (time.time() - 100 * i,) * 2)
     status, rows = listed("--list")
+    for order in (sorted(rows, key=lambda row: row["name"]), sorted(rows, key=lambda row: row["name"], reverse=True)):
+        for i, row in enumerate(order):
+            for path in files_of(row["name"]):
+                os.utime(path, (time.time() - 100 * i,) * 2)
+        status, pruned = listed("--prune", "--keep", "100G")
+        status, rows = listed("--list")
+        result([row["name"] for row in rows] == [row["name"] for row in order], "pruning leaves the times of last use", rows)
     keep = sum(row["bytes"] for row in rows) - 1
     last = rows[-1]
     with open(os.path.join(folder, last["name"] + ".writer"), "r+b") as file:

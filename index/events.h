@@ -212,6 +212,18 @@ MUST_CHECK static inline bool run_fields(const struct run *run, uint32_t i, stru
 /* Entry i of the run's batch as an event. */
 void run_event(const struct trace *trace, const struct run *run, uint32_t i, struct event *out);
 MUST_CHECK enum step events_next_run(struct events *events, struct run *out, struct error *err);
+/*
+ * The same of events before time `end`, which may be later in the next call; STEP_END: none is
+ * left. Forward, and of streams with time.
+ */
+MUST_CHECK enum step events_run_before(struct events *events, nstime end, struct run *out,
+				       struct error *err);
+/*
+ * Goes on to the events of time `to` and later without merging those before, of streams with time,
+ * forward, behind events_next_run(). *last rises to the time of the last event or loss that it
+ * skips.
+ */
+MUST_CHECK bool events_skip(struct events *events, nstime to, nstime *last, struct error *err);
 /* The same with at most `most` (>= 1) events; calls may alternate with events_next(). */
 MUST_CHECK enum step events_take(struct events *events, uint32_t most, struct run *out,
 				 struct error *err);

@@ -382,18 +382,65 @@ static enum step find_run(struct events *events, struct run *out, struct error *
 	}
 }
 
+/* An error is remembered: the cursor cannot go on behind it. */
+static enum step note_step(struct events *events, enum step step, const struct error *err)
+{
+	if (step == STEP_ERROR) {
+		events->failed = true;
+		events->error = *err;
+	}
+	return step;
+}
+
 enum step events_next_run(struct events *events, struct run *out, struct error *err)
 {
 	if (events->failed) {
 		*err = events->error;
 		return STEP_ERROR;
 	}
-	enum step step = find_run(events, out, err);
-	if (step == STEP_ERROR) {
-		events->failed = true;
-		events->error = *err;
-	}
+	return note_step(events, find_run(events, out, err), err);
+}
+
+enum step events_run_before(struct events *events, nstime end, struct run *out, struct error *err)
+{
+	enum step step = events_next_run(events, out, err);
+	const nstime *times;
+	uint32_t late = 0;
+
+	if (step != STEP_ITEM)
+		return step;
+	times = out->count ? out->batch->time + out->first : &out->loss.time;
+	for (uint32_t count = out->count ? out->count : 1; late < count; late++)
+		if (times[count - 1 - late] < end)
+			break;
+	if (!late)
+		return STEP_ITEM;
+	merge_put_back(&events->merge, late);
+	if (late >= out->count)
+		return STEP_END;
+	out->count -= late;
+	return STEP_ITEM;
+}
+
+static enum step skip_to(struct events *events, nstime to, nstime *last, struct error *err)
+{
+	enum step step = STEP_ITEM;
+
+	if (!events->group_end)
+		step = next_group(events, err);
+	while (step == STEP_ITEM && !merge_skip(&events->merge, to, last))
+		if (!fill_window(events, events->merge.empty, err))
+			step = STEP_ERROR;
 	return step;
+}
+
+bool events_skip(struct events *events, nstime to, nstime *last, struct error *err)
+{
+	if (events->failed) {
+		*err = events->error;
+		return false;
+	}
+	return note_step(events, skip_to(events, to, last, err), err) != STEP_ERROR;
 }
 
 void run_event(const struct trace *trace, const struct run *run, uint32_t i, struct event *out)

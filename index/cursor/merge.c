@@ -279,3 +279,70 @@ bool merge_next(struct merge *merge, struct run *out)
 	out->count = stretch->count;
 	return true;
 }
+
+void merge_put_back(struct merge *merge, uint32_t count)
+{
+	struct merge_stretch *stretch = &merge->ahead[--merge->given];
+
+	stretch->pos += stretch->count - count;
+	stretch->count = count;
+}
+
+/* How many of `count` times, which rise, are before `to`. */
+static uint32_t count_before(const nstime *times, uint32_t count, nstime to)
+{
+	uint32_t low = 0;
+
+	while (low < count) {
+		uint32_t middle = low + (count - low) / 2;
+		if (times[middle] < to)
+			low = middle + 1;
+		else
+			count = middle;
+	}
+	return low;
+}
+
+/* Drops what was found ahead. False: some of it is left. */
+static bool skip_ahead(struct merge *merge, nstime to, nstime *last)
+{
+	for (; merge->given < merge->nahead; merge->given++) {
+		struct merge_stretch *stretch = &merge->ahead[merge->given];
+		struct merge_window *window = &merge->windows[stretch->leaf];
+		struct run run;
+		memcpy(&run, window, sizeof *window);
+		const nstime *times = run.count ? run.batch->time + stretch->pos
+						: &merge->losses[stretch->leaf].event.time;
+		uint32_t n = count_before(times, stretch->count, to);
+		*last = n && times[n - 1] > *last ? times[n - 1] : *last;
+		stretch->pos += n;
+		stretch->count -= n;
+		if (stretch->count)
+			return false;
+	}
+	return true;
+}
+
+bool merge_skip(struct merge *merge, nstime to, nstime *last)
+{
+	const struct way way = way_of(merge);
+	struct loser_head winner;
+
+	if (!merge->fronts || !skip_ahead(merge, to, last))
+		return true;
+	while (merge->empty == MERGE_NONE && (winner = loser_winner(&merge->tree)).live &&
+	       winner.key < to) {
+		struct merge_front *front = &merge->fronts[winner.leaf];
+		const nstime *times = front->batch->time + front->pos;
+		uint32_t n = count_before(times, front->left, to);
+		*last = times[n - 1] > *last ? times[n - 1] : *last;
+		if (n == front->left) {
+			merge->empty = winner.leaf;
+			break;
+		}
+		advance(front, way, n);
+		loser_replay(&merge->tree, times[n], true);
+		look_behind(merge, winner.leaf, way);
+	}
+	return merge->empty == MERGE_NONE;
+}

@@ -66,5 +66,15 @@ void merge_build(struct merge *merge);
  * have ended. out->loss is set only when out->count is 0.
  */
 bool merge_next(struct merge *merge, struct run *out);
+/*
+ * The last `count` entries, at least one, of the run that merge_next() returned last are to be
+ * returned again. To be called at most once for a run, forward.
+ */
+void merge_put_back(struct merge *merge, uint32_t count);
+/*
+ * Drops entries and losses before time `to`, forward; *last rises to the time of the last of them.
+ * False: merge->empty has to be filled first.
+ */
+bool merge_skip(struct merge *merge, nstime to, nstime *last);
 
 #endif

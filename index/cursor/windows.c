@@ -30,6 +30,16 @@ bool windows_find(struct index *index, const struct events_options *range, unsig
 	return true;
 }
 
+bool windows_have_one_cursor(struct index *index, const struct events_options *range)
+{
+	const struct trace *trace = index_trace(index);
+	bool timed = true; /* events without time come last, in no window's range */
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		timed &= trace->streams[i]->has_time;
+	return timed && !range->select;
+}
+
 struct thread_pool *windows_pool(unsigned threads)
 {
 	/* twice the windows: the caller may add work of its own for each */
@@ -58,8 +68,13 @@ struct windows {
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t made;
 	size_t waiting; /* bytes of results that wait for the caller */
-	void **idle;    /* makers */
+	struct window_cursor *idle;
 	size_t nidle, capacity;
+};
+
+struct window_cursor { /* of one thread at a time */
+	void *maker;
+	struct events *events; /* with one_cursor, since its first window */
 };
 
 /* ---- making a window ---- */
@@ -77,14 +92,26 @@ static bool goes_on(void *arg, nstime at, nstime first, nstime last)
 	return !has_to_stop(arg);
 }
 
+static nstime begin_of(const struct windows_setup *setup, size_t number)
+{
+	return number ? setup->cuts[number - 1] : setup->range->begin;
+}
+
+static nstime end_of(const struct windows_setup *setup, size_t number)
+{
+	return number < setup->ncuts ? setup->cuts[number] : setup->range->end;
+}
+
 static void fill_options(struct windows *windows, void *maker, size_t number,
 			 struct events_options *out)
 {
 	const struct windows_setup *setup = &windows->setup;
 
 	*out = *setup->range;
-	out->begin = number ? setup->cuts[number - 1] : setup->range->begin;
-	out->end = number < setup->ncuts ? setup->cuts[number] : setup->range->end;
+	if (!setup->one_cursor) {
+		out->begin = begin_of(setup, number);
+		out->end = end_of(setup, number);
+	}
 	out->whole_packets = true;
 	out->select_arg = out->select ? setup->select_arg(maker) : NULL;
 	out->progress = goes_on;
@@ -121,33 +148,49 @@ static bool take_run(struct windows *windows, void *maker, struct window *window
 	return is_in_packet(run);
 }
 
-static bool go_through(struct windows *windows, void *maker, struct window *window)
+static enum step next_run(const struct windows_setup *setup, struct window_cursor *cursor,
+			  size_t number, struct run *out, struct error *err)
 {
+	return setup->one_cursor && number < setup->ncuts
+		       ? events_run_before(cursor->events, setup->cuts[number], out, err)
+		       : events_next_run(cursor->events, out, err);
+}
+
+static bool go_through(struct windows *windows, struct window_cursor *cursor, struct window *window)
+{
+	const struct windows_setup *setup = &windows->setup;
+	size_t number = (size_t)(window - windows->items);
 	struct events_options options;
-	struct events *events;
+	nstime before = NSTIME_MIN;
 	struct error ignored; /* the plain way meets the error in its place */
 	enum step step;
 	struct run run;
 
-	fill_options(windows, maker, (size_t)(window - windows->items), &options);
-	if (!events_open(windows->setup.index, &options, &events, &ignored))
+	fill_options(windows, cursor->maker, number, &options);
+	if (!cursor->events && !events_open(setup->index, &options, &cursor->events, &ignored))
 		return false;
-	while ((step = events_next_run(events, &run, &ignored)) == STEP_ITEM)
-		if (!take_run(windows, maker, window, &run))
+	if (setup->one_cursor &&
+	    !events_skip(cursor->events, begin_of(setup, number), &before, &ignored))
+		return false;
+	if (setup->before && before != NSTIME_MIN)
+		setup->before(cursor->maker, before);
+	while ((step = next_run(setup, cursor, number, &run, &ignored)) == STEP_ITEM)
+		if (!take_run(windows, cursor->maker, window, &run))
 			break;
-	events_close(events);
 	return step == STEP_END;
 }
 
-static void *take_maker(struct windows *windows)
+static struct window_cursor take_cursor(struct windows *windows)
 {
-	void *maker = NULL;
+	struct window_cursor cursor = {0};
 
 	pthread_mutex_lock(&windows->lock);
 	if (windows->nidle)
-		maker = windows->idle[--windows->nidle];
+		cursor = windows->idle[--windows->nidle];
 	pthread_mutex_unlock(&windows->lock);
-	return maker ? maker : windows->setup.maker_new(windows->setup.arg);
+	if (!cursor.maker)
+		cursor.maker = windows->setup.maker_new(windows->setup.arg);
+	return cursor;
 }
 
 static void make_window(void *arg)
@@ -155,16 +198,20 @@ static void make_window(void *arg)
 	struct window *window = arg;
 	struct windows *windows = window->of;
 	const struct windows_setup *setup = &windows->setup;
-	void *maker = take_maker(windows);
+	struct window_cursor cursor = take_cursor(windows);
 	struct kept_notices *before = notices_keep(&window->said);
 
 	if (setup->begin)
-		setup->begin(maker);
-	window->is_certain = go_through(windows, maker, window) && !window->said.count;
-	window->made = setup->take(maker, &window->bytes);
+		setup->begin(cursor.maker);
+	window->is_certain = go_through(windows, &cursor, window) && !window->said.count;
+	if (!setup->one_cursor) {
+		events_close(cursor.events);
+		cursor.events = NULL;
+	}
+	window->made = setup->take(cursor.maker, &window->bytes);
 	notices_keep(before);
 	pthread_mutex_lock(&windows->lock);
-	*mem_push(windows->idle, windows->nidle, windows->capacity) = maker;
+	*mem_push(windows->idle, windows->nidle, windows->capacity) = cursor;
 	window->is_made = true;
 	windows->waiting += window->bytes;
 	pthread_cond_signal(&windows->made);
@@ -284,8 +331,10 @@ void windows_close(struct windows *windows)
 	}
 	for (size_t i = 0; i < windows->count; i++)
 		notices_tell(&windows->items[i].said);
-	for (size_t i = 0; i < windows->nidle; i++)
-		setup->maker_free(windows->idle[i]);
+	for (size_t i = 0; i < windows->nidle; i++) {
+		events_close(windows->idle[i].events);
+		setup->maker_free(windows->idle[i].maker);
+	}
 	mem_free(windows->idle);
 	mem_free(windows->items);
 	pthread_mutex_destroy(&windows->lock);

@@ -21,6 +21,8 @@
 MUST_CHECK bool windows_find(struct index *index, const struct events_options *range,
 			     unsigned packets, uint64_t most, nstime **cuts, size_t *count,
 			     struct error *err);
+/* May windows of this range be read with one_cursor, see below? */
+bool windows_have_one_cursor(struct index *index, const struct events_options *range);
 /* A pool of `threads` threads, the caller's included, with room for the work of windows. */
 struct thread_pool *windows_pool(unsigned threads);
 
@@ -34,6 +36,9 @@ struct windows_setup { /* all that it points to is borrowed until windows_close(
 	size_t ncuts;
 	size_t most; /* bytes of results that may wait for the caller */
 	unsigned ahead; /* windows that are being made or wait, at most; 0: two a thread */
+	/* Each maker has one cursor, which decodes the heads of all windows and merges those of its
+	   own: for few threads, and short windows. See windows_have_one_cursor(). */
+	bool one_cursor;
 
 	void *arg;                      /* for the functions below */
 	bool (*interrupted)(void *arg); /* called by any thread */
@@ -41,6 +46,9 @@ struct windows_setup { /* all that it points to is borrowed until windows_close(
 	/* called in the thread that reads the window: */
 	void *(*select_arg)(void *maker);                /* needed with range->select */
 	void (*begin)(void *maker);                      /* a window begins; may be NULL */
+	/* with one_cursor, after begin(): the time of the event before the window, if there is one
+	   behind the maker's last window; may be NULL */
+	void (*before)(void *maker, nstime time);
 	bool (*run)(void *maker, const struct run *run); /* false: damage */
 	/* NULL: a window with a loss is not certain */
 	void (*loss)(void *maker, const struct event *loss);

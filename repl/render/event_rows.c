@@ -47,27 +47,86 @@ struct event_rows {
 struct row_maker { /* must not be moved: the writer points into it */
 	struct times times;
 	struct event_writer *writer;
-	struct sink nowhere; /* the writer's sink until event_writer_sink() sets another */
+	struct sink nowhere; /* the writer's sink before row_maker_begin() */
+	bool exact;          /* of the sink which all rows go to */
+	struct row_text *text;
+	struct buf *before; /* got the thread's messages before row_maker_begin() */
 };
 
-/*
- * `times`: copied, as behind the row before; `classes`: borrowed, see event_writer_new_of();
- * `color`: that of the sink which all rows go to.
- */
-static void row_maker_init(struct row_maker *maker, const struct trace *trace, enum format format,
-			   const uint64_t *classes, const struct times *times, bool color)
+void row_text_init(struct row_text *text, const struct event_rows *rows)
 {
-	maker->times = *times;
-	sink_init(&maker->nowhere, -1); /* takes the head of a CSV, which was written already */
-	maker->nowhere.color = color;
-	maker->writer = event_writer_new_of(trace, format, &maker->times, &maker->nowhere, classes);
+	*text = (struct row_text){0};
+	sink_init(&text->text, -1);
+	text->text.color = rows->sink->color;
 }
 
-static void row_maker_release(struct row_maker *maker)
+void row_text_release(struct row_text *text)
 {
+	sink_release(&text->text);
+	buf_release(&text->said);
+}
+
+/* Writes the rows, and prints the messages before; *text is then empty. */
+static void write_text(const struct event_rows *rows, struct row_text *text)
+{
+	say_kept(rows->session, &text->said);
+	rows->session->damaged += text->damaged;
+	sink_rows(rows->sink, &text->text);
+	text->damaged = 0;
+	text->text.len = text->text.whole = 0;
+	text->text.rows = 0;
+}
+
+struct row_maker *row_maker_new(const struct event_rows *rows)
+{
+	struct row_maker *maker = mem_new(sizeof *maker);
+
+	maker->times = rows->times;
+	maker->exact = rows->sink->exact;
+	sink_init(&maker->nowhere, -1); /* takes the head of a CSV, which was written already */
+	maker->nowhere.color = rows->sink->color;
+	maker->writer = event_writer_new_of(rows->session->trace, rows->options->format,
+					    &maker->times, &maker->nowhere, rows->classes);
+	return maker;
+}
+
+void row_maker_free(struct row_maker *maker)
+{
+	if (!maker)
+		return;
 	event_writer_sink(maker->writer, &maker->nowhere);
 	event_writer_free(maker->writer);
 	sink_release(&maker->nowhere);
+	mem_free(maker);
+}
+
+void row_maker_go_on(struct row_maker *maker, nstime shown)
+{
+	char unused[TIME_TEXT_MAX];
+
+	time_put(&maker->times, shown, unused);
+}
+
+void row_maker_begin(struct row_maker *maker, struct row_text *text)
+{
+	maker->text = text;
+	maker->before = say_into(&text->said);
+	event_writer_sink(maker->writer, &text->text);
+}
+
+void row_maker_run(struct row_maker *maker, const struct run *run, uint32_t first, uint32_t count)
+{
+	for (uint32_t i = first; i < first + count; i++)
+		event_write_entry(maker->writer, run, i, false, &maker->text->damaged);
+}
+
+void row_maker_end(struct row_maker *maker)
+{
+	struct sink *text = &maker->text->text;
+
+	if (!maker->exact) /* while the text is in this processor's cache */
+		text->printable = printable_length(text->data, text->whole) == text->whole;
+	say_into(maker->before);
 }
 
 enum {
@@ -83,14 +142,13 @@ struct row_chunk {
 	struct event_block *block;
 	bool has_shown; /* `shown` is the time written before its first row */
 	nstime shown;
-	struct buf before, said; /* messages of the cursor, of the worker */
-	uint64_t damaged;
-	struct sink text;
+	struct buf before; /* messages of the cursor */
+	struct row_text made_text;
 };
 
 struct row_worker {              /* what a thread needs to make chunks */
 	struct row_worker *next; /* in the list of those that no thread uses */
-	struct row_maker maker;
+	struct row_maker *maker;
 	struct event_block_opener *opener;
 };
 
@@ -124,38 +182,31 @@ static void put_stretch(const struct row_worker *worker, struct row_chunk *chunk
 	if (!event_block_run(worker->opener, chunk->block, stretch, &run,
 			     &err)) { /* the cursor could read it */
 		say("damaged", "%s", err.text);
-		chunk->damaged++;
+		chunk->made_text.damaged++;
 		return;
 	}
-	for (uint32_t n = 0; n < run.count; n++) {
-		if (n % LOOK_EACH == 0 && chunk->pool->stop)
-			return;
-		event_write_entry(worker->maker.writer, &run, run.first + n, false,
-				  &chunk->damaged);
+	for (uint32_t n = 0; n < run.count && !chunk->pool->stop; n += LOOK_EACH) {
+		uint32_t left = run.count - n;
+		row_maker_run(worker->maker, &run, run.first + n,
+			      left < LOOK_EACH ? left : LOOK_EACH);
 	}
 }
 
 static void make_chunk(struct row_worker *worker, struct row_chunk *chunk)
 {
-	struct buf *before = say_into(&chunk->said);
 	const struct event_block *block = chunk->block;
 
-	event_writer_sink(worker->maker.writer, &chunk->text);
-	if (chunk->has_shown) { /* rows have a date where the day changes */
-		char unused[TIME_TEXT_MAX];
-		time_put(&worker->maker.times, chunk->shown, unused);
-	}
+	row_maker_begin(worker->maker, &chunk->made_text);
+	if (chunk->has_shown)
+		row_maker_go_on(worker->maker, chunk->shown);
 	for (size_t i = 0; i < block->nstretches && !chunk->pool->stop; i++) {
 		const struct event_block_stretch *stretch = &block->stretches[i];
 		if (stretch->packet == EVENT_BLOCK_NO_PACKET)
-			event_write_loss(worker->maker.writer, &block->losses[stretch->loss]);
+			event_write_loss(worker->maker->writer, &block->losses[stretch->loss]);
 		else
 			put_stretch(worker, chunk, stretch);
 	}
-	if (!chunk->pool->rows->sink->exact) /* while the text is in this processor's cache */
-		chunk->text.printable =
-			printable_length(chunk->text.data, chunk->text.whole) == chunk->text.whole;
-	say_into(before);
+	row_maker_end(worker->maker);
 }
 
 /* Work of the thread pool. */
@@ -180,11 +231,9 @@ static void make_given(void *arg)
 
 static void add_worker(struct event_workers *pool)
 {
-	const struct event_rows *rows = pool->rows;
 	struct row_worker *worker = mem_new(sizeof *worker);
 
-	row_maker_init(&worker->maker, pool->trace, rows->options->format, rows->classes,
-		       &rows->times, rows->sink->color);
+	worker->maker = row_maker_new(pool->rows);
 	worker->opener = event_block_opener_new(pool->trace);
 	worker->next = pool->idle;
 	pool->idle = worker;
@@ -195,28 +244,18 @@ static void free_worker(struct event_workers *pool)
 	struct row_worker *worker = pool->idle;
 
 	pool->idle = worker->next;
-	row_maker_release(&worker->maker);
+	row_maker_free(worker->maker);
 	event_block_opener_free(worker->opener);
 	mem_free(worker);
 }
 
 /* Chunks --------------------------------------------------------------------------------------- */
 
-static void chunk_clear(struct row_chunk *chunk)
-{
-	chunk->made = false;
-	chunk->damaged = 0;
-	chunk->before.len = chunk->said.len = 0;
-	chunk->text.len = chunk->text.whole = 0;
-	chunk->text.rows = 0;
-}
-
 static void chunk_release(struct row_chunk *chunk)
 {
 	event_block_free(chunk->block);
 	buf_release(&chunk->before);
-	buf_release(&chunk->said);
-	sink_release(&chunk->text);
+	row_text_release(&chunk->made_text);
 }
 
 /* Remembers the time that will have been written last, behind the rows of these heads. */
@@ -251,10 +290,8 @@ static struct row_chunk *filling(struct event_workers *pool)
 static void write_chunk(struct event_workers *pool, struct row_chunk *chunk)
 {
 	say_kept(pool->rows->session, &chunk->before);
-	say_kept(pool->rows->session, &chunk->said);
-	pool->rows->session->damaged += chunk->damaged;
-	sink_rows(pool->rows->sink, &chunk->text);
-	chunk_clear(chunk);
+	write_text(pool->rows, &chunk->made_text);
+	chunk->made = false;
 }
 
 static bool is_oldest_made(struct event_workers *pool)
@@ -417,8 +454,7 @@ static struct event_workers *row_pool_new(const struct event_rows *rows)
 	for (size_t i = 0; i < pool->nchunks; i++) {
 		pool->chunks[i].pool = pool;
 		pool->chunks[i].block = event_block_new();
-		sink_init(&pool->chunks[i].text, -1);
-		pool->chunks[i].text.color = rows->sink->color;
+		row_text_init(&pool->chunks[i].made_text, rows);
 	}
 	event_block_begin(pool->chunks[0].block);
 	for (unsigned i = 0; i < threads; i++)
@@ -635,12 +671,30 @@ struct thread_pool *event_rows_threads(struct event_rows *rows)
 	return rows->pool->threads;
 }
 
+nstime event_rows_last(const struct event_rows *rows)
+{
+	return rows->last;
+}
+
 bool event_rows_block(struct event_rows *rows, struct event_block **block)
 {
 	const struct batch *heads = (*block)->heads;
 
 	rows->last = heads->time[heads->count - 1];
 	return row_pool_block(rows->pool, block);
+}
+
+bool event_rows_text(struct event_rows *rows, struct row_text *text, nstime last)
+{
+	struct event_workers *pool = rows->pool;
+
+	if (!row_pool_end(pool))
+		return false;
+	say_kept(rows->session, &pool->before);
+	rows->last = pool->shown = last;
+	pool->has_shown = true;
+	write_text(rows, text);
+	return !rows->sink->closed;
 }
 
 bool event_rows_loss(struct event_rows *rows, const struct event *loss)

@@ -17,6 +17,12 @@
 
 struct event_rows;
 
+struct row_text {         /* rows, and messages that are printed before them */
+	struct sink text; /* in memory */
+	struct buf said;
+	uint64_t damaged; /* of the messages */
+};
+
 /*
  * `classes`: a bit per class whose events will be passed, NULL: all. All arguments are borrowed;
  * the caller ends *out with event_rows_free(). `before`: paused rows, of the trace as it was opened
@@ -52,17 +58,41 @@ bool event_rows_run(struct event_rows *rows, const struct run *run, uint32_t fir
 bool event_rows_loss(struct event_rows *rows, const struct event *loss);
 /* The threads that format rows if event_rows_shares(); they may do other work, too. */
 struct thread_pool *event_rows_threads(struct event_rows *rows);
+nstime event_rows_last(const struct event_rows *rows); /* time of the last row that was passed */
 /*
  * Appends rows of the events of a block, at least one, forward; *block is then another one, empty.
  * For rows with event_rows_threads(). False: the reader has gone.
  */
 bool event_rows_block(struct event_rows *rows, struct event_block **block);
+/*
+ * Appends rows that a row_maker made, up to time `last`, and empties *text. For rows with
+ * event_rows_threads(). False: the reader has gone.
+ */
+bool event_rows_text(struct event_rows *rows, struct row_text *text, nstime last);
 /* As sink_tick(), for work that seldom makes a row. */
 bool event_rows_tick(struct event_rows *rows);
 /* Writes all rows that were passed. False: the reader has gone. */
 bool event_rows_end(struct event_rows *rows);
 
-/* event_windows.c: heads of events by several threads, a window of time each */
+/* ---- rows in memory, made by any thread ---- */
+
+void row_text_init(struct row_text *text, const struct event_rows *rows);
+void row_text_release(struct row_text *text);
+
+struct row_maker; /* belongs to one thread at a time */
+
+/* `rows` must event_rows_shares(). */
+struct row_maker *row_maker_new(const struct event_rows *rows);
+void row_maker_free(struct row_maker *maker); /* NULL is fine */
+/* The row before the next one has time `shown`: rows have a date where the day changes. */
+void row_maker_go_on(struct row_maker *maker, nstime shown);
+/* Until row_maker_end(), rows and messages of the calling thread go to *text. */
+void row_maker_begin(struct row_maker *maker, struct row_text *text);
+/* Writes rows of entries [first, first + count) of the run's batch, forward. */
+void row_maker_run(struct row_maker *maker, const struct run *run, uint32_t first, uint32_t count);
+void row_maker_end(struct row_maker *maker);
+
+/* event_windows.c: heads of events, or rows, by several threads, a window of time each */
 
 /*
  * Finds the times that cut the events behind time `row` into windows; *cuts and *count as in

@@ -1,12 +1,17 @@
 /*
- * event_windows.c - see event_rows.h: threads read heads of events, a window of time each
+ * event_windows.c - see event_rows.h: threads read events, a window of time each
  *
- *     workers:     a window: its heads, merged, into blocks ──┐
+ *     many workers: a window: its heads, merged, into blocks ──┐
  *     the caller:                     blocks of windows, in order ──> chunks of event_rows.c
  *
  * Threads then format rows of the same few thousand events, whose texts are short and written at
  * once. Rows of whole windows would have to wait for those of the windows before, a dozen times the
  * bytes of the trace.
+ *
+ *     few threads: a slice of a window: rows ──> the caller: writes rows of slices, in order
+ *
+ * Each of few threads has one cursor for all of its slices. It decodes the heads of the others'
+ * slices, too, a tenth of the work of rows; blocks would cost a third of it.
  */
 #include "repl/render/event_rows.h"
 
@@ -21,7 +26,11 @@ enum {
 	AHEAD_LEAST = 2,
 	AHEAD_THREADS = 4,      /* and one more for so many threads */
 	BLOCK_BYTES = 64 << 10, /* about those of a block */
-	MADE_MOST = 256 << 20   /* bytes of blocks that may wait */
+	TEXT_BYTES = 256 << 10, /* about those of rows in a piece */
+	MADE_MOST = 256 << 20,  /* bytes of blocks, or rows, that may wait */
+	/* Of few threads: slices of a window, whose rows stay near the processor, */
+	SLICES = 32,
+	SLICES_AHEAD = 2 /* and how many are ahead, for each thread */
 };
 
 bool event_windows_find(struct session *session, const struct filter *filter, nstime row,
@@ -35,17 +44,30 @@ bool event_windows_find(struct session *session, const struct filter *filter, ns
 	return index && windows_find(index, &range, PACKETS_EACH, BYTES_EACH, cuts, count, err);
 }
 
-/* ---- blocks, which are reused ---- */
+/* ---- blocks and texts, which are reused ---- */
 
 struct block_list {
 	struct event_block **items;
 	size_t count, capacity;
 };
 
+struct text_list {
+	struct row_text **items;
+	size_t count, capacity;
+};
+
+struct made_rows { /* by a window: heads of events in blocks, or rows */
+	struct block_list blocks;
+	struct text_list texts;
+	nstime last; /* time of the last row of `texts` */
+};
+
 struct windows_work {
 	const struct event_windows_setup *setup;
-	pthread_mutex_t lock; /* guards the spare blocks */
-	struct block_list spare;
+	bool makes_rows;
+	nstime shown;         /* time of the row before the first window */
+	pthread_mutex_t lock; /* guards what is spare */
+	struct made_rows spare;
 };
 
 static void add_block(struct block_list *blocks, struct event_block *block)
@@ -53,13 +75,19 @@ static void add_block(struct block_list *blocks, struct event_block *block)
 	*mem_push(blocks->items, blocks->count, blocks->capacity) = block;
 }
 
+static void add_text(struct text_list *texts, struct row_text *text)
+{
+	*mem_push(texts->items, texts->count, texts->capacity) = text;
+}
+
 static struct event_block *take_block(struct windows_work *work)
 {
+	struct block_list *spare = &work->spare.blocks;
 	struct event_block *block = NULL;
 
 	pthread_mutex_lock(&work->lock);
-	if (work->spare.count)
-		block = work->spare.items[--work->spare.count];
+	if (spare->count)
+		block = spare->items[--spare->count];
 	pthread_mutex_unlock(&work->lock);
 	if (!block)
 		block = event_block_new();
@@ -67,25 +95,51 @@ static struct event_block *take_block(struct windows_work *work)
 	return block;
 }
 
-/* Frees what a window made; its blocks become spare. */
-static void drop_blocks(void *arg, void *made)
+static struct row_text *take_text(struct windows_work *work)
 {
-	struct windows_work *work = arg;
-	struct block_list *blocks = made;
+	struct text_list *spare = &work->spare.texts;
+	struct row_text *text = NULL;
 
 	pthread_mutex_lock(&work->lock);
-	for (size_t i = 0; i < blocks->count; i++)
-		add_block(&work->spare, blocks->items[i]);
+	if (spare->count)
+		text = spare->items[--spare->count];
 	pthread_mutex_unlock(&work->lock);
-	mem_free(blocks->items);
-	mem_free(blocks);
+	if (!text) {
+		text = mem_new(sizeof *text);
+		row_text_init(text, work->setup->rows);
+	}
+	return text;
+}
+
+/* Frees what a window made; its blocks and texts become spare. */
+static void drop_rows(void *arg, void *of_window)
+{
+	struct windows_work *work = arg;
+	struct made_rows *made = of_window;
+
+	pthread_mutex_lock(&work->lock);
+	for (size_t i = 0; i < made->blocks.count; i++)
+		add_block(&work->spare.blocks, made->blocks.items[i]);
+	for (size_t i = 0; i < made->texts.count; i++)
+		add_text(&work->spare.texts, made->texts.items[i]);
+	pthread_mutex_unlock(&work->lock);
+	mem_free(made->blocks.items);
+	mem_free(made->texts.items);
+	mem_free(made);
 }
 
 static void work_release(struct windows_work *work)
 {
-	for (size_t i = 0; i < work->spare.count; i++)
-		event_block_free(work->spare.items[i]);
-	mem_free(work->spare.items);
+	struct made_rows *spare = &work->spare;
+
+	for (size_t i = 0; i < spare->blocks.count; i++)
+		event_block_free(spare->blocks.items[i]);
+	for (size_t i = 0; i < spare->texts.count; i++) {
+		row_text_release(spare->texts.items[i]);
+		mem_free(spare->texts.items[i]);
+	}
+	mem_free(spare->blocks.items);
+	mem_free(spare->texts.items);
 	pthread_mutex_destroy(&work->lock);
 }
 
@@ -95,17 +149,24 @@ struct window_maker {
 	struct windows_work *work;
 	struct where_pass *pass;
 	struct event_block_filler *filler;
-	struct block_list *made; /* by the present window; the last is not full */
+	struct row_maker *rows;
+	struct made_rows *made; /* by the present window; its last block, or text, is not full */
 };
 
 static void *maker_new(void *arg)
 {
 	struct windows_work *work = arg;
+	const struct event_windows_setup *setup = work->setup;
 	struct window_maker *maker = mem_new(sizeof *maker);
 
 	maker->work = work;
-	maker->pass = filter_pass_new(work->setup->filter);
-	maker->filler = event_block_filler_new(work->setup->session->trace, false);
+	maker->pass = filter_pass_new(setup->filter);
+	if (work->makes_rows) {
+		maker->rows = row_maker_new(setup->rows);
+		row_maker_go_on(maker->rows, work->shown);
+	} else {
+		maker->filler = event_block_filler_new(setup->session->trace, false);
+	}
 	return maker;
 }
 
@@ -113,6 +174,7 @@ static void maker_free(void *arg)
 {
 	struct window_maker *maker = arg;
 
+	row_maker_free(maker->rows);
 	event_block_filler_free(maker->filler);
 	where_pass_free(maker->pass);
 	mem_free(maker);
@@ -123,78 +185,142 @@ static void *pass_of(void *arg)
 	return ((struct window_maker *)arg)->pass;
 }
 
-static void begin_blocks(void *arg)
+static void begin_rows(void *arg)
 {
-	((struct window_maker *)arg)->made = mem_new(sizeof(struct block_list));
+	((struct window_maker *)arg)->made = mem_new(sizeof(struct made_rows));
 }
 
-static bool add_run(void *arg, const struct run *run)
+static void note_before(void *arg, nstime time)
+{
+	row_maker_go_on(((struct window_maker *)arg)->rows, time);
+}
+
+static bool add_heads(void *arg, const struct run *run)
 {
 	struct window_maker *maker = arg;
-	struct block_list *made = maker->made;
+	struct block_list *blocks = &maker->made->blocks;
 	uint32_t first = run->first, end = first + run->count;
 
 	while (first < end) {
-		if (!made->count || event_block_is_full(made->items[made->count - 1]))
-			add_block(made, take_block(maker->work));
-		first += event_block_add(maker->filler, made->items[made->count - 1], run, first,
-					 end - first);
+		if (!blocks->count || event_block_is_full(blocks->items[blocks->count - 1]))
+			add_block(blocks, take_block(maker->work));
+		first += event_block_add(maker->filler, blocks->items[blocks->count - 1], run,
+					 first, end - first);
 	}
 	return true;
 }
 
-static void *take_blocks(void *arg, size_t *bytes)
+static void end_text(struct window_maker *maker)
 {
-	struct block_list *made = ((struct window_maker *)arg)->made;
+	if (maker->made->texts.count)
+		row_maker_end(maker->rows);
+}
 
-	*bytes = made->count * BLOCK_BYTES;
+static bool add_rows(void *arg, const struct run *run)
+{
+	struct window_maker *maker = arg;
+	struct text_list *texts = &maker->made->texts;
+
+	if (!texts->count || texts->items[texts->count - 1]->text.whole >= TEXT_BYTES) {
+		end_text(maker);
+		add_text(texts, take_text(maker->work));
+		row_maker_begin(maker->rows, texts->items[texts->count - 1]);
+	}
+	maker->made->last = run->batch->time[run->first + run->count - 1];
+	row_maker_run(maker->rows, run, run->first, run->count);
+	return true;
+}
+
+static void *take_rows(void *arg, size_t *bytes)
+{
+	struct window_maker *maker = arg;
+	struct made_rows *made = maker->made;
+
+	end_text(maker);
+	*bytes = made->blocks.count * BLOCK_BYTES + made->texts.count * TEXT_BYTES;
 	return made;
 }
 
-/* In the caller's thread: passes blocks to the rows. */
-static bool put_blocks(void *arg, void *made, struct error *err)
+/* In the caller's thread: passes blocks, or rows, on. */
+static bool put_rows(void *arg, void *of_window, struct error *err)
 {
 	const struct windows_work *work = arg;
-	struct block_list *blocks = made;
+	struct event_rows *rows = work->setup->rows;
+	struct made_rows *made = of_window;
+	bool open = true;
 
 	(void)err;
-	for (size_t i = 0; i < blocks->count; i++)
-		if (!event_rows_block(work->setup->rows, &blocks->items[i]))
-			break;
-	drop_blocks(arg, made);
+	for (size_t i = 0; i < made->blocks.count && open; i++)
+		open = event_rows_block(rows, &made->blocks.items[i]);
+	for (size_t i = 0; i < made->texts.count && open; i++)
+		open = event_rows_text(rows, made->texts.items[i], made->last);
+	drop_rows(arg, made);
 	return true;
+}
+
+/* Cuts each window but the last into SLICES of equal time. The caller frees *out. */
+static size_t cut_slices(const struct event_windows_setup *setup, nstime **out)
+{
+	nstime begin = setup->range->begin;
+	nstime *slices = mem_new_array(setup->ncuts * SLICES, sizeof *slices);
+	size_t n = 0;
+
+	for (size_t i = 0; i < setup->ncuts; begin = setup->cuts[i++])
+		for (nstime k = 1; k <= SLICES; k++)
+			slices[n++] = k == SLICES ? setup->cuts[i]
+						  : begin + (setup->cuts[i] - begin) / SLICES * k;
+	*out = slices;
+	return n;
+}
+
+static unsigned windows_ahead(unsigned threads, bool make_rows)
+{
+	return make_rows ? threads * SLICES_AHEAD : AHEAD_LEAST + threads / AHEAD_THREADS;
 }
 
 bool event_windows_run(const struct event_windows_setup *setup, struct windows_done *out,
 		       struct error *err)
 {
-	struct windows_work work = {.setup = setup};
+	struct windows_work work = {.setup = setup, .shown = event_rows_last(setup->rows)};
 	struct events_options range = *setup->range;
 	struct thread_pool *pool = event_rows_threads(setup->rows);
-	const struct windows_setup windows = {.index = session_index(setup->session, err),
-					      .pool = pool,
-					      .range = &range,
-					      .cuts = setup->cuts,
-					      .ncuts = setup->ncuts,
-					      .most = MADE_MOST,
-					      .ahead = AHEAD_LEAST +
-						       thread_pool_threads(pool) / AHEAD_THREADS,
-					      .arg = &work,
-					      .interrupted = signals_stopped,
-					      .maker_new = maker_new,
-					      .select_arg = pass_of,
-					      .put = put_blocks,
-					      .closed = &setup->sink->closed,
-					      .begin = begin_blocks,
-					      .run = add_run,
-					      .take = take_blocks,
-					      .maker_free = maker_free,
-					      .drop = drop_blocks};
+	unsigned threads = thread_pool_threads(pool);
+	struct index *index = session_index(setup->session, err);
+	nstime *slices = NULL;
 
+	if (!index)
+		return false;
+	work.makes_rows = thread_pool_is_small(pool) && windows_have_one_cursor(index, &range);
+	struct windows_setup windows = {.index = index,
+					.pool = pool,
+					.range = &range,
+					.cuts = setup->cuts,
+					.ncuts = setup->ncuts,
+					.most = MADE_MOST,
+					.ahead = windows_ahead(threads, work.makes_rows),
+					.one_cursor = work.makes_rows,
+					.arg = &work,
+					.interrupted = signals_stopped,
+					.maker_new = maker_new,
+					.select_arg = pass_of,
+					.put = put_rows,
+					.closed = &setup->sink->closed,
+					.begin = begin_rows,
+					.before = work.makes_rows ? note_before : NULL,
+					.run = work.makes_rows ? add_rows : add_heads,
+					.take = take_rows,
+					.maker_free = maker_free,
+					.drop = drop_rows};
+
+	if (work.makes_rows) {
+		windows.ncuts = cut_slices(setup, &slices);
+		windows.cuts = slices;
+	}
 	range.progress = session_progress_time;
 	range.progress_arg = setup->session;
 	pthread_mutex_init(&work.lock, NULL);
-	bool ok = windows.index && windows_run(&windows, out, err);
+	bool ok = windows_run(&windows, out, err);
 	work_release(&work);
+	mem_free(slices);
 	return ok;
 }

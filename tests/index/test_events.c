@@ -254,6 +254,57 @@ static void runs_equal_events(void **state)
 	}
 }
 
+static void check_slice(const struct scene *scene, const struct run *run, size_t *at)
+{
+	for (uint32_t i = run->first; i < run->first + run->count; i++, ++*at) {
+		assert_true(run->batch->time[i] == scene->expected[*at].time);
+		assert_int_equal(run->stream->index, scene->expected[*at].stream);
+		assert_int_equal(run_index(run, i), scene->expected[*at].index);
+	}
+}
+
+/* Three cursors take slices of time by turns, and skip those of the others. */
+static void slices_equal_one_cursor(void **state)
+{
+	enum { CURSORS = 3 };
+	struct scene_shape shape = {.streams = 5, .packets = 8, .events = 200, .overlap = true};
+
+	(void)state;
+	for (unsigned seed = 0; seed < 60; seed++) {
+		struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
+		struct scene *scene = scene_random(seed, &shape);
+		struct events *cursors[CURSORS];
+		nstime begin = NSTIME_MIN, end;
+		size_t at = 0;
+		scene_open(scene);
+		for (int i = 0; i < CURSORS; i++)
+			cursors[i] = open_events(scene, &options);
+		for (; begin < NSTIME_MAX; begin = end) {
+			struct events *events = cursors[rand() % CURSORS];
+			nstime before = NSTIME_MIN;
+			struct error err;
+			struct run run;
+			end = at + 1 >= scene->nexpected
+				      ? NSTIME_MAX
+				      : scene->expected[at + (size_t)rand() %
+								     (scene->nexpected - at) / 4]
+							.time +
+						rand() % 3 - 1;
+			end = end < begin ? begin : end;
+			assert_true(events_skip(events, begin, &before, &err));
+			assert_true(before < begin || before == NSTIME_MIN);
+			while (events_run_before(events, end, &run, &err) == STEP_ITEM)
+				check_slice(scene, &run, &at);
+			assert_true(!at || scene->expected[at - 1].time < end);
+			assert_true(at == scene->nexpected || scene->expected[at].time >= end);
+		}
+		assert_int_equal(at, scene->nexpected);
+		for (int i = 0; i < CURSORS; i++)
+			events_close(cursors[i]);
+		scene_free(scene);
+	}
+}
+
 static void seeks_equal_opens(void **state)
 {
 	struct scene_shape shape = {
@@ -668,6 +719,7 @@ int main(void)
 {
 	static const struct CMUnitTest single[] = {
 		cmocka_unit_test(runs_equal_events),
+		cmocka_unit_test(slices_equal_one_cursor),
 		cmocka_unit_test(seeks_equal_opens),
 		cmocka_unit_test(many_streams),
 		cmocka_unit_test(overlaps_cost_little),

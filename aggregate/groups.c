@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static uint64_t hash_of(const struct groups *groups, const struct value *keys)
+static uint64_t groups_hash_of(const struct groups *groups, const struct value *keys)
 {
 	uint64_t hash = 0;
 
@@ -32,7 +32,7 @@ static inline uint32_t find(const struct groups *groups, const struct value *key
 
 struct group *groups_find(const struct groups *groups, const struct value *keys)
 {
-	uint32_t at = find(groups, keys, hash_of(groups, keys));
+	uint32_t at = find(groups, keys, groups_hash_of(groups, keys));
 
 	return at == HASH_INDEX_NONE ? NULL : groups->items[at];
 }
@@ -62,7 +62,7 @@ static size_t texts_of(const struct groups *groups, const struct value *keys)
 }
 
 /* Bytes of a group without the texts of its keys. */
-static size_t bytes_of(const struct groups *groups)
+static size_t groups_bytes_of(const struct groups *groups)
 {
 	size_t bytes = sizeof(struct group) + groups->nkeys * sizeof(struct value);
 
@@ -123,7 +123,7 @@ static void set_keys(struct group *group, const struct value *keys, uint32_t nke
 
 struct group *groups_at(struct groups *groups, const struct value *keys)
 {
-	uint64_t hash = hash_of(groups, keys);
+	uint64_t hash = groups_hash_of(groups, keys);
 	uint32_t at = find(groups, keys, hash);
 
 	if (at != HASH_INDEX_NONE)
@@ -135,20 +135,20 @@ struct group *groups_at(struct groups *groups, const struct value *keys)
 	set_keys(group, keys, groups->nkeys, ntexts);
 	hash_index_add(&groups->index, hash, group->number);
 	groups->count++;
-	groups_grew(groups, (long long)(bytes_of(groups) + ntexts));
+	groups_grew(groups, (long long)(groups_bytes_of(groups) + ntexts));
 	return group;
 }
 
 static void drop(struct groups *groups, struct group *group)
 {
-	groups_grew(groups, -(long long)(bytes_of(groups) + texts_of(groups, group->keys)));
+	groups_grew(groups, -(long long)(groups_bytes_of(groups) + texts_of(groups, group->keys)));
 	mem_free(group->texts);
 	groups->count--;
 }
 
 void groups_delete(struct groups *groups, struct group *group)
 {
-	hash_index_remove(&groups->index, hash_of(groups, group->keys), group->number);
+	hash_index_remove(&groups->index, groups_hash_of(groups, group->keys), group->number);
 	drop(groups, group);
 	group->deleted = true;
 	group->spare = groups->spare;

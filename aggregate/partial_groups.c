@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-static void add_value(struct buf *out, const struct value *value)
+static void partial_groups_add_value(struct buf *out, const struct value *value)
 {
 	buf_add_char(out, (char)value->kind);
 	buf_add_char(out, (char)(value->kind == VALUE_INT && value->negative));
@@ -80,7 +80,7 @@ static void add_total(struct buf *out, const struct aggregate *of, const struct 
 		add_buckets(out, total->buckets, aggregate_buckets(of));
 		break;
 	case AGGREGATE_VALUE:
-		add_value(out, &total->value);
+		partial_groups_add_value(out, &total->value);
 		break;
 	case AGGREGATE_COUNT:
 		break;
@@ -152,7 +152,7 @@ void partial_add_groups(struct buf *body, const struct groups *groups)
 	partial_add_u64(body, groups->count);
 	for (size_t i = 0; (group = groups_next(groups, &i));) {
 		for (uint32_t k = 0; k < groups->nkeys; k++)
-			add_value(body, &group->keys[k]);
+			partial_groups_add_value(body, &group->keys[k]);
 		for (uint32_t k = 0; k < groups->naggregates; k++)
 			add_total(body, &groups->aggregates[k], &group->totals[k]);
 	}

@@ -10,7 +10,7 @@ static inline unsigned byte_of(int64_t number, unsigned shift)
 }
 
 /* Moves the numbers whose byte at `shift` is `byte` to the front; returns how many. */
-static size_t gather(int64_t *numbers, size_t count, unsigned shift, unsigned byte)
+static size_t percentile_gather(int64_t *numbers, size_t count, unsigned shift, unsigned byte)
 {
 	size_t n = 0;
 
@@ -56,7 +56,7 @@ int64_t percentile(int64_t *numbers, size_t count, double percent)
 			counts[byte_of(numbers[i], shift)]++;
 		while (rank >= counts[byte])
 			rank -= counts[byte++];
-		count = gather(numbers, count, shift, byte);
+		count = percentile_gather(numbers, count, shift, byte);
 		if (!shift)
 			break;
 	}

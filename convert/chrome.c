@@ -144,7 +144,8 @@ static void entry_begin(struct chrome *chrome, const char *phase, int64_t pid, i
 
 /* ---- events ---- */
 
-static const struct class_thread *thread_of(struct chrome *chrome, const struct event_class *class)
+static const struct class_thread *chrome_thread_of(struct chrome *chrome,
+						   const struct event_class *class)
 {
 	struct class_thread *thread = &chrome->classes[class->index];
 
@@ -158,7 +159,7 @@ static const struct class_thread *thread_of(struct chrome *chrome, const struct 
 static void event_track(struct chrome *chrome, const struct stream *stream, int32_t cpu,
 			const struct event_class *class, const struct fields *fields)
 {
-	const struct class_thread *thread = thread_of(chrome, class);
+	const struct class_thread *thread = chrome_thread_of(chrome, class);
 	int64_t pid = GROUP_STREAMS, tid = stream->index;
 	const char *name = stream->name;
 
@@ -233,7 +234,7 @@ static void add_stack(struct chrome *chrome, nstime t, const struct event_class 
 	struct symbols *symbols = chrome->of.options.symbols;
 	const struct frame *frames;
 
-	if (!symbols || !thread_of(chrome, class)->frames)
+	if (!symbols || !chrome_thread_of(chrome, class)->frames)
 		return;
 	size_t count = symbols_frames(symbols, t, fields, 0, &frames);
 	uint64_t number = chain_number(chrome, frames, count);

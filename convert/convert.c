@@ -55,7 +55,7 @@ const struct convert_kind *convert_kind_of_path(const char *path)
 }
 
 /* Is the word one of a list with commas? */
-static bool is_listed(const char *word, const char *list)
+static bool convert_is_listed(const char *word, const char *list)
 {
 	size_t len = strlen(word), n;
 
@@ -92,7 +92,7 @@ static bool has_coding(const struct convert_kind *kind, const char *option, cons
 	if (!list)
 		return error_set(err, ERR_QUERY, "%s is for %s: packets of %s have none", option,
 				 coding_kinds(checksums, kinds, sizeof kinds), kind->name);
-	if (!is_listed(word, list))
+	if (!convert_is_listed(word, list))
 		return error_set(err, ERR_QUERY, "%s: '%s' is none of %s", option, word, list);
 	return true;
 }
@@ -258,7 +258,7 @@ const char *trace_counter(const struct trace *trace)
 	return counter;
 }
 
-static bool is_plain(char c)
+static bool convert_is_plain(char c)
 {
 	return char_is_word(c) || c == '-' || c == '+';
 }
@@ -267,9 +267,9 @@ char *convert_file_name(const char *name, const char *ending, struct nameset *ta
 {
 	struct buf text = {0};
 
-	buf_add_text(&text, is_plain(*name) ? "" : "_");
+	buf_add_text(&text, convert_is_plain(*name) ? "" : "_");
 	for (; *name; name++) /* a subsystem's colon becomes a dot */
-		buf_add_char(&text, is_plain(*name)                ? *name
+		buf_add_char(&text, convert_is_plain(*name)        ? *name
 				    : *name == ':' || *name == '.' ? '.'
 								   : '_');
 	if (text.len > 200)

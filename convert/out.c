@@ -114,7 +114,7 @@ static int open_in_place(const char *path)
 	return open(path, O_WRONLY | O_CLOEXEC);
 }
 
-static bool open_file(struct out *out, const char *path, bool named, struct error *err)
+static bool out_open_file(struct out *out, const char *path, bool named, struct error *err)
 {
 	*out = (struct out){.fd = -1, .noted = -1};
 	if (!inputs_spare(path, err))
@@ -146,12 +146,12 @@ static bool open_file(struct out *out, const char *path, bool named, struct erro
 
 bool out_open(struct out *out, const char *path, struct error *err)
 {
-	return open_file(out, path, false, err);
+	return out_open_file(out, path, false, err);
 }
 
 bool out_open_named(struct out *out, const char *path, struct error *err)
 {
-	return open_file(out, path, true, err);
+	return out_open_file(out, path, true, err);
 }
 
 bool out_open_inside(struct out *out, struct out_folder *folder, const char *name,

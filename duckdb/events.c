@@ -66,7 +66,7 @@ static bool take_glob(struct duck_events_call *call, const char *name, struct er
  * Finds the group of event classes with the name, before it is read as a glob: a name may have *, ?
  * or [. Groups ignore case; if some class has exactly this name, only such classes are read.
  */
-static bool take_name(struct duck_events_call *call, const char *name, struct error *err)
+static bool events_take_name(struct duck_events_call *call, const char *name, struct error *err)
 {
 	const struct trace *trace = call->host.trace;
 	bool any = false;
@@ -108,7 +108,7 @@ static bool read_name(struct duck_events_call *call, struct duck_bind *info, str
 {
 	char *name = duck_text_argument(info, 1);
 	bool good =
-		name ? take_name(call, name, err)
+		name ? events_take_name(call, name, err)
 		     : error_set(err, ERR_QUERY, "the name of events is NULL; '*' is all of them");
 
 	mem_free(name);

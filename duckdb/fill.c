@@ -250,7 +250,7 @@ static void put_names(struct duck_filler *filler, struct duck_column *out, const
 
 /* ---- fields ---- */
 
-static unsigned bytes_of(const struct sheet_values *values)
+static unsigned fill_bytes_of(const struct sheet_values *values)
 {
 	return values->kind == CELL_TIME ? 8 : values->bits / 8;
 }
@@ -275,7 +275,7 @@ static void put_numbers(const struct sheet_values *values, struct duck_column *o
 {
 	for (uint32_t i = 0; i < count && values->kind == CELL_FLOAT && values->bits <= 32; i++)
 		numbers[i] = narrowed(values, numbers[i]);
-	duck_put_numbers(out, row, bytes_of(values), numbers, count);
+	duck_put_numbers(out, row, fill_bytes_of(values), numbers, count);
 }
 
 static void put_list(const struct sheet_values *values, struct duck_column *out, uint64_t row,
@@ -292,15 +292,15 @@ static void put_list(const struct sheet_values *values, struct duck_column *out,
 	entry[0] = at;
 	for (; field_iter_next(&iter); at++) {
 		uint64_t number = narrowed(values, iter.item.slot.u);
-		duck_put_numbers(&elements, at, bytes_of(values), &number, 1);
+		duck_put_numbers(&elements, at, fill_bytes_of(values), &number, 1);
 	}
 	field_iter_end(&iter);
 	entry[1] = at - entry[0];
 	duck.list_vector_set_size(out->vector, at);
 }
 
-static void put_text(struct duck_filler *filler, struct duck_column *out, uint64_t row,
-		     const struct field *field)
+static void fill_put_text(struct duck_filler *filler, struct duck_column *out, uint64_t row,
+			  const struct field *field)
 {
 	size_t len;
 	const uint8_t *bytes = field_cell_text(field, &filler->scratch, &len);
@@ -328,10 +328,10 @@ static void fill_value(struct duck_filler *filler, uint64_t i, const struct valu
 		const uint8_t *bytes = field_bytes(&field, &filler->scratch, &len);
 		duck_put_blob(out, row, bytes, len);
 	} else if (values->kind == CELL_TEXT) {
-		put_text(filler, out, row, &field);
+		fill_put_text(filler, out, row, &field);
 	} else {
 		number = narrowed(values, field.slot.u);
-		duck_put_numbers(out, row, bytes_of(values), &number, 1);
+		duck_put_numbers(out, row, fill_bytes_of(values), &number, 1);
 	}
 }
 
@@ -346,8 +346,9 @@ static void put_labels(struct duck_filler *filler, struct duck_column *out,
 		duck_put_null(out, row);
 }
 
-static void put_label(struct duck_filler *filler, struct duck_column *out,
-		      const struct value_place *place, const struct fields *fields, uint64_t row)
+static void fill_put_label(struct duck_filler *filler, struct duck_column *out,
+			   const struct value_place *place, const struct fields *fields,
+			   uint64_t row)
 {
 	const struct slot *slot = place_slot(place, fields);
 
@@ -466,7 +467,7 @@ static void put_event(struct duck_filler *filler, const struct duck_fill *fills,
 		else if (fills[i].kind == FILL_JSON)
 			put_json(filler, &filler->out[i], fills[i].scopes, &fields, row);
 		else if (fills[i].kind == FILL_LABEL || fills[i].kind == FILL_LOADED_LABEL)
-			put_label(filler, &filler->out[i], fills[i].place, &fields, row);
+			fill_put_label(filler, &filler->out[i], fills[i].place, &fields, row);
 		else
 			fill_value(filler, i, fills[i].place, &fields, row);
 	}

@@ -136,8 +136,8 @@ static void init_scan(struct duck_init *info)
 		duck.init_set_error(info, err.text);
 }
 
-static void put_cell(struct duck_rows_scan *scan, struct duck_column *out, uint64_t row,
-		     enum row_type type, const struct value *value)
+static void rows_put_cell(struct duck_rows_scan *scan, struct duck_column *out, uint64_t row,
+			  enum row_type type, const struct value *value)
 {
 	switch (type) {
 	case ROW_INTEGER:
@@ -171,7 +171,7 @@ static bool put_row(struct duck_rows_scan *scan, struct duck_column *out, uint64
 		size_t column = call->columns[scan->wanted[i]];
 		if (!row_scan_cell(scan->rows, column, &cell, err))
 			return false;
-		put_cell(scan, &out[i], row, call->table->columns[column].type, &cell);
+		rows_put_cell(scan, &out[i], row, call->table->columns[column].type, &cell);
 	}
 	return true;
 }

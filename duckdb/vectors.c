@@ -25,7 +25,7 @@ void duck_put_null(struct duck_column *column, uint64_t row)
 	duck_put_nulls(column, row, 1);
 }
 
-static const char *bytes_of(const struct duck_string *string)
+static const char *vectors_bytes_of(const struct duck_string *string)
 {
 	return string->length > DUCK_INLINE_MOST ? string->pointer : string->prefix;
 }
@@ -52,7 +52,7 @@ void duck_put_text(struct duck_column *column, uint64_t row, const void *bytes, 
 	const struct duck_string *last = column->last;
 	struct buf mended = {0};
 
-	if (last && last->length == len && !memcmp(bytes_of(last), bytes, len)) {
+	if (last && last->length == len && !memcmp(vectors_bytes_of(last), bytes, len)) {
 		((struct duck_string *)column->data)[row] = *last;
 		return;
 	}

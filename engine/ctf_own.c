@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool is_plain(char c)
+static bool ctf_own_is_plain(char c)
 {
 	return char_is_letter(c) || char_is_digit(c);
 }
@@ -11,7 +11,7 @@ static bool is_plain(char c)
 void own_name_write(struct buf *out, const char *name)
 {
 	for (; *name; name++) {
-		if (is_plain(*name))
+		if (ctf_own_is_plain(*name))
 			buf_add_char(out, *name);
 		else if (*name == '_')
 			buf_add_text(out, "__");

@@ -32,7 +32,7 @@ struct trace_walk {
 
 static bool look(struct trace_walk *walk, const char *path, unsigned depth, struct error *err);
 
-static void add_trace(struct trace_walk *walk, const char *path)
+static void find_traces_add_trace(struct trace_walk *walk, const char *path)
 {
 	*mem_push(walk->out->items, walk->out->count, walk->out->capacity) = mem_strdup(path);
 }
@@ -64,7 +64,8 @@ static bool look_inside(struct trace_walk *walk, const char *path, unsigned dept
 	bool ok = true;
 
 	if (!folder_list(path, &names, err)) {
-		add_trace(walk, path); /* traces may be below: opening it says why not */
+		find_traces_add_trace(walk,
+				      path); /* traces may be below: opening it says why not */
 		return true;
 	}
 	for (size_t i = 0; i < names.count && ok; i++) {
@@ -96,8 +97,8 @@ static bool is_of_kernel(const char *path)
 }
 
 /* Visits a file or folder that was not visited before. */
-static bool look_at(struct trace_walk *walk, const char *path, const struct stat *st,
-		    unsigned depth, struct error *err)
+static bool find_traces_look_at(struct trace_walk *walk, const char *path, const struct stat *st,
+				unsigned depth, struct error *err)
 {
 	bool folder = S_ISDIR(st->st_mode), top = depth == 0;
 	struct error cause;
@@ -105,7 +106,7 @@ static bool look_at(struct trace_walk *walk, const char *path, const struct stat
 
 	if (!top && !folder && !st->st_size) {
 		if (is_named_as_trace(path))
-			add_trace(walk, path);
+			find_traces_add_trace(walk, path);
 		return true;
 	}
 	if (!top && is_of_kernel(path))
@@ -116,7 +117,7 @@ static bool look_at(struct trace_walk *walk, const char *path, const struct stat
 	if (folder && (!known || (reader->is_collection && reader->is_collection(path))))
 		return depth < DEPTH_MOST ? look_inside(walk, path, depth, err) : true;
 	if (known || cause.kind != ERR_NONE || top)
-		add_trace(walk, path);
+		find_traces_add_trace(walk, path);
 	return true;
 }
 
@@ -128,12 +129,12 @@ static bool look(struct trace_walk *walk, const char *path, unsigned depth, stru
 		return error_set(err, ERR_INTERRUPTED, "interrupted");
 	if (stat(path, &st) != 0) {
 		if (depth == 0 || (errno != ENOENT && errno != ELOOP))
-			add_trace(walk, path);
+			find_traces_add_trace(walk, path);
 		return true;
 	}
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode) && depth)
 		return true;
-	return !is_new(walk, &st) || look_at(walk, path, &st, depth, err);
+	return !is_new(walk, &st) || find_traces_look_at(walk, path, &st, depth, err);
 }
 
 bool find_traces(const char *path, const struct find_alive *alive, struct folder_names *out,

@@ -57,7 +57,7 @@ static bool at_byte(const struct compiler *c)
 	return c->grid.grid >= 8 && c->grid.offset % 8 == 0;
 }
 
-static void advance(struct compiler *c, uint64_t bits)
+static void layout_advance(struct compiler *c, uint64_t bits)
 {
 	c->grid.offset += bits;
 }
@@ -188,7 +188,7 @@ static bool compile_scalar(struct compiler *c, struct field_class *class)
 	step->bytes = byte && class->bits % 8 == 0 ? (uint8_t)(class->bits / 8) : 0;
 	if (!step->bytes)
 		c->bytewise = false;
-	advance(c, class->bits);
+	layout_advance(c, class->bits);
 	note_there(c, class);
 	return true;
 }
@@ -259,7 +259,7 @@ static bool compile_placed(struct compiler *c, struct field_class *class)
 	step->slot = next_slot(c, class);
 	step->stride = stride;
 	if (located)
-		advance(c, LOCATION_BITS);
+		layout_advance(c, LOCATION_BITS);
 	else
 		advance_unknown(c, stride);
 	return true;
@@ -326,7 +326,7 @@ static bool compile_array(struct compiler *c, struct field_class *class, unsigne
 		return error_set(c->err, ERR_FORMAT, "an array of %llu elements is too long",
 				 (unsigned long long)class->length);
 	else if (total)
-		advance(c, total - stride + class->element->bits);
+		layout_advance(c, total - stride + class->element->bits);
 	return true;
 }
 
@@ -413,7 +413,7 @@ static bool compile_root(struct compiler *c, struct field_class *class, unsigned
 		if (class->gap % 8)
 			return error_set(c->err, ERR_FORMAT, "a gap is not of whole bytes");
 		emit(c, OP_SKIP, NULL)->count = class->gap;
-		advance(c, class->gap);
+		layout_advance(c, class->gap);
 	}
 	switch (class->kind) {
 	case FIELD_INT:

@@ -236,7 +236,7 @@ static bool find_located(const struct layout_step *step, const struct layout_inp
 }
 
 /* OP_THERE: is the length or tag of the next step present? */
-static inline bool is_there(const struct layout_step *step, struct layout_input *in)
+static inline bool layout_run_is_there(const struct layout_step *step, struct layout_input *in)
 {
 	if (in->registers[step->reg - 1])
 		return true;
@@ -379,7 +379,7 @@ static bool take_step(const struct layout_step **at, const struct layout_step *l
 		in->registers[s->reg - 1] = s->count;
 		return true;
 	case OP_THERE:
-		return is_there(s, in);
+		return layout_run_is_there(s, in);
 	case OP_JUMP:
 		*at = list + s->jump;
 		return true;

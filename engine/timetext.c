@@ -82,7 +82,7 @@ static bool fraction(struct text *in, __int128 unit, __int128 *out)
 	return *out * scale == sum * unit;
 }
 
-static bool fits(__int128 ns, nstime *out)
+static bool timetext_fits(__int128 ns, nstime *out)
 {
 	*out = (nstime)ns;
 	return ns > NSTIME_MIN && ns < NSTIME_MAX;
@@ -108,7 +108,7 @@ static bool parse_span(const char *word, struct text in, struct time_word *out, 
 			return bad(err, word, "no number");
 		if (!fraction(&number, units[i].ns, &part) || number.at != in.at)
 			return bad(err, word, "not a number of whole nanoseconds");
-		if (!fits(whole * units[i].ns + part, &out->ns))
+		if (!timetext_fits(whole * units[i].ns + part, &out->ns))
 			return bad(err, word, "out of range");
 		return true;
 	}
@@ -131,7 +131,7 @@ static bool parse_plain(const char *word, struct text in, bool seconds, struct t
 	}
 	if (*in.at)
 		return bad(err, word, "not a time");
-	if (!fits(minus ? -(whole + part) : whole + part, &out->ns))
+	if (!timetext_fits(minus ? -(whole + part) : whole + part, &out->ns))
 		return bad(err, word, "out of range");
 	return true;
 }
@@ -214,7 +214,7 @@ static bool parse_date(const char *word, struct text in, struct time_word *out, 
 	ns += (__int128)days_of(year, month, day) * DAY * NS;
 	if (!zone_part(&in, out, &ns) || *in.at)
 		return bad(err, word, "not a zone");
-	if (!fits(ns, &out->ns))
+	if (!timetext_fits(ns, &out->ns))
 		return bad(err, word, "out of range");
 	return true;
 }
@@ -225,7 +225,7 @@ static bool parse_clock(const char *word, struct text in, struct time_word *out,
 	__int128 ns;
 
 	in.at += minus;
-	if (!clock_part(&in, false, &ns) || *in.at || !fits(minus ? -ns : ns, &out->ns))
+	if (!clock_part(&in, false, &ns) || *in.at || !timetext_fits(minus ? -ns : ns, &out->ns))
 		return bad(err, word, "not a time of day");
 	return true;
 }
@@ -364,7 +364,7 @@ bool time_resolve(const struct time_word *word, struct times *times, nstime *out
 		int64_t day = floor_div(second + zone_at(times, second), DAY);
 		t = from_local(times, (__int128)day * DAY * NS + word->ns);
 	}
-	if (!fits(t, out))
+	if (!timetext_fits(t, out))
 		return error_set(err, ERR_RANGE, "a time out of range");
 	return true;
 }

@@ -352,7 +352,7 @@ static void begin_telling(struct trace *trace, const struct notices *notices)
 }
 
 /* A path for messages: a URL without user name, password and query (a signature). */
-static const char *shown(struct arena *arena, const char *path)
+static const char *trace_shown(struct arena *arena, const char *path)
 {
 	const char *host = strstr(path, "://");
 
@@ -376,7 +376,7 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 	trace->strict = options->strict;
 	trace->packet_bytes = options->packet_bytes;
 	trace->cache_least = options->cache_least;
-	trace->path = options->npaths ? shown(trace->arena, options->paths[0]) : "";
+	trace->path = options->npaths ? trace_shown(trace->arena, options->paths[0]) : "";
 	if (options->key_file)
 		trace->key_file = arena_strdup(trace->arena, options->key_file);
 	if (options->spill_dir)
@@ -392,7 +392,7 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 		if (good)
 			continue;
 		/* most causes name the file already */
-		const char *path = shown(trace->arena, options->paths[i]);
+		const char *path = trace_shown(trace->arena, options->paths[i]);
 		if (strncmp(err->text, path, strlen(path)) != 0)
 			error_while(err, "opening %s", path);
 		trace_close(trace);

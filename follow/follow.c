@@ -137,7 +137,7 @@ static bool is_input(const char *path, const struct stat *st)
 	       S_ISCHR(st->st_mode) || S_ISSOCK(st->st_mode);
 }
 
-static void add_path(struct follow *follow, const char *path)
+static void follow_add_path(struct follow *follow, const char *path)
 {
 	watch_add(follow->watch, path);
 	beside_add(&follow->beside, path);
@@ -163,9 +163,9 @@ bool follow_open(struct follow_trace *of, int64_t patience, int reader, struct f
 	if (is_input(path, &st) && !open_input(follow, path, err))
 		return false;
 	if (!follow->copy)
-		add_path(follow, path);
+		follow_add_path(follow, path);
 	for (size_t i = 0; i < of->nwith; i++)
-		add_path(follow, of->with[i]);
+		follow_add_path(follow, of->with[i]);
 	return true;
 }
 
@@ -483,7 +483,7 @@ static bool wait_for_news(struct follow *follow, int64_t until, bool *over, bool
 
 /* Steps ---------------------------------------------------------------------------------------- */
 
-static bool refuse(struct follow *follow, const struct error *cause, struct error *err)
+static bool follow_refuse(struct follow *follow, const struct error *cause, struct error *err)
 {
 	const char *path = follow->of->path;
 
@@ -500,7 +500,7 @@ static bool refuse(struct follow *follow, const struct error *cause, struct erro
 }
 
 /* Have all streams ended? */
-static bool is_over(const struct follow *follow)
+static bool follow_is_over(const struct follow *follow)
 {
 	return !follow->copy && follow->least == NSTIME_MAX;
 }
@@ -526,7 +526,7 @@ static bool is_moving(struct follow *follow)
 }
 
 /* Opens the trace as it is now. */
-static bool step(struct follow *follow, struct error *err)
+static bool follow_step(struct follow *follow, struct error *err)
 {
 	struct error cause = {0};
 	bool over;
@@ -551,14 +551,14 @@ static bool step(struct follow *follow, struct error *err)
 	if (good && follow->of->trace->lacks && !follow->told_lack)
 		note(follow, "%s: %s", follow->of->path, follow->of->trace->lacks);
 	follow->told_lack |= good;
-	if (good && !follow->unsure && is_over(follow))
+	if (good && !follow->unsure && follow_is_over(follow))
 		return open_last(follow, err);
 	int64_t took = watch_now() - follow->started;
 	follow->earliest =
 		watch_now() + (took * STEP_FACTOR > STEP_NS ? took * STEP_FACTOR : STEP_NS);
 	if (follow->earliest < follow->started + follow->pace)
 		follow->earliest = follow->started + follow->pace;
-	return good || refuse(follow, &cause, err);
+	return good || follow_refuse(follow, &cause, err);
 }
 
 /* Notes, once, that others no longer wait for an idle stream. */
@@ -589,7 +589,7 @@ static void tell_idle(struct follow *follow)
 }
 
 /* Computes what is final now. True: there are news. */
-static bool advance(struct follow *follow, struct follow_news *out)
+static bool follow_advance(struct follow *follow, struct follow_news *out)
 {
 	nstime before = follow->told, reached;
 
@@ -631,9 +631,9 @@ static bool next(struct follow *follow, int ms, struct follow_news *out, struct 
 			out->waited = true;
 			return true;
 		}
-		if (follow->dirty && !step(follow, err))
+		if (follow->dirty && !follow_step(follow, err))
 			return false;
-	} while (!advance(follow, out));
+	} while (!follow_advance(follow, out));
 	return true;
 }
 

@@ -127,8 +127,8 @@ static uint64_t mixed(uint64_t hash, uint64_t word)
 }
 
 /* Calls `each` for the path and, if it is a folder, for all in it that may have packets. */
-static void walk(const char *path, unsigned depth,
-		 void (*each)(void *arg, const char *path, const struct stat *st), void *arg)
+static void watch_walk(const char *path, unsigned depth,
+		       void (*each)(void *arg, const char *path, const struct stat *st), void *arg)
 {
 	struct folder_names names;
 	struct error ignored; /* it may vanish at any moment */
@@ -149,13 +149,13 @@ static void walk(const char *path, unsigned depth,
 		if (!strcmp(names.items[i], "index"))
 			continue;
 		char *inner = folder_join(path, names.items[i]);
-		walk(inner, depth + 1, each, arg);
+		watch_walk(inner, depth + 1, each, arg);
 		mem_free(inner);
 	}
 	folder_release(&names);
 }
 
-static void look_at(void *arg, const char *path, const struct stat *st)
+static void watch_look_at(void *arg, const char *path, const struct stat *st)
 {
 	struct watch *watch = arg;
 
@@ -170,7 +170,7 @@ static void look_at_files(struct watch *watch)
 {
 	watch->seen = watch->names = 0;
 	for (size_t i = 0; i < watch->npaths; i++)
-		walk(watch->paths[i], 0, look_at, watch);
+		watch_walk(watch->paths[i], 0, watch_look_at, watch);
 }
 
 static void stop_being_told(struct watch *watch)
@@ -201,7 +201,7 @@ void watch_add(struct watch *watch, const char *path)
 	if (watch->told >= 0 && file_is_remote(path))
 		stop_being_told(watch);
 	else
-		walk(path, 0, be_told, watch);
+		watch_walk(path, 0, be_told, watch);
 	if (watch->told < 0)
 		look_at_files(watch);
 }
@@ -223,7 +223,7 @@ static unsigned take_told(struct watch *watch)
 			at += (ssize_t)(sizeof *event + event->len);
 		}
 	for (size_t i = 0; folders && i < watch->npaths; i++)
-		walk(watch->paths[i], 0, be_told, watch);
+		watch_walk(watch->paths[i], 0, be_told, watch);
 	return news;
 }
 

@@ -109,8 +109,8 @@ static void add_loaded(struct file_search *finding, const struct found_file *fou
 	finding->items[finding->count - 1].order = finding->count - 1;
 }
 
-static void look_at(struct file_search *finding, const struct event *event,
-		    const struct fields *fields)
+static void loaded_files_look_at(struct file_search *finding, const struct event *event,
+				 const struct fields *fields)
 {
 	struct found_file found = {.part = event->class->part, .what = what_of(event->class)};
 	struct field base, path;
@@ -148,7 +148,7 @@ static bool find_all(struct index *index, const struct events_options *options,
 		struct error ignored; /* damage: told where it was found */
 		struct fields fields;
 		if (event.class && events_fields(events, &event, &fields, &ignored))
-			look_at(finding, &event, &fields);
+			loaded_files_look_at(finding, &event, &fields);
 	}
 	events_close(events);
 	return step == STEP_END;

@@ -14,7 +14,7 @@
 
 enum { NAME = IDENTITY_NAME - 1 };
 
-static bool begins(const char *file, const char *name)
+static bool stored_traces_begins(const char *file, const char *name)
 {
 	return !strncmp(file, name, NAME) && (!file[NAME] || file[NAME] == '.');
 }
@@ -25,9 +25,9 @@ static void add_store(void *arg, const char *store)
 	struct stored_traces *traces = arg;
 	struct stored_trace *trace = traces->count ? &traces->items[traces->count - 1] : NULL;
 
-	if (strlen(store) < NAME || !begins(store, store))
+	if (strlen(store) < NAME || !stored_traces_begins(store, store))
 		return; /* none of a trace's */
-	if (trace && begins(store, trace->name))
+	if (trace && stored_traces_begins(store, trace->name))
 		return;
 	trace = mem_push(traces->items, traces->count, traces->capacity);
 	*trace = (struct stored_trace){0};
@@ -65,7 +65,7 @@ static void read_note(const char *folder, struct stored_trace *trace)
 	mem_free(path);
 }
 
-static int by_name(const void *a, const void *b)
+static int stored_traces_by_name(const void *a, const void *b)
 {
 	const struct stored_trace *x = a, *y = b;
 
@@ -76,20 +76,21 @@ static int by_use(const void *a, const void *b)
 {
 	const struct stored_trace *x = a, *y = b;
 
-	return x->used != y->used ? (x->used < y->used ? 1 : -1) : by_name(a, b);
+	return x->used != y->used ? (x->used < y->used ? 1 : -1) : stored_traces_by_name(a, b);
 }
 
 /* Adds a file's size to its trace, also if it is no store, and updates the time of last use. */
-static void add_file(void *arg, const char *path, const char *file)
+static void stored_traces_add_file(void *arg, const char *path, const char *file)
 {
 	struct stored_traces *traces = arg;
 	struct stored_trace like = {0}, *trace;
 	struct stat st;
 
 	strncpy(like.name, file, NAME);
-	trace = traces->count ? bsearch(&like, traces->items, traces->count, sizeof like, by_name)
+	trace = traces->count ? bsearch(&like, traces->items, traces->count, sizeof like,
+					stored_traces_by_name)
 			      : NULL;
-	if (!trace || !begins(file, trace->name) || lstat(path, &st) != 0)
+	if (!trace || !stored_traces_begins(file, trace->name) || lstat(path, &st) != 0)
 		return;
 	trace->used = st.st_mtime > trace->used ? st.st_mtime : trace->used;
 	trace->bytes += (uint64_t)st.st_size;
@@ -101,7 +102,7 @@ bool stored_traces_list(const char *folder, struct stored_traces *out, struct er
 {
 	*out = (struct stored_traces){0};
 	if (!store_each(folder, "", add_store, out, err) ||
-	    !folder_each(folder, add_file, out, err)) {
+	    !folder_each(folder, stored_traces_add_file, out, err)) {
 		stored_traces_release(out);
 		return false;
 	}
@@ -181,8 +182,8 @@ static void verify_shard_file(void *arg, const char *path, const char *file)
 	struct judging *judging = arg;
 	const char *end = strrchr(file, '.');
 
-	if (begins(file, judging->trace->name) && end > file + NAME && !strcmp(end, ".shard") &&
-	    !strstr(file, ".strayed-") && !segment_is_sound(path) &&
+	if (stored_traces_begins(file, judging->trace->name) && end > file + NAME &&
+	    !strcmp(end, ".shard") && !strstr(file, ".strayed-") && !segment_is_sound(path) &&
 	    (unlink(path) == 0 || errno != ENOENT)) /* else its step ended meanwhile */
 		judging->sound = false;
 }

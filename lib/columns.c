@@ -349,7 +349,7 @@ static void stream_release(struct ArrowArrayStream *stream)
 
 /* Opening ------------------------------------------------------------------------------------ */
 
-static bool find_group(struct columns *columns, const char *name, struct error *err)
+static bool columns_find_group(struct columns *columns, const char *name, struct error *err)
 {
 	class_groups_make(columns->yore->trace, &columns->groups, &columns->ngroups);
 	for (size_t i = 0; i < columns->ngroups && !columns->group; i++)
@@ -360,7 +360,7 @@ static bool find_group(struct columns *columns, const char *name, struct error *
 }
 
 /* A group ignores the case of names; if some class has exactly this name, only such are read. */
-static bool is_named(const struct event_class *class, const char *name)
+static bool columns_is_named(const struct event_class *class, const char *name)
 {
 	const char *tail = strrchr(class->name, ':');
 
@@ -373,9 +373,9 @@ static void take_classes(struct columns *columns, const char *name)
 
 	columns->classes = bitset_new(columns->yore->trace->nclasses);
 	for (size_t i = 0; i < columns->group->count; i++)
-		any |= is_named(columns->group->classes[i], name);
+		any |= columns_is_named(columns->group->classes[i], name);
 	for (size_t i = 0; i < columns->group->count; i++)
-		if (!any || is_named(columns->group->classes[i], name))
+		if (!any || columns_is_named(columns->group->classes[i], name))
 			bitset_add(columns->classes, columns->group->classes[i]->index);
 }
 
@@ -422,7 +422,7 @@ static bool open_columns(struct columns *columns, const char *name,
 	columns->rows = !options->rows              ? ROWS
 			: options->rows > ROWS_MOST ? ROWS_MOST
 						    : options->rows;
-	if (!find_group(columns, name, err) || !make_sheet(columns, options, err))
+	if (!columns_find_group(columns, name, err) || !make_sheet(columns, options, err))
 		return false;
 	take_classes(columns, name);
 	const struct events_options events = {.begin = options->begin,

@@ -30,12 +30,12 @@ struct yore_field {
 
 /* Field classes ------------------------------------------------------------------------------- */
 
-static const struct field_class *class_of(const struct yore_field_class *field_class)
+static const struct field_class *fields_class_of(const struct yore_field_class *field_class)
 {
 	return (const void *)field_class;
 }
 
-static enum yore_kind kind_of(const struct field_class *class)
+static enum yore_kind fields_kind_of(const struct field_class *class)
 {
 	const struct field field = {.class = class};
 
@@ -90,17 +90,17 @@ const struct yore_field_class *yore_class_scope(const struct yore_class *event_c
 
 enum yore_kind yore_field_class_kind(const struct yore_field_class *field_class)
 {
-	return kind_of(class_of(field_class));
+	return fields_kind_of(fields_class_of(field_class));
 }
 
 unsigned yore_field_class_bits(const struct yore_field_class *field_class)
 {
-	return class_of(field_class)->bits;
+	return fields_class_of(field_class)->bits;
 }
 
 unsigned yore_field_class_base(const struct yore_field_class *field_class)
 {
-	const struct field_class *class = class_of(field_class);
+	const struct field_class *class = fields_class_of(field_class);
 
 	return class->is_address ? 16 : class->base ? class->base : 10;
 }
@@ -117,10 +117,10 @@ static const struct member *shown_member(const struct field_class *class, size_t
 
 size_t yore_field_class_count(const struct yore_field_class *field_class)
 {
-	const struct field_class *class = class_of(field_class);
+	const struct field_class *class = fields_class_of(field_class);
 	size_t count;
 
-	switch (kind_of(class)) {
+	switch (fields_kind_of(class)) {
 	case YORE_STRUCT:
 	case YORE_VARIANT:
 	case YORE_OPTIONAL:
@@ -136,8 +136,8 @@ size_t yore_field_class_count(const struct yore_field_class *field_class)
 const struct yore_field_class *yore_field_class_item(const struct yore_field_class *field_class,
 						     size_t i, const char **name)
 {
-	const struct field_class *class = class_of(field_class);
-	enum yore_kind kind = kind_of(class);
+	const struct field_class *class = fields_class_of(field_class);
+	enum yore_kind kind = fields_kind_of(class);
 	size_t count;
 
 	if (name)
@@ -154,13 +154,13 @@ const struct yore_field_class *yore_field_class_item(const struct yore_field_cla
 
 size_t yore_field_class_labels(const struct yore_field_class *field_class)
 {
-	return class_of(field_class)->nlabels;
+	return fields_class_of(field_class)->nlabels;
 }
 
 const char *yore_field_class_label(const struct yore_field_class *field_class, size_t i,
 				   uint64_t *low, uint64_t *high)
 {
-	const struct field_class *class = class_of(field_class);
+	const struct field_class *class = fields_class_of(field_class);
 
 	if (i >= class->nlabels)
 		return NULL;
@@ -173,7 +173,7 @@ const char *yore_field_class_label(const struct yore_field_class *field_class, s
 
 static bool has_items(const struct field_class *class)
 {
-	enum yore_kind kind = kind_of(class);
+	enum yore_kind kind = fields_kind_of(class);
 
 	return kind == YORE_STRUCT || kind == YORE_ARRAY || kind == YORE_VARIANT ||
 	       kind == YORE_OPTIONAL;
@@ -249,14 +249,14 @@ static void list_elements(const struct yore_field *of)
 	field_iter_end(&iter);
 }
 
-static struct items *list(const struct yore_field *of)
+static struct items *fields_list(const struct yore_field *of)
 {
 	struct items *items = of->items;
 
 	if (!items || items->listed)
 		return items;
 	items->listed = true;
-	if (kind_of(of->field.class) != YORE_ARRAY)
+	if (fields_kind_of(of->field.class) != YORE_ARRAY)
 		list_structure(of);
 	else if (of->field.class->element_layout)
 		list_elements(of);
@@ -267,7 +267,7 @@ static struct items *list(const struct yore_field *of)
 
 static void list_all(const struct yore_field *of)
 {
-	const struct items *items = list(of);
+	const struct items *items = fields_list(of);
 
 	for (uint64_t i = 0; items && items->fields && i < items->count; i++)
 		list_all(&items->fields[i]);
@@ -391,7 +391,7 @@ const struct yore_field_class *yore_field_class(const struct yore_field *field)
 
 enum yore_kind yore_field_kind(const struct yore_field *field)
 {
-	return kind_of(field->field.class);
+	return fields_kind_of(field->field.class);
 }
 
 uint64_t yore_field_uint(const struct yore_field *field)
@@ -429,7 +429,7 @@ const char *yore_field_label(const struct yore_field *field, size_t i)
 
 const void *yore_field_bytes(const struct yore_field *field, size_t *len)
 {
-	enum yore_kind kind = kind_of(field->field.class);
+	enum yore_kind kind = fields_kind_of(field->field.class);
 	struct buf scratch = {0};
 
 	*len = 0;
@@ -446,7 +446,7 @@ const char *yore_field_text(const struct yore_field *field, size_t *len)
 {
 	size_t own;
 
-	if (kind_of(field->field.class) != YORE_STRING)
+	if (fields_kind_of(field->field.class) != YORE_STRING)
 		return NULL;
 	const char *bytes = yore_field_bytes(field, len ? len : &own);
 	return arena_strndup(field->events->arena, bytes ? bytes : "", len ? *len : own);
@@ -454,14 +454,14 @@ const char *yore_field_text(const struct yore_field *field, size_t *len)
 
 uint64_t yore_field_count(const struct yore_field *field)
 {
-	const struct items *items = list(field);
+	const struct items *items = fields_list(field);
 
 	return items ? items->count : 0;
 }
 
 const struct yore_field *yore_field_item(const struct yore_field *field, uint64_t i)
 {
-	const struct items *items = list(field);
+	const struct items *items = fields_list(field);
 	const struct field *of = &field->field;
 
 	if (!items || i >= items->count)
@@ -476,10 +476,10 @@ const struct yore_field *yore_field_item(const struct yore_field *field, uint64_
 
 const char *yore_field_item_name(const struct yore_field *field, uint64_t i)
 {
-	const struct items *items = list(field);
+	const struct items *items = fields_list(field);
 
 	if (!items || !items->names || i >= items->count ||
-	    kind_of(field->field.class) == YORE_OPTIONAL)
+	    fields_kind_of(field->field.class) == YORE_OPTIONAL)
 		return NULL;
 	return items->names[i];
 }
@@ -524,9 +524,9 @@ static const struct yore_field *chosen(const struct yore_field *field, const cha
 
 const struct yore_field *yore_field_get(const struct yore_field *field, const char *name)
 {
-	if (!list(field))
+	if (!fields_list(field))
 		return NULL;
-	switch (kind_of(field->field.class)) {
+	switch (fields_kind_of(field->field.class)) {
 	case YORE_STRUCT:
 		return yore_field_item(field, member_place(field, name));
 	case YORE_ARRAY:

@@ -35,7 +35,7 @@ static void say_once(void *arg, enum yore_notice kind, const char *text)
 		follow->options.say(follow->options.arg, kind, text);
 }
 
-static void note(void *arg, const char *text)
+static void follow_note(void *arg, const char *text)
 {
 	say_once(arg, YORE_INFO, text);
 }
@@ -84,7 +84,7 @@ int yore_follow_open(const char *path, const struct yore_options *options,
 					   .with = follow->options.more,
 					   .nwith = follow->options.nmore,
 					   .open = open_anew,
-					   .note = note,
+					   .note = follow_note,
 					   .arg = follow};
 	int64_t patience = follow->asked.patience ? follow->asked.patience : FOLLOW_PATIENCE;
 	if (!follow_open(&follow->of, patience, -1, &follow->follow, &cause)) {

@@ -155,7 +155,7 @@ void yore_on_no_memory(void (*hook)(size_t bytes))
 
 /* Parts --------------------------------------------------------------------------------------- */
 
-static const struct part *part_of(const struct yore_part *part)
+static const struct part *yore_part_of(const struct yore_part *part)
 {
 	return (const void *)part;
 }
@@ -177,45 +177,45 @@ const struct yore_part *yore_part(const struct yore *yore, size_t i)
 
 const char *yore_part_path(const struct yore_part *part)
 {
-	return part_of(part)->path;
+	return yore_part_of(part)->path;
 }
 
 const char *yore_part_format(const struct yore_part *part)
 {
-	return part_of(part)->reader->format;
+	return yore_part_of(part)->reader->format;
 }
 
 const char *yore_part_version(const struct yore_part *part)
 {
-	return part_of(part)->version;
+	return yore_part_of(part)->version;
 }
 
 const char *yore_part_host(const struct yore_part *part)
 {
-	return part_host(part_of(part));
+	return part_host(yore_part_of(part));
 }
 
 const char *yore_part_domain(const struct yore_part *part)
 {
-	return part_of(part)->domain;
+	return yore_part_of(part)->domain;
 }
 
 const uint8_t *yore_part_uuid(const struct yore_part *part)
 {
-	return part_of(part)->has_uuid ? part_of(part)->uuid : NULL;
+	return yore_part_of(part)->has_uuid ? yore_part_of(part)->uuid : NULL;
 }
 
 size_t yore_part_environment(const struct yore_part *part)
 {
-	return part_of(part)->nenv;
+	return yore_part_of(part)->nenv;
 }
 
 const char *yore_part_variable(const struct yore_part *part, size_t i, const char **text,
 			       int64_t *number)
 {
-	if (i >= part_of(part)->nenv)
+	if (i >= yore_part_of(part)->nenv)
 		return NULL;
-	const struct env_entry *entry = &part_of(part)->env[i];
+	const struct env_entry *entry = &yore_part_of(part)->env[i];
 	*text = entry->text;
 	*number = entry->text ? 0 : entry->number;
 	return entry->name;
@@ -341,7 +341,7 @@ const struct yore_part *yore_stream_part(const struct yore *yore, const struct y
 
 /* Event classes ------------------------------------------------------------------------------- */
 
-static const struct event_class *class_of(const struct yore_class *event_class)
+static const struct event_class *yore_class_of(const struct yore_class *event_class)
 {
 	return (const void *)event_class;
 }
@@ -358,31 +358,31 @@ const struct yore_class *yore_class(const struct yore *yore, size_t i)
 
 size_t yore_class_index(const struct yore_class *event_class)
 {
-	return class_of(event_class)->index;
+	return yore_class_of(event_class)->index;
 }
 
 const char *yore_class_name(const struct yore_class *event_class)
 {
-	return class_of(event_class)->name;
+	return yore_class_of(event_class)->name;
 }
 
 uint64_t yore_class_id(const struct yore_class *event_class)
 {
-	return class_of(event_class)->id;
+	return yore_class_of(event_class)->id;
 }
 
 uint64_t yore_class_stream_id(const struct yore_class *event_class)
 {
-	return class_of(event_class)->stream_id;
+	return yore_class_of(event_class)->stream_id;
 }
 
 int yore_class_loglevel(const struct yore_class *event_class)
 {
-	return class_of(event_class)->loglevel;
+	return yore_class_of(event_class)->loglevel;
 }
 
 const struct yore_part *yore_class_part(const struct yore *yore,
 					const struct yore_class *event_class)
 {
-	return part_at(yore, class_of(event_class)->part);
+	return part_at(yore, yore_class_of(event_class)->part);
 }

@@ -123,7 +123,7 @@ struct beacons *beacons_read(const char *folder)
 	return out;
 }
 
-static bool failed(const struct beacons *beacons, struct error *err)
+static bool beacons_failed(const struct beacons *beacons, struct error *err)
 {
 	return error_set(err, ERR_IO, "%s: %s", beacons->path, strerror(errno));
 }
@@ -139,7 +139,7 @@ bool beacons_open(const char *folder, struct beacons **out, struct error *err)
 	}
 	beacons->fd =
 		open(beacons->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-	if (beacons->fd < 0 ? failed(beacons, err) : beacons_write(beacons, err)) {
+	if (beacons->fd < 0 ? beacons_failed(beacons, err) : beacons_write(beacons, err)) {
 		*out = beacons;
 		return true;
 	}
@@ -185,5 +185,5 @@ bool beacons_write(struct beacons *beacons, struct error *err)
 	     ftruncate(beacons->fd, (off_t)text.len) == 0;
 	beacons->changed = !ok;
 	buf_release(&text);
-	return ok || failed(beacons, err);
+	return ok || beacons_failed(beacons, err);
 }

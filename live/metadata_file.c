@@ -132,7 +132,7 @@ bool metadata_same_trace(const struct buf *a, const struct buf *b)
 /* The file ---------------------------------------------------------------------------------------
  */
 
-static bool failed(const struct metadata_file *file, struct error *err)
+static bool metadata_file_failed(const struct metadata_file *file, struct error *err)
 {
 	return error_set(err, ERR_IO, "%s: %s", file->path, strerror(errno));
 }
@@ -147,7 +147,7 @@ bool metadata_file_open(const char *folder, struct metadata_file **out, struct e
 	if (stat(file->path, &about) == 0) {
 		file->have = (uint64_t)about.st_size;
 	} else if (errno != ENOENT) {
-		failed(file, err);
+		metadata_file_failed(file, err);
 		metadata_file_close(file);
 		return false;
 	}
@@ -176,7 +176,7 @@ static bool append(struct metadata_file *file, const char *bytes, size_t size, s
 	bool ok = fd >= 0 && file_put(fd, bytes, size);
 
 	if (!ok)
-		failed(file, err);
+		metadata_file_failed(file, err);
 	if (fd >= 0)
 		close(fd);
 	file->have += ok ? size : 0;
@@ -191,7 +191,7 @@ static bool begin_renewal(struct metadata_file *file, struct error *err)
 
 	if (file->seen && (!file_read(file->path, &old) || old.len < file->seen)) {
 		buf_release(&old);
-		return failed(file, err);
+		return metadata_file_failed(file, err);
 	}
 	buf_clear(&file->renewal);
 	if (file->seen)
@@ -210,7 +210,7 @@ static bool repeats(struct metadata_file *file, const char *bytes, size_t size, 
 	bool ok = fd >= 0 && file_get(fd, buf_room(&there, size), size, file->seen) == size;
 
 	if (!ok)
-		failed(file, err);
+		metadata_file_failed(file, err);
 	*out = ok && memcmp(there.data, bytes, size) == 0;
 	if (fd >= 0)
 		close(fd);
@@ -270,7 +270,7 @@ bool metadata_file_settle(struct metadata_file *file, struct error *err)
 	if (!file_write(file->next, &file->renewal, err))
 		return false;
 	if (rename(file->next, file->path) != 0)
-		return failed(file, err);
+		return metadata_file_failed(file, err);
 	file->have = file->seen = file->renewal.len;
 	file->renewed = false;
 	buf_release(&file->renewal);

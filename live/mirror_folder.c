@@ -16,7 +16,7 @@
 
 enum { SAME_PATH_MOST = 1000, BEGINNING_BYTES = 1 << 16 };
 
-static bool failed(const char *path, struct error *err)
+static bool mirror_folder_failed(const char *path, struct error *err)
 {
 	return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 }
@@ -42,7 +42,7 @@ bool mirror_mark(struct mirror *mirror, bool ended, struct error *err)
 	return ok;
 }
 
-static bool is_text(const struct buf *a, const struct buf *b)
+static bool mirror_folder_is_text(const struct buf *a, const struct buf *b)
 {
 	return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
 }
@@ -55,8 +55,8 @@ static bool check_mark(struct mirror *mirror, const struct buf *mark, struct err
 
 	mark_text(url, false, &going);
 	mark_text(url, true, &ended);
-	mirror->ended_before = is_text(mark, &ended);
-	bool ok = mirror->ended_before || is_text(mark, &going);
+	mirror->ended_before = mirror_folder_is_text(mark, &ended);
+	bool ok = mirror->ended_before || mirror_folder_is_text(mark, &going);
 	buf_release(&going);
 	buf_release(&ended);
 	return ok || error_set(err, ERR_IO, "%s: it mirrors another session than %s of %s",
@@ -82,14 +82,14 @@ bool mirror_folder_open(struct mirror *mirror, struct error *err)
 
 	mirror->made_it = mkdir(folder, 0777) == 0;
 	if (!mirror->made_it && errno != EEXIST)
-		return failed(folder, err);
+		return mirror_folder_failed(folder, err);
 	mirror->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (mirror->lock < 0)
-		return failed(folder, err);
+		return mirror_folder_failed(folder, err);
 	if (flock(mirror->lock, LOCK_EX | LOCK_NB) != 0)
 		return errno == EWOULDBLOCK
 			       ? error_set(err, ERR_IO, "%s: another yore mirrors into it", folder)
-			       : failed(folder, err);
+			       : mirror_folder_failed(folder, err);
 	char *path = folder_join(folder, MIRROR_MARK);
 	bool there = file_read(path, &mark);
 	bool ok = there ? check_mark(mirror, &mark, err)
@@ -137,7 +137,7 @@ bool mirror_local(struct mirror *mirror, const struct error *err)
  */
 
 /* Creates the folder and its parents. */
-static bool make_folder(const char *path, size_t above, struct error *err)
+static bool mirror_folder_make_folder(const char *path, size_t above, struct error *err)
 {
 	char *copy = mem_strdup(path);
 	bool ok = true;
@@ -146,7 +146,7 @@ static bool make_folder(const char *path, size_t above, struct error *err)
 		at += strcspn(at, "/");
 		char end = *at;
 		*at = 0;
-		ok = mkdir(copy, 0777) == 0 || errno == EEXIST || failed(copy, err);
+		ok = mkdir(copy, 0777) == 0 || errno == EEXIST || mirror_folder_failed(copy, err);
 		*at = end;
 	}
 	mem_free(copy);
@@ -207,7 +207,7 @@ bool mirror_place_trace(struct mirror *mirror, struct mirror_trace *trace,
 		return error_set(err, ERR_FORMAT, "%s: too many traces have that path",
 				 trace->path);
 	char *index = folder_join(folder, "index");
-	bool ok = make_folder(index, strlen(mirror->options->folder) + 1, err) &&
+	bool ok = mirror_folder_make_folder(index, strlen(mirror->options->folder) + 1, err) &&
 		  metadata_file_open(folder, &trace->file, err);
 	mem_free(index);
 	if (!ok) {

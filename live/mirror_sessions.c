@@ -20,7 +20,8 @@ enum {
 	SAFE_HANG_UP_MINOR = 14
 };
 
-static bool is_wanted(const struct mirror *mirror, const struct live_session *session)
+static bool mirror_sessions_is_wanted(const struct mirror *mirror,
+				      const struct live_session *session)
 {
 	const struct live_url *url = mirror->options->url;
 
@@ -284,7 +285,8 @@ bool mirror_attach(struct mirror *mirror, struct error *err)
 	if (!viewer_sessions(mirror->connection, mirror->minor, &told, err))
 		return error_while(err, "list of sessions");
 	for (size_t i = 0; ok && i < told.count; i++)
-		if (is_wanted(mirror, &told.items[i]) && !is_attached(mirror, told.items[i].id))
+		if (mirror_sessions_is_wanted(mirror, &told.items[i]) &&
+		    !is_attached(mirror, told.items[i].id))
 			ok = attach_to(mirror, &told.items[i], err);
 	if (ok && !mirror->nsessions)
 		ok = no_session(mirror, &told, err);

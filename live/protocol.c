@@ -31,7 +31,7 @@ static void put_u64(struct buf *out, uint64_t number)
 	put_u32(out, (uint32_t)number);
 }
 
-static void put_head(struct buf *out, enum live_command command, uint64_t payload)
+static void protocol_put_head(struct buf *out, enum live_command command, uint64_t payload)
 {
 	put_u64(out, payload);
 	put_u32(out, command);
@@ -40,18 +40,18 @@ static void put_head(struct buf *out, enum live_command command, uint64_t payloa
 
 void live_ask(struct buf *out, enum live_command command)
 {
-	put_head(out, command, 0);
+	protocol_put_head(out, command, 0);
 }
 
 void live_ask_of(struct buf *out, enum live_command command, uint64_t id)
 {
-	put_head(out, command, 8);
+	protocol_put_head(out, command, 8);
 	put_u64(out, id);
 }
 
 void live_ask_connect(struct buf *out)
 {
-	put_head(out, LIVE_CONNECT, 20);
+	protocol_put_head(out, LIVE_CONNECT, 20);
 	put_u64(out, 0);
 	put_u32(out, LIVE_MAJOR);
 	put_u32(out, LIVE_MINOR_MOST);
@@ -60,7 +60,7 @@ void live_ask_connect(struct buf *out)
 
 void live_ask_attach(struct buf *out, uint64_t session, enum live_seek seek)
 {
-	put_head(out, LIVE_ATTACH, 20);
+	protocol_put_head(out, LIVE_ATTACH, 20);
 	put_u64(out, session);
 	put_u64(out, 0);
 	put_u32(out, seek);
@@ -68,7 +68,7 @@ void live_ask_attach(struct buf *out, uint64_t session, enum live_seek seek)
 
 void live_ask_packet(struct buf *out, uint64_t stream, uint64_t offset, uint32_t size)
 {
-	put_head(out, LIVE_PACKET, 20);
+	protocol_put_head(out, LIVE_PACKET, 20);
 	put_u64(out, stream);
 	put_u64(out, offset);
 	put_u32(out, size);

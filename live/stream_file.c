@@ -109,7 +109,7 @@ static char *index_path(const struct stream_file *file, unsigned turn)
 	return path.data;
 }
 
-static bool failed(const char *path, struct error *err)
+static bool stream_file_failed(const char *path, struct error *err)
 {
 	return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 }
@@ -120,7 +120,7 @@ static int open_path(const char *path, int flags, struct error *err)
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666);
 
 	if (fd < 0)
-		failed(path, err);
+		stream_file_failed(path, err);
 	return fd;
 }
 
@@ -192,7 +192,7 @@ static bool repair(struct stream_file *file, struct error *err)
 	uint8_t found[HEADER_BYTES];
 
 	if (fstat(file->data, &data) != 0 || fstat(file->index, &index) != 0)
-		return failed(file->name, err);
+		return stream_file_failed(file->name, err);
 	bool headed = file_get(file->index, found, sizeof found, 0) == HEADER_BYTES;
 	if (headed && memcmp(found, header, HEADER_BYTES) != 0)
 		return error_set(err, ERR_FORMAT, "%s/index/%s.idx: no mirror wrote it",
@@ -210,11 +210,11 @@ static bool repair(struct stream_file *file, struct error *err)
 	off_t whole = (off_t)(headed ? HEADER_BYTES + file->entries * ENTRY_BYTES : 0);
 	return (ftruncate(file->index, whole) == 0 &&
 		ftruncate(file->data, (off_t)file->end) == 0) ||
-	       failed(file->name, err);
+	       stream_file_failed(file->name, err);
 }
 
 /* Opens a turn. */
-static bool turn_to(struct stream_file *file, unsigned turn, struct error *err)
+static bool stream_file_turn_to(struct stream_file *file, unsigned turn, struct error *err)
 {
 	struct stat index;
 
@@ -255,7 +255,7 @@ static bool drop_empty(struct stream_file *file, struct error *err)
 	bool ok = unlink(index) == 0 && drop_data(data, file->turn);
 
 	if (!ok)
-		failed(data, err);
+		stream_file_failed(data, err);
 	mem_free(data);
 	mem_free(index);
 	return ok;
@@ -268,7 +268,8 @@ static bool find_turns(struct stream_file *file, struct error *err)
 		char *data = data_path(file, turn), *index = index_path(file, turn);
 		bool there = access(data, F_OK) == 0, ok;
 
-		ok = !there || access(index, F_OK) == 0 || drop_data(data, turn) || failed(data, err);
+		ok = !there || access(index, F_OK) == 0 || drop_data(data, turn) ||
+		     stream_file_failed(data, err);
 		there = there && access(index, F_OK) == 0;
 		mem_free(data);
 		mem_free(index);
@@ -413,17 +414,17 @@ static bool continues(struct stream_file *file, const struct index_entry *wanted
 }
 
 /* Searches all turns, the latest first; FOUND_NOTHING: a new turn is open. */
-static enum found search(struct stream_file *file, const struct index_entry *wanted,
-			 struct error *err)
+static enum found stream_file_search(struct stream_file *file, const struct index_entry *wanted,
+				     struct error *err)
 {
 	for (unsigned turn = file->turns; turn-- > 0;) {
-		if (!turn_to(file, turn, err))
+		if (!stream_file_turn_to(file, turn, err))
 			return FOUND_ERROR;
 		enum found found = look(file, wanted, err);
 		if (found != FOUND_NOTHING)
 			return found;
 	}
-	return turn_to(file, file->turns, err) ? FOUND_NOTHING : FOUND_ERROR;
+	return stream_file_turn_to(file, file->turns, err) ? FOUND_NOTHING : FOUND_ERROR;
 }
 
 /* Places a packet that no turn has: after the last turn's end, or in a new turn. */
@@ -431,10 +432,10 @@ static bool place_new(struct stream_file *file, const struct index_entry *wanted
 {
 	bool behind = false;
 
-	if (file->turns &&
-	    (!turn_to(file, file->turns - 1, err) || !continues(file, wanted, &behind, err)))
+	if (file->turns && (!stream_file_turn_to(file, file->turns - 1, err) ||
+			    !continues(file, wanted, &behind, err)))
 		return false;
-	if (!behind && !turn_to(file, file->turns, err))
+	if (!behind && !stream_file_turn_to(file, file->turns, err))
 		return false;
 	if (!behind && member(wanted, AT_OFFSET) > HOLE_MOST)
 		return error_set(err, ERR_FORMAT, "it tells of a first packet at %llu",
@@ -461,7 +462,7 @@ bool stream_file_place(struct stream_file *file, const struct live_index *index,
 			return true;
 	}
 	if (!*known) {
-		enum found found = search(file, &wanted, err);
+		enum found found = stream_file_search(file, &wanted, err);
 		if (found == FOUND_ERROR)
 			return false;
 		*known = found == FOUND_SAME;
@@ -480,7 +481,8 @@ bool stream_file_write(struct stream_file *file, const struct live_index *index,
 {
 	if (!open_data(file, err))
 		return false;
-	return file_put_at(file->data, bytes, size, index->offset + at) || failed(file->name, err);
+	return file_put_at(file->data, bytes, size, index->offset + at) ||
+	       stream_file_failed(file->name, err);
 }
 
 /* Rewrites the index with a new entry inserted at file->next. */
@@ -498,7 +500,7 @@ static bool insert(struct stream_file *file, const struct index_entry *entry, st
 		bytes.len += ENTRY_BYTES;
 		ok = file_write(path, &bytes, err);
 	} else {
-		failed(path, err);
+		stream_file_failed(path, err);
 	}
 	close_turn(file);
 	buf_release(&bytes);
@@ -522,7 +524,7 @@ bool stream_file_commit(struct stream_file *file, const struct live_index *index
 		ok = file->entries ? file_put_at(file->index, entry.bytes, ENTRY_BYTES,
 						 HEADER_BYTES + file->entries * ENTRY_BYTES)
 				   : file_put_at(file->index, both, sizeof both, 0);
-		ok = ok || failed(file->name, err);
+		ok = ok || stream_file_failed(file->name, err);
 		file->end = index->offset + index->packet_bits / 8;
 	}
 	if (!ok)

@@ -51,7 +51,7 @@ int script_files(lua_State *L)
 	return 1;
 }
 
-static const char *kind_of(mode_t mode)
+static const char *bind_files_kind_of(mode_t mode)
 {
 	return S_ISREG(mode) ? "file" : S_ISDIR(mode) ? "folder" : "other";
 }
@@ -75,7 +75,7 @@ int script_stat(lua_State *L)
 	}
 	snprintf(identity, sizeof identity, "%" PRIuMAX ":%" PRIuMAX, (uintmax_t)st.st_dev,
 		 (uintmax_t)st.st_ino);
-	lua_pushstring(L, kind_of(st.st_mode));
+	lua_pushstring(L, bind_files_kind_of(st.st_mode));
 	lua_pushstring(L, identity);
 	return 2;
 }

@@ -101,7 +101,7 @@ void script_write(lua_State *L, const char *bytes, size_t count)
 	luaL_error(L, "nobody reads the output");
 }
 
-static int print(lua_State *L)
+static int script_print(lua_State *L)
 {
 	int count = lua_gettop(L);
 	luaL_Buffer text;
@@ -314,7 +314,7 @@ static int prepare(lua_State *L)
 		place_files(L, script);
 	}
 	if (script->options.write) {
-		lua_pushcfunction(L, print);
+		lua_pushcfunction(L, script_print);
 		lua_setglobal(L, "print");
 	}
 	return 0;
@@ -441,7 +441,7 @@ static void add_traceback(const char *text, struct buf *out)
 }
 
 /* An analysis takes its arguments from the command line, which may be wrong: ERR_QUERY. */
-static enum error_kind kind_of(const struct script *script, const char *text)
+static enum error_kind script_kind_of(const struct script *script, const char *text)
 {
 	bool raised = script->is_analysis && text && bind_push_raised(script->L, text);
 
@@ -450,7 +450,7 @@ static enum error_kind kind_of(const struct script *script, const char *text)
 	return raised && script->context->raised == ERR_QUERY ? ERR_QUERY : ERR_SCRIPT;
 }
 
-static bool fail(struct script *script, int status, struct error *err, struct buf *traceback)
+static bool script_fail(struct script *script, int status, struct error *err, struct buf *traceback)
 {
 	lua_State *L = script->L;
 	const char *text = lua_tostring(L, -1);
@@ -465,7 +465,7 @@ static bool fail(struct script *script, int status, struct error *err, struct bu
 		error_set(err, ERR_SCRIPT, "Lua may not use more than %zu MB of memory",
 			  script->options.memory >> 20);
 	else
-		error_set(err, kind_of(script, text), "%s",
+		error_set(err, script_kind_of(script, text), "%s",
 			  text ? text : "an error without a text");
 	lua_pop(L, 1);
 	if (lua_rawgetp(L, LUA_REGISTRYINDEX, &traceback_key) == LUA_TSTRING && traceback &&
@@ -491,7 +491,7 @@ bool script_call(struct script *script, int nargs, int nresults, struct error *e
 	lua_insert(L, function);
 	status = lua_pcall(L, nargs, nresults, function);
 	lua_remove(L, function);
-	return status == LUA_OK || fail(script, status, err, traceback);
+	return status == LUA_OK || script_fail(script, status, err, traceback);
 }
 
 bool script_take_status(struct script *script, bool done, int *status)

@@ -50,7 +50,7 @@ char *script_find_lua_dir(const char *asked)
 
 /* ---- the first comment of a file ---- */
 
-static FILE *open_file(const char *dir, const char *name)
+static FILE *script_analyses_open_file(const char *dir, const char *name)
 {
 	struct buf path = {0};
 
@@ -80,9 +80,9 @@ static const char *summary_of(const char *line, const char *name)
 	return line;
 }
 
-static void read_head(const char *dir, struct script_analysis *analysis)
+static void script_analyses_read_head(const char *dir, struct script_analysis *analysis)
 {
-	FILE *file = open_file(dir, analysis->name);
+	FILE *file = script_analyses_open_file(dir, analysis->name);
 	char line[512];
 	const char *text = file ? next_line(file, line, sizeof line) : NULL;
 
@@ -97,7 +97,7 @@ static void read_head(const char *dir, struct script_analysis *analysis)
 		fclose(file);
 }
 
-static int by_name(const void *a, const void *b)
+static int script_analyses_by_name(const void *a, const void *b)
 {
 	const struct script_analysis *x = a, *y = b;
 
@@ -123,12 +123,12 @@ bool script_analyses_read(const char *dir, struct script_analyses *out, struct e
 		char *name = mem_strdup(entry->d_name);
 		name[strlen(name) - strlen(".lua")] = '\0';
 		item->name = name;
-		read_head(from, item);
+		script_analyses_read_head(from, item);
 	}
 	closedir(folder);
 	mem_free(own);
 	if (out->count)
-		qsort(out->items, out->count, sizeof *out->items, by_name);
+		qsort(out->items, out->count, sizeof *out->items, script_analyses_by_name);
 	return true;
 }
 
@@ -151,7 +151,7 @@ bool script_has_analysis(const char *name)
 	if (!*name || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != strlen(name))
 		return false;
 	dir = script_find_lua_dir(NULL);
-	file = open_file(dir, name);
+	file = script_analyses_open_file(dir, name);
 	mem_free(dir);
 	if (file)
 		fclose(file);
@@ -164,7 +164,7 @@ bool script_analysis_takes(const char *name, const char *word)
 	char *dir = script_find_lua_dir(NULL);
 	bool takes = false;
 
-	read_head(dir, &analysis);
+	script_analyses_read_head(dir, &analysis);
 	for (char *rest = analysis.args, *one; !takes && (one = strtok_r(rest, "[|]", &rest));)
 		takes = !strcmp(one, word);
 	mem_free(analysis.summary);
@@ -176,7 +176,7 @@ bool script_analysis_takes(const char *name, const char *word)
 /* Appends the comment, or its part from line `from` on, without first line and line in brackets. */
 static void add_comment(const char *dir, const char *name, const char *from, struct buf *out)
 {
-	FILE *file = open_file(dir, name);
+	FILE *file = script_analyses_open_file(dir, name);
 	bool on = !from, blank = true;
 	char line[512];
 	const char *text = file ? next_line(file, line, sizeof line) : NULL;
@@ -197,14 +197,14 @@ bool script_analysis_help(const char *name, struct buf *out, struct error *err)
 {
 	struct script_analysis analysis = {.name = (char *)(uintptr_t)name};
 	char *dir = script_find_lua_dir(NULL);
-	FILE *file = open_file(dir, name);
+	FILE *file = script_analyses_open_file(dir, name);
 
 	if (!file) {
 		mem_free(dir);
 		return error_set(err, ERR_QUERY, "there is no analysis '%s'", name);
 	}
 	fclose(file);
-	read_head(dir, &analysis);
+	script_analyses_read_head(dir, &analysis);
 	const char *trace =
 		strncmp(analysis.args, "[--", 3) ? "TRACE " : ""; /* else an option names traces */
 	buf_printf(out, "yore %s %s%s%s[OPTIONS]\n\n%s: %s\n\n", name, trace, analysis.args,

@@ -53,7 +53,7 @@ static inline void push(void **list, void *item)
 	*list = item;
 }
 
-static bool fits(const struct script_memory *memory, size_t more)
+static bool script_memory_fits(const struct script_memory *memory, size_t more)
 {
 	return memory->used <= memory->cap && more <= memory->cap - memory->used;
 }
@@ -65,7 +65,7 @@ static size_t slab_size(const struct script_memory *memory)
 	size_t size = memory->used / 8 / SLAB_LEAST * SLAB_LEAST;
 
 	size = size < SLAB_LEAST ? SLAB_LEAST : size < SLAB_MOST ? size : SLAB_MOST;
-	return fits(memory, size) ? size : SLAB_LEAST;
+	return script_memory_fits(memory, size) ? size : SLAB_LEAST;
 }
 
 /* Adds a slab; the rest of the last one, too small for an object, goes to a free list. */
@@ -96,7 +96,7 @@ static inline void *take_small(struct script_memory *memory, size_t size, bool m
 		return item;
 	}
 	if ((size_t)(memory->end - memory->fresh) < rounded) {
-		if (!must && !fits(memory, SLAB_LEAST))
+		if (!must && !script_memory_fits(memory, SLAB_LEAST))
 			return NULL;
 		add_slab(memory);
 	}
@@ -109,7 +109,7 @@ static inline void *take_memory(struct script_memory *memory, size_t size, bool 
 {
 	if (is_small(size))
 		return take_small(memory, size, must);
-	if (!fits(memory, size))
+	if (!script_memory_fits(memory, size))
 		return NULL;
 	memory->used += size;
 	return mem_resize(NULL, size, 1);
@@ -132,7 +132,7 @@ static void *resize(struct script_memory *memory, void *old, size_t old_size, si
 	if (is_small(old_size) && is_small(new_size) && list_of(old_size) == list_of(new_size))
 		return old;
 	if (!is_small(old_size) && !is_small(new_size)) {
-		if (new_size > old_size && !fits(memory, new_size - old_size))
+		if (new_size > old_size && !script_memory_fits(memory, new_size - old_size))
 			return NULL;
 		memory->used = memory->used - old_size + new_size;
 		return mem_resize(old, new_size, 1);

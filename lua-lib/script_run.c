@@ -284,7 +284,7 @@ static void keep_last(lua_State *L, int count)
 }
 
 /* Prints values by yore.show if it can be loaded, else by print. */
-static void show(lua_State *L, int first)
+static void script_run_show(lua_State *L, int first)
 {
 	int count = lua_gettop(L) - first + 1;
 
@@ -322,7 +322,7 @@ static int eval_line(lua_State *L)
 	if (lua_gettop(L)) {
 		luaL_checkstack(L, 4, "values");
 		keep_last(L, lua_gettop(L));
-		show(L, 1);
+		script_run_show(L, 1);
 	}
 	return 0;
 }

@@ -45,7 +45,7 @@ struct rank {
 	double seconds[STEPS]; /* CPU time of pass 1, join, pass 2 */
 };
 
-static void check(const struct rank *rank, bool good, const struct error *err)
+static void yore_mpi_check(const struct rank *rank, bool good, const struct error *err)
 {
 	const struct timespec moment = {.tv_nsec = 300000000};
 
@@ -62,7 +62,8 @@ static void check_file(const struct rank *rank, bool good, const char *path)
 {
 	struct error err;
 
-	check(rank, good || error_set(&err, ERR_IO, "%s: %s", path, strerror(errno)), &err);
+	yore_mpi_check(rank, good || error_set(&err, ERR_IO, "%s: %s", path, strerror(errno)),
+		       &err);
 }
 
 static bool always(void *arg)
@@ -124,7 +125,7 @@ static void share(const struct rank *rank, int from, const char *kind, bool all)
 	struct error err;
 
 	if (rank->number == from)
-		check(rank, folder_list(rank->exchange.dir, &names, &err), &err);
+		yore_mpi_check(rank, folder_list(rank->exchange.dir, &names, &err), &err);
 	for (size_t i = 0;; i++) {
 		while (i < names.count && !is_own(rank, names.items[i], kind, all))
 			i++;
@@ -152,14 +153,14 @@ static void open_trace(struct rank *rank)
 	struct trace_options open = {.paths = &rank->path, .npaths = 1, .spill_dir = spill_dir};
 	struct error err;
 
-	check(rank, trace_open(&open, &rank->trace, &err), &err);
-	check(rank, index_open(rank->trace, &index, &rank->index, &err), &err);
+	yore_mpi_check(rank, trace_open(&open, &rank->trace, &err), &err);
+	yore_mpi_check(rank, index_open(rank->trace, &index, &rank->index, &err), &err);
 	mem_free(spill_dir);
-	check(rank, exchange_records(rank->index, &rank->exchange, &err), &err);
-	check(rank, index_build(rank->index, &err), &err);
+	yore_mpi_check(rank, exchange_records(rank->index, &rank->exchange, &err), &err);
+	yore_mpi_check(rank, index_build(rank->index, &err), &err);
 }
 
-static void open_state(struct rank *rank, size_t nrules, char **rules)
+static void yore_mpi_open_state(struct rank *rank, size_t nrules, char **rules)
 {
 	struct state_options options = {.rules = rank->rules = rules_new()};
 	struct error err;
@@ -169,9 +170,9 @@ static void open_state(struct rank *rank, size_t nrules, char **rules)
 		ok = rules_add_named(rank->rules, rules[i], &err);
 	ok = ok && (nrules ? rules_add_carried(rank->rules, rank->trace, &err)
 			   : rules_add_builtins(rank->rules, rank->trace, &err));
-	check(rank, ok && rules_check(rank->rules, &err), &err);
-	check(rank, state_open(rank->index, &options, &rank->state, &err), &err);
-	check(rank, exchange_plan(rank->state, &rank->exchange, &rank->plan, &err), &err);
+	yore_mpi_check(rank, ok && rules_check(rank->rules, &err), &err);
+	yore_mpi_check(rank, state_open(rank->index, &options, &rank->state, &err), &err);
+	yore_mpi_check(rank, exchange_plan(rank->state, &rank->exchange, &rank->plan, &err), &err);
 }
 
 /* Does one step of shard i. */
@@ -183,13 +184,13 @@ static void do_step(struct rank *rank, unsigned step, uint32_t i)
 	uint64_t replayed;
 	struct error err;
 
-	check(rank, shards_work_begin(rank->state, &rank->plan, &work, &err), &err);
+	yore_mpi_check(rank, shards_work_begin(rank->state, &rank->plan, &work, &err), &err);
 	work.exchange = true;
-	check(rank,
-	      step == 0   ? shards_summarize(&work, i, &err)
-	      : step == 1 ? shards_merge(&work, i, &replayed, &err)
-			  : shards_build(&work, i, &built, &err),
-	      &err);
+	yore_mpi_check(rank,
+		       step == 0   ? shards_summarize(&work, i, &err)
+		       : step == 1 ? shards_merge(&work, i, &replayed, &err)
+				   : shards_build(&work, i, &built, &err),
+		       &err);
 	shards_work_end(&work);
 	rank->seconds[step] += (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begun) / 1e9;
 }
@@ -234,7 +235,7 @@ static void tell(const struct rank *rank, const struct timelines_built *built)
 static void open_all(struct rank *rank, size_t nrules, char **rules)
 {
 	open_trace(rank);
-	open_state(rank, nrules, rules);
+	yore_mpi_open_state(rank, nrules, rules);
 }
 
 /* Makes the rank's exchange folder. *noted is for temporary_folder_end(). */
@@ -268,7 +269,7 @@ static void build(struct rank *rank, size_t nrules, char **rules)
 	if (rank->number)
 		open_all(rank, nrules, rules);
 	do_steps(rank);
-	check(rank, exchange_build(rank->state, &rank->exchange, &built, &err), &err);
+	yore_mpi_check(rank, exchange_build(rank->state, &rank->exchange, &built, &err), &err);
 	tell(rank, &built);
 	shards_plan_release(&rank->plan);
 	state_close(rank->state);

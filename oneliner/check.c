@@ -40,7 +40,7 @@ static const char *type_name(enum type type)
 	return type == TYPE_NUMBER ? "a number" : type == TYPE_TEXT ? "a text" : "no value";
 }
 
-static bool fits(enum type type, enum type wanted)
+static bool check_fits(enum type type, enum type wanted)
 {
 	return type == wanted || type == TYPE_ANY || wanted == TYPE_ANY;
 }
@@ -50,7 +50,7 @@ static void check_expr(struct checker *checker, struct ast *node);
 static void want(struct checker *checker, const struct ast *node, enum type wanted,
 		 const char *what)
 {
-	if (!fits(node->type, wanted) || node->type == TYPE_NONE)
+	if (!check_fits(node->type, wanted) || node->type == TYPE_NONE)
 		fail(checker, node, "%s: expected %s, found %s", what,
 		     wanted == TYPE_ANY ? "a value" : type_name(wanted), type_name(node->type));
 }
@@ -88,7 +88,7 @@ static void check_keys(struct checker *checker, const struct ast *node, struct a
 		return;
 	}
 	for (uint32_t i = 0; i < nkeys; i++) {
-		if (!fits(keys[i]->type, map->keys[i]))
+		if (!check_fits(keys[i]->type, map->keys[i]))
 			fail(checker, keys[i], "key %u of %s is %s elsewhere, here %s", i + 1,
 			     map->name, type_name(map->keys[i]), type_name(keys[i]->type));
 		if (map->keys[i] == TYPE_ANY)
@@ -455,10 +455,10 @@ static void check_binary(struct checker *checker, struct ast *node)
 	node->type = TYPE_NUMBER;
 	if (node->op == OP_AND || node->op == OP_OR)
 		return;
-	if (compares && !fits(a->type, b->type))
+	if (compares && !check_fits(a->type, b->type))
 		fail(checker, node, "%s is compared with %s", type_name(a->type),
 		     type_name(b->type));
-	if (!compares && (!fits(a->type, TYPE_NUMBER) || !fits(b->type, TYPE_NUMBER)))
+	if (!compares && (!check_fits(a->type, TYPE_NUMBER) || !check_fits(b->type, TYPE_NUMBER)))
 		fail(checker, node, "the operator is for numbers, and one side is a text");
 }
 
@@ -501,7 +501,7 @@ static void check_increment(struct checker *checker, struct ast *node)
 	}
 	struct map_use *map = map_of(checker, target);
 	check_keys(checker, target, target->args, target->nargs);
-	if (!fits(map->value, TYPE_NUMBER) && map->value != TYPE_NONE)
+	if (!check_fits(map->value, TYPE_NUMBER) && map->value != TYPE_NONE)
 		fail(checker, target, "%s has texts elsewhere", map->name);
 	map->value = TYPE_NUMBER;
 	checker->program->in_order |= node->is_used && checker->in_events;
@@ -567,7 +567,7 @@ static void check_expr(struct checker *checker, struct ast *node)
 static void set_type(struct checker *checker, const struct ast *node, enum type *type,
 		     enum type now, const char *name)
 {
-	if (*type != TYPE_NONE && !fits(*type, now))
+	if (*type != TYPE_NONE && !check_fits(*type, now))
 		fail(checker, node, "%s has %s elsewhere, here %s", name, type_name(*type),
 		     type_name(now));
 	if (*type == TYPE_NONE || *type == TYPE_ANY)

@@ -79,7 +79,7 @@ static struct value read_map(struct runtime *rt, const struct expr *expr)
 }
 
 /* ++ and -- */
-static struct value step(struct runtime *rt, const struct expr *expr)
+static struct value eval_step(struct runtime *rt, const struct expr *expr)
 {
 	const struct ast *node = expr->of, *target = node->args[0];
 	const struct value one = value_s64(1);
@@ -231,7 +231,7 @@ static struct value made_value(struct runtime *rt, const struct expr *expr)
 	case AST_CALL:
 		return call(rt, expr);
 	case AST_INCREMENT:
-		return step(rt, expr);
+		return eval_step(rt, expr);
 	default:
 		return unknown;
 	}

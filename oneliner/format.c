@@ -124,7 +124,8 @@ static void put_padded(const struct format_piece *piece, const char *sign, const
 		pad(out, ' ', width, len + nsign);
 }
 
-static void put_number(const struct format_piece *piece, const struct value *value, struct buf *out)
+static void format_put_number(const struct format_piece *piece, const struct value *value,
+			      struct buf *out)
 {
 	char digits[WIDTH_MAX + 64], *end = digits + sizeof digits, *at = end;
 	bool is_decimal = piece->conversion == 'd' || piece->conversion == 'u';
@@ -145,12 +146,13 @@ static void put_number(const struct format_piece *piece, const struct value *val
 	put_padded(piece, sign, at, (size_t)(end - at), piece->zeros && piece->precision < 0, out);
 }
 
-static void put_value(const struct format_piece *piece, const struct value *value, struct buf *out)
+static void format_put_value(const struct format_piece *piece, const struct value *value,
+			     struct buf *out)
 {
 	struct buf text = {0};
 
 	if (value->kind == VALUE_INT && piece->conversion != 's' && piece->conversion != 'c') {
-		put_number(piece, value, out);
+		format_put_number(piece, value, out);
 		return;
 	}
 	if (value->kind == VALUE_INT && piece->conversion == 'c')
@@ -170,7 +172,7 @@ void format_write(const struct print_format *format, const struct value *values,
 		const struct format_piece *piece = &format->pieces[i];
 		buf_add(out, piece->text, piece->len);
 		if (piece->conversion)
-			put_value(piece, values++, out);
+			format_put_value(piece, values++, out);
 	}
 }
 

@@ -53,7 +53,7 @@ void outlet_value(struct outlet *outlet, const struct value *value)
 
 /* ---- histograms ---- */
 
-static void put_number(struct buf *out, __int128 number)
+static void outlet_put_number(struct buf *out, __int128 number)
 {
 	const int64_t unit = INT64_C(1000000000000000000);
 	char text[64], *end = text;
@@ -63,7 +63,7 @@ static void put_number(struct buf *out, __int128 number)
 	if (negative)
 		buf_add_char(out, '-');
 	if (rest / (uint64_t)unit) {
-		put_number(out, (__int128)(rest / (uint64_t)unit));
+		outlet_put_number(out, (__int128)(rest / (uint64_t)unit));
 		end = decimal_put(text, (uint64_t)(rest % (uint64_t)unit) + (uint64_t)unit);
 		buf_add(out, text + 1, (size_t)(end - text) - 1);
 		return;
@@ -73,7 +73,7 @@ static void put_number(struct buf *out, __int128 number)
 }
 
 /* A bucket's bound as 512, 1K or 4M: multiples of 1024; of lhist() if its step is one, too. */
-static void put_label(struct buf *out, const struct map_use *use, __int128 number)
+static void outlet_put_label(struct buf *out, const struct map_use *use, __int128 number)
 {
 	bool is_power = use->of.kind == AGGREGATE_LOG2;
 	size_t decade = 0;
@@ -87,7 +87,7 @@ static void put_label(struct buf *out, const struct map_use *use, __int128 numbe
 		number /= 1024;
 		decade++;
 	}
-	put_number(out, number);
+	outlet_put_number(out, number);
 	if (decade)
 		buf_add(out, &"\0KMGTPE"[decade], 1);
 }
@@ -96,17 +96,17 @@ static void put_range(struct buf *out, const struct map_use *use, const struct b
 {
 	if (bucket->has_low && bucket->has_high && bucket->high == bucket->low + 1) {
 		buf_add_char(out, '[');
-		put_label(out, use, bucket->low);
+		outlet_put_label(out, use, bucket->low);
 		buf_add_char(out, ']');
 		return;
 	}
 	buf_add_text(out, bucket->has_low ? "[" : "(..., ");
 	if (bucket->has_low) {
-		put_label(out, use, bucket->low);
+		outlet_put_label(out, use, bucket->low);
 		buf_add_text(out, ", ");
 	}
 	if (bucket->has_high)
-		put_label(out, use, bucket->high);
+		outlet_put_label(out, use, bucket->high);
 	else
 		buf_add_text(out, "...");
 	buf_add_char(out, ')');
@@ -135,12 +135,12 @@ static void json_bucket(struct buf *out, const struct bucket *bucket)
 	buf_add_char(out, '{');
 	if (bucket->has_low) {
 		buf_add_text(out, "\"min\": ");
-		put_number(out, bucket->low);
+		outlet_put_number(out, bucket->low);
 		buf_add_text(out, ", ");
 	}
 	if (bucket->has_high) {
 		buf_add_text(out, "\"max\": ");
-		put_number(out, bucket->high - 1);
+		outlet_put_number(out, bucket->high - 1);
 		buf_add_text(out, ", ");
 	}
 	buf_printf(out, "\"count\": %llu}", (unsigned long long)bucket->count);
@@ -179,15 +179,15 @@ static void put_stats(struct buf *out, bool json, const struct accumulator *tota
 {
 	buf_printf(out, json ? "{\"count\": %llu, \"average\": " : "count %llu, average ",
 		   (unsigned long long)total->count);
-	put_number(out, total->count ? total->number / total->count / by : 0);
+	outlet_put_number(out, total->count ? total->number / total->count / by : 0);
 	buf_add_text(out, json ? ", \"total\": " : ", total ");
-	put_number(out, total->number / by);
+	outlet_put_number(out, total->number / by);
 	if (json)
 		buf_add_char(out, '}');
 }
 
-static void put_value(struct buf *out, bool json, const struct map *map, const struct group *entry,
-		      uint64_t by)
+static void outlet_put_value(struct buf *out, bool json, const struct map *map,
+			     const struct group *entry, uint64_t by)
 {
 	struct value value = entry_value(map, entry);
 	const struct accumulator *total = &entry->totals[0];
@@ -198,9 +198,9 @@ static void put_value(struct buf *out, bool json, const struct map *map, const s
 	} else if (map_is(map->use, FUNCTION_STATS)) {
 		put_stats(out, json, total, by);
 	} else if (map_is(map->use, FUNCTION_SUM)) {
-		put_number(out, total->number / by);
+		outlet_put_number(out, total->number / by);
 	} else if (value.kind == VALUE_INT) {
-		put_number(out, value_integer(&value) / by);
+		outlet_put_number(out, value_integer(&value) / by);
 	} else if (json) {
 		value_add_json(&value, out);
 	} else {
@@ -228,7 +228,7 @@ static void text_entry(struct buf *out, const struct map *map, const struct grou
 		buf_add_char(out, ']');
 	}
 	buf_add_text(out, map_is_hist(map->use) ? ":\n" : ": ");
-	put_value(out, false, map, entry, by);
+	outlet_put_value(out, false, map, entry, by);
 	buf_add_char(out, '\n');
 }
 
@@ -242,7 +242,7 @@ static void json_entry(struct buf *out, const struct map *map, const struct grou
 		quote_json(out, buf_text(&key), key.len);
 		buf_add_text(out, ": ");
 	}
-	put_value(out, true, map, entry, by);
+	outlet_put_value(out, true, map, entry, by);
 	buf_release(&key);
 }
 

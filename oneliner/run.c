@@ -108,7 +108,7 @@ static void take_counted(struct oneliner_worker *worker, const struct run *run,
 	}
 }
 
-static bool take_run(void *own, const struct sweep_run *given, struct error *err)
+static bool run_take_run(void *own, const struct sweep_run *given, struct error *err)
 {
 	struct oneliner_worker *worker = own;
 	const struct run *run = &given->run;
@@ -166,7 +166,7 @@ static bool run_sweep(struct work *work, struct events_options *events, struct e
 				   .arg = work,
 				   .progress = sweep_progress,
 				   .begin = begin_worker,
-				   .run = take_run,
+				   .run = run_take_run,
 				   .end = end_worker};
 
 	events->keep = true;
@@ -432,7 +432,7 @@ static uint64_t *classes_of(const struct oneliner_work *of)
 	return out;
 }
 
-static int by_name(const void *a, const void *b)
+static int run_by_name(const void *a, const void *b)
 {
 	const struct map *x = a, *y = b;
 
@@ -446,7 +446,7 @@ static void give_maps(struct work *work, struct oneliner_result *out)
 	struct map *maps = work->rt->maps;
 
 	if (count)
-		qsort(maps, count, sizeof *maps, by_name);
+		qsort(maps, count, sizeof *maps, run_by_name);
 	if (work->of->keeps) {
 		out->maps = runtime_take_maps(work->rt);
 		out->nmaps = count;

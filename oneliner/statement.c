@@ -121,7 +121,7 @@ static void delete (struct runtime *rt, const struct expr *call)
 
 /* ---- output ---- */
 
-static void print(struct runtime *rt, const struct expr *call)
+static void statement_print(struct runtime *rt, const struct expr *call)
 {
 	const struct expr *what = call->args[0];
 	struct value keys[PROBE_KEYS_MAX];
@@ -177,7 +177,7 @@ static void act(struct runtime *rt, const struct expr *call)
 		print_format(rt, call);
 		break;
 	case FUNCTION_PRINT:
-		print(rt, call);
+		statement_print(rt, call);
 		break;
 	case FUNCTION_CLEAR:
 		map_clear(&rt->maps[call->args[0]->of->index]);

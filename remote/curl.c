@@ -19,7 +19,7 @@ static void *open_library(void)
 	return library;
 }
 
-static void load(void)
+static void remote_curl_load(void)
 {
 	const struct {
 		void *to;
@@ -51,7 +51,7 @@ static void load(void)
 
 const struct curl_functions *curl_load(struct error *err)
 {
-	pthread_once(&once, load);
+	pthread_once(&once, remote_curl_load);
 	if (failure.kind == ERR_NONE)
 		return &curl;
 	*err = failure;

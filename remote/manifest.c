@@ -72,8 +72,8 @@ bool json_number_of(struct json_object *object, const char *name, uint64_t *out)
 	return value && json_object_get_int64(value) >= 0;
 }
 
-static bool add_file(const char *name, struct json_object *file, struct manifest *out,
-		     struct error *err)
+static bool manifest_add_file(const char *name, struct json_object *file, struct manifest *out,
+			      struct error *err)
 {
 	struct json_object *path = member_of(file, "path", json_type_string);
 	uint64_t size;
@@ -104,7 +104,7 @@ static bool read_files(const char *name, struct json_object *root, struct manife
 	if (!files || json_object_array_length(files) > FILES_MOST)
 		return error_set(err, ERR_FORMAT, "%s: it has no list of files", name);
 	for (size_t i = 0; i < json_object_array_length(files); i++)
-		if (!add_file(name, json_object_array_get_idx(files, i), out, err))
+		if (!manifest_add_file(name, json_object_array_get_idx(files, i), out, err))
 			return false;
 	return true;
 }

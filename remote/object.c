@@ -41,7 +41,7 @@ struct range_request {
 	uint64_t block;
 };
 
-static uint64_t bytes_of(const struct remote_object *object, uint64_t block)
+static uint64_t object_bytes_of(const struct remote_object *object, uint64_t block)
 {
 	uint64_t left = object->size - block * BLOCK;
 
@@ -69,7 +69,7 @@ static void keep_blocks(struct remote_object *object, uint64_t block, const uint
 		error_set(&object->failure, ERR_IO, "%s: keeping what was fetched: %s",
 			  buf_text(&object->shown), strerror(errno));
 	for (uint64_t at = 0; at < size; at += BLOCK, block++) {
-		uint64_t sum = sum_of(bytes + at, (size_t)bytes_of(object, block));
+		uint64_t sum = sum_of(bytes + at, (size_t)object_bytes_of(object, block));
 		if (good)
 			__atomic_store_n(&object->sums[block], sum, __ATOMIC_RELEASE);
 		object->states[block] = good ? THERE : FAILED;
@@ -86,7 +86,7 @@ static void find_kept(struct remote_object *object, uint64_t first, uint64_t end
 	for (uint64_t block = first; block < end; block++) {
 		uint64_t sum = __atomic_load_n(&object->sums[block], __ATOMIC_ACQUIRE);
 		uint64_t left = object->size - block * BLOCK;
-		size_t size = (size_t)bytes_of(object, block);
+		size_t size = (size_t)object_bytes_of(object, block);
 		if (object->states[block] != ABSENT || !sum)
 			continue;
 		if (!had || block - from >= COMPARED) {

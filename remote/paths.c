@@ -40,7 +40,7 @@ char *path_inside(const char *path, size_t len)
 	return NULL;
 }
 
-static bool is_plain(char c)
+static bool paths_is_plain(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       c == '.' || c == '-' || c == '_';
@@ -48,7 +48,7 @@ static bool is_plain(char c)
 
 static void add_encoded(struct buf *url, char c)
 {
-	if (is_plain(c) || c == '~')
+	if (paths_is_plain(c) || c == '~')
 		buf_add_char(url, c);
 	else
 		buf_printf(url, "%%%02X", (unsigned char)c);
@@ -72,5 +72,5 @@ void path_add_value(struct buf *url, const char *text, size_t len)
 void path_add_readable(struct buf *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len && i < 40; i++)
-		buf_add_char(out, is_plain(text[i]) ? text[i] : '-');
+		buf_add_char(out, paths_is_plain(text[i]) ? text[i] : '-');
 }

@@ -20,7 +20,7 @@
 
 enum { LOCK_US = 30000000, FORM = 2 };
 
-static bool make_folder(const char *path, struct error *err)
+static bool place_make_folder(const char *path, struct error *err)
 {
 	if (mkdir(path, 0700) == 0 || errno == EEXIST)
 		return true;
@@ -79,7 +79,7 @@ static size_t shown_length(const struct place *place)
 	return strstr(place->path, "://") ? strcspn(place->path, "?") : strlen(place->path);
 }
 
-static bool read_all(struct place *place, struct json_object *root)
+static bool place_read_all(struct place *place, struct json_object *root)
 {
 	struct json_object *objects = json_list_of(root, "objects"),
 			   *files = json_list_of(root, "files");
@@ -126,7 +126,7 @@ static void read_identity(struct place *place)
 	struct buf text = {0};
 	struct json_object *root = file_read(path, &text) ? json_of(&text) : NULL;
 
-	if (!root || !read_all(place, root))
+	if (!root || !place_read_all(place, root))
 		forget_known(place);
 	json_object_put(root);
 	buf_release(&text);
@@ -204,7 +204,7 @@ static bool make_file(const char *folder, const struct placed *placed, bool anew
 static bool make_files(struct place *place, const uint64_t *changed, struct error *err)
 {
 	char *folder = folder_join(place->folder, "files");
-	bool good = make_folder(folder, err);
+	bool good = place_make_folder(folder, err);
 
 	for (size_t i = 0; i < place->nplaced && good; i++)
 		good = make_file(folder, &place->placed[i],
@@ -263,7 +263,7 @@ static char *folder_for_all(const char *keep, struct error *err)
 
 	if (keep) {
 		folder = folder_join(keep, "remote");
-		if (make_folder(keep, err) && make_folder(folder, err))
+		if (place_make_folder(keep, err) && place_make_folder(folder, err))
 			return folder;
 	} else {
 		folder = temporary_folder(NULL, "remote", &noted);
@@ -287,7 +287,8 @@ bool place_open(struct place *place, const char *path, const char *keep, struct 
 	name_folder(&name, path);
 	place->folder = folder_join(above, buf_text(&name));
 	kept = folder_join(place->folder, "kept");
-	good = make_folder(place->folder, err) && make_folder(kept, err) && lock_folder(place, err);
+	good = place_make_folder(place->folder, err) && place_make_folder(kept, err) &&
+	       lock_folder(place, err);
 	if (good)
 		read_identity(place);
 	mem_free(kept);

@@ -52,17 +52,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* URLs -------------------------------------------------------------------------------------------
  */
 
-static bool begins(const char *text, const char *with)
+static bool remote_begins(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
 
 bool remote_is_url(const char *path)
 {
-	return begins(path, "http://") || begins(path, "https://") || s3_is(path);
+	return remote_begins(path, "http://") || remote_begins(path, "https://") || s3_is(path);
 }
 
-static bool is_folder(const char *url)
+static bool remote_is_folder(const char *url)
 {
 	size_t len = strcspn(url, "?");
 
@@ -101,7 +101,7 @@ static bool is_allowed(const char *path, struct error *err)
  */
 
 /* Describes an object of the place, with its last known identity. */
-static struct object_of describe(const struct place *place, size_t number)
+static struct object_of remote_describe(const struct place *place, size_t number)
 {
 	const struct known *known = &place->known[number];
 	struct buf keep = {0};
@@ -128,7 +128,7 @@ static bool open_objects(struct located *located, size_t first, bool *absent, st
 
 	located->objects = mem_resize(located->objects, count + 1, sizeof *located->objects);
 	for (size_t i = first; i < count; i++)
-		of[i] = describe(&located->place, i);
+		of[i] = remote_describe(&located->place, i);
 	bool good = remote_objects_open(of + first, count - first, located->objects + first, absent,
 					err);
 	if (good)
@@ -450,7 +450,7 @@ static char *what_to_open(const struct located *located, const char *folder)
 	struct buf path = {0};
 	size_t len = located->is_archive ? common_folder(place) : 0;
 
-	if (place->nplaced == 1 && (located->is_archive || !is_folder(place->path)))
+	if (place->nplaced == 1 && (located->is_archive || !remote_is_folder(place->path)))
 		return folder_join(folder, place->placed[0].file.path);
 	buf_add_text(&path, folder);
 	if (len) {
@@ -508,9 +508,9 @@ static bool locate(struct located *located, const char *path, const char *keep, 
 	located->place.lock = -1;
 	if ((url && !is_allowed(path, err)) || !place_open(&located->place, path, keep, err))
 		return false;
-	bool good = !url              ? locate_archive(located, err)
-		    : is_folder(path) ? locate_folder(located, err)
-				      : locate_file(located, err);
+	bool good = !url                     ? locate_archive(located, err)
+		    : remote_is_folder(path) ? locate_folder(located, err)
+					     : locate_file(located, err);
 	good = good && (!url || make_files(located, err)) && back_files(located, err);
 	place_unlock(&located->place);
 	return good;

@@ -47,7 +47,7 @@ void request_release(struct request *request)
 }
 
 /* The URL for messages, without its query, which may be a signature. */
-static const char *shown(struct request *request)
+static const char *request_shown(struct request *request)
 {
 	const char *url = buf_text(&request->url);
 
@@ -60,7 +60,7 @@ static const char *shown(struct request *request)
  */
 
 /* The value of a header line, if it has this name; *len: without the line's end. */
-static const char *value_of(const char *line, size_t size, const char *name, size_t *len)
+static const char *request_value_of(const char *line, size_t size, const char *name, size_t *len)
 {
 	size_t n = strlen(name);
 
@@ -107,12 +107,13 @@ static size_t take_header(char *line, size_t unit, size_t size, void *arg)
 		buf_clear(&request->tag);
 		request->has_range = false;
 		request->total = UINT64_MAX;
-	} else if ((value = value_of(line, size, "ETag", &len))) {
+	} else if ((value = request_value_of(line, size, "ETag", &len))) {
 		buf_clear(&request->tag);
 		buf_add(&request->tag, value, len);
-	} else if ((value = value_of(line, size, "Last-Modified", &len)) && !request->tag.len) {
+	} else if ((value = request_value_of(line, size, "Last-Modified", &len)) &&
+		   !request->tag.len) {
 		buf_add(&request->tag, value, len);
-	} else if ((value = value_of(line, size, "Content-Range", &len))) {
+	} else if ((value = request_value_of(line, size, "Content-Range", &len))) {
 		take_range(request, value, len);
 	}
 	return unit * size;
@@ -157,13 +158,13 @@ static bool may_pass(CURLcode code)
 
 static enum verdict bad(struct request *request, const char *why)
 {
-	error_set(&request->err, ERR_IO, "%s: %s", shown(request), why);
+	error_set(&request->err, ERR_IO, "%s: %s", request_shown(request), why);
 	return BAD;
 }
 
 static enum verdict judge_status(struct request *request, long status)
 {
-	const char *text = shown(request);
+	const char *text = request_shown(request);
 
 	switch (status) {
 	case 404:
@@ -207,7 +208,7 @@ static enum verdict judge_part(struct request *request)
 	return AGAIN;
 }
 
-static enum verdict judge(struct request *request, CURLcode code)
+static enum verdict request_judge(struct request *request, CURLcode code)
 {
 	long status = 0;
 
@@ -242,7 +243,7 @@ static enum verdict judge(struct request *request, CURLcode code)
 /* Redirections -----------------------------------------------------------------------------------
  */
 
-static char *part_of(const struct curl_functions *curl, CURLU *url, CURLUPart part)
+static char *request_part_of(const struct curl_functions *curl, CURLU *url, CURLUPart part)
 {
 	char *text = NULL;
 
@@ -251,7 +252,7 @@ static char *part_of(const struct curl_functions *curl, CURLU *url, CURLUPart pa
 
 static bool same_part(const struct curl_functions *curl, CURLU *a, CURLU *b, CURLUPart part)
 {
-	char *one = part_of(curl, a, part), *other = part_of(curl, b, part);
+	char *one = request_part_of(curl, a, part), *other = request_part_of(curl, b, part);
 	bool same = one && other && !strcasecmp(one, other);
 
 	curl->free(one);
@@ -355,7 +356,8 @@ static void set_range(CURL *handle, const struct request *request)
 }
 
 /* libcurl calls it about once a second; not 0 ends the transfer. */
-static int look_up(void *arg, curl_off_t all, curl_off_t now, curl_off_t up, curl_off_t sent)
+static int request_look_up(void *arg, curl_off_t all, curl_off_t now, curl_off_t up,
+			   curl_off_t sent)
 {
 	(void)arg, (void)all, (void)now, (void)up, (void)sent;
 	return waiting_is_stopped();
@@ -387,7 +389,7 @@ static bool begin_transfer(struct request *request)
 	curl->easy_setopt(handle, CURLOPT_WRITEFUNCTION, take_body);
 	curl->easy_setopt(handle, CURLOPT_WRITEDATA, request);
 	curl->easy_setopt(handle, CURLOPT_PRIVATE, request);
-	curl->easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, look_up);
+	curl->easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, request_look_up);
 	curl->easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
 	add_credentials(handle, request);
 	if (request->head)
@@ -483,7 +485,7 @@ static unsigned take_finished(unsigned running)
 			continue;
 		CURLcode code = message->data.result;
 		queue.curl->easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&request);
-		finish_request(request, judge(request, code));
+		finish_request(request, request_judge(request, code));
 		running--;
 	}
 	return running;

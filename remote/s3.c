@@ -56,7 +56,7 @@ struct page {
 	struct error *err;
 };
 
-static bool fail(struct page *page, const char *what)
+static bool s3_fail(struct page *page, const char *what)
 {
 	if (page->good)
 		error_set(page->err, ERR_FORMAT, "%s: the list of objects %s", page->name, what);
@@ -79,7 +79,7 @@ static void begin_element(void *arg, const char *name, const char **attributes)
 	(void)attributes;
 	buf_clear(&page->text);
 	if (++page->depth > DEPTH)
-		fail(page, "is nested too deep");
+		s3_fail(page, "is nested too deep");
 	if (page->depth == 2 && !strcmp(local_name(name), "Contents")) {
 		page->in_object = true;
 		buf_clear(&page->key);
@@ -87,12 +87,12 @@ static void begin_element(void *arg, const char *name, const char **attributes)
 	}
 }
 
-static void add_text(void *arg, const char *text, int len)
+static void s3_add_text(void *arg, const char *text, int len)
 {
 	struct page *page = arg;
 
 	if ((size_t)len > TEXT_MOST - page->text.len)
-		fail(page, "has a text that is too long");
+		s3_fail(page, "has a text that is too long");
 	else
 		buf_add(&page->text, text, (size_t)len);
 }
@@ -106,18 +106,18 @@ static bool take_object(struct page *page)
 	errno = 0;
 	unsigned long long size = strtoull(buf_text(&page->size), &end, 10);
 	if (!page->key.len || end == buf_text(&page->size) || *end || errno || size > INT64_MAX)
-		return fail(page, "lacks a key or a size");
+		return s3_fail(page, "lacks a key or a size");
 	if (page->key.len < len || memcmp(key, page->prefix, len) != 0)
-		return fail(page, "has a key that does not begin with the prefix");
+		return s3_fail(page, "has a key that does not begin with the prefix");
 	if (key[page->key.len - 1] == '/') /* an object that stands for a folder */
 		return true;
 	char *path = path_inside(key + len, page->key.len - len);
 	if (!path)
-		return fail(page, "has a key that leads out of the folder, is too long or has "
-				  "control characters");
+		return s3_fail(page, "has a key that leads out of the folder, is too long or has "
+				     "control characters");
 	if (page->out->count == FILES_MOST) {
 		mem_free(path);
-		return fail(page, "is too long");
+		return s3_fail(page, "is too long");
 	}
 	listing_add(page->out, path, 0, size);
 	return true;
@@ -144,7 +144,7 @@ static void end_element(void *arg, const char *full)
 		buf_clear(page->more);
 		buf_add(page->more, page->text.data, page->text.len);
 	} else if (page->depth == 1 && strcmp(name, "ListBucketResult") != 0) {
-		fail(page, "is another document");
+		s3_fail(page, "is another document");
 	}
 	page->depth--;
 	buf_clear(&page->text);
@@ -155,7 +155,7 @@ static void begin_doctype(void *arg, const char *name, const char *system, const
 			  int has_subset)
 {
 	(void)name, (void)system, (void)public, (void)has_subset;
-	fail(arg, "has a document type");
+	s3_fail(arg, "has a document type");
 }
 
 bool s3_read_page(const char *name, const char *prefix, const struct buf *text,
@@ -170,13 +170,13 @@ bool s3_read_page(const char *name, const char *prefix, const struct buf *text,
 		return error_set(err, ERR_IO, "%s: no memory for its list of objects", name);
 	XML_SetUserData(parser, &page);
 	XML_SetElementHandler(parser, begin_element, end_element);
-	XML_SetCharacterDataHandler(parser, add_text);
+	XML_SetCharacterDataHandler(parser, s3_add_text);
 	XML_SetStartDoctypeDeclHandler(parser, begin_doctype);
 	if (text->len > PAGE_MOST ||
 	    XML_Parse(parser, buf_text(text), (int)text->len, 1) != XML_STATUS_OK)
-		fail(&page, "is no XML");
+		s3_fail(&page, "is no XML");
 	if (page.good && page.truncated && !more->len)
-		fail(&page, "goes on, and does not say where");
+		s3_fail(&page, "goes on, and does not say where");
 	if (!page.truncated)
 		buf_clear(more);
 	XML_ParserFree(parser);

@@ -36,7 +36,7 @@ struct tar_reader {
 	uint64_t size;
 };
 
-static bool damaged(const struct tar_reader *reading, const char *what, struct error *err)
+static bool tar_damaged(const struct tar_reader *reading, const char *what, struct error *err)
 {
 	return error_set(err, ERR_FORMAT, "%s: offset %llu: tar: %s", reading->bytes->name,
 			 (unsigned long long)reading->at, what);
@@ -103,15 +103,15 @@ static bool size_of(const struct tar_reader *reading, uint64_t *out, struct erro
 
 	*out = reading->size;
 	if (!reading->has_size && !tar_number(reading->head + SIZE, NUMBER_SIZE, out))
-		return damaged(reading, "a size that is no number", err);
-	return *out <= left || damaged(reading, "a file reaches past the end", err);
+		return tar_damaged(reading, "a size that is no number", err);
+	return *out <= left || tar_damaged(reading, "a file reaches past the end", err);
 }
 
-static bool read_text(const struct tar_reader *reading, uint64_t size, struct buf *out,
-		      struct error *err)
+static bool tar_read_text(const struct tar_reader *reading, uint64_t size, struct buf *out,
+			  struct error *err)
 {
 	if (size > TEXT_MOST)
-		return damaged(reading, "a name or extension of more than 1 MB", err);
+		return tar_damaged(reading, "a name or extension of more than 1 MB", err);
 	buf_clear(out);
 	if (!reading->bytes->read(reading->bytes->arg, reading->at + TAR_BLOCK,
 				  buf_room(out, (size_t)size), (size_t)size, err))
@@ -160,19 +160,19 @@ static bool take_record(struct tar_reader *reading, const char *text, size_t lef
 static bool take_extension(struct tar_reader *reading, uint64_t size, struct error *err)
 {
 	struct buf text = {0};
-	bool good = read_text(reading, size, &text, err);
+	bool good = tar_read_text(reading, size, &text, err);
 	size_t len;
 
 	for (size_t at = 0; good && at < text.len; at += len)
 		if (!take_record(reading, text.data + at, text.len - at, &len))
-			good = damaged(reading, "an extension that cannot be read", err);
+			good = tar_damaged(reading, "an extension that cannot be read", err);
 	buf_release(&text);
 	return good;
 }
 
 static bool take_long_name(struct tar_reader *reading, uint64_t size, struct error *err)
 {
-	if (!read_text(reading, size, &reading->path, err))
+	if (!tar_read_text(reading, size, &reading->path, err))
 		return false;
 	reading->path.len = strlen(buf_text(&reading->path)); /* it ends with a zero */
 	return true;
@@ -189,21 +189,21 @@ static void name_of_head(struct tar_reader *reading)
 	buf_add(&reading->path, head + NAME, strnlen(head + NAME, NAME_SIZE));
 }
 
-static bool add_file(struct tar_reader *reading, uint64_t size, struct manifest *out,
-		     struct error *err)
+static bool tar_add_file(struct tar_reader *reading, uint64_t size, struct manifest *out,
+			 struct error *err)
 {
 	char *path;
 
 	if (!reading->path.len)
 		name_of_head(reading);
 	if (out->count == FILES_MOST)
-		return damaged(reading, "more than a million files", err);
+		return tar_damaged(reading, "more than a million files", err);
 	path = path_inside(buf_text(&reading->path), reading->path.len);
 	if (!path)
-		return damaged(reading,
-			       "the name of a file leads out of the archive, has control "
-			       "characters or is too long",
-			       err);
+		return tar_damaged(reading,
+				   "the name of a file leads out of the archive, has control "
+				   "characters or is too long",
+				   err);
 	listing_add(out, path, reading->at + TAR_BLOCK, size);
 	return true;
 }
@@ -224,11 +224,12 @@ static bool take_member(struct tar_reader *reading, struct manifest *out, struct
 		good = take_long_name(reading, size, err);
 		break;
 	case 'S':
-		return damaged(reading, "a sparse file: make the archive without --sparse", err);
+		return tar_damaged(reading, "a sparse file: make the archive without --sparse",
+				   err);
 	case '0':
 	case 0:
 	case '7':
-		good = add_file(reading, size, out, err);
+		good = tar_add_file(reading, size, out, err);
 		break;
 	default: /* folders, links, devices, global headers */
 		break;
@@ -252,7 +253,7 @@ bool tar_list(const struct tar_bytes *bytes, struct manifest *out, struct error 
 		if (good && is_zero(reading.head))
 			break;
 		if (good && !sum_agrees(reading.head))
-			good = damaged(&reading, "no head of a file is there", err);
+			good = tar_damaged(&reading, "no head of a file is there", err);
 		good = good && take_member(&reading, out, err);
 	}
 	buf_release(&reading.path);

@@ -192,8 +192,8 @@ static uint64_t *bits_new(struct filter *filter, size_t count)
 }
 
 /* Is the stream in the scope of some word of --name? */
-static bool is_named(const struct filter *filter, const struct words *names,
-		     const struct stream *stream)
+static bool filter_is_named(const struct filter *filter, const struct words *names,
+			    const struct stream *stream)
 {
 	for (size_t i = 0; i < names->count; i++)
 		if (lookup_in_scope(filter->trace, names->items[i], filter->scopes[i], stream))
@@ -224,7 +224,7 @@ static void set_streams(struct filter *filter, const struct words *globs, const 
 	for (size_t i = 0; i < filter->trace->nstreams; i++) {
 		const struct stream *stream = filter->trace->streams[i];
 		bool wanted = filter_has_stream(filter->trace, globs, stream) &&
-			      is_named(filter, names, stream);
+			      filter_is_named(filter, names, stream);
 		if (wanted && may_hold(filter, stream))
 			bitset_add(filter->streams, i);
 	}
@@ -312,8 +312,8 @@ static bool add_condition(struct filter *filter, const char *option, struct buf 
 }
 
 /* Adds the threads that have this name (a word of --tid) in the range, as ranges of one number. */
-static bool add_named(struct filter *filter, const char *name, struct where_range **ranges,
-		      size_t *count, size_t *capacity, struct error *err)
+static bool filter_add_named(struct filter *filter, const char *name, struct where_range **ranges,
+			     size_t *count, size_t *capacity, struct error *err)
 {
 	const struct value key = value_text(name, strlen(name));
 	struct state *state = session_state(filter->session, err);
@@ -352,7 +352,7 @@ static bool add_tids(struct filter *filter, const struct words *words, struct er
 	for (size_t i = 0; i < words->count && ok; i++) {
 		const char *word = words->items[i];
 		if (filter_is_name(word)) {
-			ok = add_named(filter, word, &ranges, &nranges, &capacity, err);
+			ok = filter_add_named(filter, word, &ranges, &nranges, &capacity, err);
 		} else {
 			ok = filter_parse_range("--tid", word, &range, err);
 			*mem_push(ranges, nranges, capacity) = range;

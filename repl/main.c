@@ -32,7 +32,7 @@ static bool wants_color(const struct options *options)
 	       options->format == FORMAT_TEXT;
 }
 
-static int failed(struct error *err)
+static int main_failed(struct error *err)
 {
 	signals_explain(err);
 	if (err->kind == ERR_INTERRUPTED)
@@ -58,7 +58,7 @@ static int answered(struct session *session, const struct options *options)
 	return session->status;
 }
 
-static int run(const struct options *options, struct session *session)
+static int main_run(const struct options *options, struct session *session)
 {
 	struct error err = {0};
 	struct sink sink;
@@ -74,7 +74,7 @@ static int run(const struct options *options, struct session *session)
 	} else if (cmd_run(session, options, &sink, &err)) {
 		status = answered(session, options);
 	} else {
-		status = failed(&err);
+		status = main_failed(&err);
 	}
 	sink_release(&sink);
 	return status;
@@ -102,7 +102,7 @@ static int print_only(const struct options *options, int n, char **words)
 	if (good && sink.failed && !misused)
 		say(NULL, "writing the answer: %s", sink_failure(&sink));
 	int status = misused                ? MISUSED
-		     : !good && !help       ? failed(&err)
+		     : !good && !help       ? main_failed(&err)
 		     : !good || sink.failed ? COULD_NOT
 					    : DONE;
 	sink_release(&sink);
@@ -170,7 +170,7 @@ int main(int argc, char **argv)
 			   &err)) {
 		options_release(&options);
 		mem_free(script);
-		return failed(&err);
+		return main_failed(&err);
 	}
 	stats_begin(options.stats);
 	if (options.version || options.help || (!options.cmd && !options.trace) ||
@@ -179,7 +179,7 @@ int main(int argc, char **argv)
 	} else {
 		signals_begin(options.memory_most);
 		session_init(&session, &options, options.trace);
-		status = run(&options, &session);
+		status = main_run(&options, &session);
 		if (options.stats)
 			stats_print(&session);
 		session_release(&session);

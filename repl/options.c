@@ -347,7 +347,7 @@ static bool set_value(struct parse *parse, const struct option *option, const ch
 	return good;
 }
 
-static bool is_named(const struct option *option, const char *word, size_t len)
+static bool options_is_named(const struct option *option, const char *word, size_t len)
 {
 	return strlen(option->info.name) == len && strncmp(option->info.name, word, len) == 0;
 }
@@ -357,10 +357,10 @@ static const struct option *option_find(const struct cmd *cmd, const char *word,
 	size_t nown = count_own(cmd);
 
 	for (size_t i = 0; i < nown; i++)
-		if (is_named(&cmd->own[i], word, len))
+		if (options_is_named(&cmd->own[i], word, len))
 			return &cmd->own[i];
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (is_named(&table[i], word, len))
+		if (options_is_named(&table[i], word, len))
 			return &table[i];
 	return NULL;
 }

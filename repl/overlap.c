@@ -80,8 +80,8 @@ static void add_offset(const char *path, const struct time_span *first,
 	buf_add_text(out, "s");
 }
 
-static void note(struct session *session, const char *path, const struct time_span *first,
-		 const struct time_span *other)
+static void overlap_note(struct session *session, const char *path, const struct time_span *first,
+			 const struct time_span *other)
 {
 	struct buf text = {0};
 
@@ -103,23 +103,23 @@ static const struct clock *first_clock(const struct trace *trace)
 	return NULL;
 }
 
-static void add_clock(const struct clock *clock, struct buf *out)
+static void overlap_add_clock(const struct clock *clock, struct buf *out)
 {
 	buf_printf(out, "'%s' (%s%s%s)", clock->name, clock->description,
 		   *clock->description ? "; " : "",
 		   clock->epoch ? "from the Unix epoch" : "no epoch");
 }
 
-static bool refuse(struct session *session, const struct clock *clock, struct error *err)
+static bool overlap_refuse(struct session *session, const struct clock *clock, struct error *err)
 {
 	const char *path = session->options->with.items[clock->path - 1];
 	struct time_span first, other;
 	struct buf text = {0};
 
 	buf_printf(&text, "--with %s: its clock ", path);
-	add_clock(clock, &text);
+	overlap_add_clock(clock, &text);
 	buf_printf(&text, " has no known relation to %s's, ", session->path);
-	add_clock(first_clock(session->trace), &text);
+	overlap_add_clock(first_clock(session->trace), &text);
 	buf_printf(&text, ": say it by --offset %s=+-TIME, +0s where they are the same", path);
 	if (find_span(session, 0, &first) && find_span(session, clock->path, &other))
 		add_offset(path, &first, &other, &text);
@@ -135,12 +135,12 @@ bool overlap_check(struct session *session, struct error *err)
 	struct time_span first, other;
 
 	if (unrelated)
-		return refuse(session, unrelated, err);
+		return overlap_refuse(session, unrelated, err);
 	if (!with->count || session->options->quiet || !find_span(session, 0, &first))
 		return true;
 	for (size_t i = 0; i < with->count; i++)
 		if (find_span(session, i + 1, &other) && !other.one &&
 		    (other.first > first.last || other.last < first.first))
-			note(session, with->items[i], &first, &other);
+			overlap_note(session, with->items[i], &first, &other);
 	return true;
 }

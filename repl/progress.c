@@ -49,7 +49,7 @@ void progress_clear(struct progress *progress)
 }
 
 /* Is it time to draw? */
-static bool is_due(struct progress *progress)
+static bool progress_is_due(struct progress *progress)
 {
 	int64_t now = clock_ms();
 
@@ -64,7 +64,7 @@ static bool is_due(struct progress *progress)
 
 void progress_text(struct progress *progress, const char *text)
 {
-	if (!progress || !is_due(progress))
+	if (!progress || !progress_is_due(progress))
 		return;
 	if (progress->terminal)
 		fprintf(stderr, "\r%s\033[K", text);
@@ -77,7 +77,7 @@ void progress_show(struct progress *progress, uint64_t done, uint64_t all)
 {
 	char bar[WIDTH + 1];
 
-	if (!progress || !all || !is_due(progress))
+	if (!progress || !all || !progress_is_due(progress))
 		return;
 	unsigned percent = (unsigned)((double)(done < all ? done : all) * 100 / (double)all);
 	unsigned full = percent * WIDTH / 100;

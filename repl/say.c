@@ -165,7 +165,7 @@ void session_note(struct session *session, const char *fmt, ...)
 }
 
 /* A copy of the text, with TRACE's name in place of the copy's (session->opened). */
-static char *shown(const struct session *session, const char *text)
+static char *say_shown(const struct session *session, const char *text)
 {
 	const char *name = strcmp(session->path, "-") ? session->path : "standard input";
 	struct buf out = {0};
@@ -184,7 +184,7 @@ void session_shown(const struct session *session, struct error *err)
 {
 	if (!session->opened)
 		return;
-	char *text = shown(session, err->text);
+	char *text = say_shown(session, err->text);
 	snprintf(err->text, sizeof err->text, "%s", text);
 	mem_free(text);
 }
@@ -206,7 +206,7 @@ static void say_notice(void *arg, enum notice_kind kind, const char *text)
 {
 	static const char *const kinds[] = {"note", "warning", "damaged", "debug"};
 	struct session *session = arg;
-	char *renamed = session->opened ? shown(session, text) : NULL;
+	char *renamed = session->opened ? say_shown(session, text) : NULL;
 
 	text = renamed ? renamed : text;
 

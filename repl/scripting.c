@@ -139,8 +139,8 @@ static bool ask_one(void *arg, size_t i, struct session *session, struct trace_w
 	return ok;
 }
 
-static bool take_text(void *arg, size_t i, const struct sql_value *values, size_t count,
-		      struct error *err)
+static bool scripting_take_text(void *arg, size_t i, const struct sql_value *values, size_t count,
+				struct error *err)
 {
 	const struct trace_asking *asking = arg;
 	struct buf text = {0};
@@ -184,7 +184,7 @@ static bool ask_traces(void *session, const struct script_asking *what, struct s
 	const struct trace_work work = {.paths = &paths,
 					.timeout = what->timeout,
 					.work = ask_one,
-					.row = take_text,
+					.row = scripting_take_text,
 					.ended = take_end,
 					.arg = &asking};
 

@@ -512,7 +512,7 @@ static bool names_progress(void *arg, nstime at, nstime first, nstime last)
 }
 
 /* Opens a state with the rules of the running command, for answers or for names beside them. */
-static struct state *open_state(struct session *session, bool names, struct error *err)
+static struct state *session_open_state(struct session *session, bool names, struct error *err)
 {
 	struct index *index = session_index(session, err);
 	struct rule_set *set = index ? use_set(session, err) : NULL;
@@ -537,7 +537,7 @@ static struct state *open_state(struct session *session, bool names, struct erro
 
 struct state *session_state(struct session *session, struct error *err)
 {
-	struct state *state = open_state(session, false, err);
+	struct state *state = session_open_state(session, false, err);
 
 	session->asked_state |= state != NULL;
 	return state;
@@ -555,7 +555,7 @@ struct state *session_names(struct session *session, uint64_t events, struct err
 		return NULL;
 	session->names_until = session->trace->events_decoded + events;
 	session->names_packets = session->names_bytes = UINT64_MAX;
-	return open_state(session, true, err);
+	return session_open_state(session, true, err);
 }
 
 /* --program FILE[@ADDRESS]; byte 0 of a position-independent program was loaded at ADDRESS. */

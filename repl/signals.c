@@ -18,6 +18,7 @@
 #include "follow/watch.h"
 #include "repl/session.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -54,6 +55,7 @@ static void restore_terminal(void)
 static void on_interrupt(int signal_number)
 {
 	int64_t now = clock_ms();
+	int cause = errno; /* of what it interrupts */
 
 	(void)signal_number;
 	if (!interrupted) {
@@ -66,6 +68,7 @@ static void on_interrupt(int signal_number)
 		restore_terminal();
 		_exit(130);
 	}
+	errno = cause;
 }
 
 /* Cleans up, then lets the signal's default action end the process, so that the parent sees it. */

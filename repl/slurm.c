@@ -40,7 +40,7 @@ static void put_command(struct sink *sink, int n, char **words)
 	}
 }
 
-static bool check(const struct options *options, bool index, struct error *err)
+static bool slurm_check(const struct options *options, bool index, struct error *err)
 {
 	const struct index_choices *own = options->own;
 
@@ -149,7 +149,7 @@ bool slurm_script(const struct options *options, int n, char **words, struct sin
 {
 	bool index = !strcmp(options->cmd->name, "index");
 
-	if (!check(options, index, err) || (!index && !try_part(options, err)))
+	if (!slurm_check(options, index, err) || (!index && !try_part(options, err)))
 		return false;
 	sink->exact = true; /* the words are the user's, not a trace's */
 	(index ? put_timelines : put_sums)(options, n, words, sink);

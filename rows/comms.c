@@ -24,7 +24,7 @@ void comms_free(struct comms *comms)
 	mem_free(comms);
 }
 
-static void forget(struct comms *comms)
+static void comms_forget(struct comms *comms)
 {
 	comms->read = false;
 	comms->asked = 0;
@@ -58,7 +58,7 @@ static bool read_range(struct comms *comms, struct state *state, nstime begin, n
 		return false;
 	const struct query *queries[1] = {query};
 	bool good = stretches_begin(&todo, state, begin, end, queries, 1, err);
-	forget(comms);
+	comms_forget(comms);
 	/* with a single stretch, intervals that are cut at its edges are enough */
 	bool alone = good && todo.count == 1;
 	while (good && stretches_more(&todo))
@@ -87,7 +87,7 @@ bool comms_have_window(const struct row_host *host, nstime begin, nstime end)
 
 void comms_along_begin(struct row_host *host)
 {
-	forget(comms_of(host));
+	comms_forget(comms_of(host));
 }
 
 void comms_along_add(struct row_host *host, const struct interval *interval)

@@ -176,8 +176,8 @@ static bool ask_alone(struct row_host *host, struct lookup_window *window, nstim
 	return window->filled = window->lone = true;
 }
 
-static bool look_up(struct row_host *host, const char *path, nstime t, bool whole,
-		    const struct interval **out, struct error *err)
+static bool lookup_look_up(struct row_host *host, const char *path, nstime t, bool whole,
+			   const struct interval **out, struct error *err)
 {
 	struct state *state;
 
@@ -208,14 +208,14 @@ static bool look_up(struct row_host *host, const char *path, nstime t, bool whol
 bool lookup_at(struct row_host *host, const char *path, nstime t, const struct interval **out,
 	       struct error *err)
 {
-	return look_up(host, path, t, true, out, err);
+	return lookup_look_up(host, path, t, true, out, err);
 }
 
 bool lookup_value_at(struct row_host *host, const char *path, nstime t, const struct value **out,
 		     struct error *err)
 {
 	const struct interval *found;
-	bool good = look_up(host, path, t, false, &found, err);
+	bool good = lookup_look_up(host, path, t, false, &found, err);
 
 	*out = good && found ? &found->value : NULL;
 	return good;

@@ -42,7 +42,8 @@ static struct value *add_loss_row(struct row_list *list, const char *what, const
 	return row;
 }
 
-static void add_loss(struct row_list *list, const struct stream *stream, const struct loss *loss)
+static void losses_add_loss(struct row_list *list, const struct stream *stream,
+			    const struct loss *loss)
 {
 	bool packets = loss->lost_packets && !loss->lost && !loss->unknown;
 	struct value *row = add_loss_row(list, packets ? "missing packets" : "discarded events",
@@ -70,7 +71,7 @@ static bool add_losses(struct row_list *list, const struct stream *stream, struc
 		    losses_read(&losses, NSTIME_MAX, err);
 	while (good && (loss = losses_head(&losses)) != NULL) {
 		if (loss->time < list->ask->end && loss->until >= list->ask->begin)
-			add_loss(list, stream, loss);
+			losses_add_loss(list, stream, loss);
 		losses_drop(&losses);
 		good = losses_read(&losses, NSTIME_MAX, err);
 	}
@@ -98,7 +99,7 @@ static bool add_damaged(struct row_list *list, const struct stream *stream, stru
 	return true;
 }
 
-static bool fill(struct row_host *host, struct row_list *list, struct error *err)
+static bool losses_fill(struct row_host *host, struct row_list *list, struct error *err)
 {
 	const struct trace *trace = host->trace;
 	struct table *table;
@@ -122,4 +123,5 @@ static const struct row_column columns[] = {{"what", .type = ROW_TEXT},
 					    {"at_file", .type = ROW_TEXT},
 					    {"at_offset", .type = ROW_INTEGER},
 					    ROW_TRACE_COLUMN};
-const struct row_table row_losses = {columns, sizeof columns / sizeof *columns, .fill = fill};
+const struct row_table row_losses = {columns, sizeof columns / sizeof *columns,
+				     .fill = losses_fill};

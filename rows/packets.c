@@ -39,7 +39,7 @@ struct packets_scan {
 	struct buf flags; /* as text */
 };
 
-static bool begin(void *arg, struct error *err)
+static bool packets_begin(void *arg, struct error *err)
 {
 	struct packets_scan *scan = arg;
 
@@ -73,7 +73,7 @@ static bool begin_stream(struct packets_scan *scan, struct error *err)
 }
 
 /* Moves to the next record that meets the bounds, in this or a later stream. */
-static bool more(void *arg, struct error *err)
+static bool packets_more(void *arg, struct error *err)
 {
 	struct packets_scan *scan = arg;
 	const struct row_ask *ask = &scan->head.ask;
@@ -117,7 +117,7 @@ static void put_flags(struct packets_scan *scan, struct value *out)
 	*out = value_text(buf_text(&scan->flags), scan->flags.len);
 }
 
-static void put_number(struct value *out, bool known, uint64_t number)
+static void packets_put_number(struct value *out, bool known, uint64_t number)
 {
 	if (known)
 		cell_integer(out, (int64_t)number);
@@ -136,28 +136,28 @@ static bool cell(void *arg, size_t column, struct value *out, struct error *err)
 		cell_text(out, scan->stream->name);
 		break;
 	case AT_NUMBER:
-		put_number(out, true, scan->number);
+		packets_put_number(out, true, scan->number);
 		break;
 	case AT_FIRST:
-		put_number(out, timed, (uint64_t)rec->min);
+		packets_put_number(out, timed, (uint64_t)rec->min);
 		break;
 	case AT_LAST:
-		put_number(out, timed, (uint64_t)rec->max);
+		packets_put_number(out, timed, (uint64_t)rec->max);
 		break;
 	case AT_CPU:
-		put_number(out, cpu >= 0, (uint64_t)cpu);
+		packets_put_number(out, cpu >= 0, (uint64_t)cpu);
 		break;
 	case AT_BYTES:
-		put_number(out, true, packet_all_bytes(&scan->info));
+		packets_put_number(out, true, packet_all_bytes(&scan->info));
 		break;
 	case AT_EVENTS:
-		put_number(out, rec->events != UINT32_MAX, rec->events);
+		packets_put_number(out, rec->events != UINT32_MAX, rec->events);
 		break;
 	case AT_LOST:
-		put_number(out, rec->lost != PACKET_NONE, rec->lost);
+		packets_put_number(out, rec->lost != PACKET_NONE, rec->lost);
 		break;
 	case AT_SEQ:
-		put_number(out, rec->seq != PACKET_NONE, rec->seq);
+		packets_put_number(out, rec->seq != PACKET_NONE, rec->seq);
 		break;
 	case AT_FLAGS:
 		put_flags(scan, out);
@@ -166,7 +166,7 @@ static bool cell(void *arg, size_t column, struct value *out, struct error *err)
 		cell_text(out, source_name(stream_source(scan->stream, rec->source)));
 		break;
 	default: /* AT_OFFSET */
-		put_number(out, true, rec->off);
+		packets_put_number(out, true, rec->off);
 	}
 	return true;
 }
@@ -178,7 +178,7 @@ static uint64_t key(const void *arg)
 	return hash_number(hash_number(scan->stream->index) + scan->number);
 }
 
-static void release(void *arg)
+static void packets_release(void *arg)
 {
 	buf_release(&((struct packets_scan *)arg)->flags);
 }
@@ -201,8 +201,8 @@ const struct row_table row_packets = {.columns = columns,
 				      .ncolumns = sizeof columns / sizeof *columns,
 				      .rows = 1e6,
 				      .size = sizeof(struct packets_scan),
-				      .begin = begin,
-				      .more = more,
+				      .begin = packets_begin,
+				      .more = packets_more,
 				      .cell = cell,
 				      .key = key,
-				      .release = release};
+				      .release = packets_release};

@@ -32,7 +32,7 @@ void row_scan_free(struct row_scan *scan)
 	mem_free(scan);
 }
 
-static bool fill(struct row_scan *scan, struct error *err)
+static bool row_table_fill(struct row_scan *scan, struct error *err)
 {
 	struct row_list *list = &((struct list_scan *)scan)->list;
 
@@ -46,7 +46,7 @@ static bool fill(struct row_scan *scan, struct error *err)
 }
 
 /* Makes the next rows if none is left. */
-static bool more(struct row_scan *scan, struct error *err)
+static bool row_table_more(struct row_scan *scan, struct error *err)
 {
 	if (scan->at < scan->count || scan->table->fill || scan->table->more(scan, err))
 		return true;
@@ -61,14 +61,14 @@ bool row_scan_begin(struct row_scan *scan, struct row_host *host, const struct r
 	scan->ask = *ask;
 	scan->at = scan->count = 0;
 	if (scan->table->fill)
-		return fill(scan, err);
-	return scan->table->begin(scan, err) && more(scan, err);
+		return row_table_fill(scan, err);
+	return scan->table->begin(scan, err) && row_table_more(scan, err);
 }
 
 bool row_scan_next(struct row_scan *scan, struct error *err)
 {
 	scan->at++;
-	return more(scan, err);
+	return row_table_more(scan, err);
 }
 
 bool row_scan_cell(struct row_scan *scan, size_t column, struct value *out, struct error *err)

@@ -62,7 +62,7 @@ static void add_row(struct states_scan *scan, const struct states_row *row)
 }
 
 /* Does the interval meet the conditions on ts, until and path? */
-static bool passes(const struct row_ask *ask, const struct interval *interval)
+static bool states_passes(const struct row_ask *ask, const struct interval *interval)
 {
 	nstime begin = interval->begin, end = interval->end;
 
@@ -79,7 +79,7 @@ static bool take_interval(void *arg, const struct interval *interval)
 {
 	struct states_scan *scan = arg;
 
-	if (!passes(&scan->head.ask, interval))
+	if (!states_passes(&scan->head.ask, interval))
 		return true;
 	add_row(scan, &(struct states_row){interval->path, interval->begin, interval->end,
 					   interval->value});
@@ -87,7 +87,7 @@ static bool take_interval(void *arg, const struct interval *interval)
 }
 
 /* Sets a range [begin, end) that overlaps every interval asked for. */
-static void range_of(const struct row_ask *ask, nstime *begin, nstime *end)
+static void states_range_of(const struct row_ask *ask, nstime *begin, nstime *end)
 {
 	nstime low = ask->low, high = ask->high < NSTIME_MAX ? ask->high + 1 : NSTIME_MAX;
 	nstime inside = time_earlier(ask->least_end, 1); /* it contains this or begins later */
@@ -105,7 +105,7 @@ static bool ask_intervals(struct states_scan *scan, struct state *state, struct 
 	const struct interval *found;
 	nstime begin, end;
 
-	range_of(&scan->head.ask, &begin, &end);
+	states_range_of(&scan->head.ask, &begin, &end);
 	if (begin >= end)
 		return true;
 	if (end - 1 == begin && !query_has_wildcard(scan->query) &&
@@ -147,7 +147,7 @@ static void end_stretches(struct states_scan *scan)
 	scan->query = NULL;
 }
 
-static bool begin(void *arg, struct error *err)
+static bool states_begin(void *arg, struct error *err)
 {
 	struct states_scan *scan = arg;
 	const char *told = scan->head.ask.told;
@@ -172,7 +172,7 @@ static bool begin(void *arg, struct error *err)
 }
 
 /* Reads stretches until one has rows. */
-static bool more(void *arg, struct error *err)
+static bool states_more(void *arg, struct error *err)
 {
 	struct states_scan *scan = arg;
 
@@ -264,7 +264,7 @@ static uint64_t key(const void *arg)
 	return hash_number(hash_bytes(row->path, strlen(row->path)) + (uint64_t)t);
 }
 
-static void release(void *arg)
+static void states_release(void *arg)
 {
 	struct states_scan *scan = arg;
 
@@ -302,8 +302,8 @@ static const struct row_column of_moment[] = {
 #define STATES(of, ...)                                                                         \
 	{                                                                                       \
 		.columns = of, .ncolumns = sizeof of / sizeof *of, .rows = 1e8,                 \
-		.size = sizeof(struct states_scan), .begin = begin, .more = more, .cell = cell, \
-		.key = key, .release = release, __VA_ARGS__                                     \
+		.size = sizeof(struct states_scan), .begin = states_begin, .more = states_more, \
+		.cell = cell, .key = key, .release = states_release, __VA_ARGS__                \
 	}
 const struct row_table row_state = STATES(of_intervals, .in_time = true),
 		       row_state_at = STATES(of_moment, .in_time = false);

@@ -97,7 +97,7 @@ static void note_others(struct row_host *host, const enum call_kind *told, enum 
 }
 
 /* As kernel.thread of lua-lib/yore/kernel.lua. Class NULL: events do not name their thread. */
-static struct field_path thread_of(const struct event_class *class)
+static struct field_path thread_calls_thread_of(const struct event_class *class)
 {
 	struct field_path path = event_thread_of(class).tid;
 
@@ -106,7 +106,8 @@ static struct field_path thread_of(const struct event_class *class)
 	return path;
 }
 
-static struct call_class class_of(const struct event_class *class, const struct call_event *event)
+static struct call_class thread_calls_class_of(const struct event_class *class,
+					       const struct call_event *event)
 {
 	struct call_class of = {.entry = event->entry, .name = {.kind = VALUE_NONE}};
 
@@ -117,7 +118,7 @@ static struct call_class class_of(const struct event_class *class, const struct 
 	of.any = !event->entry && (event->call ? !strcmp(event->call, "unknown") : !of.id.class);
 	if (!event->entry)
 		field_path_find_int(class, 1u << SCOPE_PAYLOAD, "ret", &of.ret);
-	of.tid = thread_of(class);
+	of.tid = thread_calls_thread_of(class);
 	return of;
 }
 
@@ -151,7 +152,7 @@ static bool find_classes(struct calls *calls, const enum call_kind *told, enum c
 			calls->seen = calls->seen || (event.kind > kind && !is_of_perf(class));
 			continue;
 		}
-		calls->classes[c] = class_of(class, &event);
+		calls->classes[c] = thread_calls_class_of(class, &event);
 		calls->named = calls->named && calls->classes[c].tid.class;
 		bitset_add(calls->wanted, c);
 		any = true;
@@ -346,7 +347,7 @@ static void add_open(struct calls *calls, int64_t tid, int32_t cpu, const struct
 
 /* ---- the threads of events ---- */
 
-static bool take_run(void *arg, const struct interval *interval)
+static bool thread_calls_take_run(void *arg, const struct interval *interval)
 {
 	cpu_runs_add_part(arg, interval);
 	return true;
@@ -360,7 +361,8 @@ static bool read_runs(struct calls *calls, struct error *err)
 	calls->runs_read = true;
 	const struct query *const runs = calls->rows->queries[OF_RUNS];
 	return state_intervals_all(calls->rows->todo.state, time_earlier(calls->from, 1), calls->to,
-				   INTERVALS_WHOLE, &runs, 1, take_run, &calls->runs, err);
+				   INTERVALS_WHOLE, &runs, 1, thread_calls_take_run, &calls->runs,
+				   err);
 }
 
 static bool doubt_of(struct calls *calls, const struct caller *caller, const struct pair_event *end,

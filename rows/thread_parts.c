@@ -173,7 +173,7 @@ size_t thread_rows_split_thread(const struct thread_rows *cursor, size_t at,
 }
 
 /* Merges the threads that have parts in the stretch with those that have an open row. */
-static void read_all(struct thread_rows *cursor)
+static void thread_parts_read_all(struct thread_rows *cursor)
 {
 	struct thread_parts thread;
 	size_t at = 0, k = 0;
@@ -213,7 +213,7 @@ static void keep_carried(struct thread_rows *cursor)
 
 void thread_rows_read_threads(struct thread_rows *cursor, bool last)
 {
-	read_all(cursor);
+	thread_parts_read_all(cursor);
 	if (!last) {
 		keep_carried(cursor);
 		return;

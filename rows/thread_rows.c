@@ -64,7 +64,7 @@ static void say_empty(const struct thread_rows *cursor)
 			 kind->main);
 }
 
-static bool more(void *arg, struct error *err)
+static bool thread_rows_more(void *arg, struct error *err)
 {
 	struct thread_rows *cursor = arg;
 
@@ -93,7 +93,7 @@ static void end_scan(struct thread_rows *cursor)
 	cursor->nopen = cursor->nnext = 0;
 }
 
-static void release(void *arg)
+static void thread_rows_release(void *arg)
 {
 	struct thread_rows *cursor = arg;
 
@@ -129,7 +129,7 @@ static bool clip(struct thread_rows *cursor, nstime first, nstime last)
  * nanosecond before `low`, so that a row cut at the begin of the range does not seem to begin
  * there.
  */
-static bool narrow(struct thread_rows *cursor, struct state *state, struct error *err)
+static bool thread_rows_narrow(struct thread_rows *cursor, struct state *state, struct error *err)
 {
 	const struct row_ask *ask = &cursor->head.ask;
 	nstime high = ask->high < NSTIME_MAX ? ask->high + 1 : NSTIME_MAX;
@@ -209,7 +209,7 @@ static bool is_asked(const struct thread_rows *cursor, size_t of)
 	}
 }
 
-/* Reads of `state`, in the range that narrow() left. */
+/* Reads of `state`, in the range that thread_rows_narrow() left. */
 static bool begin_scan(struct thread_rows *cursor, struct state *state, struct error *err)
 {
 	const struct row_ask *asked = &cursor->head.ask;
@@ -243,7 +243,7 @@ static bool begin_scan(struct thread_rows *cursor, struct state *state, struct e
 	       (!cursor->calls || thread_rows_begin_calls(cursor, err));
 }
 
-static bool begin(void *arg, struct error *err)
+static bool thread_rows_begin(void *arg, struct error *err)
 {
 	struct thread_rows *cursor = arg;
 	struct state *state;
@@ -261,8 +261,8 @@ static bool begin(void *arg, struct error *err)
 		return false;
 	return !clip(cursor, first, last) ||
 	       (thread_rows_get_calls(cursor, err) &&
-		row_host_state(cursor->head.host, &state, err) && narrow(cursor, state, err) &&
-		begin_scan(cursor, state, err));
+		row_host_state(cursor->head.host, &state, err) &&
+		thread_rows_narrow(cursor, state, err) && begin_scan(cursor, state, err));
 }
 
 /* ---- values ---- */
@@ -422,11 +422,11 @@ static const struct thread_rows_kind wakeups_kind = {
 static const struct thread_rows_kind syscalls_kind = {
 	.main = "syscall", .whole = true, .cells = cells_of_syscalls};
 
-#define THREAD_ROWS(of, its)                                                                    \
-	{                                                                                       \
-		.columns = of, .ncolumns = sizeof of / sizeof *of, .rows = 1e7,                 \
-		.size = sizeof(struct thread_rows), .kind = &its, .begin = begin, .more = more, \
-		.cell = cell, .key = key, .release = release                                    \
+#define THREAD_ROWS(of, its)                                                                       \
+	{                                                                                          \
+		.columns = of, .ncolumns = sizeof of / sizeof *of, .rows = 1e7,                    \
+		.size = sizeof(struct thread_rows), .kind = &its, .begin = thread_rows_begin,      \
+		.more = thread_rows_more, .cell = cell, .key = key, .release = thread_rows_release \
 	}
 const struct row_table row_thread_state = THREAD_ROWS(of_state, state_kind),
 		       row_wakeups = THREAD_ROWS(of_wakeups, wakeups_kind),

@@ -212,7 +212,7 @@ static bool make(struct row_host *host, struct threads *threads, struct error *e
 	return good;
 }
 
-static bool fill(struct row_host *host, struct row_list *list, struct error *err)
+static bool threads_fill(struct row_host *host, struct row_list *list, struct error *err)
 {
 	if (!host->threads) {
 		struct threads *threads = mem_new(sizeof *threads);
@@ -234,4 +234,4 @@ static const struct row_column columns_of_threads[] = {
 	{"comm", .type = ROW_TEXT},   {"begin", .type = ROW_TIME},
 	{"end", .type = ROW_TIME},    {"parent", .type = ROW_INTEGER},
 	{"exec", .type = ROW_TEXT},   ROW_TRACE_COLUMN};
-const struct row_table row_threads = {columns_of_threads, COLUMNS, .fill = fill};
+const struct row_table row_threads = {columns_of_threads, COLUMNS, .fill = threads_fill};

@@ -56,7 +56,7 @@ struct count_part { /* by one thread */
 	uint64_t *in;
 };
 
-static bool goes_on(void *arg, uint64_t done, uint64_t all)
+static bool event_counts_goes_on(void *arg, uint64_t done, uint64_t all)
 {
 	const struct events_counting *counting = arg;
 
@@ -65,7 +65,7 @@ static bool goes_on(void *arg, uint64_t done, uint64_t all)
 	return worker_goes_on(counting->worker, 0, 0, 0);
 }
 
-static void *begin(void *arg)
+static void *event_counts_begin(void *arg)
 {
 	struct count_part *own = mem_new(sizeof *own);
 
@@ -74,7 +74,7 @@ static void *begin(void *arg)
 	return own;
 }
 
-static bool run(void *arg, const struct sweep_run *sweep_run, struct error *err)
+static bool event_counts_run(void *arg, const struct sweep_run *sweep_run, struct error *err)
 {
 	struct count_part *own = arg;
 
@@ -99,9 +99,9 @@ bool events_count(struct served *served, struct events_counting *counting, struc
 	const struct events_options events = {.begin = counting->begin, .end = counting->end};
 	const struct sweep work = {.events = &events,
 				   .arg = counting,
-				   .progress = goes_on,
-				   .begin = begin,
-				   .run = run,
+				   .progress = event_counts_goes_on,
+				   .begin = event_counts_begin,
+				   .run = event_counts_run,
 				   .end = end};
 
 	return sweep(served->index, &work, err);

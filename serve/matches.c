@@ -31,7 +31,7 @@ static bool prepare(struct served_request *request, struct matching *matching)
 }
 
 /* Passes an event to each(); false: no more events are wanted. */
-static bool give(const struct matching *matching, const struct run *run, uint32_t i)
+static bool matches_give(const struct matching *matching, const struct run *run, uint32_t i)
 {
 	struct error ignored; /* damage: an event without fields */
 	struct fields fields;
@@ -55,7 +55,7 @@ static bool give_run(struct matching *matching, const struct run *run)
 		for (uint32_t i = run->first; i < run->first + run->count; i++)
 			entries[count++] = (uint16_t)i;
 	for (uint32_t i = 0; i < count; i++)
-		if (!give(matching, run, entries[i]))
+		if (!matches_give(matching, run, entries[i]))
 			return false;
 	return true;
 }

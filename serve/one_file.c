@@ -49,7 +49,8 @@ static enum MHD_Result reply(const struct one_file_server *server, struct MHD_Co
 	return sent;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *request, unsigned status, const char *why)
+static enum MHD_Result one_file_refuse(struct MHD_Connection *request, unsigned status,
+				       const char *why)
 {
 	struct MHD_Response *response = http.response_of_buffer(strlen(why), (void *)(uintptr_t)why,
 								MHD_RESPMEM_PERSISTENT);
@@ -73,9 +74,9 @@ static struct MHD_Response *whole_file(const struct one_file *file)
 }
 
 /* Answers a request; *asked becomes the server if the request is for the whole file. */
-static enum MHD_Result answer(void *arg, struct MHD_Connection *request, const char *url,
-			      const char *method, const char *version, const char *body,
-			      size_t *nbody, void **asked)
+static enum MHD_Result one_file_answer(void *arg, struct MHD_Connection *request, const char *url,
+				       const char *method, const char *version, const char *body,
+				       size_t *nbody, void **asked)
 {
 	struct one_file_server *server = arg;
 
@@ -86,14 +87,15 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *request, const c
 		return MHD_YES;
 	}
 	if (!is_of_this_machine(server, request) || !may_ask(server, request))
-		return refuse(request, MHD_HTTP_FORBIDDEN, "this file is for another page\n");
+		return one_file_refuse(request, MHD_HTTP_FORBIDDEN,
+				       "this file is for another page\n");
 	if (!strcmp(method, "OPTIONS"))
 		return reply(server, request, MHD_HTTP_NO_CONTENT,
 			     http.response_of_buffer(0, NULL, MHD_RESPMEM_PERSISTENT));
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-		return refuse(request, MHD_HTTP_METHOD_NOT_ALLOWED, "GET alone\n");
+		return one_file_refuse(request, MHD_HTTP_METHOD_NOT_ALLOWED, "GET alone\n");
 	if (url[0] != '/' || strcmp(url + 1, server->file->name) != 0)
-		return refuse(request, MHD_HTTP_NOT_FOUND, "there is no such file\n");
+		return one_file_refuse(request, MHD_HTTP_NOT_FOUND, "there is no such file\n");
 	*asked = *method == 'G' ? server : NULL;
 	return reply(server, request, MHD_HTTP_OK, whole_file(server->file));
 }
@@ -127,11 +129,11 @@ bool one_file_open(const struct one_file *file, struct one_file_server **out, st
 	snprintf(server->hosts[0], sizeof server->hosts[0], "127.0.0.1:%u", file->port);
 	snprintf(server->hosts[1], sizeof server->hosts[1], "localhost:%u", file->port);
 	errno = 0;
-	server->daemon = http.start_daemon(MHD_USE_ERROR_LOG, file->port, NULL, NULL, answer,
-					   server, MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL,
-					   MHD_OPTION_SOCK_ADDR, &at, MHD_OPTION_NOTIFY_COMPLETED,
-					   ended, server, MHD_OPTION_CONNECTION_TIMEOUT,
-					   (unsigned)SILENT_S, MHD_OPTION_END);
+	server->daemon = http.start_daemon(
+		MHD_USE_ERROR_LOG, file->port, NULL, NULL, one_file_answer, server,
+		MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL, MHD_OPTION_SOCK_ADDR, &at,
+		MHD_OPTION_NOTIFY_COMPLETED, ended, server, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)SILENT_S, MHD_OPTION_END);
 	if (!server->daemon) {
 		error_set(err, ERR_IO, "127.0.0.1:%u: %s", file->port,
 			  errno ? strerror(errno) : "no server can be started");

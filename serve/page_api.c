@@ -207,7 +207,8 @@ static void add_runs(const struct picture *picture, const struct picture_row *ro
 	mem_free(numbers);
 }
 
-static void add_rows(const struct picture *picture, struct named_values *values, struct buf *out)
+static void page_api_add_rows(const struct picture *picture, struct named_values *values,
+			      struct buf *out)
 {
 	for (size_t i = 0; i < picture->nrows; i++) {
 		const struct picture_row *row = &picture->rows[i];
@@ -249,7 +250,7 @@ static bool add_config_rows(struct served_request *request, const struct rows_as
 	if (n) {
 		good = rows_sample(request, asked, own, n, &picture);
 		if (good)
-			add_rows(&picture, values, request->out);
+			page_api_add_rows(&picture, values, request->out);
 		picture_release(&picture);
 	}
 	mem_free(own);
@@ -316,7 +317,7 @@ struct event_listing {
 	uint64_t count, limit;
 };
 
-static bool add_event(void *arg, const struct match *match)
+static bool page_api_add_event(void *arg, const struct match *match)
 {
 	static const enum event_column cells[] = {COLUMN_CPU, COLUMN_TID, COLUMN_NAME,
 						  COLUMN_CONTENTS};
@@ -343,7 +344,7 @@ static bool list_events(struct served_request *request)
 	struct matches_asked asked = {.begin = range.begin,
 				      .end = range.end,
 				      .fields = true,
-				      .each = add_event,
+				      .each = page_api_add_event,
 				      .arg = &listing};
 
 	if (!read_where(request, &asked.where))
@@ -407,7 +408,7 @@ static bool tell_why(struct served_request *request)
 /* ---- analyses ---- */
 
 /* Appends lines of JSON as a list. */
-static void add_lines(const struct buf *lines, struct buf *out)
+static void page_api_add_lines(const struct buf *lines, struct buf *out)
 {
 	const char *at = buf_text(lines), *end = at + lines->len;
 	const char *before = "";
@@ -442,7 +443,7 @@ static bool run_analysis(struct served_request *request)
 	size_t nargs = !strcmp(name, "critical-path") && tid >= 0 ? 3 : 0;
 	bool good = analysis_run(request, name, args, nargs, &range, &lines);
 	if (good)
-		add_lines(&lines, request->out);
+		page_api_add_lines(&lines, request->out);
 	buf_release(&lines);
 	return good;
 }

@@ -191,7 +191,7 @@ static bool read_body(const char *body, size_t len, struct served_request *reque
 	return reply_fails(request->reply, 400, "the body is no JSON object");
 }
 
-static void answer(struct served_request *request)
+static void request_answer(struct served_request *request)
 {
 	struct reply *reply = request->reply;
 	bool other;
@@ -223,7 +223,7 @@ void serving_answer(struct serving *serving, struct worker *worker, const char *
 		reply_fails(reply, 400, "the path cannot be read");
 	} else if (read_body(body, len, &request)) {
 		request.path = buf_text(&decoded);
-		answer(&request);
+		request_answer(&request);
 	}
 	json_object_put(request.body);
 	drop_parts(&request);

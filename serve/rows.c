@@ -63,8 +63,8 @@ static void want_name(struct thread_naming *naming, struct value tid, nstime t, 
 }
 
 /* Finds the names that `ms` milliseconds suffice for; others stay unset. */
-static void find_names(struct state *state, struct worker *worker, struct thread_naming *naming,
-		       int64_t ms, struct arena *arena)
+static void rows_find_names(struct state *state, struct worker *worker,
+			    struct thread_naming *naming, int64_t ms, struct arena *arena)
 {
 	const struct comm_reach reach = {.some = true};
 	int64_t until = worker->until, soon = clock_ms() + ms;
@@ -110,7 +110,7 @@ static void name_picture(struct state *state, struct worker *worker, struct pict
 
 	for (size_t i = 0; i < picture->nrows; i++)
 		want_values(&naming, picture, &picture->rows[i]);
-	find_names(state, worker, &naming, NAMES_MS, picture->arena);
+	rows_find_names(state, worker, &naming, NAMES_MS, picture->arena);
 }
 
 /* ---- sampling ---- */
@@ -280,7 +280,7 @@ static bool find_sums(void *arg, const char *path, const struct sums *sums)
 	return true;
 }
 
-static int by_path(const void *a, const void *b)
+static int rows_by_path(const void *a, const void *b)
 {
 	const struct row_found *p = a, *q = b;
 
@@ -297,7 +297,7 @@ static void name_rows(struct state *state, struct worker *worker, nstime t, stru
 	for (size_t i = 0; i < rows->count; i++)
 		if (comm_thread_of(rows->items[i].path, &tid))
 			want_name(&naming, tid, t, &names[i]);
-	find_names(state, worker, &naming, TREE_NAMES_MS, arena);
+	rows_find_names(state, worker, &naming, TREE_NAMES_MS, arena);
 	for (size_t i = 0; i < rows->count; i++)
 		rows->items[i].name = names[i] ? mem_strdup(names[i]) : NULL;
 	mem_free(names);
@@ -370,7 +370,7 @@ bool rows_find(struct served_request *request, const struct rows_asked *asked, c
 	bool good = state && find_stored_rows(state, asked, path, &finding, &done, err) &&
 		    (done || find_all_rows(state, path, &finding, err));
 	if (good && out->count)
-		qsort(out->items, out->count, sizeof *out->items, by_path);
+		qsort(out->items, out->count, sizeof *out->items, rows_by_path);
 	if (good && asked->names)
 		name_rows(state, request->worker, asked->end - 1, out);
 	nameset_release(&finding.seen);

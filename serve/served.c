@@ -57,7 +57,7 @@ static void add_id(const char *path, struct buf *out)
 			buf_add_char(out, '.');
 }
 
-static void add_class(struct row_classes *classes, const char *path)
+static void served_add_class(struct row_classes *classes, const char *path)
 {
 	const char *last = strrchr(path, '/');
 	struct buf id = {0};
@@ -72,7 +72,7 @@ static void add_class(struct row_classes *classes, const char *path)
 	buf_release(&id);
 }
 
-static int by_path(const void *a, const void *b)
+static int served_by_path(const void *a, const void *b)
 {
 	const struct row_class *p = a, *q = b;
 
@@ -111,12 +111,12 @@ bool served_read_classes(struct served *served, struct rules *rules, struct row_
 		buf_clear(&path);
 		shape_add_text(attrs, i, &path);
 		if (is_written(program, served->index, buf_text(&path)))
-			add_class(out, buf_text(&path));
+			served_add_class(out, buf_text(&path));
 	}
 	program_free(program);
 	buf_release(&path);
 	if (out->count)
-		qsort(out->items, out->count, sizeof *out->items, by_path);
+		qsort(out->items, out->count, sizeof *out->items, served_by_path);
 	return true;
 }
 

@@ -73,7 +73,7 @@ static bool is_own_host(const struct server *server, const char *host)
 	return false;
 }
 
-static bool begins(const char *text, const char *with)
+static bool server_begins(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
@@ -84,11 +84,12 @@ static bool is_allowed(const struct server *server, const char *origin)
 	static const char plain[] = "http://";
 	const struct serve_options *options = server->serving.options;
 
-	if (begins(origin, plain) && is_own_host(server, origin + strlen(plain)))
+	if (server_begins(origin, plain) && is_own_host(server, origin + strlen(plain)))
 		return true;
-	if (begins(origin, "vscode-webview://") || begins(origin, "vscode-file://vscode-app"))
+	if (server_begins(origin, "vscode-webview://") ||
+	    server_begins(origin, "vscode-file://vscode-app"))
 		return true;
-	if (begins(origin, "https://") && text_ends(origin, ".vscode-cdn.net"))
+	if (server_begins(origin, "https://") && text_ends(origin, ".vscode-cdn.net"))
 		return true;
 	for (size_t i = 0; i < options->norigins; i++)
 		if (!strcmp(origin, options->origins[i]))
@@ -157,8 +158,8 @@ static enum MHD_Result give_reply(struct MHD_Connection *connection, struct job 
 	return sent;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *connection, struct job *job, unsigned status,
-			      const char *title)
+static enum MHD_Result server_refuse(struct MHD_Connection *connection, struct job *job,
+				     unsigned status, const char *title)
 {
 	job->reply.type = "application/json";
 	reply_fails(&job->reply, status, title);
@@ -249,16 +250,17 @@ static enum MHD_Result look_at_head(struct server *server, struct MHD_Connection
 	const char *path = behind_token(server, job->path);
 
 	if (!is_own_host(server, header(connection, "Host")))
-		return refuse(connection, job, 403, "the request is for another host");
+		return server_refuse(connection, job, 403, "the request is for another host");
 	if (origin && !is_allowed(server, origin))
-		return refuse(connection, job, 403, "the request is another page's");
+		return server_refuse(connection, job, 403, "the request is another page's");
 	job->origin = origin ? mem_strdup(origin) : NULL;
 	if (!strcmp(job->method, "OPTIONS")) { /* browsers send it without the token */
 		job->reply = (struct reply){.status = 204, .type = "application/json"};
 		return give_reply(connection, job);
 	}
 	if (!path)
-		return refuse(connection, job, 403, "the token in the address is missing or wrong");
+		return server_refuse(connection, job, 403,
+				     "the token in the address is missing or wrong");
 	return MHD_YES;
 }
 
@@ -282,11 +284,11 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 		return MHD_YES;
 	}
 	if (job->too_long)
-		return refuse(connection, job, 413, "the body is longer than 1 MB");
+		return server_refuse(connection, job, 413, "the body is longer than 1 MB");
 	if (job->done)
 		return give_reply(connection, job);
 	return put_job(server, job) ? MHD_YES
-				    : refuse(connection, job, 500, "the server is ending");
+				    : server_refuse(connection, job, 500, "the server is ending");
 }
 
 static void on_end(void *arg, struct MHD_Connection *connection, void **context,

@@ -32,8 +32,8 @@ static void add_annotation(struct buf *out, nstime begin, nstime end, const char
 		    (long long)begin, (long long)(end > begin ? end - begin : 0), label, color);
 }
 
-static void add_loss(const struct stream *stream, const struct loss *loss, nstime last,
-		     struct buf *out)
+static void tsp_annotations_add_loss(const struct stream *stream, const struct loss *loss,
+				     nstime last, struct buf *out)
 {
 	struct buf label = {0};
 	nstime end = loss->until < NSTIME_MAX ? loss->until : last;
@@ -62,7 +62,7 @@ static bool add_losses_of(struct served_request *request, const struct stream *s
 		    losses_begin(&losses, range->begin, range->end, err) &&
 		    losses_read(&losses, NSTIME_MAX, err);
 	while (good && *count < LOSSES_MOST && (loss = losses_head(&losses))) {
-		add_loss(stream, loss, request->served->last, request->out);
+		tsp_annotations_add_loss(stream, loss, request->served->last, request->out);
 		losses_drop(&losses);
 		++*count;
 	}

@@ -16,7 +16,7 @@ enum { RULES_MOST = 256 << 10, NAME_MOST = 200 };
 
 static const char type_id[] = "yore.rules";
 
-static void add_type(struct buf *out)
+static void tsp_config_add_type(struct buf *out)
 {
 	json_printf(out,
 		    "{'id':%s,'name':'Rules','description':'Rules that say what events mean: "
@@ -31,7 +31,7 @@ static void add_type(struct buf *out)
 static bool list_types(struct served_request *request)
 {
 	buf_add_char(request->out, '[');
-	add_type(request->out);
+	tsp_config_add_type(request->out);
 	buf_add_char(request->out, ']');
 	return true;
 }
@@ -46,7 +46,7 @@ static bool get_type(struct served_request *request)
 {
 	if (!is_type(request))
 		return false;
-	add_type(request->out);
+	tsp_config_add_type(request->out);
 	return true;
 }
 

@@ -31,7 +31,7 @@ static const struct row_class *find_class(struct served_request *request, unsign
 
 /* ---- tree ---- */
 
-static void add_entry(struct served *served, const struct row_found *row, struct buf *out)
+static void tsp_graph_add_entry(struct served *served, const struct row_found *row, struct buf *out)
 {
 	json_printf(out,
 		    ",{'id':%u,'parentId':-1,'labels':[%s,%s],'start':%lld,'end':%lld,"
@@ -55,7 +55,7 @@ static bool tree(struct served_request *request)
 	if (good) {
 		json_printf(out, "{'entries':[");
 		for (size_t i = 0; i < rows.count; i++)
-			add_entry(served, &rows.items[i], out);
+			tsp_graph_add_entry(served, &rows.items[i], out);
 		json_printf(out, "],'headers':[{'name':'Attribute','tooltip':''},"
 				 "{'name':'Thread','tooltip':'Its name at the end'}],"
 				 "'autoExpandLevel':-1}");

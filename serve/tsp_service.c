@@ -48,7 +48,7 @@ static void add_common(struct served *served, const char *uuid, struct buf *out)
 		    counts ? "COMPLETED" : "RUNNING");
 }
 
-static void add_trace(struct served *served, struct buf *out)
+static void tsp_service_add_trace(struct served *served, struct buf *out)
 {
 	const struct trace *trace = index_trace(served->index);
 
@@ -62,7 +62,7 @@ static void add_experiment(struct served *served, struct buf *out)
 {
 	add_common(served, served->experiment, out);
 	json_printf(out, ",'traces':[");
-	add_trace(served, out);
+	tsp_service_add_trace(served, out);
 	buf_add_text(out, "]}");
 }
 
@@ -87,7 +87,7 @@ static bool add_each(struct served_request *request,
 
 static bool list_traces(struct served_request *request)
 {
-	return add_each(request, add_trace);
+	return add_each(request, tsp_service_add_trace);
 }
 
 static bool list_experiments(struct served_request *request)
@@ -142,7 +142,7 @@ static bool open_trace(struct served_request *request)
 			served = &serving->traces[i];
 	if (served)
 		served->closed = false;
-	return reply_trace(request, served, add_trace);
+	return reply_trace(request, served, tsp_service_add_trace);
 }
 
 static struct served *open_by_uuid(struct served_request *request)
@@ -154,7 +154,7 @@ static struct served *open_by_uuid(struct served_request *request)
 
 static bool get_trace(struct served_request *request)
 {
-	return reply_trace(request, open_by_uuid(request), add_trace);
+	return reply_trace(request, open_by_uuid(request), tsp_service_add_trace);
 }
 
 /* Closes a trace: lists leave it out until it is opened again. No file is deleted. */
@@ -164,7 +164,7 @@ static bool delete_trace(struct served_request *request)
 
 	if (served)
 		served->closed = true;
-	return reply_trace(request, served, add_trace);
+	return reply_trace(request, served, tsp_service_add_trace);
 }
 
 /* ---- experiments ---- */

@@ -121,7 +121,7 @@ static void add_event_line(const struct asked_lines *asked, const struct ranked_
 	json_printf(out, "],'tags':%d}", matches ? TAG_MATCHES : 0);
 }
 
-static bool add_lines(struct served_request *request, const struct asked_lines *asked)
+static bool tsp_table_add_lines(struct served_request *request, const struct asked_lines *asked)
 {
 	struct ranked_events *ranked;
 	struct ranked_event event;
@@ -171,7 +171,7 @@ static bool list_lines(struct served_request *request)
 		good = good && find_first(request, &asked, &found);
 	if (good) {
 		add_head(&asked, counts, out);
-		good = !found || add_lines(request, &asked);
+		good = !found || tsp_table_add_lines(request, &asked);
 		buf_add_text(out, "]}");
 	}
 	cell_patterns_free(asked.patterns);

@@ -11,8 +11,8 @@ enum { COLUMNS_USUAL = 500, SERIES_MOST = 1000 };
 
 enum xy_kind { XY_DENSITY, XY_CPUS, XY_NUMBERS, XY_NONE };
 
-static enum xy_kind kind_of(struct served *served, const char *id, const struct row_class **class,
-			    unsigned *config)
+static enum xy_kind tsp_xy_kind_of(struct served *served, const char *id,
+				   const struct row_class **class, unsigned *config)
 {
 	*class = NULL;
 	*config = 0;
@@ -27,7 +27,7 @@ static enum xy_kind kind_of(struct served *served, const char *id, const struct 
 
 /* ---- tree ---- */
 
-static void add_entry(struct buf *out, uint32_t number, const char *label)
+static void tsp_xy_add_entry(struct buf *out, uint32_t number, const char *label)
 {
 	json_printf(out, ",{'id':%u,'parentId':-1,'labels':[%s],'hasData':true,'isDefault':true}",
 		    number, label);
@@ -42,8 +42,8 @@ static bool add_entries(struct served_request *request, const char *path, unsign
 	asked.config = config;
 	bool good = served->first > served->last || rows_find(request, &asked, path, &rows);
 	for (size_t i = 0; good && i < rows.count; i++)
-		add_entry(request->out, served_number(served, rows.items[i].path),
-			  rows.items[i].path);
+		tsp_xy_add_entry(request->out, served_number(served, rows.items[i].path),
+				 rows.items[i].path);
 	rows_found_release(&rows);
 	return good;
 }
@@ -53,14 +53,14 @@ static bool tree(struct served_request *request)
 	struct buf *out = request->out;
 	const struct row_class *class;
 	unsigned config;
-	enum xy_kind kind = kind_of(request->served, request->parts[1], &class, &config);
+	enum xy_kind kind = tsp_xy_kind_of(request->served, request->parts[1], &class, &config);
 	bool good = true;
 
 	if (kind == XY_NONE)
 		return reply_fails(request->reply, 404, "there is no such output");
 	json_printf(out, "{'entries':[");
 	if (kind == XY_DENSITY)
-		add_entry(out, served_number(request->served, "(events)"), "Events");
+		tsp_xy_add_entry(out, served_number(request->served, "(events)"), "Events");
 	else
 		good = add_entries(request, class ? class->path : "cpu[*]/thread", config);
 	json_printf(out, "],'headers':[{'name':'Name','tooltip':''}]}");
@@ -181,7 +181,8 @@ static bool series(struct served_request *request)
 				   .limit = SERIES_MOST};
 	struct buf *out = request->out;
 	const struct row_class *class;
-	enum xy_kind kind = kind_of(request->served, request->parts[1], &class, &asked.config);
+	enum xy_kind kind =
+		tsp_xy_kind_of(request->served, request->parts[1], &class, &asked.config);
 	bool good;
 
 	if (kind == XY_NONE)

@@ -128,7 +128,7 @@ const char *sql_extension_table(const struct sql_context *context, size_t i)
 	return NULL;
 }
 
-static int load(sqlite3 *db, char **message, const sqlite3_api_routines *api)
+static int extension_load(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {
 	const struct sql_options options = {0};
 	struct sql_context *context;
@@ -149,10 +149,10 @@ __attribute__((visibility("default"))) int sqlite3_extension_init(sqlite3 *db, c
 
 int sqlite3_modyore_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {
-	return load(db, message, api);
+	return extension_load(db, message, api);
 }
 
 int sqlite3_extension_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {
-	return load(db, message, api);
+	return extension_load(db, message, api);
 }

@@ -47,7 +47,7 @@ static void note_opcode(struct statement_traits *found, sqlite3_stmt *explain)
 	found->scans += !strcmp(opcode, "VOpen");
 }
 
-static bool begins(const char *text, const char *with)
+static bool follows_begins(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
@@ -59,10 +59,10 @@ static void note_plan(struct statement_traits *found, sqlite3_stmt *explain)
 
 	if (!line)
 		return;
-	if (begins(line, tree))
+	if (follows_begins(line, tree))
 		sqlite3_snprintf(sizeof found->sorted, found->sorted, "%s", line + sizeof tree - 1);
-	else if (!*found->other && !begins(line, "SCAN ") && !begins(line, "CO-ROUTINE ") &&
-		 !begins(line, "LIST SUBQUERY "))
+	else if (!*found->other && !follows_begins(line, "SCAN ") &&
+		 !follows_begins(line, "CO-ROUTINE ") && !follows_begins(line, "LIST SUBQUERY "))
 		sqlite3_snprintf(sizeof found->other, found->other, "%s", line);
 }
 
@@ -84,7 +84,7 @@ static int explain(sqlite3 *db, const char *how, const char *text, struct statem
 /* Why the statement cannot be followed; NULL: it can. */
 static const char *why_not(const struct statement_traits *found)
 {
-	if (found->aggregate || begins(found->sorted, "GROUP BY"))
+	if (found->aggregate || follows_begins(found->sorted, "GROUP BY"))
 		return "a value of many rows is not known before the last of them: 'do' and "
 		       "'stats' with --follow go on counting";
 	if (strstr(found->sorted, "DISTINCT"))

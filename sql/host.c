@@ -129,7 +129,7 @@ struct sql_host *sql_context_open(struct sql_context *context, const char *path,
 	return host;
 }
 
-static bool open_state(struct sql_host *host, struct error *err)
+static bool host_open_state(struct sql_host *host, struct error *err)
 {
 	struct state_options options = {.notices = {.say = log_notice}};
 
@@ -149,7 +149,7 @@ bool sql_host_state(struct sql_host *host, struct state **out, struct error *err
 {
 	if (host->options.state)
 		return host->options.state(host->options.arg, out, err);
-	if (!host->state && !open_state(host, err))
+	if (!host->state && !host_open_state(host, err))
 		return false;
 	*out = host->state;
 	return true;

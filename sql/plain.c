@@ -14,7 +14,7 @@ bool sql_run(struct sql *sql, const char *text, struct error *err)
 	return code == SQLITE_OK || sql_failed(sql, code, err);
 }
 
-static void add_column(struct buf *out, const struct sql_column *column)
+static void plain_add_column(struct buf *out, const struct sql_column *column)
 {
 	shape_add_name(out, column->name);
 	if (*column->type)
@@ -39,7 +39,7 @@ bool sql_make_table(struct sql *sql, const char *table, const struct sql_column 
 	shape_add_name(&text, table);
 	for (size_t i = 0; i < count; i++) {
 		buf_add_text(&text, i ? ", " : "(");
-		add_column(&text, &columns[i]);
+		plain_add_column(&text, &columns[i]);
 	}
 	buf_add_char(&text, ')');
 	return run_and_release(sql, &text, err);
@@ -53,7 +53,7 @@ bool sql_add_column(struct sql *sql, const char *table, const struct sql_column 
 	buf_add_text(&text, "ALTER TABLE ");
 	shape_add_name(&text, table);
 	buf_add_text(&text, " ADD COLUMN ");
-	add_column(&text, column);
+	plain_add_column(&text, column);
 	return run_and_release(sql, &text, err);
 }
 

@@ -144,7 +144,7 @@ static const char *table_with(const struct sql *sql, const char *column)
 	return found ? proposed_table(sql, found) : NULL;
 }
 
-static void add_column(void *arg, const char *name)
+static void suggest_add_column(void *arg, const char *name)
 {
 	struct buf *list = arg;
 
@@ -166,7 +166,7 @@ static void add_columns(const struct sql *sql, const char *statement, struct buf
 		only = name;
 	}
 	if (only)
-		each_row(sql, query, only, add_column, &list);
+		each_row(sql, query, only, suggest_add_column, &list);
 	if (list.len && list.len <= COLUMNS_LONGEST)
 		buf_printf(out, ": %s has %s", proposed_table(sql, only), buf_text(&list));
 	buf_release(&list);

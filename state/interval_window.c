@@ -103,7 +103,7 @@ static void map_clear(struct number_map *map)
 	*map = (struct number_map){0};
 }
 
-static void forget(struct interval_window *known)
+static void interval_window_forget(struct interval_window *known)
 {
 	for (size_t i = 0; i < known->count; i++) {
 		mem_free(known->lines[i].spans.items);
@@ -121,7 +121,7 @@ void interval_window_free(struct interval_window *known)
 {
 	if (!known)
 		return;
-	forget(known);
+	interval_window_forget(known);
 	map_clear(&known->owned);
 	mem_free(known->lines);
 	arena_free(known->arena);
@@ -296,7 +296,7 @@ static bool wants_own(const struct interval_window *known, nstime t)
 	       !timelines_there(known->state);
 }
 
-static bool turn_to(struct interval_window *known, nstime t)
+static bool interval_window_turn_to(struct interval_window *known, nstime t)
 {
 	if (t >= known->begin && t < known->end)
 		return true;
@@ -308,7 +308,7 @@ static bool turn_to(struct interval_window *known, nstime t)
 		known->width = known->width / 2 + 1;
 	else if (known->end && known->nspans < WANTED_SPANS / 8 && known->width < NSTIME_MAX / 4)
 		known->width *= 2;
-	forget(known);
+	interval_window_forget(known);
 	known->begin = known->backward ? time_earlier(t, known->width - 1) : t;
 	known->end = time_later(t, known->backward ? 1 : known->width);
 	if (t >= known->least && t < known->most) {
@@ -643,7 +643,7 @@ static bool is_known_unlisted(const struct interval_window *known, uint32_t attr
 static struct window_timeline *line_at(struct interval_window *known, uint32_t attr,
 				       const struct event *event)
 {
-	if (known->failed.kind != ERR_NONE || !turn_to(known, event->time) ||
+	if (known->failed.kind != ERR_NONE || !interval_window_turn_to(known, event->time) ||
 	    (!has_line(known, attr) && !fetch_line(known, attr, event->cpu)))
 		return NULL;
 	return line_of(known, attr);

@@ -170,8 +170,9 @@ static bool stored_missing(struct state *state, const struct moment *moments, si
 	return ok;
 }
 
-static bool answer(struct state *state, const struct moment *moments, size_t nmoments,
-		   struct wanted *wanted, bool why, struct records *records, struct error *err)
+static bool state_answer(struct state *state, const struct moment *moments, size_t nmoments,
+			 struct wanted *wanted, bool why, struct records *records,
+			 struct error *err)
 {
 	struct choice choice = {0};
 	bool done = false, ok;
@@ -261,7 +262,7 @@ static bool answer_inside(struct state *state, const struct moment *moments, siz
 		inside[ninside++] = moments[i];
 	}
 	wanted->at = all ? at : NULL;
-	ok = ok && answer(state, inside, ninside, wanted, why, records, err);
+	ok = ok && state_answer(state, inside, ninside, wanted, why, records, err);
 	wanted->at = all;
 	for (size_t i = 0; ok && i < records->count; i++)
 		records->items[i].moment = asked[records->items[i].moment];

@@ -168,7 +168,8 @@ static bool closed(const struct violations_check *check, const struct held_span 
 
 /* ---- who is who ---- */
 
-static struct thread *thread_of(struct violations_check *check, uint32_t host, int64_t tid)
+static struct thread *violations_thread_of(struct violations_check *check, uint32_t host,
+					   int64_t tid)
 {
 	struct value key = value_s64(tid);
 	uint32_t owner = attr_key(check->attrs, attr_name(check->attrs, host, "thread", 6), &key);
@@ -246,7 +247,7 @@ static struct checked_item *node_of(struct violations_check *check, uint32_t att
 	if (key.kind != VALUE_INT)
 		node->subject = SUBJECT_NONE;
 	else if (node->subject == SUBJECT_STATE || node->subject == SUBJECT_CPU)
-		node->thread = thread_of(check, host, (int64_t)key.u);
+		node->thread = violations_thread_of(check, host, (int64_t)key.u);
 	else
 		node->cpu = cpu_of(check, host, (int64_t)key.u);
 	if (node->thread && node->thread->tid == 0) /* one for each CPU */
@@ -292,7 +293,7 @@ static void check_begin(struct violations_check *check, const struct told_change
 /* Checks a span in which, by cpu[N]/thread, the thread ran on the CPU. */
 static void add_run(struct violations_check *check, struct cpu *cpu, const struct held_span *of_cpu)
 {
-	struct thread *thread = thread_of(check, cpu->host, of_cpu->key);
+	struct thread *thread = violations_thread_of(check, cpu->host, of_cpu->key);
 	struct held_span run = *of_cpu;
 	const struct held_span *other;
 	nstime begin, end;
@@ -620,7 +621,7 @@ static bool check_outside(struct violations_check *check, struct state *state, s
 
 /* ---- figures ---- */
 
-static int by_number(const void *a, const void *b)
+static int violations_by_number(const void *a, const void *b)
 {
 	const struct cpu *x = *(struct cpu *const *)a, *y = *(struct cpu *const *)b;
 
@@ -634,7 +635,7 @@ static void sum_up(struct violations_check *check, struct violations *found)
 	const uint64_t whole = time_span(check->begin, check->end);
 
 	if (check->ncpus)
-		qsort(check->cpus, check->ncpus, sizeof(struct cpu *), by_number);
+		qsort(check->cpus, check->ncpus, sizeof(struct cpu *), violations_by_number);
 	found->cpus = mem_new_array(check->ncpus + 1, sizeof *found->cpus);
 	found->ncpus = check->ncpus;
 	for (size_t i = 0; i < check->ncpus; i++) {

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-static void add_type(struct buf *out, const struct wire *wire);
+static void ctf_2010_text_add_type(struct buf *out, const struct wire *wire);
 
 static void add_flag(struct buf *out, const char *key, bool value)
 {
@@ -102,7 +102,7 @@ static void add_fields(struct buf *out, struct wire *const *members, size_t coun
 		if (members[i]->of)
 			continue;
 		buf_add_text(out, " { ");
-		add_type(out, members[i]);
+		ctf_2010_text_add_type(out, members[i]);
 		ctf_add_quoted(out, ", ", members[i]->name, " },");
 	}
 	buf_add_text(out, " };");
@@ -129,7 +129,7 @@ static void add_list(struct buf *out, const struct wire *wire)
 	if (blob)
 		buf_add_text(out, " meaning = blob;");
 	buf_add_text(out, " elem_type = ");
-	add_type(out, blob ? &byte : wire->element);
+	ctf_2010_text_add_type(out, blob ? &byte : wire->element);
 	buf_add_text(out, "; }");
 }
 
@@ -141,7 +141,7 @@ static void add_choice(struct buf *out, const struct wire *wire)
 	add_front(out, "tag_type", wire->count);
 	if (optional) {
 		buf_add_text(out, " elem_type = ");
-		add_type(out, wire->members[0]);
+		ctf_2010_text_add_type(out, wire->members[0]);
 		buf_add_char(out, ';');
 	} else {
 		add_fields(out, wire->members, wire->nmembers);
@@ -149,7 +149,7 @@ static void add_choice(struct buf *out, const struct wire *wire)
 	buf_add_text(out, " }");
 }
 
-static void add_type(struct buf *out, const struct wire *wire)
+static void ctf_2010_text_add_type(struct buf *out, const struct wire *wire)
 {
 	switch (wire->kind) {
 	case WIRE_INT:
@@ -190,7 +190,7 @@ static bool has_meaning(const char *key)
 	return !*key;
 }
 
-static void add_env(struct buf *out, const struct ctf_folder *folder)
+static void ctf_2010_text_add_env(struct buf *out, const struct ctf_folder *folder)
 {
 	const struct part *part = folder->part;
 
@@ -210,7 +210,7 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 	ctf_add_own_env(out, folder);
 }
 
-static void add_trace(struct buf *out, const struct ctf_folder *folder)
+static void ctf_2010_text_add_trace(struct buf *out, const struct ctf_folder *folder)
 {
 	const struct ctf_clock *clock =
 		folder->has_clock ? &folder->writer->clocks[folder->clock] : NULL;
@@ -221,7 +221,7 @@ static void add_trace(struct buf *out, const struct ctf_folder *folder)
 		buf_printf(
 			out, "\tclock_offset = %lld;\n",
 			(long long)(clock->base.offset_s * 1000000000 + clock->base.offset_cycles));
-	add_env(out, folder);
+	ctf_2010_text_add_env(out, folder);
 	buf_add_text(out, "}\n");
 }
 
@@ -265,13 +265,13 @@ static void add_section(struct buf *out, const struct written_stream_class *clas
 	buf_add_text(out, "\tevent { header_type = type2;");
 	if (class->common) {
 		buf_add_text(out, " context = ");
-		add_type(out, class->common);
+		ctf_2010_text_add_type(out, class->common);
 		buf_add_char(out, ';');
 	}
 	buf_add_text(out, " }\n}\n");
 }
 
-static void add_event(struct buf *out, const struct written_class *class)
+static void ctf_2010_text_add_event(struct buf *out, const struct written_class *class)
 {
 	buf_add_text(out, "event {");
 	if (*class->from->name)
@@ -282,19 +282,19 @@ static void add_event(struct buf *out, const struct written_class *class)
 		buf_printf(out, " loglevel = %d;", class->from->loglevel);
 	if (class->payload) {
 		buf_add_text(out, " fields = ");
-		add_type(out, class->payload);
+		ctf_2010_text_add_type(out, class->payload);
 		buf_add_char(out, ';');
 	}
 	buf_add_text(out, " }\n");
 }
 
-static void write_text(const struct ctf_folder *folder, struct buf *out)
+static void ctf_2010_text_write_text(const struct ctf_folder *folder, struct buf *out)
 {
-	add_trace(out, folder);
+	ctf_2010_text_add_trace(out, folder);
 	for (size_t i = 0; i < folder->nclasses; i++) {
 		add_section(out, folder->classes[i]);
 		for (const struct written_class *c = folder->classes[i]->first; c; c = c->next)
-			add_event(out, c);
+			ctf_2010_text_add_event(out, c);
 	}
 }
 
@@ -306,6 +306,6 @@ const struct ctf_language ctf_2010 = {
 		  .in_front = true,
 		  .packed = true},
 	.packing = &ctf_packing_2010,
-	.metadata = write_text,
+	.metadata = ctf_2010_text_write_text,
 	.pack = ctf_2010_pack,
 };

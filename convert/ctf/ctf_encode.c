@@ -54,7 +54,7 @@ static void put_bits(uint8_t *to, unsigned first, uint64_t value, uint32_t bits,
 	}
 }
 
-static void put_number(struct encoder *e, uint64_t value, uint32_t bits, bool big_endian)
+static void ctf_encode_put_number(struct encoder *e, uint64_t value, uint32_t bits, bool big_endian)
 {
 	unsigned first = e->at % 8;
 	uint8_t *to = extend(e, bits);
@@ -72,7 +72,7 @@ static void put_number(struct encoder *e, uint64_t value, uint32_t bits, bool bi
 void encode_number(struct encoder *e, uint64_t value, uint32_t bits)
 {
 	encode_align(e, 8);
-	put_number(e, value, bits, false);
+	ctf_encode_put_number(e, value, bits, false);
 }
 
 /* LEB128: seven bits a byte, lowest first; the top bit of the last byte is 0 (CTF 2, 6.3.8). */
@@ -123,9 +123,9 @@ static uint64_t float_bits(const struct slot *slot, uint32_t bits)
 	return single;
 }
 
-static void put(struct encoder *e, const struct wire *wire, const struct field *field);
+static void ctf_encode_put(struct encoder *e, const struct wire *wire, const struct field *field);
 
-static void put_text(struct encoder *e, const struct field *field)
+static void ctf_encode_put_text(struct encoder *e, const struct field *field)
 {
 	size_t len;
 	const uint8_t *bytes = field_bytes(field, &e->scratch, &len);
@@ -161,7 +161,7 @@ static void put_array(struct encoder *e, const struct wire *wire, const struct f
 		return;
 	field_iter_begin(&iter, field);
 	while (field_iter_next(&iter))
-		put(e, wire->element, &iter.item);
+		ctf_encode_put(e, wire->element, &iter.item);
 	field_iter_end(&iter);
 }
 
@@ -186,7 +186,7 @@ static void put_member(struct encoder *e, const struct wire *member, const struc
 	if (!class) /* the writer's own structure: the class of its inner value */
 		class = member->members[1]->from;
 	field_view(class, in, inside, &field);
-	put(e, member, &field);
+	ctf_encode_put(e, member, &field);
 }
 
 static void put_struct(struct encoder *e, const struct wire *wire, const struct field *field)
@@ -194,7 +194,7 @@ static void put_struct(struct encoder *e, const struct wire *wire, const struct 
 	encode_align(e, wire->align);
 	if (!wire->from) {
 		encode_number(e, count_of(wire->members[1], &field->slot), wire->members[0]->bits);
-		put(e, wire->members[1], field);
+		ctf_encode_put(e, wire->members[1], field);
 		return;
 	}
 	for (size_t i = 0; i < wire->nmembers; i++)
@@ -207,7 +207,7 @@ static void put_option(struct encoder *e, const struct wire *wire, const struct 
 		put_member(e, wire->members[field->slot.n], field->in, field->inside);
 }
 
-static void put(struct encoder *e, const struct wire *wire, const struct field *field)
+static void ctf_encode_put(struct encoder *e, const struct wire *wire, const struct field *field)
 {
 	const uint8_t *bytes;
 	size_t len;
@@ -218,14 +218,15 @@ static void put(struct encoder *e, const struct wire *wire, const struct field *
 		if (wire->is_variable)
 			put_variable(e, field->slot.u, wire->is_signed);
 		else
-			put_number(e, field->slot.u, wire->bits, wire->big_endian);
+			ctf_encode_put_number(e, field->slot.u, wire->bits, wire->big_endian);
 		break;
 	case WIRE_FLOAT:
 		encode_align(e, wire->align);
-		put_number(e, float_bits(&field->slot, wire->bits), wire->bits, wire->big_endian);
+		ctf_encode_put_number(e, float_bits(&field->slot, wire->bits), wire->bits,
+				      wire->big_endian);
 		break;
 	case WIRE_STRING:
-		put_text(e, field);
+		ctf_encode_put_text(e, field);
 		break;
 	case WIRE_BYTES:
 		bytes = field_bytes(field, &e->scratch, &len);

@@ -163,12 +163,12 @@ static void add_location(struct buf *out, const char *key, const struct wire *us
 	buf_add_text(out, "]}");
 }
 
-static void add_class(struct buf *out, const struct wire *wire);
+static void ctf_json_add_class(struct buf *out, const struct wire *wire);
 
 static void add_member(struct buf *out, const struct wire *member)
 {
 	json_printf(out, ",{'name':%s,'field-class':", member->name);
-	add_class(out, member);
+	ctf_json_add_class(out, member);
 	buf_add_char(out, '}');
 }
 
@@ -207,7 +207,7 @@ static void add_optional(struct buf *out, const struct wire *wire)
 	if (!selector || selector->form != FORM_BOOL)
 		add_ranges(out, wire, 0);
 	json_add_key(out, "field-class");
-	add_class(out, wire->members[0]);
+	ctf_json_add_class(out, wire->members[0]);
 	buf_add_char(out, '}');
 }
 
@@ -220,7 +220,7 @@ static void add_variant(struct buf *out, const struct wire *wire)
 		json_printf(out, ",{'name':%s", wire->members[i]->name);
 		add_ranges(out, wire, i);
 		json_add_key(out, "field-class");
-		add_class(out, wire->members[i]);
+		ctf_json_add_class(out, wire->members[i]);
 		buf_add_char(out, '}');
 	}
 	buf_add_text(out, "]}");
@@ -235,7 +235,7 @@ static void add_length(struct buf *out, const struct wire *wire)
 		add_unsigned(out, "length", wire->length);
 }
 
-static void add_class(struct buf *out, const struct wire *wire)
+static void ctf_json_add_class(struct buf *out, const struct wire *wire)
 {
 	switch (wire->kind) {
 	case WIRE_INT:
@@ -266,7 +266,7 @@ static void add_class(struct buf *out, const struct wire *wire)
 		begin_class(out, wire->count ? "dynamic-length-array" : "static-length-array");
 		add_length(out, wire);
 		json_add_key(out, "element-field-class");
-		add_class(out, wire->element);
+		ctf_json_add_class(out, wire->element);
 		break;
 	}
 	buf_add_char(out, '}');
@@ -285,8 +285,8 @@ static void end_fragment(struct buf *out)
 	buf_add_text(out, "}\n");
 }
 
-static void add_number(struct buf *out, const char *name, const char *role, uint32_t bits,
-		       bool is_signed)
+static void ctf_json_add_number(struct buf *out, const char *name, const char *role, uint32_t bits,
+				bool is_signed)
 {
 	const struct wire wire = {.bits = bits, .align = 8, .is_signed = is_signed};
 
@@ -309,7 +309,7 @@ static void add_preamble(struct buf *out, const struct ctf_folder *folder)
 	end_fragment(out);
 }
 
-static void add_env(struct buf *out, const struct ctf_folder *folder)
+static void ctf_json_add_env(struct buf *out, const struct ctf_folder *folder)
 {
 	const struct part *part = folder->part;
 	char name[48];
@@ -334,17 +334,17 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 	buf_add_char(out, '}');
 }
 
-static void add_trace(struct buf *out, const struct ctf_folder *folder)
+static void ctf_json_add_trace(struct buf *out, const struct ctf_folder *folder)
 {
 	begin_fragment(out, "trace-class");
-	add_env(out, folder);
+	ctf_json_add_env(out, folder);
 	json_add_key(out, "packet-header-field-class");
 	begin_structure(out);
-	add_number(out, "magic", "packet-magic-number", 32, false);
+	ctf_json_add_number(out, "magic", "packet-magic-number", 32, false);
 	json_printf(out, ",{'name':'uuid','field-class':{'type':'static-length-blob','length':16,"
 			 "'roles':['metadata-stream-uuid']}}");
-	add_number(out, "stream_id", "data-stream-class-id", 32, false);
-	add_number(out, "stream_instance_id", "data-stream-id", 64, false);
+	ctf_json_add_number(out, "stream_id", "data-stream-class-id", 32, false);
+	ctf_json_add_number(out, "stream_instance_id", "data-stream-id", 64, false);
 	buf_add_text(out, "]}");
 	end_fragment(out);
 }
@@ -370,7 +370,7 @@ static void add_full_name(struct buf *out, const struct full_name *name)
 	add_word(out, "uid", name->uid);
 }
 
-static void add_clock(struct buf *out, const struct ctf_clock *clock)
+static void ctf_json_add_clock(struct buf *out, const struct ctf_clock *clock)
 {
 	const struct clock *from = clock->from;
 
@@ -408,8 +408,8 @@ static void add_packet_context(struct buf *out, const struct written_stream_clas
 	begin_structure(out);
 	for (int i = 0; i < NUMBERS; i++)
 		if (class->numbers & 1u << i)
-			add_number(out, ctf_numbers[i].name, ctf_numbers[i].role,
-				   ctf_numbers[i].bits, ctf_numbers[i].is_signed);
+			ctf_json_add_number(out, ctf_numbers[i].name, ctf_numbers[i].role,
+					    ctf_numbers[i].bits, ctf_numbers[i].is_signed);
 	for (size_t i = 0; class->context && i < class->context->nmembers; i++)
 		add_member(out, class->context->members[i]);
 	buf_add_char(out, ']');
@@ -423,7 +423,7 @@ static void add_root(struct buf *out, const char *key, const struct wire *root)
 	if (!root)
 		return;
 	json_add_key(out, key);
-	add_class(out, root);
+	ctf_json_add_class(out, root);
 }
 
 static void add_stream(struct buf *out, const struct written_stream_class *class)
@@ -436,15 +436,15 @@ static void add_stream(struct buf *out, const struct written_stream_class *class
 	add_packet_context(out, class);
 	json_add_key(out, "event-record-header-field-class");
 	begin_structure(out);
-	add_number(out, "id", "event-record-class-id", class->wide_ids ? 32 : 16, false);
+	ctf_json_add_number(out, "id", "event-record-class-id", class->wide_ids ? 32 : 16, false);
 	if (class->clock >= 0)
-		add_number(out, "timestamp", "default-clock-timestamp", 32, false);
+		ctf_json_add_number(out, "timestamp", "default-clock-timestamp", 32, false);
 	buf_add_text(out, "]}");
 	add_root(out, "event-record-common-context-field-class", class->common);
 	end_fragment(out);
 }
 
-static void add_event(struct buf *out, const struct written_class *class)
+static void ctf_json_add_event(struct buf *out, const struct written_class *class)
 {
 	begin_fragment(out, "event-record-class");
 	json_printf(out, ",'id':%u,'data-stream-class-id':%u,'name':%s", class->id,
@@ -463,15 +463,15 @@ static void write_json(const struct ctf_folder *folder, struct buf *out)
 	bool *used = ctf_clocks_used(folder);
 
 	add_preamble(out, folder);
-	add_trace(out, folder);
+	ctf_json_add_trace(out, folder);
 	for (size_t i = 0; i < count; i++)
 		if (used[i])
-			add_clock(out, &folder->writer->clocks[i]);
+			ctf_json_add_clock(out, &folder->writer->clocks[i]);
 	mem_free(used);
 	for (size_t i = 0; i < folder->nclasses; i++) {
 		add_stream(out, folder->classes[i]);
 		for (const struct written_class *c = folder->classes[i]->first; c; c = c->next)
-			add_event(out, c);
+			ctf_json_add_event(out, c);
 	}
 }
 

@@ -99,7 +99,8 @@ uint64_t ctf_bound_cycles(const struct written_stream *stream, nstime t)
 
 /* ---- files ---- */
 
-static bool open_file(struct ctf_writer *writer, struct written_stream *stream, struct error *err)
+static bool ctf_stream_open_file(struct ctf_writer *writer, struct written_stream *stream,
+				 struct error *err)
 {
 	if (stream->has_file)
 		return true;
@@ -114,7 +115,7 @@ static bool flush(struct ctf_writer *writer, struct written_stream *stream, stru
 
 	/* the last byte may not be full yet */
 	size_t whole = (size_t)(e->at / 8 - e->gone);
-	if (!open_file(writer, stream, err) ||
+	if (!ctf_stream_open_file(writer, stream, err) ||
 	    !out_write(&stream->out, buf_text(&e->out), whole, err))
 		return false;
 	memmove(e->out.data, e->out.data + whole, e->out.len - whole);
@@ -166,8 +167,9 @@ static bool has_index(const struct written_stream_class *class)
 	return class->clock >= 0 && !packing_of(class)->is_2010;
 }
 
-static bool add_entry(struct ctf_writer *writer, struct written_stream *stream, uint64_t content,
-		      uint64_t bytes, uint64_t begin, uint64_t end, struct error *err)
+static bool ctf_stream_add_entry(struct ctf_writer *writer, struct written_stream *stream,
+				 uint64_t content, uint64_t bytes, uint64_t begin, uint64_t end,
+				 struct error *err)
 {
 	const uint64_t entry[INDEX_ENTRY / 8] = {stream->packet_at,
 						 bytes * 8,
@@ -318,9 +320,9 @@ static bool close_packet(struct ctf_writer *writer, struct written_stream *strea
 		return false;
 	uint64_t bytes = e->at / 8;
 	if (!flush(writer, stream, err) ||
-	    (has_index(class) &&
-	     !add_entry(writer, stream, content, bytes, ctf_bound_cycles(stream, stream->first),
-			values[NUMBER_END], err)))
+	    (has_index(class) && !ctf_stream_add_entry(writer, stream, content, bytes,
+						       ctf_bound_cycles(stream, stream->first),
+						       values[NUMBER_END], err)))
 		return false;
 	stream->packet_at += bytes;
 	stream->sequence++;

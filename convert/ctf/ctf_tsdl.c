@@ -121,7 +121,7 @@ static void add_float_type(struct buf *out, const struct wire *wire)
 				   wire->big_endian ? "be" : "le");
 }
 
-static void add_path(struct buf *out, const struct wire *user)
+static void ctf_tsdl_add_path(struct buf *out, const struct wire *user)
 {
 	static const char *const scopes[SCOPE_COUNT] = {
 		[SCOPE_PACKET_HEADER] = "trace.packet.header.",
@@ -187,7 +187,7 @@ static void add_own_tag(struct printer *p, const struct wire *tag)
 static void add_variant(struct printer *p, const struct wire *wire)
 {
 	buf_add_text(&p->out, "variant <");
-	add_path(&p->out, wire);
+	ctf_tsdl_add_path(&p->out, wire);
 	buf_add_text(&p->out, "> {\n");
 	if (wire->kind == WIRE_OPTIONAL) {
 		p->depth++;
@@ -199,7 +199,7 @@ static void add_variant(struct printer *p, const struct wire *wire)
 }
 
 /* Adds the type before a name; add_declaration() adds an array's brackets behind it. */
-static void add_type(struct printer *p, const struct wire *wire)
+static void ctf_tsdl_add_type(struct printer *p, const struct wire *wire)
 {
 	while (wire->kind == WIRE_ARRAY)
 		wire = wire->element;
@@ -234,12 +234,12 @@ static void add_type(struct printer *p, const struct wire *wire)
 static void add_declaration(struct printer *p, const struct wire *wire)
 {
 	indent(p);
-	add_type(p, wire);
+	ctf_tsdl_add_type(p, wire);
 	buf_printf(&p->out, " %s", wire->name);
 	for (; wire->kind == WIRE_ARRAY || wire->kind == WIRE_BYTES; wire = wire->element) {
 		buf_add_char(&p->out, '[');
 		if (wire->count)
-			add_path(&p->out, wire);
+			ctf_tsdl_add_path(&p->out, wire);
 		else
 			buf_add_u64(&p->out, wire->length);
 		buf_add_char(&p->out, ']');
@@ -271,7 +271,7 @@ static void add_unsigned(struct buf *out, uint32_t bits, const char *name)
 	buf_printf(out, " %s;\n", name);
 }
 
-static void add_trace(struct buf *out, const struct ctf_folder *folder)
+static void ctf_tsdl_add_trace(struct buf *out, const struct ctf_folder *folder)
 {
 	char uuid[UUID_TEXT];
 
@@ -303,7 +303,7 @@ void ctf_add_own_env(struct buf *out, const struct ctf_folder *folder)
 	}
 }
 
-static void add_env(struct buf *out, const struct ctf_folder *folder)
+static void ctf_tsdl_add_env(struct buf *out, const struct ctf_folder *folder)
 {
 	const struct part *part = folder->part;
 	struct nameset names = {0};
@@ -329,7 +329,7 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 	buf_release(&name);
 }
 
-static void add_clock(struct buf *out, const struct ctf_clock *clock)
+static void ctf_tsdl_add_clock(struct buf *out, const struct ctf_clock *clock)
 {
 	char uuid[UUID_TEXT];
 
@@ -354,7 +354,7 @@ static void add_clocks(struct buf *out, const struct ctf_folder *folder)
 
 	for (size_t i = 0; i < count; i++)
 		if (used[i])
-			add_clock(out, &folder->writer->clocks[i]);
+			ctf_tsdl_add_clock(out, &folder->writer->clocks[i]);
 	mem_free(used);
 }
 
@@ -408,7 +408,7 @@ static void add_stream(struct printer *p, const struct written_stream_class *cla
 	buf_add_text(&p->out, "};\n\n");
 }
 
-static void add_event(struct printer *p, const struct written_class *class)
+static void ctf_tsdl_add_event(struct printer *p, const struct written_class *class)
 {
 	ctf_add_quoted(&p->out, "event {\n\tname = ", class->from->name, ";\n");
 	buf_printf(&p->out, "\tid = %u;\n\tstream_id = %u;\n", class->id, class->stream->id);
@@ -429,13 +429,13 @@ static void write_tsdl(const struct ctf_folder *folder, struct buf *out)
 	for (size_t i = 0; i < folder->nclasses; i++) {
 		add_stream(&p, folder->classes[i]);
 		for (const struct written_class *c = folder->classes[i]->first; c; c = c->next)
-			add_event(&p, c);
+			ctf_tsdl_add_event(&p, c);
 	}
 	buf_add_text(out, "/* CTF 1.8 */\n\n");
 	if (p.types.len)
 		buf_printf(out, "%s\n", p.types.data);
-	add_trace(out, folder);
-	add_env(out, folder);
+	ctf_tsdl_add_trace(out, folder);
+	ctf_tsdl_add_env(out, folder);
 	add_clocks(out, folder);
 	if (p.out.len)
 		buf_add(out, p.out.data, p.out.len);

@@ -244,7 +244,7 @@ void perfetto_text(struct buf *out, unsigned field, const void *bytes, size_t le
 
 /* ---- what stands in front ---- */
 
-static void add_clock(struct buf *out, uint32_t id, uint64_t ns, bool steps)
+static void perfetto_add_clock(struct buf *out, uint32_t id, uint64_t ns, bool steps)
 {
 	size_t clock = protobuf_begin(out, 1);
 
@@ -275,10 +275,10 @@ static bool write_clocks(struct perfetto *perfetto, struct error *err)
 	struct buf *out = perfetto_packet(perfetto, &perfetto->events, NSTIME_MIN);
 	size_t snapshot = protobuf_begin(out, TRACE_CLOCK_SNAPSHOT);
 
-	add_clock(out, CLOCK_OWN_ID, 0, true);
-	add_clock(out, CLOCK_BOOTTIME_ID, ns, false);
+	perfetto_add_clock(out, CLOCK_OWN_ID, 0, true);
+	perfetto_add_clock(out, CLOCK_BOOTTIME_ID, ns, false);
 	if (id)
-		add_clock(out, id, ns, false);
+		perfetto_add_clock(out, id, ns, false);
 	protobuf_uint(out, 2, CLOCK_BOOTTIME_ID);
 	protobuf_end(out, snapshot);
 	return perfetto_packet_end(perfetto, err);

@@ -47,7 +47,7 @@ static uint64_t word(struct perfetto *perfetto, const char *literal)
 	return interned_name(perfetto, literal, literal);
 }
 
-static void add_number(struct buf *out, const struct field *field)
+static void perfetto_args_add_number(struct buf *out, const struct field *field)
 {
 	const struct field_class *class = field->class;
 
@@ -85,7 +85,8 @@ static bool add_labels(struct buf *out, const struct field *field)
 	return some;
 }
 
-static void add_value(struct perfetto *perfetto, struct buf *out, const struct field *field);
+static void perfetto_args_add_value(struct perfetto *perfetto, struct buf *out,
+				    const struct field *field);
 
 /* Adds an annotation with a value; `name` 0: it is a list's element. */
 static void add_item(struct perfetto *perfetto, struct buf *out, unsigned number, uint64_t name,
@@ -95,7 +96,7 @@ static void add_item(struct perfetto *perfetto, struct buf *out, unsigned number
 
 	if (name)
 		protobuf_uint(out, ANNOTATION_NAME, name);
-	add_value(perfetto, out, field);
+	perfetto_args_add_value(perfetto, out, field);
 	protobuf_end(out, item);
 }
 
@@ -176,17 +177,18 @@ static void add_option(struct perfetto *perfetto, struct buf *out, const struct 
 
 	field_iter_begin(&iter, field);
 	if (field_iter_next(&iter))
-		add_value(perfetto, out, &iter.item);
+		perfetto_args_add_value(perfetto, out, &iter.item);
 	field_iter_end(&iter);
 }
 
-static void add_value(struct perfetto *perfetto, struct buf *out, const struct field *field)
+static void perfetto_args_add_value(struct perfetto *perfetto, struct buf *out,
+				    const struct field *field)
 {
 	const struct field_class *class = field->class;
 
 	switch (class->kind) {
 	case FIELD_INT:
-		add_number(out, field);
+		perfetto_args_add_number(out, field);
 		return;
 	case FIELD_FLOAT:
 		protobuf_double(out, ANNOTATION_DOUBLE, field->slot.f);

@@ -94,8 +94,9 @@ static bool find_waking(const struct event_class *class, struct field_path *out)
 	       find_int(class, "target_cpu", &out[WOKEN_CPU]);
 }
 
-static enum sched_kind kind_of(const struct perfetto *perfetto, const struct event_class *class,
-			       struct perfetto_plan *plan)
+static enum sched_kind perfetto_sched_kind_of(const struct perfetto *perfetto,
+					      const struct event_class *class,
+					      struct perfetto_plan *plan)
 {
 	const char *name = event_bare_name(class->name);
 
@@ -136,7 +137,7 @@ static bool same_comm(const struct sched_comm *a, const struct sched_comm *b)
 
 /* ---- bundles ---- */
 
-static void add_column(struct buf *out, const struct sched_cpu *cpu, unsigned column)
+static void perfetto_sched_add_column(struct buf *out, const struct sched_cpu *cpu, unsigned column)
 {
 	const struct buf *bytes = &cpu->columns[column];
 
@@ -156,9 +157,9 @@ static bool flush_cpu(struct perfetto *perfetto, int32_t number, struct error *e
 	buf_add(out, cpu->columns[COMMS].data, cpu->columns[COMMS].len);
 	for (unsigned i = SWITCH_TIME; cpu->nswitches && i <= SWITCH_NEXT_COMM; i++)
 		if (i != COMMS)
-			add_column(out, cpu, i);
+			perfetto_sched_add_column(out, cpu, i);
 	for (unsigned i = WAKING_TIME; cpu->nwakings && i < COLUMNS; i++)
-		add_column(out, cpu, i);
+		perfetto_sched_add_column(out, cpu, i);
 	protobuf_end(out, compact);
 	protobuf_end(out, bundle);
 	for (unsigned i = 0; i < COLUMNS; i++)
@@ -209,7 +210,8 @@ static bool end_plain(struct perfetto *perfetto, const size_t begun[2], struct e
 	return perfetto_packet_end(perfetto, err);
 }
 
-static uint64_t step(const struct perfetto *perfetto, nstime *last, size_t count, nstime t)
+static uint64_t perfetto_sched_step(const struct perfetto *perfetto, nstime *last, size_t count,
+				    nstime t)
 {
 	uint64_t ns = perfetto_ns(perfetto, t) - (count ? perfetto_ns(perfetto, *last) : 0);
 
@@ -248,7 +250,7 @@ static void add_switch(struct perfetto *perfetto, struct sched_cpu *cpu, nstime 
 	struct buf *columns = cpu->columns;
 
 	buf_add_varint(&columns[SWITCH_TIME],
-		       step(perfetto, &cpu->last_switch, cpu->nswitches++, t));
+		       perfetto_sched_step(perfetto, &cpu->last_switch, cpu->nswitches++, t));
 	buf_add_varint(&columns[SWITCH_PREV_STATE], (uint64_t)to->prev_state);
 	buf_add_varint(&columns[SWITCH_NEXT_PID], (uint64_t)to->next_tid);
 	buf_add_varint(&columns[SWITCH_NEXT_PRIO], (uint64_t)to->next_prio);
@@ -312,7 +314,7 @@ static void add_waking(struct perfetto *perfetto, struct sched_cpu *cpu, nstime 
 	struct buf *columns = cpu->columns;
 
 	buf_add_varint(&columns[WAKING_TIME],
-		       step(perfetto, &cpu->last_waking, cpu->nwakings++, t));
+		       perfetto_sched_step(perfetto, &cpu->last_waking, cpu->nwakings++, t));
 	buf_add_varint(&columns[WAKING_PID], (uint64_t)numbers[WOKEN_TID]);
 	buf_add_varint(&columns[WAKING_CPU], (uint64_t)numbers[WOKEN_CPU]);
 	buf_add_varint(&columns[WAKING_PRIO], (uint64_t)numbers[WOKEN_PRIO]);
@@ -366,7 +368,7 @@ bool perfetto_sched_event(struct perfetto *perfetto, nstime t, int32_t cpu,
 	struct perfetto_plan *plan = &perfetto->classes[class->index];
 
 	if (plan->sched == SCHED_UNSEEN)
-		plan->sched = kind_of(perfetto, class, plan);
+		plan->sched = perfetto_sched_kind_of(perfetto, class, plan);
 	if (plan->sched == SCHED_NONE || cpu < 0 || cpu >= CPUS_MAX || perfetto->of.options.picked)
 		return true;
 	grow(perfetto, cpu);

@@ -87,8 +87,8 @@ static void add_thread(struct buf *out, const struct description *what)
 	protobuf_end(out, thread);
 }
 
-static bool describe(struct perfetto *perfetto, uint64_t uuid, const struct description *what,
-		     struct error *err)
+static bool perfetto_tracks_describe(struct perfetto *perfetto, uint64_t uuid,
+				     const struct description *what, struct error *err)
 {
 	struct buf *out = perfetto_packet(perfetto, &perfetto->states, perfetto->of.options.first);
 	size_t descriptor = protobuf_begin(out, TRACE_TRACK_DESCRIPTOR);
@@ -125,7 +125,7 @@ static bool track_group(struct perfetto *perfetto, enum track_group group, uint6
 								    : ORDERED_LEXICOGRAPHIC};
 
 	return take_track(perfetto, PLACE_GROUP, group, NULL, uuid) ||
-	       describe(perfetto, *uuid, &what, err);
+	       perfetto_tracks_describe(perfetto, *uuid, &what, err);
 }
 
 bool perfetto_track_cpu(struct perfetto *perfetto, int64_t cpu, uint64_t *uuid, struct error *err)
@@ -138,7 +138,7 @@ bool perfetto_track_cpu(struct perfetto *perfetto, int64_t cpu, uint64_t *uuid, 
 	snprintf(name, sizeof name, "CPU %lld", (long long)cpu);
 	what.name = name;
 	return track_group(perfetto, TRACKS_CPUS, &what.parent, err) &&
-	       describe(perfetto, *uuid, &what, err);
+	       perfetto_tracks_describe(perfetto, *uuid, &what, err);
 }
 
 bool perfetto_track_stream(struct perfetto *perfetto, const struct stream *stream, uint64_t *uuid,
@@ -148,7 +148,7 @@ bool perfetto_track_stream(struct perfetto *perfetto, const struct stream *strea
 
 	return take_track(perfetto, PLACE_STREAM, stream->index, NULL, uuid) ||
 	       (track_group(perfetto, TRACKS_STREAMS, &what.parent, err) &&
-		describe(perfetto, *uuid, &what, err));
+		perfetto_tracks_describe(perfetto, *uuid, &what, err));
 }
 
 bool perfetto_track_thread(struct perfetto *perfetto, int64_t tid, int64_t pid, uint64_t *uuid,
@@ -159,7 +159,7 @@ bool perfetto_track_thread(struct perfetto *perfetto, int64_t tid, int64_t pid, 
 	if (take_track(perfetto, PLACE_THREAD, tid, NULL, uuid))
 		return true;
 	what.name = track_name(perfetto->of.names, TRACK_THREAD, tid, NSTIME_MAX - 1);
-	return describe(perfetto, *uuid, &what, err);
+	return perfetto_tracks_describe(perfetto, *uuid, &what, err);
 }
 
 /* ---- states ---- */
@@ -256,7 +256,7 @@ static bool describe_path(struct perfetto *perfetto, uint64_t uuid, const char *
 	} else {
 		ok = track_group(perfetto, TRACKS_STATE, &what.parent, err);
 	}
-	return ok && describe(perfetto, uuid, &what, err);
+	return ok && perfetto_tracks_describe(perfetto, uuid, &what, err);
 }
 
 static bool add_counter(struct perfetto *perfetto, uint64_t uuid, const struct interval *interval,
@@ -332,7 +332,7 @@ static bool describe_losses(struct perfetto *perfetto, uint64_t uuid, const stru
 
 	buf_printf(&name, "losses of %s", stream->name);
 	what.name = name.data;
-	ok = ok && describe(perfetto, uuid, &what, err);
+	ok = ok && perfetto_tracks_describe(perfetto, uuid, &what, err);
 	buf_release(&name);
 	return ok;
 }

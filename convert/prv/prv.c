@@ -56,7 +56,7 @@ static bool prv_open(void *self, struct error *err)
 /* ---- intervals → values of rows ---- */
 
 /* Reads `NAME["TEXT"]/` at the front of *path, which then points behind it. */
-static bool take_text(const char **path, const char *name, const char **text, size_t *len)
+static bool prv_take_text(const char **path, const char *name, const char **text, size_t *len)
 {
 	size_t n = strlen(name);
 	const char *end;
@@ -98,10 +98,10 @@ static void find_attribute(struct prv *prv, const char *path)
 	buf_clear(&prv->last);
 	buf_add_text(&prv->last, path);
 	prv->row = 0;
-	take_text(&path, "host", &host, &nhost);
+	prv_take_text(&path, "host", &host, &nhost);
 	if (take_number(&path, "thread", &key))
 		prv->rows = &prv->threads;
-	else if (take_text(&path, "loom", &loom, &nloom) && take_number(&path, "cpu", &key))
+	else if (prv_take_text(&path, "loom", &loom, &nloom) && take_number(&path, "cpu", &key))
 		prv->rows = &prv->cpus;
 	else
 		return;
@@ -187,7 +187,7 @@ static bool prv_interval(void *self, const struct interval *interval, struct err
 
 /* ---- what is shown of them ---- */
 
-static int by_begin(const void *a, const void *b)
+static int prv_by_begin(const void *a, const void *b)
 {
 	const struct prv_span *x = a, *y = b;
 
@@ -258,7 +258,7 @@ static void rest(struct prv_series *idle, const struct prv_series *threads)
 		}
 	}
 	if (idle->count > count)
-		qsort(idle->spans, idle->count, sizeof *idle->spans, by_begin);
+		qsort(idle->spans, idle->count, sizeof *idle->spans, prv_by_begin);
 }
 
 static void finish_cpu(struct prv_row *row)
@@ -277,7 +277,7 @@ static void finish_rows(struct prv_rows *rows)
 		for (size_t k = 0; k < row->count; k++)
 			if (row->series[k].count)
 				qsort(row->series[k].spans, row->series[k].count,
-				      sizeof *row->series[k].spans, by_begin);
+				      sizeof *row->series[k].spans, prv_by_begin);
 		if (rows->of_cpus)
 			finish_cpu(row);
 		else
@@ -302,7 +302,7 @@ static void add_series(const struct prv_series *series, uint32_t row, struct prv
 	}
 }
 
-static int by_time(const void *a, const void *b)
+static int prv_by_time(const void *a, const void *b)
 {
 	const struct prv_line *x = a, *y = b;
 
@@ -324,7 +324,7 @@ static bool write_lines(struct prv *prv, const struct prv_rows *rows, const char
 		for (size_t k = 0; k < rows->items[i].count; k++)
 			add_series(&rows->items[i].series[k], (uint32_t)i + 1, &lines);
 	if (lines.count)
-		qsort(lines.items, lines.count, sizeof *lines.items, by_time);
+		qsort(lines.items, lines.count, sizeof *lines.items, prv_by_time);
 	buf_printf(&text, "#Paraver (19/01/38 at 03:14):%020" PRIu64 "_ns:0:1:1(%zu:1)\n",
 		   time_span(first, prv->of.options.last), rows->count);
 	for (size_t i = 0; ok && i < lines.count; i++) {

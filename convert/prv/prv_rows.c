@@ -35,7 +35,7 @@ static struct loom *find_loom(const struct looms *looms, const char *host, const
 	return NULL;
 }
 
-static int by_name(const void *a, const void *b)
+static int prv_rows_by_name(const void *a, const void *b)
 {
 	const struct loom *x = a, *y = b;
 
@@ -69,7 +69,7 @@ static void find_looms(const struct trace *trace, struct looms *out)
 	for (size_t i = 0; i < out->count; i++)
 		all &= out->items[i].rank >= 0;
 	if (out->count)
-		qsort(out->items, out->count, sizeof *out->items, all ? by_rank : by_name);
+		qsort(out->items, out->count, sizeof *out->items, all ? by_rank : prv_rows_by_name);
 }
 
 static void push_row(struct prv_rows *rows, const struct prv_row *row)
@@ -77,7 +77,7 @@ static void push_row(struct prv_rows *rows, const struct prv_row *row)
 	*mem_push(rows->items, rows->count, rows->capacity) = *row;
 }
 
-static int by_place(const void *a, const void *b)
+static int prv_rows_by_place(const void *a, const void *b)
 {
 	const struct prv_row *x = a, *y = b;
 
@@ -131,9 +131,9 @@ void prv_rows_find(const struct trace *trace, struct prv_rows *threads, struct p
 						    .loom_place = (size_t)(loom - looms.items)});
 	}
 	if (threads->count)
-		qsort(threads->items, threads->count, sizeof *threads->items, by_place);
+		qsort(threads->items, threads->count, sizeof *threads->items, prv_rows_by_place);
 	if (cpus->count)
-		qsort(cpus->items, cpus->count, sizeof *cpus->items, by_place);
+		qsort(cpus->items, cpus->count, sizeof *cpus->items, prv_rows_by_place);
 	mem_free(looms.items);
 }
 

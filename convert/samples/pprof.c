@@ -254,7 +254,7 @@ static void add_sample(struct pprof *pprof, const struct group *stack, bool peri
 	protobuf_end(out, sample);
 }
 
-static void add_type(struct pprof *pprof, unsigned field, const char *type, const char *unit)
+static void pprof_add_type(struct pprof *pprof, unsigned field, const char *type, const char *unit)
 {
 	uint64_t type_number = string_of(pprof, type), unit_number = string_of(pprof, unit);
 	struct buf *out = &pprof->text;
@@ -279,10 +279,10 @@ static void add_head(struct pprof *pprof, bool periods)
 	const struct convert_range range = convert_range(options);
 	const char *name = samples_counted(pprof->samples)->name;
 
-	add_type(pprof, PROFILE_SAMPLE_TYPE, "samples", "count");
+	pprof_add_type(pprof, PROFILE_SAMPLE_TYPE, "samples", "count");
 	if (periods)
-		add_type(pprof, PROFILE_SAMPLE_TYPE, name, unit_of(name));
-	add_type(pprof, PROFILE_PERIOD_TYPE, name, unit_of(name));
+		pprof_add_type(pprof, PROFILE_SAMPLE_TYPE, name, unit_of(name));
+	pprof_add_type(pprof, PROFILE_PERIOD_TYPE, name, unit_of(name));
 	if (trace_has_epoch(options->trace))
 		protobuf_int(&pprof->text, PROFILE_TIME, range.first);
 	if (range.last > range.first)

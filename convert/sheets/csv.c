@@ -27,7 +27,7 @@ static void add_cell(struct buf *out, const char *text, size_t len)
 		buf_add_text(out, "\"\"");
 }
 
-static struct ordered_file *open_file(struct csv *csv, struct sheet *sheet, struct error *err)
+static struct ordered_file *csv_open_file(struct csv *csv, struct sheet *sheet, struct error *err)
 {
 	char *name = convert_file_name(sheet->name, "csv", &csv->names);
 	struct buf head = {0};
@@ -86,11 +86,11 @@ static void make_rows(struct ordered_work *work)
 	buf_release(&scratch);
 }
 
-static bool write_rows(void *arg, struct sheet *sheet, struct sheet **parts, size_t count,
-		       struct error *err)
+static bool csv_write_rows(void *arg, struct sheet *sheet, struct sheet **parts, size_t count,
+			   struct error *err)
 {
 	struct csv *csv = arg;
-	struct ordered_file *file = sheet->file ? sheet->file : open_file(csv, sheet, err);
+	struct ordered_file *file = sheet->file ? sheet->file : csv_open_file(csv, sheet, err);
 
 	return ordered_add(&csv->ordered, file, parts, count, count, make_rows, err);
 }
@@ -99,7 +99,8 @@ static bool csv_open(void *self, struct error *err)
 {
 	struct csv *csv = self;
 	const struct convert_options *options = &csv->of.options;
-	struct tables_options tables = {.trace = options->trace, .write = write_rows, .arg = csv};
+	struct tables_options tables = {
+		.trace = options->trace, .write = csv_write_rows, .arg = csv};
 
 	ordered_init(&csv->ordered, options->pool);
 	csv->of.tables = tables_new(&tables);

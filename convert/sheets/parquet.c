@@ -154,8 +154,8 @@ static void put_host(const struct parquet *parquet, struct sheet *sheet)
 		values->index[row] = values->index[0];
 }
 
-static struct ordered_file *open_file(struct parquet *parquet, struct sheet *sheet,
-				      struct error *err)
+static struct ordered_file *parquet_open_file(struct parquet *parquet, struct sheet *sheet,
+					      struct error *err)
 {
 	struct buf head = {.data = (char *)(uintptr_t) "PAR1", .len = 4};
 	char *name = file_name(parquet, sheet);
@@ -165,11 +165,12 @@ static struct ordered_file *open_file(struct parquet *parquet, struct sheet *she
 	return ordered_open(&parquet->ordered, &parquet->of.folder, sheet, name, &head, err);
 }
 
-static bool write_rows(void *arg, struct sheet *sheet, struct sheet **parts, size_t count,
-		       struct error *err)
+static bool parquet_write_rows(void *arg, struct sheet *sheet, struct sheet **parts, size_t count,
+			       struct error *err)
 {
 	struct parquet *parquet = arg;
-	struct ordered_file *file = sheet->file ? sheet->file : open_file(parquet, sheet, err);
+	struct ordered_file *file =
+		sheet->file ? sheet->file : parquet_open_file(parquet, sheet, err);
 
 	for (size_t i = 0; file && parquet->partition && i < count; i++) {
 		if (parts[i]->ncolumns < sheet->ncolumns)
@@ -449,7 +450,7 @@ static bool open_parquet(void *self, struct error *err)
 {
 	struct parquet *parquet = self;
 	struct tables_options tables = {
-		.trace = parquet->of.options.trace, .write = write_rows, .arg = parquet};
+		.trace = parquet->of.options.trace, .write = parquet_write_rows, .arg = parquet};
 
 	parquet->arena = arena_new();
 	ordered_init(&parquet->ordered, parquet->of.options.pool);

@@ -53,7 +53,7 @@ struct column_writer {
 	size_t nlevels, levels_capacity;
 };
 
-static bool is_text(const struct sheet_values *values)
+static bool parquet_column_is_text(const struct sheet_values *values)
 {
 	return values->kind == CELL_TEXT || values->kind == CELL_BYTES;
 }
@@ -337,7 +337,7 @@ static size_t page_end(const struct column_writer *column, size_t from)
 	const struct sheet_values *values = column->values;
 	size_t to = from, bytes = 0, len;
 
-	if (!values->list && !(is_text(values) && values->texts.plain))
+	if (!values->list && !(parquet_column_is_text(values) && values->texts.plain))
 		return from + PAGE_ROWS < column->rows ? from + PAGE_ROWS : column->rows;
 	for (; to < column->rows && to - from < PAGE_ROWS && bytes < PAGE_BYTES; to++) {
 		if (values->list) {
@@ -363,7 +363,7 @@ static void page_values(struct column_writer *column, size_t at, size_t count)
 		delta_add(body, column->numbers + at, count);
 		return;
 	default:
-		if (!is_text(column->values)) {
+		if (!parquet_column_is_text(column->values)) {
 			plain_numbers(column, column->numbers + at, count);
 			return;
 		}
@@ -438,7 +438,7 @@ void parquet_column(const struct sheet_values *values, size_t rows, bool rises,
 		.values = values, .rows = rows, .zstd = zstd, .out = out, .chunk = chunk};
 
 	*chunk = (struct column_chunk){.dictionary_at = -1, .encoding = ENCODING_PLAIN};
-	if (is_text(values))
+	if (parquet_column_is_text(values))
 		text_column(&column);
 	else
 		number_column(&column, rises);

@@ -29,14 +29,15 @@ struct sqlite {
 	struct buf text;
 };
 
-static bool failed(struct sqlite *sqlite, struct error *err)
+static bool sqlite_failed(struct sqlite *sqlite, struct error *err)
 {
 	return error_set(err, ERR_IO, "%s: %s", sqlite->of.out.path, sqlite3_errmsg(sqlite->db));
 }
 
 static bool run_sql(struct sqlite *sqlite, const char *sql, struct error *err)
 {
-	return sqlite3_exec(sqlite->db, sql, NULL, NULL, NULL) == SQLITE_OK || failed(sqlite, err);
+	return sqlite3_exec(sqlite->db, sql, NULL, NULL, NULL) == SQLITE_OK ||
+	       sqlite_failed(sqlite, err);
 }
 
 static const char *type_name(const struct sheet_values *values)
@@ -58,7 +59,7 @@ static bool is_reserved(const char *name)
  * Returns a table name that is new in `names`, and adds it. `events`, `state` and `losses` keep
  * theirs, whatever event classes are named.
  */
-static char *take_name(struct sqlite *sqlite, const struct sheet *sheet)
+static char *sqlite_take_name(struct sqlite *sqlite, const struct sheet *sheet)
 {
 	struct buf name = {0};
 
@@ -117,7 +118,7 @@ static bool create(struct sqlite *sqlite, const struct sheet *sheet, struct sqli
 	buf_add_char(sql, ')');
 	return sqlite3_prepare_v2(sqlite->db, sql->data, (int)sql->len, &target->insert, NULL) ==
 		       SQLITE_OK ||
-	       failed(sqlite, err);
+	       sqlite_failed(sqlite, err);
 }
 
 static struct sqlite_table *target_of(struct sqlite *sqlite, struct sheet *sheet, struct error *err)
@@ -127,7 +128,7 @@ static struct sqlite_table *target_of(struct sqlite *sqlite, struct sheet *sheet
 	if (target)
 		return target;
 	target = mem_new(sizeof *target);
-	target->name = take_name(sqlite, sheet);
+	target->name = sqlite_take_name(sqlite, sheet);
 	*mem_push(sqlite->targets, sqlite->count, sqlite->capacity) = target;
 	sheet->file = target;
 	return create(sqlite, sheet, target, err) ? target : NULL;
@@ -193,14 +194,14 @@ static bool write_part(struct sqlite *sqlite, sqlite3_stmt *insert, const struct
 		if (state)
 			bind_state(sqlite, insert, sheet->columns, row);
 		if (sqlite3_step(insert) != SQLITE_DONE)
-			return failed(sqlite, err);
+			return sqlite_failed(sqlite, err);
 		sqlite3_reset(insert);
 	}
 	return true;
 }
 
-static bool write_rows(void *arg, struct sheet *sheet, struct sheet **parts, size_t count,
-		       struct error *err)
+static bool sqlite_write_rows(void *arg, struct sheet *sheet, struct sheet **parts, size_t count,
+			      struct error *err)
 {
 	struct sqlite *sqlite = arg;
 	struct sqlite_table *target = target_of(sqlite, sheet, err);
@@ -239,8 +240,10 @@ static bool sqlite_open(void *self, struct error *err)
 {
 	struct sqlite *sqlite = self;
 	const struct convert_options *options = &sqlite->of.options;
-	struct tables_options tables = {
-		.trace = options->trace, .all_events = true, .write = write_rows, .arg = sqlite};
+	struct tables_options tables = {.trace = options->trace,
+					.all_events = true,
+					.write = sqlite_write_rows,
+					.arg = sqlite};
 
 	if (!out_open_named(&sqlite->of.out, options->path, err))
 		return false;
@@ -248,7 +251,7 @@ static bool sqlite_open(void *self, struct error *err)
 	sqlite->of.tables = tables_new(&tables);
 	return (sqlite3_open_v2(sqlite->of.out.temporary, &sqlite->db,
 				SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK ||
-		failed(sqlite, err)) &&
+		sqlite_failed(sqlite, err)) &&
 	       run_sql(sqlite, prepares, err);
 }
 

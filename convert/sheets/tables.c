@@ -190,7 +190,7 @@ static bool write_largest(struct tables *tables, struct error *err)
 	return write_table(tables, &tables->items[largest], err);
 }
 
-static void look_at(struct tables *tables, struct filling_table *table)
+static void tables_look_at(struct tables *tables, struct filling_table *table)
 {
 	tables->all -= table->size;
 	table->size = table->bytes + sheet_bytes(table->sheet);
@@ -201,7 +201,7 @@ static bool measure(struct tables *tables, const struct sheet *sheet, struct err
 {
 	struct filling_table *table = &tables->items[sheet->number];
 
-	look_at(tables, table);
+	tables_look_at(tables, table);
 	tables->text = 0;
 	if (table->size >= TABLE_BYTES || table->rows + sheet->rows >= ROWS_MAX)
 		return write_table(tables, table, err);
@@ -213,7 +213,7 @@ static bool measure_all(struct tables *tables, struct error *err)
 {
 	tables->rows = 0;
 	for (size_t i = 0; i < tables->count; i++)
-		look_at(tables, &tables->items[i]);
+		tables_look_at(tables, &tables->items[i]);
 	return tables->all < TABLES_BYTES || write_largest(tables, err);
 }
 
@@ -231,7 +231,7 @@ static inline bool row_done(struct tables *tables, const struct sheet *sheet, si
 
 /* ---- events ---- */
 
-static void put_text(struct sheet_values *values, size_t row, const char *text)
+static void tables_put_text(struct sheet_values *values, size_t row, const char *text)
 {
 	values_text(values, row, text, strlen(text));
 }
@@ -364,8 +364,8 @@ static const struct own_column of_state[STATE_N] = {
 	[STATE_INT] = {"value_int", CELL_INT, 64},  [STATE_FLOAT] = {"value_float", CELL_FLOAT, 64},
 	[STATE_BOOL] = {"value_bool", CELL_BOOL, 1}};
 
-static void put_value(struct sheet *sheet, size_t row, const struct value *value,
-		      struct buf *scratch)
+static void tables_put_value(struct sheet *sheet, size_t row, const struct value *value,
+			     struct buf *scratch)
 {
 	struct sheet_values *values = sheet->columns;
 
@@ -392,12 +392,12 @@ bool tables_interval(void *format, const struct interval *interval, struct error
 			own_sheet(tables, sheet_new("state", STATE_N), 0, of_state, NO_GROUP);
 	struct sheet *sheet = tables->state;
 	size_t row = sheet_row(sheet);
-	put_text(&sheet->columns[STATE_PATH], row, interval->path);
+	tables_put_text(&sheet->columns[STATE_PATH], row, interval->path);
 	values_time(&sheet->columns[STATE_TS], row, interval->begin);
 	bool known = interval->begin != NSTIME_MIN && interval->end != NSTIME_MAX &&
 		     !__builtin_sub_overflow(interval->end, interval->begin, &length);
 	values_known(&sheet->columns[STATE_DUR], row, known, known ? (uint64_t)length : 0);
-	put_value(sheet, row, &interval->value, &tables->scratch);
+	tables_put_value(sheet, row, &interval->value, &tables->scratch);
 	return row_done(tables, sheet, tables->scratch.len, err);
 }
 

@@ -18,7 +18,8 @@ static void add_float(uint64_t bits, struct buf *out)
 	json_add_float(out, number);
 }
 
-static void add_number(const struct sheet_values *values, uint64_t number, struct buf *out)
+static void values_text_add_number(const struct sheet_values *values, uint64_t number,
+				   struct buf *out)
 {
 	if (values->kind == CELL_FLOAT)
 		add_float(number, out);
@@ -38,7 +39,7 @@ static void add_list(const struct sheet_values *values, size_t row, struct buf *
 	for (size_t i = from; i < values->list_ends[row]; i++) {
 		if (i > from)
 			buf_add_char(out, ',');
-		add_number(values, values_get_element(values, i), out);
+		values_text_add_number(values, values_get_element(values, i), out);
 	}
 	buf_add_char(out, ']');
 }
@@ -68,6 +69,6 @@ void values_add_text(const struct sheet_values *values, size_t row, struct buf *
 		else
 			json_add_float(out, number);
 	} else {
-		add_number(values, values_get(values, row), out);
+		values_text_add_number(values, values_get(values, row), out);
 	}
 }

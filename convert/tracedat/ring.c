@@ -148,7 +148,8 @@ static void put_word(struct ring_writer *ring, struct ring_cpu *cpu, uint64_t wo
 	cpu->used += 4;
 }
 
-static void put_head(struct ring_writer *ring, struct ring_cpu *cpu, unsigned type, uint64_t delta)
+static void ring_put_head(struct ring_writer *ring, struct ring_cpu *cpu, unsigned type,
+			  uint64_t delta)
 {
 	put_word(ring, cpu,
 		 ring->big_endian ? (uint64_t)type << DELTA_BITS | delta : delta << 5 | type);
@@ -174,11 +175,11 @@ bool ring_add(struct ring_writer *ring, uint32_t place, uint64_t t, const uint8_
 		delta = 0;
 	}
 	if (delta > DELTA_MASK) {
-		put_head(ring, cpu, EXTEND, delta & DELTA_MASK);
+		ring_put_head(ring, cpu, EXTEND, delta & DELTA_MASK);
 		put_word(ring, cpu, delta >> DELTA_BITS);
 		delta = 0;
 	}
-	put_head(ring, cpu, is_long ? LONG_ENTRY : (unsigned)(whole / 4), delta);
+	ring_put_head(ring, cpu, is_long ? LONG_ENTRY : (unsigned)(whole / 4), delta);
 	if (is_long)
 		put_word(ring, cpu, whole + 4);
 	memcpy(cpu->page + ring->head + cpu->used, data, size);

@@ -53,7 +53,7 @@ struct tracedat {
 };
 
 /* Is the output the folder of pages? */
-static bool is_folder(const struct tracedat *dat)
+static bool tracedat_is_folder(const struct tracedat *dat)
 {
 	return dat->of.format->kind.folder;
 }
@@ -117,7 +117,8 @@ static bool tracedat_loss(void *self, const struct event *loss, struct error *er
 
 /* ---- the file ---- */
 
-static void add_number(const struct tracedat *dat, struct buf *out, uint64_t number, unsigned bytes)
+static void tracedat_add_number(const struct tracedat *dat, struct buf *out, uint64_t number,
+				unsigned bytes)
 {
 	ring_put((uint8_t *)buf_room(out, bytes), number, bytes, dat->big_endian);
 	out->len += bytes;
@@ -126,14 +127,14 @@ static void add_number(const struct tracedat *dat, struct buf *out, uint64_t num
 static void add_sized(const struct tracedat *dat, struct buf *out, const struct buf *text,
 		      unsigned bytes)
 {
-	add_number(dat, out, text->len, bytes);
+	tracedat_add_number(dat, out, text->len, bytes);
 	buf_add(out, text->data, text->len);
 }
 
 static void add_option(const struct tracedat *dat, struct buf *out, unsigned id, const char *text)
 {
-	add_number(dat, out, id, 2);
-	add_number(dat, out, strlen(text) + 1, 4);
+	tracedat_add_number(dat, out, id, 2);
+	tracedat_add_number(dat, out, strlen(text) + 1, 4);
 	buf_add(out, text, strlen(text) + 1);
 }
 
@@ -162,9 +163,9 @@ static void add_headers(const struct tracedat *dat, struct buf *out)
 	struct buf text = {0};
 
 	buf_add(out, "\x17\x08\x44tracing6", 12);
-	add_number(dat, out, dat->big_endian, 1);
-	add_number(dat, out, tracepoints_long_bytes(dat->points), 1);
-	add_number(dat, out, RING_PAGE, 4);
+	tracedat_add_number(dat, out, dat->big_endian, 1);
+	tracedat_add_number(dat, out, tracepoints_long_bytes(dat->points), 1);
+	tracedat_add_number(dat, out, RING_PAGE, 4);
 	buf_add(out, "header_page", 12);
 	add_header_page(dat, &text);
 	add_sized(dat, out, &text, 8);
@@ -209,12 +210,12 @@ static void add_formats(const struct tracedat *dat, struct buf *out)
 			continue;
 		}
 		buf_add(&own, system, strlen(system) + 1);
-		add_number(dat, &own, count, 4);
+		tracedat_add_number(dat, &own, count, 4);
 		buf_add(&own, body.data, body.len);
 	}
-	add_number(dat, out, nftrace, 4);
+	tracedat_add_number(dat, out, nftrace, 4);
 	buf_add(out, ftrace.data, ftrace.len);
-	add_number(dat, out, nsystems, 4);
+	tracedat_add_number(dat, out, nsystems, 4);
 	buf_add(out, own.data, own.len);
 	buf_release(&ftrace);
 	buf_release(&own);
@@ -298,11 +299,11 @@ static void add_options(const struct tracedat *dat, uint32_t ncpus, struct buf *
 		snprintf(number, sizeof number, "%lld", (long long)dat->base);
 		add_option(dat, out, OPTION_OFFSET, number);
 	}
-	add_number(dat, out, OPTION_CPUS, 2);
-	add_number(dat, out, 4, 4);
-	add_number(dat, out, ncpus, 4);
+	tracedat_add_number(dat, out, OPTION_CPUS, 2);
+	tracedat_add_number(dat, out, 4, 4);
+	tracedat_add_number(dat, out, ncpus, 4);
 	add_option(dat, out, OPTION_VERSION, "yore");
-	add_number(dat, out, 0, 2);
+	tracedat_add_number(dat, out, 0, 2);
 }
 
 /*
@@ -330,7 +331,7 @@ static uint32_t *number_cpus(const struct tracedat *dat, uint32_t *count)
 	return places;
 }
 
-static uint64_t bytes_of(const struct tracedat *dat, uint32_t place)
+static uint64_t tracedat_bytes_of(const struct tracedat *dat, uint32_t place)
 {
 	return place == NO_PLACE ? 0 : ring_bytes(dat->ring, place);
 }
@@ -344,15 +345,15 @@ static bool write_file(struct tracedat *dat, const uint32_t *places, uint32_t nc
 	add_headers(dat, &head);
 	add_formats(dat, &head);
 	add_names(dat, &head);
-	add_number(dat, &head, ncpus, 4);
+	tracedat_add_number(dat, &head, ncpus, 4);
 	add_options(dat, ncpus, &head);
 	buf_add(&head, "flyrecord", 10);
 	size_t table = (size_t)ncpus * 16;
 	uint64_t at = (head.len + table + RING_PAGE - 1) / RING_PAGE * RING_PAGE;
 	for (uint32_t i = 0; i < ncpus; i++) {
-		add_number(dat, &head, at, 8);
-		add_number(dat, &head, bytes_of(dat, places[i]), 8);
-		at += bytes_of(dat, places[i]);
+		tracedat_add_number(dat, &head, at, 8);
+		tracedat_add_number(dat, &head, tracedat_bytes_of(dat, places[i]), 8);
+		at += tracedat_bytes_of(dat, places[i]);
 	}
 	size_t gap = (RING_PAGE - head.len % RING_PAGE) % RING_PAGE;
 	memset(buf_room(&head, gap + 1), 0, gap);
@@ -458,7 +459,7 @@ static void tell_left_out(const struct tracedat *dat)
 	const struct notices *to = &dat->of.options.trace->notices;
 
 	tracepoints_tell(dat->points);
-	if (is_folder(dat) && dat->base)
+	if (tracedat_is_folder(dat) && dat->base)
 		notice(to, NOTICE_WARNING,
 		       "pages have no times before 0: they count from the trace's first event, at "
 		       "%lld ns",
@@ -481,7 +482,7 @@ static bool tracedat_finish(void *self, struct error *err)
 		return false;
 	tracepoints_sort(dat->points);
 	uint32_t *places = number_cpus(dat, &ncpus);
-	bool ok = is_folder(dat)
+	bool ok = tracedat_is_folder(dat)
 			  ? write_folder(dat, places, ncpus, err) &&
 				    out_folder_finish(&dat->of.folder, err)
 			  : write_file(dat, places, ncpus, err) && out_finish(&dat->of.out, err);
@@ -533,8 +534,9 @@ static bool tracedat_open(void *self, struct error *err)
 	dat->big_endian = tracepoints_big_endian(dat->points);
 	dat->ring =
 		ring_new(options->path, dat->big_endian, tracepoints_long_bytes(dat->points), err);
-	return dat->ring && (is_folder(dat) ? out_folder_open(&dat->of.folder, options->path, err)
-					    : out_open(&dat->of.out, options->path, err));
+	return dat->ring &&
+	       (tracedat_is_folder(dat) ? out_folder_open(&dat->of.folder, options->path, err)
+					: out_open(&dat->of.out, options->path, err));
 }
 
 #define TRACEDAT_FORMAT(...)                                                                     \

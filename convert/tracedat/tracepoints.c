@@ -245,7 +245,8 @@ static void describe_fields(struct tracepoints *all, struct made *made)
 	nameset_release(&names);
 }
 
-static void take_name(struct tracepoints *all, const char *name, const struct event_class *class)
+static void tracepoints_take_name(struct tracepoints *all, const char *name,
+				  const struct event_class *class)
 {
 	nameset_add(&all->names, name, class->index);
 	nameset_add(&all->taken, name, 2);
@@ -272,7 +273,7 @@ static void make_class(struct tracepoints *all, const struct event_class *class)
 	if (nameset_find(&all->names, buf_text(&whole), &first) &&
 	    strcmp(all->trace->classes[first]->name, class->name) != 0)
 		nameset_make_free(&all->taken, &whole, 0, "_");
-	take_name(all, buf_text(&whole), class);
+	tracepoints_take_name(all, buf_text(&whole), class);
 	made->name = arena_strdup(all->arena, strchr(buf_text(&whole), ':') + 1);
 	buf_release(&whole);
 	describe_fields(all, made);
@@ -322,10 +323,11 @@ struct tracepoints *tracepoints_new(const struct trace *trace)
 	number_tracepoints(all);
 	for (size_t i = 0; i < all->count; i++)
 		if (tracepoint_of(trace, all->order[i], NULL, &point))
-			take_name(all,
-				  arena_printf(all->arena, "%s:%s", point.format->system,
-					       point.format->name),
-				  all->order[i]);
+			tracepoints_take_name(all,
+					      arena_printf(all->arena, "%s:%s",
+							   point.format->system,
+							   point.format->name),
+					      all->order[i]);
 	all->next = ID_FIRST;
 	return all;
 }
@@ -461,7 +463,7 @@ bool tracepoints_record(struct tracepoints *all, const struct event_class *class
 
 /* ---- texts ---- */
 
-static void add_type(const struct point_field *item, struct buf *out)
+static void tracepoints_add_type(const struct point_field *item, struct buf *out)
 {
 	static const char *const prefix[] = {"", "__data_loc ", "__data_loc ", "__data_loc "};
 	const char *brackets = item->kind == VALUE_NUMBER ? "" : "[]";
@@ -517,7 +519,7 @@ static void add_made(const struct made *made, uint32_t id, struct buf *out)
 		const struct point_field *item = &made->items[i];
 		bool number = item->kind == VALUE_NUMBER;
 		buf_add_text(out, i ? "\tfield:" : "\n\tfield:");
-		add_type(item, out);
+		tracepoints_add_type(item, out);
 		buf_printf(out, " %s;\toffset:%u;\tsize:%d;\tsigned:%d;\n", item->name, item->at,
 			   number ? item->bytes : LOCATED_BYTES, item->is_signed);
 	}

@@ -17,7 +17,7 @@ enum { LOOK_MS = 20, MEGABYTE = 1 << 20 };
 /* ---- the memory of the machine and of control groups ---- */
 
 /* The beginning of a small file as text; false: it cannot be read. */
-static bool read_text(const char *path, char *text, size_t room)
+static bool budget_read_text(const char *path, char *text, size_t room)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd >= 0 ? read(fd, text, room - 1) : -1;
@@ -36,7 +36,7 @@ struct memory_used memory_used(void)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char text[256];
 
-	if (!read_text("/proc/self/statm", text, sizeof text) ||
+	if (!budget_read_text("/proc/self/statm", text, sizeof text) ||
 	    sscanf(text, "%llu %llu %llu %llu %llu %llu", &size, &resident, &shared, &code,
 		   &libraries, &data) != 6)
 		return (struct memory_used){0};
@@ -50,7 +50,7 @@ static size_t number_in(const char *path, const char *word, size_t unit)
 {
 	char text[8192], *at = text, *end;
 
-	if (!read_text(path, text, sizeof text) || !(at = strstr(text, word)))
+	if (!budget_read_text(path, text, sizeof text) || !(at = strstr(text, word)))
 		return SIZE_MAX;
 	at += strlen(word);
 	unsigned long long number = strtoull(at, &end, 10);
@@ -98,7 +98,7 @@ static size_t left_on_machine(void)
 	char text[8192];
 	const char *at;
 
-	if (!read_text("/proc/self/cgroup", text, sizeof text))
+	if (!budget_read_text("/proc/self/cgroup", text, sizeof text))
 		return left;
 	if ((at = strstr(text, ":memory:")))
 		group = left_in_groups("/sys/fs/cgroup/memory", at + strlen(":memory:"),

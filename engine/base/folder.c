@@ -17,7 +17,7 @@
 
 enum { LOCK_STEP_US = 200 };
 
-static int by_name(const void *a, const void *b)
+static int folder_by_name(const void *a, const void *b)
 {
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
@@ -37,7 +37,7 @@ bool folder_list(const char *path, struct folder_names *out, struct error *err)
 	}
 	closedir(dir);
 	if (out->count)
-		qsort(out->items, out->count, sizeof(char *), by_name);
+		qsort(out->items, out->count, sizeof(char *), folder_by_name);
 	return true;
 }
 
@@ -118,7 +118,7 @@ bool folder_remove_beside(const char *path, struct error *err)
 	return ok;
 }
 
-static const char *kind_of(mode_t mode)
+static const char *folder_kind_of(mode_t mode)
 {
 	return S_ISDIR(mode)    ? "a folder"
 	       : S_ISFIFO(mode) ? "a FIFO"
@@ -139,7 +139,7 @@ bool file_is_regular(const char *path, uint64_t *size, struct error *err)
 	}
 	*size = (uint64_t)st.st_size;
 	return S_ISREG(st.st_mode) || error_set(err, ERR_IO, "%s: it is %s, not a regular file",
-						path, kind_of(st.st_mode));
+						path, folder_kind_of(st.st_mode));
 }
 
 int file_open_own(const char *path, int flags)

@@ -13,7 +13,7 @@ uint64_t hash_bytes(const void *bytes, size_t len)
 	return XXH3_64bits(bytes, len);
 }
 
-static void put(struct hash_index *index, struct hash_slot slot)
+static void hash_index_put(struct hash_index *index, struct hash_slot slot)
 {
 	size_t at = slot.bits & (index->size - 1);
 
@@ -44,7 +44,7 @@ static void grow(struct hash_index *index)
 	}
 	for (size_t i = 0; i < old.size; i++)
 		if (old.slots[i].item)
-			put(index, old.slots[i]);
+			hash_index_put(index, old.slots[i]);
 	free_slots(&old);
 }
 
@@ -52,7 +52,7 @@ uint32_t hash_index_add(struct hash_index *index, uint64_t hash, size_t number)
 {
 	if (2 * (index->count + 1) > index->size)
 		grow(index);
-	put(index, (struct hash_slot){hash_index_fold(hash), (uint32_t)number + 1});
+	hash_index_put(index, (struct hash_slot){hash_index_fold(hash), (uint32_t)number + 1});
 	index->count++;
 	return (uint32_t)number;
 }

@@ -36,7 +36,7 @@ void mem_fit_address_space(void)
 #endif
 }
 
-static _Noreturn void fail(size_t bytes)
+static _Noreturn void mem_fail(size_t bytes)
 {
 	void (*hook)(size_t bytes) = atomic_load(&failed);
 
@@ -48,7 +48,7 @@ static _Noreturn void fail(size_t bytes)
 static void *checked(void *memory, size_t bytes)
 {
 	if (!memory)
-		fail(bytes);
+		mem_fail(bytes);
 	return memory;
 }
 
@@ -58,7 +58,7 @@ static size_t product(size_t count, size_t size)
 
 	if (__builtin_mul_overflow(count ? count : 1, size ? size : 1, &bytes) ||
 	    bytes > PTRDIFF_MAX)
-		fail(SIZE_MAX);
+		mem_fail(SIZE_MAX);
 	return bytes;
 }
 
@@ -86,7 +86,7 @@ void *mem_new_lines(size_t count, size_t size)
 	size_t bytes;
 
 	if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX - LINE)
-		fail(SIZE_MAX);
+		mem_fail(SIZE_MAX);
 	bytes = (bytes + LINE) / LINE * LINE;
 	return memset(checked(aligned_alloc(LINE, bytes), bytes), 0, bytes);
 }
@@ -94,7 +94,7 @@ void *mem_new_lines(size_t count, size_t size)
 void *mem_new_huge(size_t size)
 {
 	if (size > PTRDIFF_MAX - HUGE)
-		fail(SIZE_MAX);
+		mem_fail(SIZE_MAX);
 	if (size < HUGE / 2) /* the kernel would clear a whole huge page, of which little is used */
 		return mem_resize(NULL, 1, size);
 	size = (size + HUGE - 1) / HUGE * HUGE;

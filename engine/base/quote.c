@@ -120,7 +120,7 @@ static uint64_t needs_quotes(uint64_t word)
 }
 
 /* True when flagged() is 0 for all words of the bytes; the last word may overlap the one before. */
-static inline bool is_plain(const void *bytes, size_t len, uint64_t (*flagged)(uint64_t))
+static inline bool quote_is_plain(const void *bytes, size_t len, uint64_t (*flagged)(uint64_t))
 {
 	const char *at = bytes;
 	uint64_t word = EACH('a'), found = 0;
@@ -153,7 +153,7 @@ static void quoted(struct buf *out, const uint8_t *bytes, size_t len,
 {
 	size_t from = 0;
 
-	if (is_plain(bytes, len, needs_care)) {
+	if (quote_is_plain(bytes, len, needs_care)) {
 		quote_plain(out, bytes, len);
 		return;
 	}
@@ -190,7 +190,7 @@ void quote_csv(struct buf *out, const void *bytes, size_t len)
 {
 	const char *at = bytes, *end = at + len, *quote;
 
-	if (!len || is_plain(bytes, len, needs_quotes)) {
+	if (!len || quote_is_plain(bytes, len, needs_quotes)) {
 		buf_add(out, bytes, len);
 		return;
 	}

@@ -83,7 +83,7 @@ size_t column_text_places(const struct event_class *class, const struct field_pa
 }
 
 /* Can the value be loaded by a load, a mask and a sign extension? */
-static bool is_plain(const struct field_class *class)
+static bool column_is_plain(const struct field_class *class)
 {
 	return (class->kind == FIELD_INT || class->bits == 64) && !class->big_endian &&
 	       !class->is_reversed && class->form != FORM_BOOL;
@@ -116,7 +116,7 @@ void column_load(const struct column_place *place, const struct column_input *in
 	const uint64_t mask = UINT64_MAX >> (64 - class->bits);
 	const uint64_t sign =
 		class->is_signed && class->kind == FIELD_INT ? UINT64_C(1) << (class->bits - 1) : 0;
-	const uint64_t safe = is_plain(class) && in->size >= 8 ? in->size - 8 : 0;
+	const uint64_t safe = column_is_plain(class) && in->size >= 8 ? in->size - 8 : 0;
 
 	for (uint32_t k = 0; k < n; k++) {
 		uint64_t at = body_of(batch, entries[k]);

@@ -180,7 +180,7 @@ static bool is_enum(const struct field_class *class)
 	return class->kind == FIELD_INT && (class->is_enum || class->nlabels);
 }
 
-static bool is_text(const struct field_class *class)
+static bool shape_is_text(const struct field_class *class)
 {
 	return class->kind == FIELD_STRING || class->is_wide ||
 	       ((class->kind == FIELD_ARRAY || class->kind == FIELD_SEQUENCE) &&
@@ -193,7 +193,7 @@ static const char *type_of(const struct field_class *class)
 		return "INTEGER";
 	if (class->kind == FIELD_FLOAT)
 		return "REAL";
-	return class->is_blob && !is_text(class) ? "BLOB" : "TEXT";
+	return class->is_blob && !shape_is_text(class) ? "BLOB" : "TEXT";
 }
 
 static bool is_hex(const struct field_class *class)
@@ -302,7 +302,7 @@ static int by_class(const void *a, const void *b)
 	return x->class < y->class ? -1 : x->class > y->class;
 }
 
-static void add_rows(struct shape *shape, const struct class_group *group)
+static void shape_add_rows(struct shape *shape, const struct class_group *group)
 {
 	for (size_t i = 0; i < group->count; i++) {
 		uint32_t class = group->classes[i]->index;
@@ -331,7 +331,7 @@ static void add_places(struct shape_builder *build, const struct class_group *gr
 	shape->nfields = build->nknown;
 	shape->places =
 		arena_array(shape->arena, group->count * shape->nfields + 1, sizeof *shape->places);
-	add_rows(shape, group);
+	shape_add_rows(shape, group);
 	for (size_t i = 0; i < build->nfound; i++) {
 		const struct found *found = &build->found[i];
 		shape->places[found->row * shape->nfields + found->field] = found->place;

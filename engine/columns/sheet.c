@@ -147,7 +147,7 @@ static bool entry_is(const struct texts *texts, uint32_t entry, const void *byte
 	return have == len && !memcmp(text, bytes, len);
 }
 
-static uint32_t add_text(struct texts *texts, const void *bytes, size_t len)
+static uint32_t sheet_add_text(struct texts *texts, const void *bytes, size_t len)
 {
 	if (texts->plain)
 		return entry_add(texts, bytes, len);
@@ -166,9 +166,9 @@ static uint32_t entry_of(struct sheet_values *values, const void *bytes, size_t 
 	if (++texts->asked % TRY_TEXTS == 0 && texts->count > texts->asked / 2)
 		texts->plain = true;
 	if (values->kind != CELL_TEXT || utf8_is(bytes, len))
-		return add_text(texts, bytes, len);
+		return sheet_add_text(texts, bytes, len);
 	utf8_mend(&mended, bytes, len);
-	uint32_t entry = add_text(texts, mended.data, mended.len);
+	uint32_t entry = sheet_add_text(texts, mended.data, mended.len);
 	buf_release(&mended);
 	return entry;
 }
@@ -243,7 +243,7 @@ static uint32_t *join_texts(struct texts *to, const struct texts *from)
 	for (uint32_t i = 0; i < from->count; i++) {
 		size_t len;
 		const char *text = texts_get(from, i, &len);
-		map[i] = add_text(to, text, len);
+		map[i] = sheet_add_text(to, text, len);
 	}
 	return map;
 }

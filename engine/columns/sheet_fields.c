@@ -219,8 +219,8 @@ const uint8_t *field_cell_text(const struct field *field, struct buf *scratch, s
 	return (const uint8_t *)buf_text(scratch);
 }
 
-static size_t put_text(struct sheet_values *values, size_t row, const struct field *field,
-		       struct buf *scratch)
+static size_t sheet_fields_put_text(struct sheet_values *values, size_t row,
+				    const struct field *field, struct buf *scratch)
 {
 	size_t len;
 	const uint8_t *bytes = field_cell_text(field, scratch, &len);
@@ -229,8 +229,9 @@ static size_t put_text(struct sheet_values *values, size_t row, const struct fie
 	return len;
 }
 
-static size_t put_value(struct sheet_values *values, size_t row, const struct value_place *place,
-			const struct fields *fields, struct buf *scratch)
+static size_t sheet_fields_put_value(struct sheet_values *values, size_t row,
+				     const struct value_place *place, const struct fields *fields,
+				     struct buf *scratch)
 {
 	struct field field;
 
@@ -239,7 +240,7 @@ static size_t put_value(struct sheet_values *values, size_t row, const struct va
 		return 0;
 	}
 	if (!is_number(values->kind))
-		return put_text(values, row, &field, scratch);
+		return sheet_fields_put_text(values, row, &field, scratch);
 	if (values->list)
 		return put_list(values, row, &field);
 	if (values->kind == CELL_FLOAT)
@@ -249,8 +250,9 @@ static size_t put_value(struct sheet_values *values, size_t row, const struct va
 	return 0;
 }
 
-static void put_label(struct sheet_values *values, size_t row, const struct value_place *place,
-		      const struct fields *fields, struct buf *scratch)
+static void sheet_fields_put_label(struct sheet_values *values, size_t row,
+				   const struct value_place *place, const struct fields *fields,
+				   struct buf *scratch)
 {
 	const struct slot *slot = place_slot(place, fields);
 	const char *labels = slot ? field_labels(place->class, slot->u, scratch) : NULL;
@@ -280,10 +282,10 @@ size_t fields_put(const struct class_puts *puts, const struct fields *fields, si
 			bytes += (size_t)slot->n;
 			break;
 		case PUT_VALUE:
-			bytes += put_value(values, row, put->place, fields, scratch);
+			bytes += sheet_fields_put_value(values, row, put->place, fields, scratch);
 			break;
 		case PUT_LABEL:
-			put_label(values, row, put->place, fields, scratch);
+			sheet_fields_put_label(values, row, put->place, fields, scratch);
 			break;
 		case PUT_NAME:
 			values_symbol(values, row, puts->class->index, puts->class->name);

@@ -53,7 +53,7 @@ void ctf_decoder_free(struct decoder *d)
 	mem_free(d);
 }
 
-static bool fail(const struct decoder *d, struct error *err)
+static bool ctf_decode_fail(const struct decoder *d, struct error *err)
 {
 	return error_while(err, "%s: packet at offset %" PRIu64,
 			   source_name(stream_source(d->stream, d->info.rec.source)),
@@ -208,7 +208,7 @@ bool ctf_decoder_open(struct decoder *d, const struct packet_info *info, struct 
 	d->packet_off = piece ? carried.packet_off : info->rec.off;
 	if (!(piece ? open_piece(d, &carried, err) : open_packet(d, &carried, err))) {
 		ctf_decoder_leave(d);
-		return fail(d, err);
+		return ctf_decode_fail(d, err);
 	}
 	d->open = true;
 	return true;
@@ -255,7 +255,8 @@ static bool next_heads(struct decoder *d, struct batch *b, struct error *err)
 
 static bool read_rest(struct decoder *d, struct error *err)
 {
-	return source_get_rest(source_of(d), d->packet_off, &d->block, err) || fail(d, err);
+	return source_get_rest(source_of(d), d->packet_off, &d->block, err) ||
+	       ctf_decode_fail(d, err);
 }
 
 /*

@@ -46,7 +46,7 @@ bool metadata_refuse(const char *name, size_t at, const char *what, struct error
 	return error_set(err, ERR_FORMAT, "%s: metadata packet at byte %zu: %s", name, at, what);
 }
 
-static bool refuse(const struct metadata *m, size_t at, const char *what)
+static bool ctf_metadata_refuse(const struct metadata *m, size_t at, const char *what)
 {
 	return metadata_refuse(m->name, at, what, m->err);
 }
@@ -63,17 +63,18 @@ static bool read_header(const struct metadata *m, size_t at, struct packet_heade
 	uint8_t compression = cursor_u8(&in), encryption = cursor_u8(&in), scheme = cursor_u8(&in);
 	uint8_t major = cursor_u8(&in), minor = cursor_u8(&in);
 	if (in.failed)
-		return refuse(m, at, "its header is cut short");
+		return ctf_metadata_refuse(m, at, "its header is cut short");
 	if (magic != MAGIC)
-		return refuse(m, at, "its magic number is wrong");
+		return ctf_metadata_refuse(m, at, "its magic number is wrong");
 	if ((major != 1 || minor != 8) && (major != 2 || minor != 0))
-		return refuse(m, at, "its version is neither 1.8 nor 2.0");
+		return ctf_metadata_refuse(m, at, "its version is neither 1.8 nor 2.0");
 	if (content > packet || content < HEADER_BYTES * 8 || content % 8 || packet % 8)
-		return refuse(m, at, "its sizes are wrong");
+		return ctf_metadata_refuse(m, at, "its sizes are wrong");
 	if (compression || encryption || scheme)
-		return refuse(m, at,
-			      "it is compressed, encrypted or has a checksum, none of which "
-			      "is supported");
+		return ctf_metadata_refuse(
+			m, at,
+			"it is compressed, encrypted or has a checksum, none of which "
+			"is supported");
 	out->content = content / 8;
 	out->packet = packet / 8;
 	return true;
@@ -108,7 +109,8 @@ static bool join_packets(const struct metadata *m, char *text, size_t *size)
 		if (!at)
 			first = header;
 		if (memcmp(header.uuid, first.uuid, 16) != 0)
-			return refuse(m, at, "its UUID differs from the first packet's");
+			return ctf_metadata_refuse(m, at,
+						   "its UUID differs from the first packet's");
 		if (header.content > left)
 			return metadata_cut_off(m->name, at, m->notices, m->err);
 		memcpy(text + *size, m->bytes + at + HEADER_BYTES, header.content - HEADER_BYTES);

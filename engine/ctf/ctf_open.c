@@ -134,8 +134,8 @@ static bool check_metadata(const struct ctf_opening *opening, struct ctf_part *p
 }
 
 /* False: the file has no packets, or it is damaged, which was reported. */
-static bool open_file(const struct ctf_opening *opening, struct ctf_part *part,
-		      const struct folder *folder, const char *path, struct file *out)
+static bool ctf_open_open_file(const struct ctf_opening *opening, struct ctf_part *part,
+			       const struct folder *folder, const char *path, struct file *out)
 {
 	const char *name = basename(path);
 	struct error cause;
@@ -164,9 +164,9 @@ static bool open_file(const struct ctf_opening *opening, struct ctf_part *part,
 	return false;
 }
 
-static void add_file(const struct ctf_opening *opening, struct ctf_part *part,
-		     const struct folder *folder, const char *name, const char *path,
-		     struct files *out)
+static void ctf_open_add_file(const struct ctf_opening *opening, struct ctf_part *part,
+			      const struct folder *folder, const char *name, const char *path,
+			      struct files *out)
 {
 	struct trace *trace = opening->trace;
 	const char *root = folder->in_shm ? opening->input.shm : opening->root;
@@ -174,7 +174,7 @@ static void add_file(const struct ctf_opening *opening, struct ctf_part *part,
 	const char *slash = strrchr(path, '/');
 	struct file file;
 
-	if (!open_file(opening, part, folder, path, &file))
+	if (!ctf_open_open_file(opening, part, folder, path, &file))
 		return;
 	if (!gathers(opening) && !trace->grows) /* it grows behind the packets */
 		lttng_index_open(folder->path, name, source_size(file.source), &trace->notices,
@@ -226,9 +226,9 @@ static void add_empty(struct trace *trace, const struct ctf_part *part, const ch
 }
 
 /* Adds a file other than the metadata as a stream; lists names of folders and of regular files. */
-static void add_named(const struct ctf_opening *opening, struct ctf_part *part,
-		      const struct folder *folder, const char *name, struct files *out,
-		      struct folder_names *folders, struct folder_names *streams)
+static void ctf_open_add_named(const struct ctf_opening *opening, struct ctf_part *part,
+			       const struct folder *folder, const char *name, struct files *out,
+			       struct folder_names *folders, struct folder_names *streams)
 {
 	char *path = folder_join(folder->path, name);
 	struct error cause;
@@ -246,7 +246,7 @@ static void add_named(const struct ctf_opening *opening, struct ctf_part *part,
 	} else {
 		*mem_push(streams->items, streams->count, streams->capacity) = mem_strdup(name);
 		if (size)
-			add_file(opening, part, folder, name, path, out);
+			ctf_open_add_file(opening, part, folder, name, path, out);
 		else if (opening->trace->grows)
 			add_empty(opening->trace, part, path);
 	}
@@ -259,14 +259,14 @@ static bool add_files(const struct ctf_opening *opening, struct ctf_part *part,
 	struct folder_names names, folders = {0}, streams = {0};
 
 	if (folder->is_file) {
-		add_file(opening, part, folder, folder->path, folder->path, out);
+		ctf_open_add_file(opening, part, folder, folder->path, folder->path, out);
 		return true;
 	}
 	inputs_add_folder(folder->path);
 	if (!folder_list(folder->path, &names, err))
 		return false;
 	for (size_t i = 0; i < names.count; i++)
-		add_named(opening, part, folder, names.items[i], out, &folders, &streams);
+		ctf_open_add_named(opening, part, folder, names.items[i], out, &folders, &streams);
 	for (size_t i = 0; i < folders.count; i++) {
 		struct error cause;
 		if (!is_in_place_of_stream(folders.items[i], &streams))
@@ -300,7 +300,7 @@ void ctf_describe(struct stream *stream, const struct ctf_stream_class *class)
 		stream->seq_bits = (uint8_t)member[MEMBER_SEQUENCE]->bits;
 }
 
-static int by_begin(const void *a, const void *b)
+static int ctf_open_by_begin(const void *a, const void *b)
 {
 	const struct file *x = *(struct file *const *)a, *y = *(struct file *const *)b;
 
@@ -378,7 +378,7 @@ static void join_files(struct ctf_part *part, struct files *files, size_t first,
 			stream->seq_bits = head.seq_bits;
 	}
 	if (n > 1)
-		qsort(members, n, sizeof *members, by_begin);
+		qsort(members, n, sizeof *members, ctf_open_by_begin);
 	stream->cpu = members[0]->cpu;
 	for (size_t i = 0; i < n; i++) {
 		stream->sources[i] = members[i]->source;
@@ -413,7 +413,7 @@ static void tell_doubled(const struct ctf_part *part, const char *root)
 }
 
 /* Adds streams where each file has the packets of one stream. */
-static void add_streams(struct ctf_part *part, struct files *files)
+static void ctf_open_add_streams(struct ctf_part *part, struct files *files)
 {
 	struct file **members = mem_new_array(files->count, sizeof(struct file *));
 
@@ -474,7 +474,7 @@ static bool open_group(const struct ctf_opening *opening, struct folders *folder
 	if (ok && gathers(opening))
 		ok = gather_streams(opening, part, &files, folders->items[first].is_file, err);
 	else if (ok)
-		add_streams(part, &files);
+		ctf_open_add_streams(part, &files);
 	if (part)
 		part->end_stream = trace->nstreams;
 	if (ok)

@@ -57,8 +57,9 @@ struct walked_packet {
 };
 
 /* Decodes heads to the end of the record, or of the first batch that ends past bit `stop_bit`. */
-static bool walk(const struct stream *stream, const struct packet_info *info, uint64_t stop_bit,
-		 uint32_t most, struct walked_packet *out, struct error *err)
+static bool ctf_scan_walk(const struct stream *stream, const struct packet_info *info,
+			  uint64_t stop_bit, uint32_t most, struct walked_packet *out,
+			  struct error *err)
 {
 	struct decoder *d = ctf_decoder_new(stream);
 	struct batch *b = batch_new(BATCH_MAX, 0, NULL);
@@ -157,7 +158,7 @@ static bool times_from_events(const struct stream *stream, const struct ctf_pack
 		out->rec.min = out->rec.max = cycles_to_ns(stream, state->clock);
 	if (out->rec.flags & PACKET_EMPTY)
 		return true;
-	if (!walk(stream, out, UINT64_MAX, UINT32_MAX, &walked, err))
+	if (!ctf_scan_walk(stream, out, UINT64_MAX, UINT32_MAX, &walked, err))
 		return false;
 	take_walked(&walked, !head->has_begin, out);
 	if (!walked.events)
@@ -218,7 +219,7 @@ static void mend(const struct stream *stream, const struct ctf_scan_state *state
 		return;
 	}
 	if (quirks & QUIRK_EARLY_FIRST) {
-		if (walk(stream, out, UINT64_MAX, 1, &walked, &ignored) && walked.events &&
+		if (ctf_scan_walk(stream, out, UINT64_MAX, 1, &walked, &ignored) && walked.events &&
 		    walked.min < rec->min) {
 			rec->min = walked.min;
 			rec->flags |= PACKET_MENDED;
@@ -235,7 +236,7 @@ static void mend(const struct stream *stream, const struct ctf_scan_state *state
 		rec->max = next;
 		return;
 	}
-	bool readable = walk(stream, out, UINT64_MAX, UINT32_MAX, &walked, &ignored);
+	bool readable = ctf_scan_walk(stream, out, UINT64_MAX, UINT32_MAX, &walked, &ignored);
 	if (wrong_end)
 		rec->max = rec->min;
 	if (!readable)
@@ -263,7 +264,8 @@ static bool walk_piece(const struct stream *stream, const struct ctf_scan_state 
 		carried->end_bit = all ? end : limit;
 		ctf_carried_write(carried, true, out);
 		set_length(out, all ? state->piece_len - from / 8 : reach);
-		if (!walk(stream, out, from + PIECE_BYTES * UINT64_C(8), UINT32_MAX, walked, err))
+		if (!ctf_scan_walk(stream, out, from + PIECE_BYTES * UINT64_C(8), UINT32_MAX,
+				   walked, err))
 			return false;
 		if (all || !walked->damaged)
 			return true;
@@ -511,7 +513,7 @@ bool ctf_is_whole(const struct stream *stream, uint32_t source, uint64_t off,
  * Growing trace: is the next packet complete, and does the metadata have all its events? Only
  * packets near the file's end are decoded for that, as only there the metadata can lag behind.
  */
-static bool is_there(const struct stream *stream, const struct scan *scan)
+static bool ctf_scan_is_there(const struct stream *stream, const struct scan *scan)
 {
 	struct packet_info info;
 	struct ctf_packet_head head;
@@ -527,7 +529,7 @@ static bool is_there(const struct stream *stream, const struct scan *scan)
 		return true;
 	fill_info(stream, &head, scan->source, scan->next, head.packet_bits / 8, &info);
 	return info.rec.flags & PACKET_EMPTY ||
-	       !walk(stream, &info, UINT64_MAX, UINT32_MAX, &walked, &ignored) ||
+	       !ctf_scan_walk(stream, &info, UINT64_MAX, UINT32_MAX, &walked, &ignored) ||
 	       !walked.lacks_class;
 }
 
@@ -667,7 +669,7 @@ enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet
 	memcpy(scan->priv, &state, sizeof state);
 	if (scan->source >= stream->nsources || scan->next >= size || state.stuck == size)
 		return STEP_END;
-	if (ctf_grows(stream) && !state.piece_at && !is_there(stream, scan))
+	if (ctf_grows(stream) && !state.piece_at && !ctf_scan_is_there(stream, scan))
 		return STEP_END;
 	bool ok = state.piece_at ? next_piece(stream, scan, &state, out, err)
 				 : next_packet(stream, scan, &state, out, err);

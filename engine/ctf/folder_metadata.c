@@ -54,7 +54,7 @@ static size_t tsdl_head(const char *text, size_t size)
  * Sets the folder's group: the UUID of the trace, or in CTF 2 a hash of the trace class's
  * namespace, name and uid; without name or uid, the UUID of the metadata stream.
  */
-static void find_group(struct folder *folder)
+static void folder_metadata_find_group(struct folder *folder)
 {
 	const struct full_name *own = &folder->description.full_name;
 	struct buf text = {0};
@@ -103,9 +103,9 @@ static void find_byte_order(const char *folder, struct ctf_description *d)
 }
 
 /* Reads the text of a metadata file; for the 2010 proposal, sets fields of *d from its packets. */
-static bool read_text(struct trace *trace, struct folder *folder, const char *path,
-		      const struct block *block, const struct notices *notices, char **text,
-		      size_t *size, struct error *err)
+static bool folder_metadata_read_text(struct trace *trace, struct folder *folder, const char *path,
+				      const struct block *block, const struct notices *notices,
+				      char **text, size_t *size, struct error *err)
 {
 	struct ctf_description *d = &folder->description;
 	const char *bytes = (const char *)block->data;
@@ -158,7 +158,8 @@ bool ctf_folder_read(const struct ctf_opening *opening, struct folder *folder, s
 			       path);
 	ok = ok && source_get(source, 0, (size_t)source_size(source), &block, err);
 	if (ok) {
-		ok = read_text(trace, folder, path, &block, &notices, &text, &size, err);
+		ok = folder_metadata_read_text(trace, folder, path, &block, &notices, &text, &size,
+					       err);
 		source_put(&block);
 	}
 	if (ok && size > INT32_MAX) /* what was compressed may be, in a small file */
@@ -178,7 +179,7 @@ bool ctf_folder_read(const struct ctf_opening *opening, struct folder *folder, s
 	if (ok && d->key) /* results depend on the key: another key must not use this index */
 		folder->identity[0] ^= d->key->identity;
 	if (ok)
-		find_group(folder);
+		folder_metadata_find_group(folder);
 	if (ok)
 		source_stamp(source, &folder->metadata);
 	if (ok)

@@ -156,7 +156,7 @@ static uint64_t next_magic(const struct gather *gather, uint64_t from)
 }
 
 /* Finds the next packet at or behind `from`; false: there is none. */
-static bool search(const struct gather *gather, uint64_t from, struct found_packet *out)
+static bool gather_search(const struct gather *gather, uint64_t from, struct found_packet *out)
 {
 	uint64_t size = source_size(gather->sources[gather->file]);
 	struct error ignored;
@@ -205,7 +205,7 @@ static void walk_prefixed(struct gather *gather)
 		if (!look_at_packet(gather, at, &found, &cause)) {
 			forget_reached(gather);
 			trace_damage(gather->part->trace, "", &cause);
-			if (!search(gather, at + 1, &found))
+			if (!gather_search(gather, at + 1, &found))
 				return;
 			at = found.item.place.off;
 		}
@@ -219,7 +219,7 @@ static void walk_prefixed(struct gather *gather)
 		if (found.item.place.kind == PLACE_OTHER && at < size &&
 		    (size - at <= prefix || next_magic(gather, at + prefix) != at + prefix)) {
 			forget_reached(gather);
-			if (!search(gather, found.item.place.off + 1, &found))
+			if (!gather_search(gather, found.item.place.off + 1, &found))
 				return;
 			at = found.item.place.off - prefix;
 		}
@@ -470,7 +470,7 @@ static void search_all(struct gather *gather)
 	uint64_t end = 0;
 	struct found_packet found;
 
-	for (uint64_t at = 0; search(gather, at, &found); at = found.item.place.off + 1) {
+	for (uint64_t at = 0; gather_search(gather, at, &found); at = found.item.place.off + 1) {
 		const struct ctf_place *place = &found.item.place;
 		if (place->kind == PLACE_OTHER && place->off < end)
 			continue;
@@ -639,7 +639,7 @@ static void add_before(const struct gather *gather, const struct stream *before,
 	*mem_push(groups->items, groups->count, groups->capacity) = group;
 }
 
-static void add_streams(const struct gather *gather, const char *const *names)
+static void gather_add_streams(const struct gather *gather, const char *const *names)
 {
 	const struct ctf_part *before = gather->before;
 	struct packet_groups groups = {0};
@@ -754,7 +754,7 @@ bool ctf_gather(struct ctf_part *part, struct source *const *sources, const char
 	}
 	drop_others(&gather);
 	size_t streams = part->trace->nstreams;
-	add_streams(&gather, names);
+	gather_add_streams(&gather, names);
 	part->reached = gather.reached;
 	mem_free(gather.items);
 	return part->trace->nstreams > streams ||

@@ -86,8 +86,8 @@ tell_fall(const struct decoder *d, const struct batch *b, struct heads_walk w, u
 }
 
 /* Advances the clock by a timestamp of `bits` bits. */
-static inline void advance(const struct decoder *d, const struct batch *b, struct heads_walk *w,
-			   uint64_t value, unsigned bits)
+static inline void heads_advance(const struct decoder *d, const struct batch *b,
+				 struct heads_walk *w, uint64_t value, unsigned bits)
 {
 	uint64_t clock = clock_update(w->clock, value, bits);
 
@@ -358,7 +358,7 @@ static inline bool has_room(const struct batch *b, struct heads_walk w, uint32_t
 	return w.n < b->capacity && w.used <= enough;
 }
 
-static inline uint64_t load(const uint8_t *bytes, unsigned count, bool swap)
+static inline uint64_t heads_load(const uint8_t *bytes, unsigned count, bool swap)
 {
 	switch (count) {
 	case 1:
@@ -419,10 +419,10 @@ static inline __attribute__((always_inline)) bool escaped_heads(struct decoder *
 		__builtin_prefetch(p + AHEAD);
 		if (__builtin_expect(room < short_bytes, 0))
 			return stopped(d, b, w, NULL, UINT64_MAX, at, HEADER_CUT, err);
-		uint64_t word = load(p + id_at, compact ? 4 : 2, swap);
+		uint64_t word = heads_load(p + id_at, compact ? 4 : 2, swap);
 		id = !compact ? word : swap ? word >> 27 : word & 31;
 		if (__builtin_expect(id != escape, 1)) {
-			uint64_t time = !compact ? load(p + time_at, 4, swap)
+			uint64_t time = !compact ? heads_load(p + time_at, 4, swap)
 					: swap   ? word & 0x7ffffff
 						 : word >> 5;
 			w.clock = clock_update(w.clock, time, compact ? 27 : 32);
@@ -432,12 +432,12 @@ static inline __attribute__((always_inline)) bool escaped_heads(struct decoder *
 			uint64_t clock;
 			if (!long_form_2010(d, compact, swap, &id, &clock, &body))
 				return stopped(d, b, w, NULL, UINT64_MAX, at, HEADER_CUT, err);
-			advance(d, b, &w, clock, 64);
+			heads_advance(d, b, &w, clock, 64);
 		} else {
 			if (room < id_bytes + 12)
 				return stopped(d, b, w, NULL, UINT64_MAX, at, HEADER_CUT, err);
-			id = load(p + id_bytes, 4, swap);
-			advance(d, b, &w, load(p + id_bytes + 4, 8, swap), 64);
+			id = heads_load(p + id_bytes, 4, swap);
+			heads_advance(d, b, &w, heads_load(p + id_bytes + 4, 8, swap), 64);
 			body = at + (id_bytes + 12) * 8;
 		}
 		if (__builtin_expect(!finish_head(d, b, &w, id, at, body,
@@ -469,10 +469,10 @@ static inline __attribute__((always_inline)) bool flat_heads(struct decoder *d, 
 			return stopped(d, b, w, NULL, UINT64_MAX, at, HEADER_CUT, err);
 		const uint8_t *p = d->block.data + at / 8;
 		if (flat.id_bytes)
-			id = load(p + flat.id_at, flat.id_bytes, swap);
+			id = heads_load(p + flat.id_at, flat.id_bytes, swap);
 		if (flat.time_bytes)
-			advance(d, b, &w, load(p + flat.time_at, flat.time_bytes, swap),
-				flat.time_bytes * 8u);
+			heads_advance(d, b, &w, heads_load(p + flat.time_at, flat.time_bytes, swap),
+				      flat.time_bytes * 8u);
 		if (!finish_head(d, b, &w, id, at, at + flat.bytes * 8u, flat.time_bytes, false,
 				 values, err))
 			return false;
@@ -522,7 +522,7 @@ static bool general_heads(struct decoder *d, struct batch *b, bool values, struc
 				return stopped(d, b, w, NULL, UINT64_MAX, at, HEADER_CUT, err);
 			look_through(d, d->class->header_class, &id, &clock, &has_time);
 		}
-		advance(d, b, &w, clock, 64);
+		heads_advance(d, b, &w, clock, 64);
 		if (in.at - at > UINT16_MAX)
 			return stopped(d, b, w, NULL, UINT64_MAX, at, "has a header over 8 KB",
 				       err);

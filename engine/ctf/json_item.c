@@ -7,11 +7,11 @@
 
 enum { MAX_WARNINGS = 20 };
 
-static void add_path(struct buf *out, const struct item *item)
+static void json_item_add_path(struct buf *out, const struct item *item)
 {
 	if (!item->up)
 		return;
-	add_path(out, item->up);
+	json_item_add_path(out, item->up);
 	if (!item->key)
 		buf_printf(out, "[%zu]", item->index);
 	else
@@ -28,7 +28,7 @@ static void add_message(const struct item *item, struct buf *out, const char *fm
 
 	vsnprintf(what, sizeof what, fmt, args);
 	if (item)
-		add_path(out, item);
+		json_item_add_path(out, item);
 	if (out->len > WAY_SHOWN) { /* the end of a long way says more than its beginning */
 		memmove(out->data, out->data + out->len - WAY_SHOWN, WAY_SHOWN);
 		out->len = WAY_SHOWN;

@@ -73,7 +73,8 @@ static bool take_field(struct location_search *s, struct field_class *node)
 static bool enter(struct location_search *s, struct field_class *node, const struct up *up,
 		  size_t i);
 
-static bool walk(struct location_search *s, struct field_class *node, const struct up *up, size_t i)
+static bool json_location_walk(struct location_search *s, struct field_class *node,
+			       const struct up *up, size_t i)
 {
 	const struct up own = {node, up};
 
@@ -82,7 +83,7 @@ static bool walk(struct location_search *s, struct field_class *node, const stru
 	if (i == s->nparts)
 		return item_fail(s->t, s->item, "the location ends at a structure");
 	if (!s->parts[i])
-		return up ? walk(s, up->node, up->up, i + 1)
+		return up ? json_location_walk(s, up->node, up->up, i + 1)
 			  : item_fail(s->t, s->item, "the location goes above its scope");
 	for (uint32_t k = 0; k < node->nmembers; k++)
 		if (node->members[k].class && node->members[k].written == s->parts[i])
@@ -111,7 +112,7 @@ static bool enter(struct location_search *s, struct field_class *node, const str
 		return true; /* the user itself is not decoded yet */
 	switch (node->kind) {
 	case FIELD_STRUCT:
-		return walk(s, node, up, i);
+		return json_location_walk(s, node, up, i);
 	case FIELD_VARIANT:
 		return enter_options(s, node, up, i);
 	case FIELD_ARRAY:
@@ -141,7 +142,8 @@ static bool search_relative(struct location_search *s)
 			ups[n] = (struct up){s->t->frames[i].node, up};
 			up = &ups[n++];
 		}
-	return up ? walk(s, up->node, up->up, 0) : item_fail(s->t, s->item, "no structure here");
+	return up ? json_location_walk(s, up->node, up->up, 0)
+		  : item_fail(s->t, s->item, "no structure here");
 }
 
 static bool read_path(struct ctf2 *t, const struct item *path, size_t from,
@@ -206,7 +208,8 @@ bool location_resolve(struct ctf2 *t, const struct item *item, enum location_use
 	if (t->dry)
 		return true;
 	if (scope < 0 ? !search_relative(&s)
-		      : scope <= t->scope && t->roots[scope] && !walk(&s, t->roots[scope], NULL, 0))
+		      : scope <= t->scope && t->roots[scope] &&
+				!json_location_walk(&s, t->roots[scope], NULL, 0))
 		return false;
 	user->ref = s.found;
 	return s.found ||

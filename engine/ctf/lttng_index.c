@@ -54,7 +54,7 @@ bool lttng_index_entry(const struct ctf_source *index, uint64_t i, struct ctf_in
 }
 
 /* Whole entries, the first at 0, the last one's end at the file's: the rest is seen when used. */
-static bool fits(struct ctf_source *index, uint64_t file_size)
+static bool lttng_index_fits(struct ctf_source *index, uint64_t file_size)
 {
 	uint8_t bytes[HEADER_BYTES];
 	struct cursor in = cursor_over(bytes, sizeof bytes);
@@ -86,7 +86,7 @@ void lttng_index_open(const char *folder, const char *file, uint64_t file_size,
 	buf_printf(&path, "%s/index/%s.idx", folder, file);
 	if (access(buf_text(&path), R_OK) == 0 &&
 	    source_open(buf_text(&path), SOURCE_AUTO, &out->index, &ignored) &&
-	    !fits(out, file_size)) {
+	    !lttng_index_fits(out, file_size)) {
 		notice(notices, NOTICE_WARNING,
 		       "%s: does not fit its stream file; packets are found without it",
 		       buf_text(&path));

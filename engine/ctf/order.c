@@ -167,8 +167,8 @@ static bool steps_back(const struct stream *stream, const struct ctf_packet_head
 }
 
 /* Checks the order of one more packet; true: packets must be listed. */
-static bool look_at(const struct stream *stream, const struct ctf_listed *one,
-		    struct looked *looked)
+static bool order_look_at(const struct stream *stream, const struct ctf_listed *one,
+			  struct looked *looked)
 {
 	looked->other |= one->place.kind == PLACE_OTHER;
 	looked->own |= one->place.kind == PLACE_PACKET;
@@ -193,7 +193,7 @@ static bool is_out_of_order(const struct stream *stream, struct looked *looked)
 		else
 			looked->own = looked->other = false;
 		while (walk_next(&walk, &one))
-			if (look_at(stream, &one, looked))
+			if (order_look_at(stream, &one, looked))
 				return true;
 		looked->source = i;
 		looked->next = walk.next;
@@ -300,23 +300,23 @@ static void count_on(const struct stream *stream, struct ctf_order *order, struc
 	}
 }
 
-static int by_place(const struct ctf_place *x, const struct ctf_place *y)
+static int order_by_place(const struct ctf_place *x, const struct ctf_place *y)
 {
 	return three_way(x->source, y->source) ?: three_way(x->off, y->off);
 }
 
-static int by_number(const void *a, const void *b)
+static int order_by_number(const void *a, const void *b)
 {
 	const struct ctf_place *x = a, *y = b;
 
-	return three_way(x->number, y->number) ?: by_place(x, y);
+	return three_way(x->number, y->number) ?: order_by_place(x, y);
 }
 
-static int by_time(const void *a, const void *b)
+static int order_by_time(const void *a, const void *b)
 {
 	const struct ctf_place *x = a, *y = b;
 
-	return three_way(x->begin, y->begin) ?: by_number(a, b);
+	return three_way(x->begin, y->begin) ?: order_by_number(a, b);
 }
 
 static bool is_sorted(const struct ctf_order *order, size_t from,
@@ -419,7 +419,7 @@ static void forget_numbers(struct ctf_order *order)
 {
 	for (size_t i = 0; i < order->count; i++)
 		order->places[i].number = 0;
-	qsort(order->places, order->count, sizeof *order->places, by_number);
+	qsort(order->places, order->count, sizeof *order->places, order_by_number);
 }
 
 /*
@@ -436,7 +436,7 @@ static void count_rounds(const struct stream *stream, struct ctf_order *order, s
 	for (size_t i = from; i < order->count; i++) {
 		struct ctf_place *place = &order->places[i];
 		if (place->kind == PLACE_PACKET) {
-			round += last && by_place(last, place) > 0;
+			round += last && order_by_place(last, place) > 0;
 			last = place;
 		}
 		place->round = (uint32_t)round;
@@ -455,7 +455,7 @@ static size_t order_list(const struct stream *stream, struct ctf_order *order,
 	count_on(stream, order, all, nunsettled);
 	for (size_t i = 0; i < all->count; i++)
 		*mem_push(order->places, order->count, order->capacity) = all->items[i].place;
-	from = sort_new(order, from, timed ? by_time : by_number);
+	from = sort_new(order, from, timed ? order_by_time : order_by_number);
 	while (from && from < order->count &&
 	       may_be_copies(&order->places[from - 1], &order->places[from]))
 		from--;

@@ -142,18 +142,18 @@ static bool one_byte_order(const struct field_class *class, bool big_endian)
 	return true;
 }
 
-static bool holds(const struct field_class *tree, const struct field_class *node)
+static bool part_holds(const struct field_class *tree, const struct field_class *node)
 {
 	bool found = tree == node;
 
 	for (uint32_t i = 0; i < tree->nmembers && !found; i++)
-		found = holds(tree->members[i].class, node);
-	return found || (tree->element && holds(tree->element, node));
+		found = part_holds(tree->members[i].class, node);
+	return found || (tree->element && part_holds(tree->element, node));
 }
 
 static bool referred_from(const struct field_class *class, const struct field_class *header)
 {
-	bool found = class && class->ref && holds(header, class->ref);
+	bool found = class && class->ref && part_holds(header, class->ref);
 
 	for (uint32_t i = 0; class && i < class->nmembers && !found; i++)
 		found = referred_from(class->members[i].class, header);

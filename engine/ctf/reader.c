@@ -33,7 +33,7 @@ static bool has_metadata(const char *path, unsigned depth)
 	return found;
 }
 
-static bool is_folder(const char *path)
+static bool reader_is_folder(const char *path)
 {
 	struct stat st;
 
@@ -53,7 +53,7 @@ static bool is_collection(const char *path)
 		char *part = folder_join(path, parts[i]);
 		struct stat st;
 
-		one = i ? is_folder(part) && has_metadata(part, 1)
+		one = i ? reader_is_folder(part) && has_metadata(part, 1)
 			: stat(part, &st) == 0 && !S_ISDIR(st.st_mode);
 		mem_free(part);
 	}

@@ -424,7 +424,7 @@ static bool build_event(struct rfc *r, const struct rfc_event *event, struct ctf
 	return !event->fields || out->payload;
 }
 
-static int by_name(const void *a, const void *b)
+static int rfc_build_by_name(const void *a, const void *b)
 {
 	const struct ctf_stream *x = *(struct ctf_stream *const *)a;
 	const struct ctf_stream *y = *(struct ctf_stream *const *)b;
@@ -438,7 +438,7 @@ static void sort_sections(struct rfc *r, struct ctf_description *out)
 	for (size_t i = 0; i < out->nstreams; i++)
 		out->by_name[i] = &out->streams[i];
 	if (out->nstreams)
-		qsort(out->by_name, out->nstreams, sizeof *out->by_name, by_name);
+		qsort(out->by_name, out->nstreams, sizeof *out->by_name, rfc_build_by_name);
 }
 
 bool rfc_build(struct rfc *r)

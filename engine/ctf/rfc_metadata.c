@@ -27,8 +27,8 @@ struct rfc_text {
 	struct error *err;
 };
 
-static bool read_head(const struct rfc_text *m, size_t at, const struct rfc_head *first,
-		      struct rfc_head *out)
+static bool rfc_metadata_read_head(const struct rfc_text *m, size_t at,
+				   const struct rfc_head *first, struct rfc_head *out)
 {
 	const char *wrong = NULL;
 
@@ -43,8 +43,8 @@ static bool read_head(const struct rfc_text *m, size_t at, const struct rfc_head
 	return !wrong || metadata_refuse(m->name, at, wrong, m->err);
 }
 
-static bool add_text(const struct rfc_text *m, size_t at, const struct rfc_head *head,
-		     struct rfc_room *room, struct buf *text)
+static bool rfc_metadata_add_text(const struct rfc_text *m, size_t at, const struct rfc_head *head,
+				  struct rfc_room *room, struct buf *text)
 {
 	const uint8_t *plain;
 	size_t size, begin = text->len;
@@ -68,13 +68,13 @@ static bool join_packets(const struct rfc_text *m, struct rfc_head *first, struc
 		size_t left = m->count - at;
 		if (left < RFC_HEADER_BYTES)
 			return metadata_cut_off(m->name, at, m->notices, m->err);
-		if (!read_head(m, at, first, &head))
+		if (!rfc_metadata_read_head(m, at, first, &head))
 			return false;
 		if (!at)
 			*first = head;
 		if (head.content > left)
 			return metadata_cut_off(m->name, at, m->notices, m->err);
-		if (!add_text(m, at, &head, room, text))
+		if (!rfc_metadata_add_text(m, at, &head, room, text))
 			return false;
 		if (head.packet <= left)
 			continue;

@@ -122,7 +122,7 @@ static bool parse_keys(struct rfc *r, const struct block_key *keys, void *block,
 
 /* ---- trace ---- */
 
-static void add_env(struct rfc *r, const char *name, const struct tsdl_value *value)
+static void rfc_parse_add_env(struct rfc *r, const char *name, const struct tsdl_value *value)
 {
 	struct tsdl *t = &r->t;
 	struct env_entry entry = {.name = name, .text = value->text};
@@ -155,7 +155,7 @@ static bool set_trace_key(struct rfc *r, const char *key, const struct tsdl_valu
 		r->has_offset = true;
 		return value_signed(t, value, key, &r->offset);
 	}
-	add_env(r, key, value);
+	rfc_parse_add_env(r, key, value);
 	return true;
 }
 

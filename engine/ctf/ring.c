@@ -99,7 +99,7 @@ static bool is_ring(struct source *source)
 	       !memcmp(bytes, magic, sizeof magic);
 }
 
-static bool fail(const struct ring *ring, struct error *err, const char *what, uint64_t number)
+static bool ring_fail(const struct ring *ring, struct error *err, const char *what, uint64_t number)
 {
 	return error_set(err, ERR_FORMAT, "%s: its ring buffer has %s %" PRIu64,
 			 source_name(ring->source), what, number);
@@ -125,26 +125,28 @@ static bool check_head(const struct ring *ring, struct error *err)
 	uint64_t size = source_size(ring->source);
 
 	if (ring->word != 4 && ring->word != 8)
-		return fail(ring, err, "words of bytes", ring->word);
+		return ring_fail(ring, err, "words of bytes", ring->word);
 	if (!is_power(ring->subbuf) || ring->subbuf < LEAST_SUBBUF || ring->subbuf > size)
-		return fail(ring, err, "sub-buffers of bytes", ring->subbuf);
+		return ring_fail(ring, err, "sub-buffers of bytes", ring->subbuf);
 	if (!is_power(ring->count) || ring->count > size / ring->subbuf)
-		return fail(ring, err, "a number of sub-buffers of", ring->count);
+		return ring_fail(ring, err, "a number of sub-buffers of", ring->count);
 	if (ring->bytes != ring->count * ring->subbuf)
-		return fail(ring, err, "a size other than that of its sub-buffers,", ring->bytes);
+		return ring_fail(ring, err, "a size other than that of its sub-buffers,",
+				 ring->bytes);
 	for (size_t i = 0; i < ARRAYS; i++)
 		if (ring->stride[i] > size / ring->count)
-			return fail(ring, err, "elements of bytes", ring->stride[i]);
+			return ring_fail(ring, err, "elements of bytes", ring->stride[i]);
 	for (size_t i = 0; i < WIDTHS; i++)
 		if (!is_width(ring->width[i]) && (i < OF_CONTENT || ring->width[i]))
-			return fail(ring, err, "a number of bytes", ring->width[i]);
+			return ring_fail(ring, err, "a number of bytes", ring->width[i]);
 	for (size_t i = AT_CONTENT; i <= AT_PACKET; i++)
 		if (ring->place[i] > LEAST_SUBBUF - 8)
-			return fail(ring, err, "the size of a packet at offset", ring->place[i]);
+			return ring_fail(ring, err, "the size of a packet at offset",
+					 ring->place[i]);
 	return true;
 }
 
-static bool read_head(struct ring *ring, struct error *err)
+static bool ring_read_head(struct ring *ring, struct error *err)
 {
 	uint8_t bytes[HEAD_BYTES];
 	struct cursor in = cursor_over(bytes, sizeof bytes);
@@ -154,7 +156,7 @@ static bool read_head(struct ring *ring, struct error *err)
 	uint16_t mark = (uint16_t)load_le(bytes + 24, 2);
 	ring->big_endian = mark == 0x3412;
 	if (mark != 0x1234 && !ring->big_endian)
-		return fail(ring, err, "the unknown byte order", mark);
+		return ring_fail(ring, err, "the unknown byte order", mark);
 	cursor_bytes(&in, 16);
 	uint64_t whole = cursor_number(&in, 8, ring->big_endian);
 	cursor_bytes(&in, 2);
@@ -163,10 +165,10 @@ static bool read_head(struct ring *ring, struct error *err)
 	ring->word = cursor_u8(&in);
 	uint8_t type = cursor_u8(&in);
 	if (major > 1 || minor)
-		return fail(ring, err, major > 1 ? "version" : "minor version",
-			    major > 1 ? major : minor);
+		return ring_fail(ring, err, major > 1 ? "version" : "minor version",
+				 major > 1 ? major : minor);
 	if (type)
-		return fail(ring, err, "a layout that is not that of user space,", type);
+		return ring_fail(ring, err, "a layout that is not that of user space,", type);
 	for (size_t i = 0; i < PLACES; i++)
 		ring->place[i] = cursor_number(&in, 4, ring->big_endian);
 	for (size_t i = 0; i < WIDTHS; i++)
@@ -219,15 +221,15 @@ static bool pages_of(const struct ring *ring, uint64_t i, uint64_t *out, struct 
 	if (ring->spare) /* the bits above the number say who uses the sub-buffer */
 		id &= ring->word == 8 ? UINT32_MAX : UINT16_MAX;
 	if (id >= ring->count + ring->spare)
-		return fail(ring, err, "no sub-buffer", id);
+		return ring_fail(ring, err, "no sub-buffer", id);
 	if (!element(ring, ARRAY, AT_ARRAY, id, OF_PAGES, &at, err))
 		return false;
 	if (at > size)
-		return fail(ring, err, "the description of pages at offset", at);
+		return ring_fail(ring, err, "the description of pages at offset", at);
 	if (!number_at(ring, at + ring->place[AT_BYTES], OF_BYTES, out, err))
 		return false;
 	return (*out <= size && ring->subbuf <= size - *out) ||
-	       fail(ring, err, "pages at offset", *out);
+	       ring_fail(ring, err, "pages at offset", *out);
 }
 
 /* Returns how many bytes of place i were committed without a gap. */
@@ -248,7 +250,7 @@ static void add_piece(struct ring *ring, const struct source_piece *piece)
 	*mem_push(ring->pieces, ring->npieces, ring->capacity) = *piece;
 }
 
-static void add_file(struct ring *ring, uint64_t from, uint64_t to)
+static void ring_add_file(struct ring *ring, uint64_t from, uint64_t to)
 {
 	if (from < to)
 		add_piece(ring, &(struct source_piece){.off = from, .len = to - from});
@@ -275,11 +277,11 @@ static void add_open(struct ring *ring, uint64_t at, uint64_t len)
 		uint64_t place = ring->place[AT_CONTENT + which];
 		if (!width || place < done || place + width > len)
 			continue;
-		add_file(ring, at + done, at + place);
+		ring_add_file(ring, at + done, at + place);
 		add_size(ring, at + place, width, len * 8);
 		done = place + width;
 	}
-	add_file(ring, at + done, at + len);
+	ring_add_file(ring, at + done, at + len);
 }
 
 /*
@@ -296,8 +298,8 @@ static bool add_closed(struct ring *ring, uint64_t at, struct error *err)
 	if (!bits && ring->spare)
 		return true;
 	if (!bits || bits % 8 || bits / 8 > ring->subbuf)
-		return fail(ring, err, "a packet of bits", bits);
-	add_file(ring, at, at + bits / 8);
+		return ring_fail(ring, err, "a packet of bits", bits);
+	ring_add_file(ring, at, at + bits / 8);
 	return true;
 }
 
@@ -328,7 +330,7 @@ static bool add_packets(struct ring *ring, struct error *err)
 	uint64_t first = ring->consumed & ~in_subbuf;
 	uint64_t unread = (((ring->producer - first) & mask) + in_subbuf) & ~in_subbuf;
 	if (unread > ring->bytes * 2) /* a writer may be a lap ahead before it moves `consumed` */
-		return fail(ring, err, "bytes that were not read,", unread);
+		return ring_fail(ring, err, "bytes that were not read,", unread);
 	uint64_t passed = unread > ring->bytes ? unread - ring->bytes : 0;
 	for (uint64_t at = passed; at < unread; at += ring->subbuf) {
 		struct error cause;
@@ -346,7 +348,7 @@ bool ring_arrange(struct trace *trace, struct source *source, struct error *err)
 		return true;
 	ring.state = XXH3_createState();
 	XXH3_64bits_reset(ring.state);
-	bool good = read_head(&ring, err) && add_packets(&ring, err);
+	bool good = ring_read_head(&ring, err) && add_packets(&ring, err);
 	if (good) { /* a file's times need not tell that it was written to by a map */
 		source_beside(source,
 			      &(struct source_stamp){.size = XXH3_64bits_digest(ring.state)});

@@ -19,7 +19,7 @@ void names_release(struct tsdl_names *names)
 	*names = (struct tsdl_names){0};
 }
 
-static bool is_text(const struct interned *interned, const char *text, size_t len)
+static bool tsdl_names_is_text(const struct interned *interned, const char *text, size_t len)
 {
 	return interned->len == len && !memcmp(interned->text, text, len);
 }
@@ -28,7 +28,7 @@ static struct interned *intern(struct tsdl_names *names, const char *text, size_
 {
 	uint64_t hash = hash_bytes(text, len);
 	uint32_t at = hash_index_find(&names->text_index, hash, i,
-				      is_text(&names->texts[i], text, len));
+				      tsdl_names_is_text(&names->texts[i], text, len));
 
 	if (at == HASH_INDEX_NONE) {
 		*mem_push(names->texts, names->ntexts, names->texts_capacity) =

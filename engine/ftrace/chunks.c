@@ -28,8 +28,8 @@ struct chunk_list {
 	uint64_t bytes, plain; /* sums over all chunks */
 };
 
-static bool read_head(const struct ftrace_file *file, struct source *source, uint64_t at,
-		      struct chunk *out)
+static bool chunks_read_head(const struct ftrace_file *file, struct source *source, uint64_t at,
+			     struct chunk *out)
 {
 	uint8_t head[CHUNK_HEAD];
 	struct error ignored;
@@ -64,7 +64,7 @@ static bool add_chunk(struct ftrace_stream *own, struct source *source, uint64_t
 {
 	struct chunk chunk;
 
-	if (!read_head(own->file, source, *at, &chunk))
+	if (!chunks_read_head(own->file, source, *at, &chunk))
 		return error_set(err, ERR_FORMAT, "the file ends before chunk %zu", found->count);
 	if (chunk.bytes > source_size(source) - chunk.offset)
 		return error_set(err, ERR_FORMAT, "the file ends inside chunk %zu", found->count);
@@ -102,7 +102,7 @@ static bool add_kept(struct ftrace_stream *own, struct source *source, uint64_t 
 		    chunk->bytes > end - chunk->offset || !makes_sense(own, chunk))
 			return false;
 		if ((i % (count / LOOKED_AT + 1) == 0 || i + 1 == count) &&
-		    (!read_head(own->file, source, at, &seen) || !same_chunk(chunk, &seen)))
+		    (!chunks_read_head(own->file, source, at, &seen) || !same_chunk(chunk, &seen)))
 			return false;
 		bytes += chunk->bytes;
 		plain += chunk->plain;
@@ -186,7 +186,7 @@ static bool chunk_is_there(const struct ftrace_stream *own, struct source *sourc
 {
 	struct chunk seen;
 
-	if (read_head(own->file, source, chunk->offset - CHUNK_HEAD, &seen) &&
+	if (chunks_read_head(own->file, source, chunk->offset - CHUNK_HEAD, &seen) &&
 	    same_chunk(chunk, &seen))
 		return true;
 	chunk_cache_forget(own->file);
@@ -326,8 +326,8 @@ static void begin_record(const struct stream *stream, uint32_t i, struct packet_
 		out->plain_size += own->chunks[k].plain;
 }
 
-static void range_of(const struct stream *stream, const struct survey *survey,
-		     const struct page_head *next, struct packet_info *out)
+static void chunks_range_of(const struct stream *stream, const struct survey *survey,
+			    const struct page_head *next, struct packet_info *out)
 {
 	struct stamp_clock clock;
 	nstime first, last;
@@ -359,7 +359,7 @@ bool chunks_packet(const struct stream *stream, uint32_t i, bool regular, nstime
 	out->rec.lost = survey.lost;
 	out->rec.flags |= survey.unknown ? PACKET_LOST_UNKNOWN : 0;
 	if (survey.first.used)
-		range_of(stream, &survey, &next, out);
+		chunks_range_of(stream, &survey, &next, out);
 	else
 		out->rec.min = out->rec.max = after > NSTIME_MIN ? after : NSTIME_MIN + 1;
 	if (!good)

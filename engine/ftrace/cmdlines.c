@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-static bool add_class(struct ftrace_file *file, struct event_class **out, struct error *err)
+static bool cmdlines_add_class(struct ftrace_file *file, struct event_class **out,
+			       struct error *err)
 {
 	struct arena *arena = file->trace->arena;
 	struct field_class *payload = field_make_struct(arena, 2);
@@ -35,7 +36,7 @@ bool ftrace_add_cmdlines(struct ftrace_file *file, struct error *err)
 
 	if (!file->cmdlines || !file->cmdlines_bytes || file->cmdlines_bytes > UINT32_MAX / 2)
 		return true;
-	if (!add_class(file, &class, err))
+	if (!cmdlines_add_class(file, &class, err))
 		return false;
 	struct stream *stream = trace_add_stream(file->trace, file->part, "saved_cmdlines");
 	struct ftrace_stream *own = arena_alloc(arena, sizeof *own);

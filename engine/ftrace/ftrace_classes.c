@@ -37,8 +37,8 @@ static bool compile_raw(const struct ftrace_file *file, struct event_class *clas
 	return field_make_layout(file->trace->arena, class, &registers, err);
 }
 
-static bool add_class(struct ftrace_file *file, const struct tracing_format *format,
-		      const char *name, struct error *err)
+static bool ftrace_classes_add_class(struct ftrace_file *file, const struct tracing_format *format,
+				     const char *name, struct error *err)
 {
 	struct event_class *class = trace_add_class(file->trace, file->part, name);
 	struct ftrace_class *own = arena_alloc(file->trace->arena, sizeof *own);
@@ -100,7 +100,7 @@ bool ftrace_add_classes(struct ftrace_file *file, struct error *err)
 		file->type_bytes = 2;
 	}
 	file->class_of = arena_array(arena, TYPES + 1, sizeof *file->class_of);
-	if (!add_class(file, NULL, "#unknown", err))
+	if (!ftrace_classes_add_class(file, NULL, "#unknown", err))
 		return false;
 	uint32_t unknown = file->trace->classes[file->trace->nclasses - 1]->index;
 	for (size_t i = 0; i <= TYPES; i++)
@@ -108,7 +108,7 @@ bool ftrace_add_classes(struct ftrace_file *file, struct error *err)
 	for (uint32_t i = 0; i < tracing_count(file->tracing); i++) {
 		const struct tracing_format *format = tracing_at(file->tracing, i);
 		const char *name = arena_printf(arena, "%s:%s", format->system, format->name);
-		if (!add_class(file, format, name, err))
+		if (!ftrace_classes_add_class(file, format, name, err))
 			return false;
 	}
 	return true;

@@ -464,7 +464,7 @@ static bool tracepoint_of(const struct event_class *class, const struct fields *
 	return true;
 }
 
-static enum event_words write_text(const struct fields *fields, struct buf *out)
+static enum event_words ftrace_decode_write_text(const struct fields *fields, struct buf *out)
 {
 	const struct ftrace_class *own = fields->class->priv;
 
@@ -490,7 +490,7 @@ static int probe(const struct probe *probe)
 }
 
 static const struct reader_text text = {
-	.write = write_text,
+	.write = ftrace_decode_write_text,
 	.tracepoint = tracepoint_of,
 };
 static const struct reader_maps maps = {.all = ftrace_maps};

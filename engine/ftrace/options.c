@@ -131,7 +131,7 @@ static bool read_buffer(struct ftrace_file *file, struct cursor *in, bool sectio
 	return true;
 }
 
-static int by_time(const void *a, const void *b)
+static int options_by_time(const void *a, const void *b)
 {
 	const struct shift_sample *x = a, *y = b;
 
@@ -145,7 +145,7 @@ static void order_samples(struct shift_cpu *cpu)
 
 	if (!cpu->count)
 		return;
-	qsort(cpu->samples, cpu->count, sizeof *cpu->samples, by_time);
+	qsort(cpu->samples, cpu->count, sizeof *cpu->samples, options_by_time);
 	for (uint32_t i = 0; i < cpu->count; i++)
 		if (!kept || cpu->samples[i].time != cpu->samples[kept - 1].time)
 			cpu->samples[kept++] = cpu->samples[i];
@@ -272,8 +272,8 @@ static void read_procmaps(struct ftrace_file *file, const uint8_t *data)
 		arena_strdup(file->trace->arena, (const char *)data);
 }
 
-static bool read_text(struct ftrace_file *file, unsigned id, const uint8_t *data, size_t size,
-		      struct error *err)
+static bool options_read_text(struct ftrace_file *file, unsigned id, const uint8_t *data,
+			      size_t size, struct error *err)
 {
 	char *line = one_line(file, data, size);
 
@@ -327,6 +327,6 @@ bool ftrace_option(struct ftrace_file *file, unsigned id, const uint8_t *data, s
 	case OPTION_TSC2NSEC:
 		return read_tsc(file, &in, err);
 	default:
-		return read_text(file, id, data, size, err);
+		return options_read_text(file, id, data, size, err);
 	}
 }

@@ -21,7 +21,7 @@ enum { TEXT_MAX = 256 << 20, PAGE_USUAL = 4096, INSTANCES_MAX = 4096 };
 #define TRACEFS_MAGIC 0x74726163 /* statfs(2), f_type */
 
 /* Lists a folder; empty if it cannot be read. */
-static struct folder_names list(const char *path)
+static struct folder_names raw_list(const char *path)
 {
 	struct folder_names names;
 	struct error ignored;
@@ -43,12 +43,12 @@ static bool exists(const char *folder, const char *name)
 static bool has_formats(const char *path)
 {
 	char *events = folder_join(path, "events");
-	struct folder_names systems = list(events);
+	struct folder_names systems = raw_list(events);
 	bool found = false;
 
 	for (size_t i = 0; i < systems.count && !found; i++) {
 		char *system = folder_join(events, systems.items[i]);
-		struct folder_names names = list(system);
+		struct folder_names names = raw_list(system);
 		for (size_t k = 0; k < names.count && !found; k++) {
 			char *event = folder_join(system, names.items[k]);
 			found = exists(event, "format");
@@ -72,7 +72,7 @@ bool ftrace_is_raw_folder(const char *path)
 }
 
 /* Reads a whole file, for mem_free(); NULL: there is none. */
-static char *read_text(const char *folder, const char *name, size_t *len)
+static char *raw_read_text(const char *folder, const char *name, size_t *len)
 {
 	char *path = folder_join(folder, name), *text = NULL;
 	struct source *source = NULL;
@@ -90,13 +90,13 @@ static char *read_text(const char *folder, const char *name, size_t *len)
 	return text;
 }
 
-static void add_text(struct ftrace_file *file, const char *name,
-		     bool (*add)(struct tracing *tracing, const char *text, size_t len,
-				 struct error *err))
+static void raw_add_text(struct ftrace_file *file, const char *name,
+			 bool (*add)(struct tracing *tracing, const char *text, size_t len,
+				     struct error *err))
 {
 	struct error cause;
 	size_t len;
-	char *text = read_text(file->path, name, &len);
+	char *text = raw_read_text(file->path, name, &len);
 
 	if (text && len) {
 		ftrace_digest(file, text, len);
@@ -111,13 +111,13 @@ static void add_text(struct ftrace_file *file, const char *name,
 static void add_formats(struct ftrace_file *file, const char *events, const char *system)
 {
 	char *folder = folder_join(events, system);
-	struct folder_names names = list(folder);
+	struct folder_names names = raw_list(folder);
 	struct error cause;
 
 	for (size_t i = 0; i < names.count; i++) {
 		char *event = folder_join(folder, names.items[i]);
 		size_t len;
-		char *text = read_text(event, "format", &len);
+		char *text = raw_read_text(event, "format", &len);
 		if (text && len) {
 			ftrace_digest(file, text, len);
 			if (!tracing_add_format(file->tracing, system, text, len, &cause)) {
@@ -136,7 +136,7 @@ static void add_formats(struct ftrace_file *file, const char *events, const char
 static unsigned long_bytes_of(const char *path)
 {
 	size_t len;
-	char *text = read_text(path, "events/header_page", &len);
+	char *text = raw_read_text(path, "events/header_page", &len);
 	const char *commit = text ? strstr(text, "commit;") : NULL;
 	const char *size = commit ? strstr(commit, "size:") : NULL;
 	unsigned bytes = size && strtoul(size + 5, NULL, 10) == 4 ? 4 : 8;
@@ -186,7 +186,7 @@ static bool on_tracefs(const char *path)
 	return statfs(path, &fs) == 0 && fs.f_type == TRACEFS_MAGIC;
 }
 
-static bool is_there(const char *path)
+static bool raw_is_there(const char *path)
 {
 	struct stat st;
 
@@ -224,13 +224,13 @@ static bool is_doubled(const struct raw *raw, const struct raw_cpu *cpu, const c
 }
 
 /* Adds a file of pages of found->cpu and found->instance, unless it is of a tracefs. */
-static void add_file(struct raw *raw, const char *path, struct raw_cpu *found,
-		     enum source_mode mode)
+static void raw_add_file(struct raw *raw, const char *path, struct raw_cpu *found,
+			 enum source_mode mode)
 {
 	struct error cause;
 	uint64_t size;
 
-	if (!is_there(path) || on_tracefs(path))
+	if (!raw_is_there(path) || on_tracefs(path))
 		return;
 	if (!file_is_regular(path, &size, &cause) ||
 	    (size && !source_open(path, mode, &found->source, &cause)))
@@ -244,8 +244,8 @@ static void add_file(struct raw *raw, const char *path, struct raw_cpu *found,
 }
 
 /* Adds cpuN.raw, or cpuN/trace_pipe_raw. */
-static void add_named(struct raw *raw, const char *folder, const char *name, const char *instance,
-		      enum source_mode mode)
+static void raw_add_named(struct raw *raw, const char *folder, const char *name,
+			  const char *instance, enum source_mode mode)
 {
 	struct raw_cpu found = {.instance = instance};
 	const char *end;
@@ -258,7 +258,7 @@ static void add_named(struct raw *raw, const char *folder, const char *name, con
 		mem_free(path);
 		path = inner;
 	}
-	add_file(raw, path, &found, mode);
+	raw_add_file(raw, path, &found, mode);
 	mem_free(path);
 }
 
@@ -313,7 +313,7 @@ static void add_recorded(struct raw *raw, const char *folder, const struct folde
 			found.instance =
 				arena_strndup(raw->trace->arena, name + from, prefix - from);
 		char *path = folder_join(folder, name);
-		add_file(raw, path, &found, mode);
+		raw_add_file(raw, path, &found, mode);
 		mem_free(path);
 	}
 }
@@ -322,12 +322,12 @@ static void find_in(struct raw *raw, const char *folder, const char *instance,
 		    enum source_mode mode)
 {
 	char *per_cpu = folder_join(folder, "per_cpu");
-	struct folder_names flat = list(folder), deep = list(per_cpu);
+	struct folder_names flat = raw_list(folder), deep = raw_list(per_cpu);
 
 	for (size_t i = 0; i < flat.count; i++)
-		add_named(raw, folder, flat.items[i], instance, mode);
+		raw_add_named(raw, folder, flat.items[i], instance, mode);
 	for (size_t i = 0; i < deep.count; i++)
-		add_named(raw, per_cpu, deep.items[i], instance, mode);
+		raw_add_named(raw, per_cpu, deep.items[i], instance, mode);
 	add_recorded(raw, folder, &flat, instance, mode);
 	folder_release(&flat);
 	folder_release(&deep);
@@ -337,7 +337,7 @@ static void find_in(struct raw *raw, const char *folder, const char *instance,
 static void find_files(struct ftrace_file *file, struct raw *raw, enum source_mode mode)
 {
 	char *instances = folder_join(file->path, "instances");
-	struct folder_names names = list(instances);
+	struct folder_names names = raw_list(instances);
 
 	find_in(raw, file->path, "", mode);
 	for (size_t i = 0; i < names.count && i < INSTANCES_MAX; i++) {
@@ -354,17 +354,17 @@ static void find_files(struct ftrace_file *file, struct raw *raw, enum source_mo
 static void read_descriptions(struct ftrace_file *file)
 {
 	char *events = folder_join(file->path, "events");
-	struct folder_names systems = list(events);
+	struct folder_names systems = raw_list(events);
 	size_t len;
 
-	add_text(file, "events/header_page", tracing_header_page);
-	add_text(file, "events/header_event", tracing_header_event);
+	raw_add_text(file, "events/header_page", tracing_header_page);
+	raw_add_text(file, "events/header_event", tracing_header_event);
 	for (size_t i = 0; i < systems.count; i++)
 		add_formats(file, events, arena_strdup(file->trace->arena, systems.items[i]));
-	add_text(file, "kallsyms", tracing_kallsyms);
-	add_text(file, "printk_formats", tracing_printk);
-	add_text(file, "saved_cmdlines", tracing_cmdlines);
-	char *clock = read_text(file->path, "trace_clock", &len);
+	raw_add_text(file, "kallsyms", tracing_kallsyms);
+	raw_add_text(file, "printk_formats", tracing_printk);
+	raw_add_text(file, "saved_cmdlines", tracing_cmdlines);
+	char *clock = raw_read_text(file->path, "trace_clock", &len);
 	file->clock = clock ? ftrace_active_clock(file, clock) : NULL;
 	mem_free(clock);
 	folder_release(&systems);
@@ -383,7 +383,7 @@ static void open_cmdlines(struct ftrace_file *file, enum source_mode mode)
 	mem_free(path);
 }
 
-static void add_streams(struct ftrace_file *file, const struct raw *raw)
+static void raw_add_streams(struct ftrace_file *file, const struct raw *raw)
 {
 	uint64_t page = (uint64_t)file->page.data_at + file->page.data_bytes;
 	int32_t clock = ftrace_add_clock(file, file->clock ? file->clock : "");
@@ -429,7 +429,7 @@ bool ftrace_open_raw(struct trace *trace, const char *path, enum source_mode mod
 		good = ftrace_page_known(file, err) && ftrace_add_classes(file, err);
 	}
 	if (good) {
-		add_streams(file, &raw);
+		raw_add_streams(file, &raw);
 		open_cmdlines(file, mode);
 		good = ftrace_add_cmdlines(file, err);
 	}

@@ -68,8 +68,8 @@ bool gdb_frame_bytes(const struct gdb_file *file, const uint8_t *head, uint64_t 
 }
 
 /* Reads a frame's number, size and blocks; in CTF the packet is the frame. */
-static enum frame_step read_head(const struct gdb_file *file, const uint8_t *data, size_t size,
-				 struct gdb_frame *out)
+static enum frame_step frames_read_head(const struct gdb_file *file, const uint8_t *data,
+					size_t size, struct gdb_frame *out)
 {
 	struct cursor in = cursor_over(data, size);
 	uint64_t bytes, content;
@@ -102,7 +102,7 @@ enum frame_step gdb_frame(const struct gdb_file *file, const uint8_t *data, size
 			  struct gdb_frame *out)
 {
 	size_t first = file->is_ctf ? 0 : FRAME_HEAD;
-	enum frame_step step = read_head(file, data, size, out);
+	enum frame_step step = frames_read_head(file, data, size, out);
 	struct gdb_block block;
 
 	if (step != FRAME_GOOD)

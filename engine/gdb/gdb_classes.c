@@ -113,8 +113,9 @@ static struct field_class *payload_class(const struct gdb_file *file, bool has_p
 	return payload;
 }
 
-static bool add_class(struct gdb_file *file, const struct gdb_tracepoint *tracepoint,
-		      const char *name, bool registers, uint32_t *index, struct error *err)
+static bool gdb_classes_add_class(struct gdb_file *file, const struct gdb_tracepoint *tracepoint,
+				  const char *name, bool registers, uint32_t *index,
+				  struct error *err)
 {
 	struct event_class *class = trace_add_class(file->trace, file->part, name);
 	bool has_pc = registers ? file->pc != NULL : tracepoint && tracepoint->nlocations == 1;
@@ -146,11 +147,12 @@ bool gdb_add_classes(struct gdb_file *file, struct error *err)
 					   ? tp->at
 					   : arena_printf(arena, "tracepoint_%u", tp->number);
 		for (unsigned k = 0; k < 2; k++)
-			if (!add_class(file, tp, name, k == 1, &tp->class_of[k], err))
+			if (!gdb_classes_add_class(file, tp, name, k == 1, &tp->class_of[k], err))
 				return false;
 	}
 	for (unsigned k = 0; k < 2; k++)
-		if (!add_class(file, NULL, "#unknown", k == 1, &file->unknown_class[k], err))
+		if (!gdb_classes_add_class(file, NULL, "#unknown", k == 1, &file->unknown_class[k],
+					   err))
 			return false;
 	return true;
 }

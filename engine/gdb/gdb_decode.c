@@ -69,8 +69,8 @@ static enum step say_cut(const struct gdb_file *file, uint64_t at, uint64_t fram
 }
 
 /* Counts the frames of the block that make a packet; returns the step of the frame behind them. */
-static enum frame_step gather(const struct gdb_file *file, const struct block *block,
-			      uint32_t *frames, size_t *bytes)
+static enum frame_step gdb_decode_gather(const struct gdb_file *file, const struct block *block,
+					 uint32_t *frames, size_t *bytes)
 {
 	struct gdb_frame frame;
 	enum frame_step step;
@@ -114,7 +114,7 @@ static enum step scan_next(const struct stream *stream, struct scan *scan, struc
 		end_scan(scan, &state, size);
 		return STEP_ERROR;
 	}
-	step = gather(file, &block, &frames, &bytes);
+	step = gdb_decode_gather(file, &block, &frames, &bytes);
 	source_put(&block);
 	if (!frames) {
 		end_scan(scan, &state, size);
@@ -206,7 +206,7 @@ static struct decoder *decoder_new(const struct stream *stream)
 
 /* ---- values ---- */
 
-static void put(struct buf *out, uint64_t value, unsigned bytes)
+static void gdb_decode_put(struct buf *out, uint64_t value, unsigned bytes)
 {
 	char *to = buf_room(out, bytes);
 
@@ -220,24 +220,24 @@ static void put_blocks(const struct gdb_file *file, const struct gdb_frame *fram
 {
 	struct gdb_block block;
 
-	put(out, count, 4);
+	gdb_decode_put(out, count, 4);
 	for (size_t at = 0;
 	     at < frame->nblocks && gdb_block(file, frame->blocks, frame->nblocks, &at, &block);) {
 		if (block.kind != kind)
 			continue;
 		if (kind == 'V') {
-			put(out, (uint32_t)block.variable, 4);
-			put(out, (uint64_t)block.value, 8);
+			gdb_decode_put(out, (uint32_t)block.variable, 4);
+			gdb_decode_put(out, (uint64_t)block.value, 8);
 			continue;
 		}
 		if (kind == 'M') {
-			put(out, block.address, 8);
-			put(out, block.size, 4);
+			gdb_decode_put(out, block.address, 8);
+			gdb_decode_put(out, block.size, 4);
 			buf_add(out, block.data, block.size);
 			continue;
 		}
 		buf_add(out, block.data, strnlen((const char *)block.data, block.size));
-		put(out, 0, 1);
+		gdb_decode_put(out, 0, 1);
 	}
 }
 
@@ -252,8 +252,8 @@ static void copy_frame(const struct gdb_file *file, const struct gdb_frame *fram
 	if (frame->registers)
 		buf_add(out, frame->registers, file->register_bytes);
 	gdb_pc(file, tracepoint, frame->registers, &pc);
-	put(out, (uint16_t)frame->tracepoint, 4);
-	put(out, pc, 8);
+	gdb_decode_put(out, (uint16_t)frame->tracepoint, 4);
+	gdb_decode_put(out, pc, 8);
 	put_blocks(file, frame, 'M', frame->nmemory, out);
 	put_blocks(file, frame, 'V', frame->nvariables, out);
 	put_blocks(file, frame, 'S', frame->ntexts, out);
@@ -371,7 +371,7 @@ static void text_static(const struct field *texts, struct buf *out)
 }
 
 /* Prints a summary of the collected data: a register block alone has thousands of bytes. */
-static enum event_words write_text(const struct fields *fields, struct buf *out)
+static enum event_words gdb_decode_write_text(const struct fields *fields, struct buf *out)
 {
 	const struct field_class *registers = fields->class->scope[SCOPE_STREAM_EVENT_CONTEXT];
 	struct field payload;
@@ -430,7 +430,7 @@ static int probe(const struct probe *probe)
 		       : 0;
 }
 
-static const struct reader_text text = {.write = write_text};
+static const struct reader_text text = {.write = gdb_decode_write_text};
 
 const struct reader gdb_reader = {
 	.format = "gdb",

@@ -82,7 +82,7 @@ static char *unhex(struct arena *arena, struct line_rest rest)
 	return text;
 }
 
-static bool is_word(struct line_rest rest, const char *word)
+static bool lines_is_word(struct line_rest rest, const char *word)
 {
 	size_t len = (size_t)(rest.end - rest.at);
 
@@ -115,7 +115,7 @@ static bool take_reason(struct gdb_file *file, struct line_rest word)
 {
 	struct line_rest reason = take_until(&word, ':'), first = take_until(&word, ':'),
 			 number = first;
-	bool has_text = is_word(reason, "tstop") || is_word(reason, "terror");
+	bool has_text = lines_is_word(reason, "tstop") || lines_is_word(reason, "terror");
 	struct arena *arena = file->trace->arena;
 	uint64_t tracepoint = 0; /* 0: none */
 
@@ -133,7 +133,7 @@ static bool take_reason(struct gdb_file *file, struct line_rest word)
 		return false;
 	if (number.at < number.end || first.at == first.end)
 		return true;
-	if (tracepoint && (is_word(reason, "tpasscount") || is_word(reason, "terror")))
+	if (tracepoint && (lines_is_word(reason, "tpasscount") || lines_is_word(reason, "terror")))
 		gdb_env_number(file, "stopping_tracepoint", (int64_t)tracepoint);
 	return true;
 }
@@ -153,7 +153,7 @@ static bool take_status_key(struct gdb_file *file, struct line_rest word)
 	uint64_t number;
 
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-		if (!is_word(key, keys[i].key))
+		if (!lines_is_word(key, keys[i].key))
 			continue;
 		if (!keys[i].text) {
 			if (!take_hex(&word, &number))
@@ -267,16 +267,16 @@ static bool take_source(struct gdb_file *file, struct gdb_tracepoint *tracepoint
 	const char *text = unhex(arena, rest);
 	if (!text)
 		return false;
-	if (is_word(kind, "cmd")) {
+	if (lines_is_word(kind, "cmd")) {
 		if (start)
 			buf_add_text(&tracepoint->commands, text);
 		else
 			gdb_add_command(tracepoint, text);
 		return true;
 	}
-	const char **to = is_word(kind, "at")     ? &tracepoint->at
-			  : is_word(kind, "cond") ? &tracepoint->condition
-						  : NULL;
+	const char **to = lines_is_word(kind, "at")     ? &tracepoint->at
+			  : lines_is_word(kind, "cond") ? &tracepoint->condition
+							: NULL;
 	if (to && start && *to)
 		*to = arena_printf(arena, "%s%s", *to, text);
 	else if (to && !start && !*to)
@@ -362,15 +362,15 @@ bool gdb_line(struct gdb_file *file, const char *line, size_t len, struct error 
 	struct line_rest rest = {line, line + len}, word = take_until(&rest, ' ');
 	bool good = true;
 
-	if (is_word(word, "R")) {
+	if (lines_is_word(word, "R")) {
 		good = take_size(file, rest);
-	} else if (is_word(word, "status")) {
+	} else if (lines_is_word(word, "status")) {
 		good = take_status(file, rest);
-	} else if (is_word(word, "tsv")) {
+	} else if (lines_is_word(word, "tsv")) {
 		good = take_variable(file, rest);
-	} else if (is_word(word, "tp")) {
+	} else if (lines_is_word(word, "tp")) {
 		good = take_tracepoint(file, rest);
-	} else if (is_word(word, "tdesc")) {
+	} else if (lines_is_word(word, "tdesc")) {
 		buf_add(&file->description, rest.at, (size_t)(rest.end - rest.at));
 		buf_add_char(&file->description, '\n');
 	} /* else: a line of a newer GDB */

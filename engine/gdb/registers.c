@@ -181,7 +181,7 @@ static void take_order(struct gdb_file *file, const struct register_run *run)
 
 /* ---- places ---- */
 
-static int by_number(const void *a, const void *b)
+static int registers_by_number(const void *a, const void *b)
 {
 	const struct gdb_register *x = a, *y = b;
 
@@ -224,7 +224,7 @@ static int agrees(const struct gdb_file *file, const struct gdb_frame *frame, ui
 }
 
 /* Do the program counters of the first frames agree with this order of registers? */
-static bool fits(const struct gdb_file *file, const struct register_run *run)
+static bool registers_fits(const struct gdb_file *file, const struct register_run *run)
 {
 	uint64_t at = file->frames_at, size = source_size(file->source), bytes;
 	uint32_t offset, width;
@@ -254,7 +254,7 @@ static bool fits(const struct gdb_file *file, const struct register_run *run)
 static const char *find_order(struct gdb_file *file)
 {
 	for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
-		if (fits(file, orders[i].runs))
+		if (registers_fits(file, orders[i].runs))
 			return orders[i].name;
 	return NULL;
 }
@@ -269,7 +269,8 @@ static void place(struct gdb_file *file, bool told)
 	uint32_t n = 0;
 
 	if (file->nregisters)
-		qsort(file->registers, file->nregisters, sizeof *file->registers, by_number);
+		qsort(file->registers, file->nregisters, sizeof *file->registers,
+		      registers_by_number);
 	for (; n < file->nregisters; n++) {
 		struct gdb_register *reg = &file->registers[n];
 		if (offset + reg->bits / 8 > file->register_bytes)

@@ -222,7 +222,8 @@ static uint32_t count_lines(struct format_scan scan)
 	return count;
 }
 
-static bool read_head(struct tracing *tracing, struct format_scan *scan, struct tracing_format *out)
+static bool format_read_head(struct tracing *tracing, struct format_scan *scan,
+			     struct tracing_format *out)
 {
 	struct format_scan line = take_line(scan);
 
@@ -244,7 +245,7 @@ bool format_parse(struct tracing *tracing, const char *system, const char *text,
 	const char *zero = len ? memchr(text, 0, len) : NULL;
 	struct format_scan scan = {text, zero ? zero : text + len};
 
-	if (!len || !read_head(tracing, &scan, out))
+	if (!len || !format_read_head(tracing, &scan, out))
 		return error_set(err, ERR_FORMAT, "a format without name or ID");
 	struct tracing_text *said = arena_alloc(tracing->arena, sizeof *said);
 	said->fields = arena_array(tracing->arena, count_lines(scan) + 1, sizeof *said->fields);

@@ -88,7 +88,7 @@ static void append(struct buf *out, const char *text)
 	buf_add(out, text, strlen(text));
 }
 
-static void add_number(struct buf *out, uint64_t value)
+static void plugins_add_number(struct buf *out, uint64_t value)
 {
 	print_decimal(out, (int64_t)value < 0, value);
 }
@@ -120,7 +120,7 @@ static void add_task(const struct print_record *record, const struct kernel_fiel
 {
 	add_field_text(record, comm_pid[0], out);
 	buf_add_char(out, ':');
-	add_number(out, print_field(record, comm_pid[1]));
+	plugins_add_number(out, print_field(record, comm_pid[1]));
 }
 
 /* Prints the state by the letters of Linux 4.14 and later, if print fmt does not have it. */
@@ -146,7 +146,7 @@ static void switch_text(const struct print_record *record, const struct kernel_f
 {
 	add_task(record, used, out);
 	append(out, " [");
-	add_number(out, (uint64_t)(int64_t)(int32_t)print_field(record, used[2]));
+	plugins_add_number(out, (uint64_t)(int64_t)(int32_t)print_field(record, used[2]));
 	append(out, "] ");
 	if (program->state)
 		print_prepared(program, program->state, record, out);
@@ -155,7 +155,7 @@ static void switch_text(const struct print_record *record, const struct kernel_f
 	append(out, " ==> ");
 	add_task(record, used + 4, out);
 	append(out, " [");
-	add_number(out, (uint64_t)(int64_t)(int32_t)print_field(record, used[6]));
+	plugins_add_number(out, (uint64_t)(int64_t)(int32_t)print_field(record, used[6]));
 	buf_add_char(out, ']');
 }
 
@@ -167,11 +167,11 @@ static void wakeup_text(const struct print_record *record, const struct kernel_f
 
 	add_task(record, used, out);
 	append(out, " [");
-	add_number(out, print_field(record, used[2]));
+	plugins_add_number(out, print_field(record, used[2]));
 	buf_add_char(out, ']');
 	if (used[3]) {
 		append(out, " success=");
-		add_number(out, print_field(record, used[3]));
+		plugins_add_number(out, print_field(record, used[3]));
 	}
 	if (used[4]) {
 		append(out, " CPU:");
@@ -273,11 +273,11 @@ static void tlb_text(const struct print_record *record, const struct kernel_fiel
 	uint64_t reason = print_field(record, used[1]);
 
 	append(out, "pages=");
-	add_number(out, print_field(record, used[0]));
+	plugins_add_number(out, print_field(record, used[0]));
 	append(out, " reason=");
 	append(out, reason < sizeof reasons / sizeof *reasons ? reasons[reason] : "");
 	append(out, " (");
-	add_number(out, reason);
+	plugins_add_number(out, reason);
 	buf_add_char(out, ')');
 }
 

@@ -34,7 +34,8 @@ static bool take_number(struct packed *packed, uint32_t bytes, struct print_node
 	return true;
 }
 
-static void take_text(struct packed *packed, const struct print_spec *spec, struct buf *out)
+static void print_bprint_take_text(struct packed *packed, const struct print_spec *spec,
+				   struct buf *out)
 {
 	size_t len = text_length(packed);
 
@@ -71,7 +72,7 @@ static void one(struct packed *packed, const char **at, struct buf *out)
 		struct print_spec spec = piece.spec;
 		if (piece.precision)
 			spec.precision = (int)(precision.number & 0xfff);
-		take_text(packed, &spec, out);
+		print_bprint_take_text(packed, &spec, out);
 		return;
 	}
 	uint32_t bytes = piece.kind == PIECE_POINTER || piece.spec.longs == 1

@@ -264,7 +264,7 @@ static void conversion(struct print_compiler *c, const char **at)
 }
 
 /* Sets program->room, and pads literals for copy_padded(): see print_run(). */
-static void make_room(struct print_program *program, struct arena *arena)
+static void print_compile_make_room(struct print_program *program, struct arena *arena)
 {
 	program->room = COPY_PAD;
 	for (uint32_t i = 0; i < program->count; i++) {
@@ -503,7 +503,7 @@ struct print_program *print_compile(const struct tracing *tracing, const struct 
 		else
 			at = literal(&c, at);
 	}
-	make_room(program, arena);
+	print_compile_make_room(program, arena);
 	make_plain(tracing, program, arena);
 	find_lines(program);
 	if (text->plugin == PLUGIN_SWITCH)

@@ -30,7 +30,7 @@ static const struct blocks blocks[] = {
 };
 static const struct blocks blocks32 = {{VARIABLE_LENGTH}, 32, 12, 8, 28, 4, 10};
 
-static void add_number(struct buf *out, const char *before, uint64_t value)
+static void print_scsi_add_number(struct buf *out, const char *before, uint64_t value)
 {
 	buf_add_text(out, before);
 	print_decimal(out, false, value);
@@ -45,10 +45,10 @@ static void blocks_text(struct buf *out, const struct blocks *of, const uint8_t 
 		lba &= 0x1fffff;
 		count = count ? count : 256;
 	}
-	add_number(out, "lba=", lba);
-	add_number(out, " txlen=", count);
+	print_scsi_add_number(out, "lba=", lba);
+	print_scsi_add_number(out, " txlen=", count);
 	if (of->flags)
-		add_number(out, " protect=", cdb[of->flags] >> 5);
+		print_scsi_add_number(out, " protect=", cdb[of->flags] >> 5);
 }
 
 static const struct blocks *find_blocks(uint8_t command)
@@ -73,9 +73,9 @@ static bool variable_text(struct buf *out, const uint8_t *cdb, size_t len)
 		buf_add_text(out, actions[i].name);
 		buf_add_text(out, "_32 ");
 		blocks_text(out, &blocks32, cdb);
-		add_number(out, " ei_lbrt=", load_be(cdb + 20, 4));
+		print_scsi_add_number(out, " ei_lbrt=", load_be(cdb + 20, 4));
 		if (action == 13)
-			add_number(out, " unmap=", cdb[10] >> 3 & 1);
+			print_scsi_add_number(out, " unmap=", cdb[10] >> 3 & 1);
 		return true;
 	}
 	return false;
@@ -92,8 +92,8 @@ static bool action_in_text(struct buf *out, const uint8_t *cdb, size_t len)
 		return true;
 	}
 	buf_add_text(out, action == 0x10 ? "READ_CAPACITY_16" : "GET_LBA_STATUS");
-	add_number(out, " lba=", load_be(cdb + 2, 8));
-	add_number(out, " alloc_len=", load_be(cdb + 10, 4));
+	print_scsi_add_number(out, " lba=", load_be(cdb + 2, 8));
+	print_scsi_add_number(out, " alloc_len=", load_be(cdb + 10, 4));
 	return true;
 }
 
@@ -104,11 +104,11 @@ static bool command_text(struct buf *out, const uint8_t *cdb, size_t len)
 	if (of && len >= of->len) {
 		blocks_text(out, of, cdb);
 		if (cdb[0] == WRITE_SAME_10 || cdb[0] == WRITE_SAME_16)
-			add_number(out, " unmap=", cdb[1] >> 3 & 1);
+			print_scsi_add_number(out, " unmap=", cdb[1] >> 3 & 1);
 		return true;
 	}
 	if (len >= 10 && cdb[0] == UNMAP) {
-		add_number(out, "regions=", ((uint32_t)load_be(cdb + 7, 2) - 8) / 16);
+		print_scsi_add_number(out, "regions=", ((uint32_t)load_be(cdb + 7, 2) - 8) / 16);
 		return true;
 	}
 	if (len && cdb[0] == SERVICE_ACTION_IN_16)

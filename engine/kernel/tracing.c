@@ -104,8 +104,8 @@ static uint64_t read_u64(const struct tracing *tracing, struct cursor *in)
 	return cursor_number(in, 8, tracing->big_endian);
 }
 
-static bool read_text(struct cursor *in, uint64_t size, const char **text, const char *what,
-		      struct error *err)
+static bool tracing_read_text(struct cursor *in, uint64_t size, const char **text, const char *what,
+			      struct error *err)
 {
 	size_t at = in->pos;
 
@@ -128,7 +128,7 @@ bool tracing_read_headers(struct tracing *tracing, struct cursor *in, struct err
 			return error_set(err, ERR_FORMAT, "no %s at byte %zu of the tracing data",
 					 names[i], at);
 		uint64_t size = read_u64(tracing, in);
-		if (!read_text(in, size, &text, names[i], err))
+		if (!tracing_read_text(in, size, &text, names[i], err))
 			return false;
 		bool ok = i ? tracing_header_event(tracing, text, (size_t)size, err)
 			    : tracing_header_page(tracing, text, (size_t)size, err);
@@ -146,7 +146,7 @@ static bool read_formats(struct tracing *tracing, struct cursor *in, const char 
 		struct error ignored;
 		const char *text = NULL;
 		uint64_t size = read_u64(tracing, in);
-		if (!read_text(in, size, &text, "an event format", err))
+		if (!tracing_read_text(in, size, &text, "an event format", err))
 			return false;
 		MAY_FAIL(tracing_add_format(tracing, system, text, (size_t)size, &ignored));
 	}
@@ -186,7 +186,8 @@ static bool read_sized(struct tracing *tracing, struct cursor *in, bool wide, ta
 	uint64_t size = wide ? read_u64(tracing, in) : read_u32(tracing, in);
 	const char *text = NULL;
 
-	return read_text(in, size, &text, what, err) && take(tracing, text, (size_t)size, err);
+	return tracing_read_text(in, size, &text, what, err) &&
+	       take(tracing, text, (size_t)size, err);
 }
 
 bool tracing_read_kallsyms(struct tracing *tracing, struct cursor *in, struct error *err)

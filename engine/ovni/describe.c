@@ -177,7 +177,7 @@ struct env_list {
 	size_t count, capacity;
 };
 
-static bool add_env(struct env_list *list, struct env_entry entry)
+static bool describe_add_env(struct env_list *list, struct env_entry entry)
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (!strcmp(list->items[i].name, entry.name))
@@ -190,14 +190,15 @@ static bool add_env(struct env_list *list, struct env_entry entry)
 	return true;
 }
 
-static void add_number(struct env_list *list, int64_t pid, const char *what, int64_t number)
+static void describe_add_number(struct env_list *list, int64_t pid, const char *what,
+				int64_t number)
 {
 	struct buf name = {0};
 
 	if (number < 0 || pid < 0)
 		return;
 	buf_printf(&name, "process.%" PRId64 ".%s", pid, what);
-	add_env(list, (struct env_entry){.name = buf_text(&name), .number = number});
+	describe_add_env(list, (struct env_entry){.name = buf_text(&name), .number = number});
 	buf_release(&name);
 }
 
@@ -211,7 +212,8 @@ static void add_loom_cpus(struct env_list *list, const struct ovni_loom *loom)
 			   loom->cpus[i].phyid);
 	buf_printf(&name, "loom.%s.cpus", loom->name);
 	if (loom->ncpus)
-		add_env(list, (struct env_entry){.name = buf_text(&name), .text = buf_text(&text)});
+		describe_add_env(
+			list, (struct env_entry){.name = buf_text(&name), .text = buf_text(&text)});
 	buf_release(&name);
 	buf_release(&text);
 }
@@ -220,7 +222,8 @@ static void add_loom_cpus(struct env_list *list, const struct ovni_loom *loom)
 static void add_setting(struct env_list *list, const struct ovni_metadata *one,
 			const struct ovni_named *setting)
 {
-	if (add_env(list, (struct env_entry){.name = setting->name, .text = setting->text}))
+	if (describe_add_env(list,
+			     (struct env_entry){.name = setting->name, .text = setting->text}))
 		return;
 	for (size_t i = 0; i < list->count; i++)
 		if (!strcmp(list->items[i].name, setting->name) && list->items[i].text &&
@@ -249,9 +252,9 @@ void ovni_describe(struct trace *trace, struct part *part, const struct ovni_met
 			add_setting(&list, one, &one->settings[k]);
 		if (looms[i])
 			add_loom_cpus(&list, looms[i]);
-		add_number(&list, one->pid, "app_id", one->app);
-		add_number(&list, one->pid, "rank", one->rank);
-		add_number(&list, one->pid, "nranks", one->nranks);
+		describe_add_number(&list, one->pid, "app_id", one->app);
+		describe_add_number(&list, one->pid, "rank", one->rank);
+		describe_add_number(&list, one->pid, "nranks", one->nranks);
 	}
 	part->env = arena_copy(trace->arena, list.items, list.count, sizeof *list.items);
 	part->nenv = list.count;

@@ -21,7 +21,7 @@ static bool has_file(const char *folder, const char *name)
 	return found;
 }
 
-static bool is_folder(const char *path)
+static bool find_is_folder(const char *path)
 {
 	struct stat st;
 
@@ -89,7 +89,7 @@ static bool search_in(struct ovni_search *search, const char *folder, unsigned d
 	search->left--;
 	for (size_t i = 0; i < names.count && (search->each || !found); i++) {
 		char *inner = folder_join(folder, names.items[i]);
-		found |= is_folder(inner) && search_in(search, inner, depth + 1);
+		found |= find_is_folder(inner) && search_in(search, inner, depth + 1);
 		mem_free(inner);
 	}
 	folder_release(&names);

@@ -90,8 +90,9 @@ struct ovni_builder {
 	bool big_endian;
 };
 
-static bool add_class(struct ovni_builder *adding, const struct ovni_event *event, bool tells_cpu,
-		      uint32_t *index, uint32_t *least, struct error *err)
+static bool ovni_classes_add_class(struct ovni_builder *adding, const struct ovni_event *event,
+				   bool tells_cpu, uint32_t *index, uint32_t *least,
+				   struct error *err)
 {
 	struct arena *arena = adding->trace->arena;
 	struct event_class *class = trace_add_class(adding->trace, adding->part, event->mcv);
@@ -124,17 +125,18 @@ static bool add_class(struct ovni_builder *adding, const struct ovni_event *even
 	return true;
 }
 
-static bool add_event(struct ovni_builder *adding, const struct ovni_event *event,
-		      struct ovni_shape *shape, struct error *err)
+static bool ovni_classes_add_event(struct ovni_builder *adding, const struct ovni_event *event,
+				   struct ovni_shape *shape, struct error *err)
 {
 	*shape = (struct ovni_shape){.is_jumbo = event->is_jumbo};
 	shape->has_cpu = event->narguments && event->mcv[0] == 'O' && event->mcv[1] != 'C' &&
 			 !strcmp(event->arguments[0].name, "cpu");
-	if (!add_class(adding, event, shape->has_cpu, &shape->class_index, &shape->least, err))
+	if (!ovni_classes_add_class(adding, event, shape->has_cpu, &shape->class_index,
+				    &shape->least, err))
 		return false;
 	shape->elsewhere = shape->class_index;
 	return !shape->has_cpu ||
-	       add_class(adding, event, false, &shape->elsewhere, &shape->least, err);
+	       ovni_classes_add_class(adding, event, false, &shape->elsewhere, &shape->least, err);
 }
 
 static bool add_unknown(struct ovni_builder *adding, struct error *err)
@@ -205,7 +207,7 @@ const struct ovni_classes *ovni_add_classes(struct trace *trace, struct part *pa
 		classes->models[(uint8_t)model->id] = table;
 		for (size_t k = 0; k < model->nevents; k++) {
 			const char *mcv = model->events[k].mcv;
-			if (!add_event(&adding, &model->events[k], &shapes[n++], err))
+			if (!ovni_classes_add_event(&adding, &model->events[k], &shapes[n++], err))
 				return NULL;
 			table[mcv[1] * MCV_CHARS + mcv[2]] = (uint16_t)n;
 		}

@@ -42,8 +42,8 @@ static int32_t cpu_index(const struct decoder *d, const uint8_t *payload)
 }
 
 /* Returns the index of an event's class; *head is where its layout begins, in bits. */
-static inline uint32_t class_of(const struct decoder *d, const uint8_t *event,
-				const struct ovni_frame *frame, uint16_t *head)
+static inline uint32_t ovni_decode_class_of(const struct decoder *d, const uint8_t *event,
+					    const struct ovni_frame *frame, uint16_t *head)
 {
 	const struct ovni_classes *classes = own_of(d)->classes;
 	const uint16_t *table = classes->models[event[1]];
@@ -92,7 +92,7 @@ static inline bool heads_of(struct decoder *d, struct batch *b, const bool big, 
 			b->time[n] = (nstime)frame.clock + origin;
 		else if (!timebase_to_ns(base, frame.clock, &b->time[n], err))
 			return false;
-		b->class_index[n] = class_of(d, event, &frame, &b->head[n]);
+		b->class_index[n] = ovni_decode_class_of(d, event, &frame, &b->head[n]);
 		b->at[n] = (uint64_t)d->at * 8;
 		b->flags[n] = 0;
 		b->count = n + 1;

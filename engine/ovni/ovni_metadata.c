@@ -15,7 +15,7 @@
 enum { TEXT_MAX = 16 << 20, JSON_DEPTH = 32, SETTINGS_MAX = 4096, SETTING_DEPTH = 6 };
 
 /* Returns the value at a path such as "ovni.loom"; NULL: there is none. */
-static struct json_object *get(struct json_object *root, const char *dotted)
+static struct json_object *ovni_metadata_get(struct json_object *root, const char *dotted)
 {
 	char key[64];
 
@@ -51,20 +51,20 @@ static int64_t get_number(struct json_object *root, const char *key, int64_t oth
 {
 	int64_t number;
 
-	return as_number(get(root, key), &number) ? number : otherwise;
+	return as_number(ovni_metadata_get(root, key), &number) ? number : otherwise;
 }
 
 static const char *get_text(struct arena *arena, struct json_object *root, const char *key)
 {
-	struct json_object *value = get(root, key);
+	struct json_object *value = ovni_metadata_get(root, key);
 
 	return json_object_is_type(value, json_type_string)
 		       ? arena_strdup(arena, json_object_get_string(value))
 		       : NULL;
 }
 
-static void add_named(struct arena *arena, struct ovni_named **items, size_t *count,
-		      size_t *capacity, const char *name, const char *text)
+static void ovni_metadata_add_named(struct arena *arena, struct ovni_named **items, size_t *count,
+				    size_t *capacity, const char *name, const char *text)
 {
 	if (*count == SETTINGS_MAX)
 		return;
@@ -75,21 +75,22 @@ static void add_named(struct arena *arena, struct ovni_named **items, size_t *co
 
 static void read_models(struct arena *arena, struct json_object *root, struct ovni_metadata *out)
 {
-	struct json_object *require = get(root, "ovni.require");
+	struct json_object *require = ovni_metadata_get(root, "ovni.require");
 
 	if (!json_object_is_type(require, json_type_object))
 		return;
 	json_object_object_foreach(require, name, version)
 	{
 		if (json_object_is_type(version, json_type_string))
-			add_named(arena, &out->models, &out->nmodels, &out->models_capacity, name,
-				  json_object_get_string(version));
+			ovni_metadata_add_named(arena, &out->models, &out->nmodels,
+						&out->models_capacity, name,
+						json_object_get_string(version));
 	}
 }
 
 static void read_cpus(struct json_object *root, struct ovni_metadata *out)
 {
-	struct json_object *list = get(root, "ovni.loom_cpus");
+	struct json_object *list = ovni_metadata_get(root, "ovni.loom_cpus");
 	size_t count =
 		json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
@@ -124,8 +125,9 @@ static void read_settings(struct arena *arena, struct json_object *object, const
 		if (json_object_is_type(value, json_type_object) && depth < SETTING_DEPTH)
 			read_settings(arena, value, buf_text(&name), depth + 1, out);
 		else
-			add_named(arena, &out->settings, &out->nsettings, &out->settings_capacity,
-				  buf_text(&name), json_object_get_string(value));
+			ovni_metadata_add_named(arena, &out->settings, &out->nsettings,
+						&out->settings_capacity, buf_text(&name),
+						json_object_get_string(value));
 	}
 	buf_release(&name);
 	buf_release(&word);
@@ -161,7 +163,7 @@ static bool read_root(struct arena *arena, struct json_object *root, struct ovni
 
 	if (!json_object_is_type(root, json_type_object))
 		return error_set(err, ERR_FORMAT, "its top is not an object");
-	if (!as_number(get(root, "version"), &version))
+	if (!as_number(ovni_metadata_get(root, "version"), &version))
 		return error_set(err, ERR_FORMAT, "version is missing or no whole number");
 	if (version != 3)
 		return error_set(err, ERR_FORMAT, "version %" PRId64 " is not known (3 is)",

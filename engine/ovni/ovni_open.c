@@ -24,7 +24,7 @@ struct ovni_opening {
 	const struct ovni_loom **looms; /* per stream, in order */
 };
 
-static void refuse(struct ovni_opening *opening, const struct error *cause)
+static void ovni_open_refuse(struct ovni_opening *opening, const struct error *cause)
 {
 	opening->trace->awaited++; /* in a growing trace its files may not be complete yet */
 	if (opening->first.kind == ERR_NONE)
@@ -41,7 +41,7 @@ static void found(void *arg, const char *folder, const char *name)
 
 	opening->tried++;
 	if (!ovni_read_metadata(opening->trace->arena, folder, name, &one, &cause)) {
-		refuse(opening, &cause);
+		ovni_open_refuse(opening, &cause);
 		mem_free(one.cpus);
 		mem_free(one.models);
 		mem_free(one.settings);
@@ -81,8 +81,8 @@ static bool open_obs(struct ovni_opening *opening, const struct ovni_metadata *o
 	return ok;
 }
 
-static struct part *part_of(struct ovni_opening *opening, const struct ovni_metadata *one,
-			    const char *path, size_t first_part)
+static struct part *ovni_open_part_of(struct ovni_opening *opening, const struct ovni_metadata *one,
+				      const char *path, size_t first_part)
 {
 	struct trace *trace = opening->trace;
 
@@ -109,7 +109,7 @@ struct host {
 	int64_t first; /* clock of the earliest event */
 };
 
-static int32_t add_clock(struct ovni_opening *opening, const char *host)
+static int32_t ovni_open_add_clock(struct ovni_opening *opening, const char *host)
 {
 	struct trace *trace = opening->trace;
 	int64_t offset;
@@ -137,8 +137,9 @@ static struct host *host_of(struct ovni_opening *opening, struct host *hosts, si
 	for (size_t i = 0; i < *count; i++)
 		if (hosts[i].part == part)
 			return &hosts[i];
-	hosts[*count] = (struct host){
-		.part = part, .clock = add_clock(opening, part->host), .first = INT64_MAX};
+	hosts[*count] = (struct host){.part = part,
+				      .clock = ovni_open_add_clock(opening, part->host),
+				      .first = INT64_MAX};
 	return &hosts[(*count)++];
 }
 
@@ -206,8 +207,8 @@ static void add_thread_stream(struct ovni_opening *opening, size_t i, const stru
 	stream->bytes = source_size(source);
 }
 
-static bool add_streams(struct ovni_opening *opening, const char *path, struct host *hosts,
-			size_t *nhosts, struct error *err)
+static bool ovni_open_add_streams(struct ovni_opening *opening, const char *path,
+				  struct host *hosts, size_t *nhosts, struct error *err)
 {
 	size_t first_part = opening->trace->nparts;
 
@@ -217,10 +218,10 @@ static bool add_streams(struct ovni_opening *opening, const char *path, struct h
 		struct source *source;
 		bool big_endian;
 		if (!open_obs(opening, one, &source, &big_endian, &cause)) {
-			refuse(opening, &cause);
+			ovni_open_refuse(opening, &cause);
 			continue;
 		}
-		struct part *part = part_of(opening, one, path, first_part);
+		struct part *part = ovni_open_part_of(opening, one, path, first_part);
 		struct host *host = host_of(opening, hosts, nhosts, part);
 		if (!host->classes[big_endian])
 			host->classes[big_endian] =
@@ -318,7 +319,7 @@ bool ovni_open(struct trace *trace, const char *path, const char *settings, enum
 	ovni_warn_models(trace, opening.streams, opening.count);
 	opening.looms = mem_new_array(opening.count + 1, sizeof *opening.looms);
 	struct host *hosts = mem_new_array(opening.count + 1, sizeof *hosts);
-	bool ok = add_streams(&opening, path, hosts, &nhosts, err);
+	bool ok = ovni_open_add_streams(&opening, path, hosts, &nhosts, err);
 	for (size_t i = 0; i < nhosts; i++)
 		ovni_describe(trace, hosts[i].part, opening.streams, opening.looms, opening.count);
 	if (ok) {

@@ -74,9 +74,9 @@ static bool waits_for_more(const struct stream *stream)
 
 /* Walks events of the block, which is at offset `off`, to the packet's end. Sets *wanted to the
    bytes of an event that the block cuts. False: damage. */
-static bool walk(const struct stream *stream, const struct block *block, uint64_t off,
-		 struct ovni_scan_state *state, struct walked_frames *walked, uint64_t *wanted,
-		 struct error *err)
+static bool ovni_scan_walk(const struct stream *stream, const struct block *block, uint64_t off,
+			   struct ovni_scan_state *state, struct walked_frames *walked,
+			   uint64_t *wanted, struct error *err)
 {
 	const bool big = ovni_own(stream)->big_endian;
 	const uint32_t asked = ovni_own(stream)->trace->packet_bytes;
@@ -154,7 +154,7 @@ static bool walk_packet(const struct stream *stream, uint64_t off, struct ovni_s
 		wanted = 0;
 		if (!source_get(source, off, (size_t)size, &block, err))
 			return false;
-		good = walk(stream, &block, off, state, walked, &wanted, err);
+		good = ovni_scan_walk(stream, &block, off, state, walked, &wanted, err);
 		source_put(&block);
 		if (wanted && wanted <= size) /* the window cuts the event; others are before it */
 			break;

@@ -49,12 +49,12 @@ static void perf_add_env(struct perf_part *part, const char *name, const char *t
 	room_for_env(part, name)->text = arena_strdup(part->trace->arena, text);
 }
 
-static void add_number(struct perf_part *part, const char *name, uint64_t number)
+static void features_add_number(struct perf_part *part, const char *name, uint64_t number)
 {
 	room_for_env(part, name)->number = (int64_t)number;
 }
 
-static void add_text(struct perf_part *part, const char *name, struct feature_in *in)
+static void features_add_text(struct perf_part *part, const char *name, struct feature_in *in)
 {
 	const char *text = next_text(in, part->trace->arena);
 
@@ -107,8 +107,8 @@ static void read_clock_data(struct perf_part *part, struct feature_in *in)
 		return;
 	part->has_wall = true;
 	part->wall_offset = (int64_t)(wall - clock);
-	add_number(part, "clock_wall_ns", wall);
-	add_number(part, "clock_ns", clock);
+	features_add_number(part, "clock_wall_ns", wall);
+	features_add_number(part, "clock_ns", clock);
 }
 
 bool perf_read_build_id(const struct perf_part *part, const uint8_t *p, uint32_t size,
@@ -149,7 +149,7 @@ void perf_feature(struct perf_part *part, uint32_t feature, const uint8_t *data,
 	struct feature_in in = {cursor_over(data, size), part->swap};
 
 	if (feature < sizeof texts / sizeof *texts && texts[feature])
-		add_text(part, texts[feature], &in);
+		features_add_text(part, texts[feature], &in);
 	switch ((enum perf_feature)feature) {
 	case FEATURE_BUILD_ID:
 		read_build_ids(part, data, size);
@@ -161,11 +161,11 @@ void perf_feature(struct perf_part *part, uint32_t feature, const uint8_t *data,
 	case FEATURE_NRCPUS:
 		part->cpus_available = next32(&in);
 		part->cpus_online = next32(&in);
-		add_number(part, "nrcpus_online", part->cpus_online);
-		add_number(part, "nrcpus_avail", part->cpus_available);
+		features_add_number(part, "nrcpus_online", part->cpus_online);
+		features_add_number(part, "nrcpus_avail", part->cpus_available);
 		break;
 	case FEATURE_TOTAL_MEM:
-		add_number(part, "total_memory_kb", next64(&in));
+		features_add_number(part, "total_memory_kb", next64(&in));
 		break;
 	case FEATURE_CMDLINE:
 		read_command_line(part, &in);
@@ -174,11 +174,11 @@ void perf_feature(struct perf_part *part, uint32_t feature, const uint8_t *data,
 		read_event_names(part, &in);
 		break;
 	case FEATURE_SAMPLE_TIME:
-		add_number(part, "first_sample_ns", next64(&in));
-		add_number(part, "last_sample_ns", next64(&in));
+		features_add_number(part, "first_sample_ns", next64(&in));
+		features_add_number(part, "last_sample_ns", next64(&in));
 		break;
 	case FEATURE_DIR_FORMAT:
-		add_number(part, "dir_format", next64(&in));
+		features_add_number(part, "dir_format", next64(&in));
 		break;
 	case FEATURE_CLOCK_DATA:
 		read_clock_data(part, &in);

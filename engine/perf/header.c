@@ -637,7 +637,7 @@ static bool open_rest(struct perf_opening *o, const char *folder, struct error *
 	return ok;
 }
 
-static void add_clock(struct perf_part *part)
+static void header_add_clock(struct perf_part *part)
 {
 	static const struct clock_name {
 		int32_t id;
@@ -671,7 +671,7 @@ static void add_clock(struct perf_part *part)
 	part->clock = trace_add_clock(part->trace, &clock);
 }
 
-static void describe(struct perf_opening *o)
+static void header_describe(struct perf_opening *o)
 {
 	struct perf_part *part = o->part;
 	uint8_t more[3] = {part->by_cpu, part->swap, part->nturns > 0};
@@ -746,12 +746,12 @@ bool perf_open(struct trace *trace, const char *path, const char *settings, enum
 	XXH3_128bits_reset(o.identity);
 	bool ok = open_files(&o, err);
 	if (ok) {
-		add_clock(part);
+		header_add_clock(part);
 		if (part->tracing && part->arch)
 			tracing_syscalls(part->tracing, part->arch);
 		perf_name_events(part);
 		perf_tell_unknown(part);
-		describe(&o);
+		header_describe(&o);
 		perf_find_recording(part);
 		ok = perf_add_classes(part, err);
 		if (ok)

@@ -178,7 +178,7 @@ static uint64_t true_length(const struct aux_walk *walk, int64_t buffer,
 }
 
 /* Calls `each` for the parts of the chunk, which is split where data was lost. */
-static bool give(struct aux_walk *walk, const struct aux_chunk *whole, struct error *err)
+static bool perf_aux_give(struct aux_walk *walk, const struct aux_chunk *whole, struct error *err)
 {
 	int64_t buffer = buffer_of(whole->cpu, whole->tid);
 	struct aux_chunk part = *whole;
@@ -221,7 +221,7 @@ static bool take_auxtrace(struct aux_walk *walk, const struct perf_record *recor
 	chunk.cpu = (int32_t)get32(p + 40, swap);
 	if (chunk.len > UINT64_MAX - chunk.offset)
 		return walk->each(walk->arg, &chunk, err); /* fails, with the place in *err */
-	return give(walk, &chunk, err);
+	return perf_aux_give(walk, &chunk, err);
 }
 
 /*

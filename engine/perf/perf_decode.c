@@ -157,7 +157,8 @@ static bool stopped(struct decoder *d, struct error *err)
 			 source_name(d->source), d->at);
 }
 
-static const struct perf_class *class_of(const struct perf_attr *attr, uint32_t type, uint16_t misc)
+static const struct perf_class *perf_decode_class_of(const struct perf_attr *attr, uint32_t type,
+						     uint16_t misc)
 {
 	return type == PERF_SAMPLE ? attr->sample : attr->side[type][misc >> 14 & 1];
 }
@@ -192,7 +193,8 @@ static bool heads_of_run(struct decoder *d, struct batch *b, struct error *err)
 		    record_view_of(part, p, type, size, &view)) {
 			b->time[n] = view.has_time ? view.time : place;
 			b->at[n] = (at - first) * 8;
-			b->class_index[n] = class_of(view.attr, type, get16(p + 4, swap))->index;
+			b->class_index[n] =
+				perf_decode_class_of(view.attr, type, get16(p + 4, swap))->index;
 			b->head[n] = RECORD_HEAD * 8;
 			b->flags[n] = view.has_time ? 0 : HEAD_NO_TIME;
 			n++;
@@ -274,8 +276,8 @@ static void set(const struct decode_run *run, const struct perf_op *op, unsigned
 }
 
 /* Reads a run of elements: their number goes to slot k, the elements to slot k + 1. */
-static bool take_run(struct decode_run *run, const struct perf_op *op, unsigned k, unsigned to,
-		     uint64_t count, uint64_t bytes_each)
+static bool perf_decode_take_run(struct decode_run *run, const struct perf_op *op, unsigned k,
+				 unsigned to, uint64_t count, uint64_t bytes_each)
 {
 	if (count > room(run) / bytes_each)
 		return false;
@@ -327,7 +329,7 @@ static bool take_read(struct decode_run *run, const struct perf_op *op)
 	if (format & READ_RUNNING)
 		set(run, op, 2, take64(run));
 	if (format & READ_GROUP)
-		return take_run(run, op, 0, 3, count, each * 8);
+		return perf_decode_take_run(run, op, 0, 3, count, each * 8);
 	if (format & READ_ID)
 		set(run, op, 3, take64(run));
 	if (format & READ_LOST)
@@ -361,12 +363,12 @@ static bool take_raw_blob(struct decode_run *run, const struct perf_op *op)
 		return false;
 	uint32_t size = get32(run->p, run->part->swap);
 	run->p += 4;
-	return take_run(run, op, 0, 1, size, 1);
+	return perf_decode_take_run(run, op, 0, 1, size, 1);
 }
 
 static bool take_counted(struct decode_run *run, const struct perf_op *op, uint64_t bytes_each)
 {
-	return room(run) >= 8 && take_run(run, op, 0, 1, take64(run), bytes_each);
+	return room(run) >= 8 && perf_decode_take_run(run, op, 0, 1, take64(run), bytes_each);
 }
 
 static bool take_chain(struct decode_run *run, const struct perf_op *op)
@@ -406,8 +408,8 @@ static bool take_branches(struct decode_run *run, const struct perf_op *op)
 	uint64_t count = take64(run);
 	if (op->has_index)
 		set(run, op, 2, take64(run));
-	return take_run(run, op, 0, 1, count, 24) &&
-	       (!op->has_counters || take_run(run, op, 3, 4, count, 8));
+	return perf_decode_take_run(run, op, 0, 1, count, 24) &&
+	       (!op->has_counters || perf_decode_take_run(run, op, 3, 4, count, 8));
 }
 
 static bool take_registers(struct decode_run *run, const struct perf_op *op)
@@ -418,7 +420,7 @@ static bool take_registers(struct decode_run *run, const struct perf_op *op)
 	set(run, op, 2, abi);
 	if (abi > PERF_ABI_64)
 		return false; /* an unknown layout of registers */
-	return take_run(run, op, 0, 1, abi ? op->count : 0, 8);
+	return perf_decode_take_run(run, op, 0, 1, abi ? op->count : 0, 8);
 }
 
 static bool take_stack(struct decode_run *run, const struct perf_op *op)
@@ -427,7 +429,7 @@ static bool take_stack(struct decode_run *run, const struct perf_op *op)
 		return false;
 	uint64_t size = take64(run);
 	set(run, op, 2, 0);
-	if (!take_run(run, op, 0, 1, size, 1))
+	if (!perf_decode_take_run(run, op, 0, 1, size, 1))
 		return false;
 	if (!size)
 		return true;
@@ -459,7 +461,7 @@ static bool take_build_id(struct decode_run *run, const struct perf_op *op)
 	uint8_t size = *run->p < 20 ? *run->p : 20;
 	const uint8_t *next = run->p + 24;
 	run->p += 4;
-	bool ok = take_run(run, op, 0, 1, size, 1);
+	bool ok = perf_decode_take_run(run, op, 0, 1, size, 1);
 	run->p = next;
 	return ok;
 }
@@ -471,7 +473,8 @@ static bool take_poke(struct decode_run *run, const struct perf_op *op)
 	uint16_t before = get16(run->p, run->part->swap),
 		 after = get16(run->p + 2, run->part->swap);
 	run->p += 4;
-	return take_run(run, op, 0, 1, before, 1) && take_run(run, op, 2, 3, after, 1);
+	return perf_decode_take_run(run, op, 0, 1, before, 1) &&
+	       perf_decode_take_run(run, op, 2, 3, after, 1);
 }
 
 static bool take_string(struct decode_run *run, const struct perf_op *op)
@@ -520,9 +523,9 @@ static bool run_op(struct decode_run *run, const struct perf_class *class, const
 	case ITEM_POKE:
 		return take_poke(run, op);
 	case ITEM_BYTES:
-		return take_run(run, op, 0, 1, op->count, 1);
+		return perf_decode_take_run(run, op, 0, 1, op->count, 1);
 	case ITEM_REST:
-		return take_run(run, op, 0, 1, room(run), 1);
+		return perf_decode_take_run(run, op, 0, 1, room(run), 1);
 	case ITEM_STRING:
 		return take_string(run, op);
 	case ITEM_TRAILER:
@@ -724,7 +727,7 @@ static bool tracepoint_of(const struct event_class *class, const struct fields *
 	return true;
 }
 
-static enum event_words write_text(const struct fields *fields, struct buf *out)
+static enum event_words perf_decode_write_text(const struct fields *fields, struct buf *out)
 {
 	const struct perf_class *perf = fields->class->priv;
 	const struct slot *raw = &fields->slots[fields->class->nslots];
@@ -792,7 +795,7 @@ static bool is_collection(const char *path)
 }
 
 static const struct reader_text text = {
-	.write = write_text,
+	.write = perf_decode_write_text,
 	.tracepoint = tracepoint_of,
 	.set_resolver = perf_set_resolver,
 };

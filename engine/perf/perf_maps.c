@@ -92,7 +92,7 @@ void perf_changes_free(struct perf_changes *changes)
 	mem_free(changes);
 }
 
-static uint64_t key_of(nstime t)
+static uint64_t perf_maps_key_of(nstime t)
 {
 	return (uint64_t)t ^ UINT64_C(1) << 63; /* NSTIME_MIN: 0 */
 }
@@ -153,7 +153,7 @@ void perf_changes_note(struct perf_changes *changes, const struct perf_part *par
 				   (struct map_change){get64(p + RECORD_HEAD, part->swap), record});
 	} else if (changes_maps(part, p, size)) {
 		add_change(changes->store, &changes->maps,
-			   (struct map_change){key_of(time), record});
+			   (struct map_change){perf_maps_key_of(time), record});
 	}
 }
 
@@ -175,7 +175,7 @@ void perf_changes_date(struct perf_changes *changes, size_t first, nstime from)
 	for (struct change_run *run = changes->maps.first; run; run = run->next) {
 		for (size_t i = first > before ? first - before : 0; i < run->count; i++)
 			if (!run->items[i].key)
-				run->items[i].key = key_of(from);
+				run->items[i].key = perf_maps_key_of(from);
 		before += run->count;
 	}
 }
@@ -291,7 +291,8 @@ struct named_ids {
 	struct perf_build_id *own; /* of a pipe's records */
 };
 
-static void add_named(struct named_ids *ids, const struct perf_build_id *items, size_t count)
+static void perf_maps_add_named(struct named_ids *ids, const struct perf_build_id *items,
+				size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (nameset_add(&ids->numbers, items[i].name, (uint32_t)ids->count))
@@ -358,8 +359,8 @@ static bool name_ids(struct map_reader *telling, struct error *err)
 					   &ids->own[nown]);
 	}
 	ids->ids = mem_new_array(part->nbuild_ids + nown, sizeof(struct perf_build_id *));
-	add_named(ids, part->build_ids, part->nbuild_ids);
-	add_named(ids, ids->own, nown);
+	perf_maps_add_named(ids, part->build_ids, part->nbuild_ids);
+	perf_maps_add_named(ids, ids->own, nown);
 	return true;
 }
 

@@ -234,7 +234,7 @@ static bool decompress(struct spill *spill, uint64_t *at, struct error *err)
 }
 
 /* Does the file continue the zstd stream of the one before? A new frame begins with a magic. */
-static bool goes_on(const struct perf_part *part, uint32_t i)
+static bool spill_goes_on(const struct perf_part *part, uint32_t i)
 {
 	static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd}; /* RFC 8878, 3.1.1 */
 	struct perf_iter iter;
@@ -267,7 +267,7 @@ static void feed_earlier(const struct spill *spill)
 		earlier.from = i;
 		earlier.forgets = true;
 		if (part->sources[i].spill ||
-		    (i && !goes_on(part, i) && ZSTD_isError(ZSTD_initDStream(spill->stream))))
+		    (i && !spill_goes_on(part, i) && ZSTD_isError(ZSTD_initDStream(spill->stream))))
 			continue;
 		if (!decompress(&earlier, &at, &ignored))
 			return;
@@ -279,7 +279,7 @@ static bool begin_stream(struct spill *spill)
 {
 	struct perf_part *part = spill->part;
 	uint32_t turn = part->sources[spill->from].turn;
-	bool first = !turn || !goes_on(part, spill->from);
+	bool first = !turn || !spill_goes_on(part, spill->from);
 	bool there = !first && part->stream && part->stream_turn + 1 == turn;
 
 	if (there) {
@@ -336,7 +336,7 @@ static bool add_copy(struct perf_part *part, uint32_t i, int fd, uint64_t size, 
 	return true;
 }
 
-static void tell_damage(struct perf_part *part, uint32_t i, uint64_t at, struct error *cause)
+static void spill_tell_damage(struct perf_part *part, uint32_t i, uint64_t at, struct error *cause)
 {
 	if (!strstr(cause->text, "offset"))
 		error_while(cause, "%s: compressed record at offset %" PRIu64,
@@ -360,13 +360,13 @@ static bool make_copy(struct perf_part *part, uint32_t i, struct copy_cache *cop
 	*full = spill.cache && !whole && cause.kind == ERR_IO;
 	if (spill.cache && spill.fd >= 0)
 		copy_cache_end(spill.cache, spill.fd, spill.size, whole);
-	if (!whole && !*full && !spill.size && goes_on(part, i))
+	if (!whole && !*full && !spill.size && spill_goes_on(part, i))
 		error_while(&cause,
 			    "%s: its compressed records go on with those of an earlier file, which "
 			    "is not there or is damaged (offset %" PRIu64 ")",
 			    part->sources[i].name, at);
 	if (!whole && !*full)
-		tell_damage(part, i, at, &cause);
+		spill_tell_damage(part, i, at, &cause);
 	if (spill.size && !*full)
 		ok = add_copy(part, i, spill.fd, spill.size, whole, err);
 	end_stream(&spill, whole);

@@ -75,7 +75,7 @@ static size_t next_word(const char **line)
 	return strcspn(*line, " ");
 }
 
-static bool is_word(const char *word, size_t len, const char *text)
+static bool target_is_word(const char *word, size_t len, const char *text)
 {
 	return strlen(text) == len && !memcmp(word, text, len);
 }
@@ -90,7 +90,7 @@ static enum recording by_option(const char *word, size_t len)
 	static const char *const tasks[] = {"--pid", "--tid", "--uid", "-p", "-t", "-u"};
 	bool is_long = begins_with(word, len, "--");
 
-	if (is_word(word, len, "--all-cpus") || (!is_long && begins_with(word, len, "-a")))
+	if (target_is_word(word, len, "--all-cpus") || (!is_long && begins_with(word, len, "-a")))
 		return RECORDING_CPUS;
 	for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
 		if (begins_with(word, len, tasks[i]))
@@ -110,9 +110,10 @@ static enum recording by_command_line(const struct perf_part *part)
 	len = next_word(&line);
 	line += len;
 	len = next_word(&line);
-	if (!is_word(line, len, "record"))
+	if (!target_is_word(line, len, "record"))
 		return RECORDING_UNKNOWN;
-	for (line += len; (len = next_word(&line)) && !is_word(line, len, "--"); line += len) {
+	for (line += len; (len = next_word(&line)) && !target_is_word(line, len, "--");
+	     line += len) {
 		enum recording found = by_option(line, len);
 
 		if (found)
@@ -121,7 +122,7 @@ static enum recording by_command_line(const struct perf_part *part)
 	return RECORDING_UNKNOWN;
 }
 
-static int by_number(const void *a, const void *b)
+static int target_by_number(const void *a, const void *b)
 {
 	const int64_t *x = a, *y = b;
 
@@ -136,7 +137,7 @@ static void order_tasks(struct perf_part *part)
 		if (part->ids[i].has_tid && part->ids[i].tid >= 0)
 			perf_add_task(part, part->ids[i].tid);
 	if (part->ntasks)
-		qsort(part->tasks, part->ntasks, sizeof *part->tasks, by_number);
+		qsort(part->tasks, part->ntasks, sizeof *part->tasks, target_by_number);
 	for (size_t i = 0; i < part->ntasks; i++)
 		if (!n || part->tasks[n - 1] != part->tasks[i])
 			part->tasks[n++] = part->tasks[i];

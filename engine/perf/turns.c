@@ -38,7 +38,7 @@ static size_t base_of(const char *name)
 enum look { LOOK_OTHER, LOOK_HEADLESS, LOOK_FILE };
 
 /* Reads the head of a file. Opens regular files only, as opening others may have effects. */
-static enum look look_at(const char *path, uint8_t head[FILE_HEAD])
+static enum look turns_look_at(const char *path, uint8_t head[FILE_HEAD])
 {
 	static const uint8_t zeros[FILE_HEAD];
 	enum look look = LOOK_OTHER;
@@ -75,7 +75,7 @@ bool perf_has_turns(const char *folder)
 		if (!base_of(names.items[i]))
 			continue;
 		char *path = folder_join(folder, names.items[i]);
-		has = look_at(path, head) == LOOK_FILE;
+		has = turns_look_at(path, head) == LOOK_FILE;
 		mem_free(path);
 	}
 	folder_release(&names);
@@ -203,7 +203,7 @@ static bool take_file(struct turn_search *finding, char *path, bool named, struc
 		*mem_push(out->items, out->count, out->capacity) = (struct perf_turn){path, false};
 		return true;
 	}
-	enum look look = look_at(path, head);
+	enum look look = turns_look_at(path, head);
 
 	if (look == LOOK_OTHER || (look == LOOK_HEADLESS && !out->count)) {
 		if (named)

@@ -420,7 +420,7 @@ static uint64_t walk_window(struct perf_walk *walk, const uint8_t *data, uint64_
 }
 
 /* Returns the next offset from `from` on where plausible records begin, or the source's end. */
-static uint64_t search(struct perf_walk *walk, uint64_t from)
+static uint64_t walk_search(struct perf_walk *walk, uint64_t from)
 {
 	const struct perf_source *source = &walk->part->sources[walk->now.source];
 	struct error ignored;
@@ -468,7 +468,7 @@ static void pass_damage(struct perf_walk *walk, const uint8_t *p, uint64_t room)
 {
 	struct perf_source *from = &walk->part->sources[walk->now.source];
 	uint32_t bytes = room >= RECORD_HEAD ? get16(p + 6, walk->part->swap) : 0;
-	uint64_t next = search(walk, walk->now.off + 1), at = walk->now.off;
+	uint64_t next = walk_search(walk, walk->now.off + 1), at = walk->now.off;
 
 	walk->now.off = next;
 	if (next == from->end && (room < RECORD_HEAD || bytes >= RECORD_HEAD)) {

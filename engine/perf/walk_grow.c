@@ -121,7 +121,7 @@ static bool is_same_file(const struct perf_source *now, const struct perf_source
 }
 
 /* Can the walk of `part` continue where that of `old` paused? */
-static bool goes_on(const struct perf_part *part, const struct perf_part *old)
+static bool walk_grow_goes_on(const struct perf_part *part, const struct perf_part *old)
 {
 	const struct pause *pause = old->walk ? &old->walk->pause : NULL;
 
@@ -153,7 +153,7 @@ const struct perf_part *perf_part_before(const struct perf_part *part)
 {
 	const struct perf_part *then = perf_part_then(part);
 
-	return then && goes_on(part, then) ? then : NULL;
+	return then && walk_grow_goes_on(part, then) ? then : NULL;
 }
 
 const struct perf_source *perf_turn_then(const struct perf_part *part, uint32_t source)

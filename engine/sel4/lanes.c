@@ -20,7 +20,7 @@ struct edge {           /* begin or end of an entry; edges of one time are in th
 	uint32_t order; /* 2 * index of the record, + 1 for its end */
 };
 
-static int by_time(const void *a, const void *b)
+static int lanes_by_time(const void *a, const void *b)
 {
 	const struct edge *x = a, *y = b;
 
@@ -64,7 +64,7 @@ static void allot(struct sel4_lanes *lanes, struct edges *edges)
 	bool *taken = mem_new_array(lanes->count + 1, sizeof *taken);
 	uint32_t least = 0;
 
-	qsort(edges->items, edges->count, sizeof *edges->items, by_time);
+	qsort(edges->items, edges->count, sizeof *edges->items, lanes_by_time);
 	for (size_t i = 0; i < edges->count; i++) {
 		uint32_t order = edges->items[i].order;
 		struct sel4_lane *item = &lanes->items[order / 2];

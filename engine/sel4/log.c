@@ -147,8 +147,9 @@ static struct field_class *kind_class(const struct sel4_log *log)
 	return class;
 }
 
-static bool add_class(struct sel4_log *log, const struct part *part, const char *name, uint64_t id,
-		      struct field_class *payload, uint32_t *index, struct error *err)
+static bool log_add_class(struct sel4_log *log, const struct part *part, const char *name,
+			  uint64_t id, struct field_class *payload, uint32_t *index,
+			  struct error *err)
 {
 	struct event_class *class = trace_add_class(log->trace, part, name);
 	uint32_t registers; /* none: no field refers to another */
@@ -169,8 +170,8 @@ static bool add_classes(struct sel4_log *log, const struct part *part, struct er
 
 	for (unsigned i = 0; i < ENTRY_KINDS; i++) {
 		enum entry_kind kind = (enum entry_kind)i;
-		if (!add_class(log, part, entry_name(log, kind), i, entry_fields(arena, kind),
-			       &log->class_of[i], err))
+		if (!log_add_class(log, part, entry_name(log, kind), i, entry_fields(arena, kind),
+				   &log->class_of[i], err))
 			return false;
 	}
 	for (unsigned core = 0; core < 2; core++) {
@@ -180,8 +181,8 @@ static bool add_classes(struct sel4_log *log, const struct part *part, struct er
 		add_int(arena, fields, "lane", 32);
 		if (core)
 			add_int(arena, fields, "core", 8);
-		if (!add_class(log, part, "kernel_exit", ENTRY_KINDS, fields,
-			       &log->exit_class[core], err))
+		if (!log_add_class(log, part, "kernel_exit", ENTRY_KINDS, fields,
+				   &log->exit_class[core], err))
 			return false;
 	}
 	return true;
@@ -215,7 +216,7 @@ static void add_log_stream(struct sel4_log *log, struct part *part, struct sourc
 	stream->priv = log;
 }
 
-static bool is_text(struct source *source, struct error *err, bool *out)
+static bool log_is_text(struct source *source, struct error *err, bool *out)
 {
 	uint64_t size = source_size(source);
 	uint8_t head[LINE_MAX_BYTES];
@@ -257,7 +258,7 @@ bool sel4_open(struct trace *trace, const char *path, const char *settings, enum
 	if (!take_settings(log, settings, err) || !source_open(path, mode, &source, err))
 		return false;
 	trace_add_source(trace, source);
-	if (!is_text(source, err, &log->text))
+	if (!log_is_text(source, err, &log->text))
 		return false;
 	struct part *part = trace_add_part(trace, &sel4_reader, path);
 	part->priv = log;

@@ -203,8 +203,9 @@ static size_t exit_at(const struct sel4_log *log)
 	return log->text ? EXIT_AT_TEXT : EXIT_AT_BINARY;
 }
 
-static void put_head(struct decoder *d, struct batch *b, const struct sel4_record *record,
-		     const nstime times[2], bool is_exit)
+static void sel4_decode_put_head(struct decoder *d, struct batch *b,
+				 const struct sel4_record *record, const nstime times[2],
+				 bool is_exit)
 {
 	const struct sel4_log *log = sel4_log_of(d->stream);
 	uint32_t n = b->count++;
@@ -237,13 +238,13 @@ static bool heads(struct decoder *d, struct batch *b, struct error *err)
 					 source_name(d->stream->sources[0]),
 					 d->info.rec.off + d->at, why);
 		if (step == RECORD_GOOD && !records->inside) {
-			put_head(d, b, &record, times, false);
+			sel4_decode_put_head(d, b, &record, times, false);
 			records->inside = true;
 		}
 		if (step == RECORD_GOOD && b->count == b->capacity)
 			return true;
 		if (step == RECORD_GOOD)
-			put_head(d, b, &record, times, true);
+			sel4_decode_put_head(d, b, &record, times, true);
 		records->inside = false;
 		d->at += bytes;
 	}

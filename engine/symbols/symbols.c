@@ -73,7 +73,7 @@ void symbols_free(struct symbols *symbols)
 
 /* Gathering ----------------------------------------------------------------------------------- */
 
-static bool begins(const char *text, const char *with)
+static bool symbols_begins(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
@@ -83,9 +83,9 @@ static bool is_anonymous(const char *name)
 {
 	if (name[0] == '/' && !strchr("/daS", name[1])) /* nearly all */
 		return false;
-	return begins(name, "//anon") || begins(name, "/dev/zero") ||
-	       begins(name, "/anon_hugepage") || begins(name, "[stack") || begins(name, "/SYSV") ||
-	       !strcmp(name, "[heap]");
+	return symbols_begins(name, "//anon") || symbols_begins(name, "/dev/zero") ||
+	       symbols_begins(name, "/anon_hugepage") || symbols_begins(name, "[stack") ||
+	       symbols_begins(name, "/SYSV") || !strcmp(name, "[heap]");
 }
 
 /* The object of a process's perf-PID.map, which names its JIT-compiled functions. */
@@ -188,7 +188,7 @@ static void tell_boot(const struct trace *trace, const struct stream *stream,
 		kernel_tell_boot(parts[stream->part].kernel, trace->clocks[stream->clock].uuid);
 }
 
-static void gather(struct symbols *symbols)
+static void symbols_gather(struct symbols *symbols)
 {
 	const struct trace *trace = symbols->trace;
 	struct error err;
@@ -213,7 +213,7 @@ static void gather(struct symbols *symbols)
 struct part_symbols *symbols_parts(struct symbols *symbols)
 {
 	if (!symbols->parts)
-		gather(symbols);
+		symbols_gather(symbols);
 	return symbols->parts;
 }
 

@@ -209,8 +209,8 @@ static bool by_link(const struct object *object, const struct symbol_file *runti
 	return found;
 }
 
-static bool by_place(const struct object *object, const struct build_id *id,
-		     struct symbol_file *out)
+static bool symbols_object_by_place(const struct object *object, const struct build_id *id,
+				    struct symbol_file *out)
 {
 	char text[2 * BUILD_ID_MAX + 1];
 	struct buf path = {0};
@@ -240,7 +240,7 @@ static void find_debug(const struct object *object, const struct symbol_file *ru
 	if (with_symtab(out, kept_by_perf(out, id, "elf")) ||
 	    with_symtab(out, kept_by_perf(out, id, "debug")))
 		return;
-	by_place(object, id, out);
+	symbols_object_by_place(object, id, out);
 }
 
 /* Loading ------------------------------------------------------------------------------------- */
@@ -370,7 +370,7 @@ static void load_map_file(struct object *object)
 	raw_symbols_release(&raw);
 }
 
-static void load(struct objects *objects, struct object *object)
+static void symbols_object_load(struct objects *objects, struct object *object)
 {
 	object->loaded = true;
 	if (object->plain)
@@ -419,7 +419,7 @@ static void describe_symbol(struct objects *objects, struct object *object, uint
 	uint64_t index;
 
 	if (!object->loaded)
-		load(objects, object);
+		symbols_object_load(objects, object);
 	*out = (struct symbol){.object = object->name, .file_offset = at};
 	if (want & SYMBOLS_LINES)
 		add_source_line(object, out);
@@ -452,7 +452,7 @@ const struct symbol *object_find(struct objects *objects, struct object *object,
 const struct unwind_tables *object_unwind_tables(struct objects *objects, struct object *object)
 {
 	if (!object->loaded)
-		load(objects, object);
+		symbols_object_load(objects, object);
 	if (!object->unwind_tried) {
 		object->unwind_tried = true;
 		if (object->file)

@@ -108,7 +108,7 @@ static struct space *find_space(struct spaces *spaces, int64_t pid)
 	return space;
 }
 
-static struct space *get(struct spaces *spaces, int64_t pid)
+static struct space *symbols_space_get(struct spaces *spaces, int64_t pid)
 {
 	struct space *space = find_space(spaces, pid);
 	struct space **head = &spaces->hash[(uint64_t)pid % HASH];
@@ -209,8 +209,8 @@ static void grow_old(struct mapped_ranges *ranges)
 
 /* Changes ------------------------------------------------------------------------------------- */
 
-static void apply(const struct spaces *spaces, struct mapped_ranges *ranges,
-		  const struct space_change *change)
+static void symbols_space_apply(const struct spaces *spaces, struct mapped_ranges *ranges,
+				const struct space_change *change)
 {
 	const struct mapped_range *range = &spaces->known.items[change->what];
 
@@ -247,11 +247,11 @@ static void turn(const struct spaces *spaces, struct space *space, size_t n)
 		space->now.count = 0;
 	}
 	while (space->applied < n)
-		apply(spaces, &space->now, &space->changes[space->applied++]);
+		symbols_space_apply(spaces, &space->now, &space->changes[space->applied++]);
 	hold(space, n);
 }
 
-static uint64_t hash_of(const struct mapped_range *range)
+static uint64_t symbols_space_hash_of(const struct mapped_range *range)
 {
 	uint64_t hash = hash_number(range->start ^ range->file_offset << 20);
 
@@ -268,7 +268,7 @@ static bool same_range(const struct mapped_range *a, const struct mapped_range *
 static bool know(struct spaces *spaces, const struct mapped_range *range, uint32_t *what)
 {
 	struct mapped_ranges *known = &spaces->known;
-	uint64_t hash = hash_of(range);
+	uint64_t hash = symbols_space_hash_of(range);
 
 	*what = hash_index_find(&spaces->known_index, hash, i, same_range(&known->items[i], range));
 	if (*what != HASH_INDEX_NONE)
@@ -303,7 +303,7 @@ void spaces_map(struct spaces *spaces, nstime t, int64_t pid, const struct mappe
 	uint32_t what;
 
 	if (range->end > range->start && know(spaces, range, &what))
-		add_change(get(spaces, pid), t, CHANGE_MAP, what);
+		add_change(symbols_space_get(spaces, pid), t, CHANGE_MAP, what);
 }
 
 void spaces_unmap(struct spaces *spaces, nstime t, int64_t pid, uint64_t start, uint64_t end)
@@ -312,12 +312,12 @@ void spaces_unmap(struct spaces *spaces, nstime t, int64_t pid, uint64_t start, 
 	uint32_t what;
 
 	if (end > start && know(spaces, &range, &what))
-		add_change(get(spaces, pid), t, CHANGE_UNMAP, what);
+		add_change(symbols_space_get(spaces, pid), t, CHANGE_UNMAP, what);
 }
 
 void spaces_exec(struct spaces *spaces, nstime t, int64_t pid)
 {
-	add_change(get(spaces, pid), t, CHANGE_EXEC, 0);
+	add_change(symbols_space_get(spaces, pid), t, CHANGE_EXEC, 0);
 }
 
 static bool same_ranges(const struct mapped_ranges *a, const struct mapped_ranges *b)
@@ -352,7 +352,8 @@ void spaces_fork(struct spaces *spaces, nstime t, int64_t pid, int64_t parent)
 	struct space *from = find_space(spaces, parent);
 
 	if (pid != parent) /* else a thread */
-		add_change(get(spaces, pid), t, CHANGE_FORK, from ? freeze(spaces, from) : 0);
+		add_change(symbols_space_get(spaces, pid), t, CHANGE_FORK,
+			   from ? freeze(spaces, from) : 0);
 }
 
 /* Lookup -------------------------------------------------------------------------------------- */
@@ -393,7 +394,8 @@ static bool is_in(const struct space *space, uint64_t address)
  * Does the range found last contain the address, and remain mapped during the first n changes? Then
  * these need not be applied: most processes that map and unmap keep running the same code.
  */
-static bool holds(const struct spaces *spaces, struct space *space, size_t n, uint64_t address)
+static bool symbols_space_holds(const struct spaces *spaces, struct space *space, size_t n,
+				uint64_t address)
 {
 	size_t held = space->held;
 
@@ -409,7 +411,7 @@ static bool holds(const struct spaces *spaces, struct space *space, size_t n, ui
 static const struct mapped_range *find_after(const struct spaces *spaces, struct space *space,
 					     size_t n, uint64_t address)
 {
-	if (!holds(spaces, space, n, address)) {
+	if (!symbols_space_holds(spaces, space, n, address)) {
 		turn(spaces, space, n);
 		size_t at = first_after(&space->now, address);
 		if (at == space->now.count || space->now.items[at].start > address)

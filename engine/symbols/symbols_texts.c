@@ -24,7 +24,7 @@ static void tell_kernel_map(void *arg, const struct map_event *event)
 		kernel_tell(arg, event);
 }
 
-static struct kernel *gather(struct text_names *names)
+static struct kernel *symbols_texts_gather(struct text_names *names)
 {
 	const struct reader_maps *maps = names->part->reader->maps;
 	struct kernel *kernel = kernel_new(names->part, &names->objects);
@@ -42,7 +42,7 @@ static const char *kernel_name(void *arg, uint64_t address, uint64_t *start)
 
 	pthread_mutex_lock(&names->lock);
 	if (!names->kernel)
-		names->kernel = gather(names);
+		names->kernel = symbols_texts_gather(names);
 	bool found = kernel_find(names->kernel, NSTIME_MAX, address, &symbol) && symbol.function;
 	pthread_mutex_unlock(&names->lock);
 	if (!found)

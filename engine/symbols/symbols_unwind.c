@@ -71,7 +71,8 @@ static bool is_nowhere(struct location at)
 	return at.place == NOWHERE || (at.place == MEMORY && !at.value);
 }
 
-static enum reading get(const struct unwinding *in, struct location at, uint64_t *out)
+static enum reading symbols_unwind_get(const struct unwinding *in, struct location at,
+				       uint64_t *out)
 {
 	*out = 0;
 	if (is_nowhere(at))
@@ -88,7 +89,7 @@ static bool machine_register(const void *arg, uint64_t number, uint64_t *out)
 {
 	const struct unwinding *in = arg;
 
-	return number < REGISTERS && get(in, in->at[number], out) != FAILED;
+	return number < REGISTERS && symbols_unwind_get(in, in->at[number], out) != FAILED;
 }
 
 static bool machine_load(const void *arg, uint64_t address, unsigned size, uint64_t *out)
@@ -201,7 +202,8 @@ static enum stepping step_by_tables(struct unwinding *in)
 	in->after_call = !is_signal;
 	if (!good || is_nowhere(in->at[RIP]) || is_nowhere(in->at[RBP]))
 		return STOPPED;
-	if (get(in, in->at[RIP], &in->ip) == FAILED || (in->ip == ip && in->cfa == cfa))
+	if (symbols_unwind_get(in, in->at[RIP], &in->ip) == FAILED ||
+	    (in->ip == ip && in->cfa == cfa))
 		return STOPPED;
 	return STEPPED;
 }
@@ -244,10 +246,12 @@ static enum stepping step_by_guess(struct unwinding *in)
 		in->at[RSP] = (struct location){VALUE, in->cfa};
 		if (is_nowhere(in->at[RBP]))
 			return STOPPED;
-	} else if (get(in, in->at[RBP], &rbp) == FAILED || !rbp || !by_frame_pointer(in, rbp)) {
+	} else if (symbols_unwind_get(in, in->at[RBP], &rbp) == FAILED || !rbp ||
+		   !by_frame_pointer(in, rbp)) {
 		return STOPPED; /* rbp 0: the outermost */
 	}
-	if (get(in, in->at[RIP], &in->ip) == FAILED || (in->ip == ip && in->cfa == cfa))
+	if (symbols_unwind_get(in, in->at[RIP], &in->ip) == FAILED ||
+	    (in->ip == ip && in->cfa == cfa))
 		return STOPPED;
 	return STEPPED;
 }

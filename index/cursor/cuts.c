@@ -84,8 +84,8 @@ static bool add_stream(struct index *index, const struct events_options *options
 	return true;
 }
 
-static bool add_streams(struct index *index, const struct events_options *options,
-			struct packets_found *found, struct error *err)
+static bool cuts_add_streams(struct index *index, const struct events_options *options,
+			     struct packets_found *found, struct error *err)
 {
 	const struct trace *trace = index_trace(index);
 
@@ -113,7 +113,7 @@ static uint64_t bytes_of_window(const struct packets_found *found, unsigned pack
 	return bytes > WINDOW_LEAST ? bytes : WINDOW_LEAST;
 }
 
-static int by_begin(const void *a, const void *b)
+static int cuts_by_begin(const void *a, const void *b)
 {
 	const struct piece *p = a, *q = b;
 
@@ -126,12 +126,12 @@ bool events_cuts(struct index *index, const struct events_options *options, unsi
 	struct packets_found found = {0};
 	nstime *cuts = NULL, last = options->begin;
 	size_t capacity = 0;
-	bool ok = add_streams(index, options, &found, err);
+	bool ok = cuts_add_streams(index, options, &found, err);
 	uint64_t enough = bytes_of_window(&found, packets, most), bytes = 0;
 
 	*count = 0;
 	if (ok && found.count)
-		qsort(found.pieces, found.count, sizeof *found.pieces, by_begin);
+		qsort(found.pieces, found.count, sizeof *found.pieces, cuts_by_begin);
 	for (size_t i = 0; ok && enough && i < found.count; i++) {
 		bytes += found.pieces[i].bytes;
 		if (bytes < enough || found.pieces[i].begin <= last)

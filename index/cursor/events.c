@@ -94,7 +94,7 @@ bool events_want_packet(const struct events_options *options, const struct strea
 	return options->ncpus == 0;
 }
 
-static bool is_wanted(const struct events *events, const struct stream *stream)
+static bool events_is_wanted(const struct events *events, const struct stream *stream)
 {
 	return events_want(&events->options, stream) &&
 	       events_want_cpu(events->index, &events->options, stream);
@@ -117,7 +117,7 @@ static void add_cursors(struct events *events, bool has_time)
 	range_of_streams(events, &first, &end);
 	for (size_t i = first; i < end; i++) {
 		const struct stream *stream = trace->streams[i];
-		if (stream->has_time == has_time && is_wanted(events, stream))
+		if (stream->has_time == has_time && events_is_wanted(events, stream))
 			events->cursors[events->ncursors++] =
 				stream_cursor_new(&events->setup, stream);
 	}
@@ -134,7 +134,7 @@ static bool claimed_range(struct events *events, struct error *err)
 	for (size_t i = begin_stream; i < end_stream; i++) {
 		struct packet_info info;
 		struct table *table;
-		if (!is_wanted(events, trace->streams[i]))
+		if (!events_is_wanted(events, trace->streams[i]))
 			continue;
 		if (!index_table(events->index, trace->streams[i], &table, err))
 			return false;

@@ -85,7 +85,7 @@ static inline int64_t key_at(const struct merge_front *front, struct way way, ui
 	return front->batch->time[front->pos + way.step * ahead] ^ way.turn;
 }
 
-static inline void advance(struct merge_front *front, struct way way, uint32_t count)
+static inline void merge_advance(struct merge_front *front, struct way way, uint32_t count)
 {
 	front->pos = (uint32_t)(front->pos + way.step * count);
 	front->left -= count;
@@ -192,7 +192,7 @@ static inline __attribute__((always_inline)) uint32_t take_entries(struct merge 
 			}
 		}
 		loser_replay(&merge->tree, merge->next[leaf], true);
-		advance(front, way, 1);
+		merge_advance(front, way, 1);
 		look_behind(merge, leaf, way);
 	}
 	merge->nahead = n;
@@ -231,7 +231,7 @@ static uint32_t take_bursts(struct merge *merge)
 			merge->empty = leaf;
 			break;
 		}
-		advance(front, way, count);
+		merge_advance(front, way, count);
 		loser_replay(&merge->tree, key_at(front, way, 0), true);
 		look_behind(merge, leaf, way);
 	}
@@ -340,7 +340,7 @@ bool merge_skip(struct merge *merge, nstime to, nstime *last)
 			merge->empty = winner.leaf;
 			break;
 		}
-		advance(front, way, n);
+		merge_advance(front, way, n);
 		loser_replay(&merge->tree, times[n], true);
 		look_behind(merge, winner.leaf, way);
 	}

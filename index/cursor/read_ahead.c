@@ -111,7 +111,7 @@ static enum step fill_block(struct read_ahead *ahead, struct event_block *block,
 	}
 }
 
-static bool is_due(void *arg)
+static bool read_ahead_is_due(void *arg)
 {
 	const struct read_ahead *ahead = arg;
 
@@ -297,7 +297,7 @@ bool read_ahead_open(struct index *index, const struct events_options *options,
 	}
 	ahead->filler = event_block_filler_new(index_trace(index), false);
 	ahead->opener = event_block_opener_new(index_trace(index));
-	ahead->duty = (struct duty){.due = is_due, .work = do_duty, .arg = ahead};
+	ahead->duty = (struct duty){.due = read_ahead_is_due, .work = do_duty, .arg = ahead};
 	helper_give(helper, &ahead->duty);
 	*out = ahead;
 	return true;

@@ -23,8 +23,8 @@
 #include <string.h>
 
 /* Reports damage of a packet, once, however often the packet is read. */
-static void tell_damage(void *arg, uint64_t record, const struct packet_info *info,
-			const struct error *cause)
+static void stream_cursor_tell_damage(void *arg, uint64_t record, const struct packet_info *info,
+				      const struct error *cause)
 {
 	struct stream_cursor *cursor = arg;
 
@@ -75,7 +75,7 @@ struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct
 		.value_slots = setup->value_slots,
 		.scratch = &setup->scratch,
 		.room = setup->room,
-		.damaged = tell_damage,
+		.damaged = stream_cursor_tell_damage,
 		.arg = cursor,
 	};
 	cursor->only_losses = !has_wanted(setup, stream);
@@ -198,7 +198,8 @@ static bool comes_before(struct stream_cursor *cursor, const struct open_packet 
 }
 
 /* One place is free. */
-static void settle(struct stream_cursor *cursor, size_t hole, struct open_packet *packet)
+static void stream_cursor_settle(struct stream_cursor *cursor, size_t hole,
+				 struct open_packet *packet)
 {
 	heap_settle(cursor->open, cursor->nopen, hole, packet, a, b, comes_before(cursor, *a, *b),
 		    at, (void)0);
@@ -207,7 +208,7 @@ static void settle(struct stream_cursor *cursor, size_t hole, struct open_packet
 static void place(struct stream_cursor *cursor, struct open_packet *packet)
 {
 	(void)mem_push(cursor->open, cursor->nopen, cursor->open_capacity);
-	settle(cursor, cursor->nopen - 1, packet);
+	stream_cursor_settle(cursor, cursor->nopen - 1, packet);
 	if (cursor->view.backward)
 		record_map_put(&cursor->open_at, packet->record, (uintptr_t)packet);
 }
@@ -220,7 +221,7 @@ static void drop_top(struct stream_cursor *cursor)
 	if (cursor->view.backward)
 		record_map_remove(&cursor->open_at, cursor->open[0]->record);
 	if (cursor->nopen)
-		settle(cursor, 0, last);
+		stream_cursor_settle(cursor, 0, last);
 }
 
 /* The packet that is read after the top one; NULL: at most one is open. */
@@ -332,7 +333,7 @@ static void put_in_order(struct stream_cursor *cursor)
 			return;
 		}
 	}
-	settle(cursor, 0, top);
+	stream_cursor_settle(cursor, 0, top);
 }
 
 /* Range and head */

@@ -84,7 +84,7 @@ static bool has_to_stop(const struct windows *windows)
 	return windows->stop || windows->setup.interrupted(windows->setup.arg);
 }
 
-static bool goes_on(void *arg, nstime at, nstime first, nstime last)
+static bool windows_goes_on(void *arg, nstime at, nstime first, nstime last)
 {
 	(void)at;
 	(void)first;
@@ -92,7 +92,7 @@ static bool goes_on(void *arg, nstime at, nstime first, nstime last)
 	return !has_to_stop(arg);
 }
 
-static nstime begin_of(const struct windows_setup *setup, size_t number)
+static nstime windows_begin_of(const struct windows_setup *setup, size_t number)
 {
 	return number ? setup->cuts[number - 1] : setup->range->begin;
 }
@@ -109,12 +109,12 @@ static void fill_options(struct windows *windows, void *maker, size_t number,
 
 	*out = *setup->range;
 	if (!setup->one_cursor) {
-		out->begin = begin_of(setup, number);
+		out->begin = windows_begin_of(setup, number);
 		out->end = end_of(setup, number);
 	}
 	out->whole_packets = true;
 	out->select_arg = out->select ? setup->select_arg(maker) : NULL;
-	out->progress = goes_on;
+	out->progress = windows_goes_on;
 	out->progress_arg = windows;
 }
 
@@ -129,8 +129,8 @@ static bool is_in_packet(const struct run *run)
 }
 
 /* False: a loss, damage, events outside of their packet's range, or everything shall end. */
-static bool take_run(struct windows *windows, void *maker, struct window *window,
-		     const struct run *run)
+static bool windows_take_run(struct windows *windows, void *maker, struct window *window,
+			     const struct run *run)
 {
 	const struct windows_setup *setup = &windows->setup;
 
@@ -170,12 +170,12 @@ static bool go_through(struct windows *windows, struct window_cursor *cursor, st
 	if (!cursor->events && !events_open(setup->index, &options, &cursor->events, &ignored))
 		return false;
 	if (setup->one_cursor &&
-	    !events_skip(cursor->events, begin_of(setup, number), &before, &ignored))
+	    !events_skip(cursor->events, windows_begin_of(setup, number), &before, &ignored))
 		return false;
 	if (setup->before && before != NSTIME_MIN)
 		setup->before(cursor->maker, before);
 	while ((step = next_run(setup, cursor, number, &run, &ignored)) == STEP_ITEM)
-		if (!take_run(windows, cursor->maker, window, &run))
+		if (!windows_take_run(windows, cursor->maker, window, &run))
 			break;
 	return step == STEP_END;
 }

@@ -134,8 +134,8 @@ struct packet_filters *packet_filters_new(struct index *index,
 
 /* Regions */
 
-static void key_of(const struct packet_filters *packet_filters, const struct region *region,
-		   uint8_t key[KEY])
+static void packet_filters_key_of(const struct packet_filters *packet_filters,
+				  const struct region *region, uint8_t key[KEY])
 {
 	memcpy(key, packet_filters->prefix, sizeof packet_filters->prefix);
 	key_put_number(key + 24, identity_stream(region->stream), 8);
@@ -155,7 +155,7 @@ static const struct packet_filter_head *packet_filter_at(const struct buf *bytes
 	return head;
 }
 
-static uint64_t hash_of(uint64_t off, uint64_t len)
+static uint64_t packet_filters_hash_of(uint64_t off, uint64_t len)
 {
 	return hash_number(off ^ len << 40);
 }
@@ -168,7 +168,7 @@ static void add_places(struct region *region, size_t at)
 	for (size_t next = at; at < region->bytes.len; at = next) {
 		if (!(head = packet_filter_at(&region->bytes, &next)))
 			return;
-		hash_index_add(&region->places, hash_of(head->off, head->len), at);
+		hash_index_add(&region->places, packet_filters_hash_of(head->off, head->len), at);
 	}
 }
 
@@ -182,8 +182,9 @@ static const struct packet_filter_head *find_packet_filter(const struct region *
 							   const struct packet_filter_of *packet)
 {
 	const char *bytes = region->bytes.data;
-	uint32_t at = hash_index_find(&region->places, hash_of(packet->off, packet->len), i,
-				      is_of((const void *)(bytes + i), packet));
+	uint32_t at =
+		hash_index_find(&region->places, packet_filters_hash_of(packet->off, packet->len),
+				i, is_of((const void *)(bytes + i), packet));
 
 	return at != HASH_INDEX_NONE ? (const void *)(bytes + at) : NULL;
 }
@@ -196,13 +197,13 @@ static void region_free(struct region *region)
 }
 
 /* What was stored. */
-static void load(const struct packet_filters *packet_filters, struct region *region)
+static void packet_filters_load(const struct packet_filters *packet_filters, struct region *region)
 {
 	uint8_t key[KEY];
 	void *value;
 	size_t size;
 
-	key_of(packet_filters, region, key);
+	packet_filters_key_of(packet_filters, region, key);
 	if (!index_get(packet_filters->index, key, KEY, &value, &size))
 		return;
 	if (size <= HELD_MAX)
@@ -261,7 +262,7 @@ static struct region *region_of(struct packet_filters *packet_filters,
 	region->stream = packet->stream;
 	region->source = packet->source;
 	region->number = number;
-	load(packet_filters, region);
+	packet_filters_load(packet_filters, region);
 	keep_region(packet_filters, region);
 	return region;
 }
@@ -279,7 +280,7 @@ static bool store_changed(struct packet_filters *packet_filters)
 		const struct region *region = packet_filters->regions[i];
 		if (!region->changed)
 			continue;
-		key_of(packet_filters, region, keys[n]);
+		packet_filters_key_of(packet_filters, region, keys[n]);
 		values[n] = (struct index_value){keys[n], KEY, region->bytes.data,
 						 region->bytes.len};
 		n++;

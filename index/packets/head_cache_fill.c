@@ -70,7 +70,8 @@ void head_cache_fill_pass(struct head_cache_fill *head_cache_fill, nstime first,
 }
 
 /* The number of a kind; KINDS_MAX: there are too many. */
-static uint16_t kind_of(struct head_cache_fill *head_cache_fill, struct head_cache_kind kind)
+static uint16_t head_cache_fill_kind_of(struct head_cache_fill *head_cache_fill,
+					struct head_cache_kind kind)
 {
 	struct head_cache_packet *found = &head_cache_fill->found;
 	uint16_t *last = &head_cache_fill->kind_of[kind.class_index];
@@ -110,7 +111,7 @@ static void add_head(struct head_cache_fill *head_cache_fill, const struct batch
 	struct head_cache_stretch *stretch = NULL;
 	uint64_t time = (uint64_t)batch->time[i];
 	uint32_t index = batch->first + i;
-	uint16_t number = kind_of(head_cache_fill, kind);
+	uint16_t number = head_cache_fill_kind_of(head_cache_fill, kind);
 
 	if (found->nstretches)
 		stretch = &found->stretches[found->nstretches - 1];

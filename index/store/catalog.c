@@ -191,7 +191,7 @@ static int row_set(const struct use *use, const char *name, const struct segment
 /* Made again from segments */
 
 /* The newest one of each store counts. */
-static void gather(void *arg, const char *path, const char *file)
+static void catalog_gather(void *arg, const char *path, const char *file)
 {
 	struct use *use = arg;
 	char name[SEGMENT_NAME + 1];
@@ -224,7 +224,7 @@ static int make_again(struct use *use, bool damaged)
 	}
 	if (failed || (failed = begin_txn(use, 0)))
 		return failed;
-	MAY_FAIL(folder_each(use->folder, gather, use, &ignored));
+	MAY_FAIL(folder_each(use->folder, catalog_gather, use, &ignored));
 	return use->failed;
 }
 
@@ -260,7 +260,7 @@ static int end(struct use *use, int code)
  * The caller passes what it returns to end(). A reader that finds no whole catalog becomes the
  * writer of a new one.
  */
-static int begin(struct use *use, const char *folder, bool writes)
+static int catalog_begin(struct use *use, const char *folder, bool writes)
 {
 	*use = (struct use){.folder = folder, .turn = writes ? take_turn(folder) : -1};
 	int failed = writes && use->turn < 0 ? errno : 0;
@@ -273,7 +273,7 @@ static int begin(struct use *use, const char *folder, bool writes)
 		return failed;
 	if (!writes) {
 		end(use, failed);
-		return begin(use, folder, true);
+		return catalog_begin(use, folder, true);
 	}
 	return make_again(use, failed == SEGMENT_DAMAGED);
 }
@@ -281,7 +281,7 @@ static int begin(struct use *use, const char *folder, bool writes)
 int catalog_get(const char *folder, const char *name, struct segment_id *out)
 {
 	struct use use;
-	int code = begin(&use, folder, false);
+	int code = catalog_begin(&use, folder, false);
 
 	*out = (struct segment_id){0};
 	if (!code)
@@ -294,7 +294,7 @@ int catalog_set(const char *folder, const char *name, uint64_t incarnation,
 {
 	struct use use;
 	struct segment_id has;
-	int code = begin(&use, folder, true);
+	int code = catalog_begin(&use, folder, true);
 
 	if (!code) {
 		row_get(&use, name, &has);
@@ -311,7 +311,7 @@ int catalog_each(const char *folder, const char *prefix, void (*each)(void *arg,
 	char name[SEGMENT_NAME + 1];
 	MDB_cursor *cursor = NULL;
 	struct use use;
-	int code = begin(&use, folder, !each);
+	int code = catalog_begin(&use, folder, !each);
 
 	if (!code)
 		code = mdb_cursor_open(use.txn, DBI, &cursor);

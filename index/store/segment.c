@@ -102,7 +102,8 @@ static int map_values(struct segment *segment, const char *path, int fd)
 }
 
 /* Its head and its table; `fd` stays the caller's. */
-static int open_file(struct segment *segment, const char *name, const struct segment_id *id, int fd)
+static int segment_open_file(struct segment *segment, const char *name, const struct segment_id *id,
+			     int fd)
 {
 	struct head head;
 	struct stat st;
@@ -135,7 +136,7 @@ static int open_as(const char *path, const char *name, const struct segment_id *
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct segment *segment = mem_new(sizeof *segment);
-	int code = open_file(segment, name, id, fd);
+	int code = segment_open_file(segment, name, id, fd);
 
 	segment->owners = 1;
 	segment->read = read && !code;
@@ -190,24 +191,25 @@ bool segment_sound(const struct segment *segment)
 
 /* Entries */
 
-static struct bytes key_of(const struct segment *segment, uint32_t i)
+static struct bytes segment_key_of(const struct segment *segment, uint32_t i)
 {
 	return (struct bytes){segment->keys + segment->rows[i].key, segment->rows[i].nkey};
 }
 
 /* Keys fall: the first that is not greater, or that is less. */
-static uint32_t search(const struct segment *segment, struct bytes key, enum key_match match)
+static uint32_t segment_search(const struct segment *segment, struct bytes key,
+			       enum key_match match)
 {
 	return search_first(i, 0, segment->count,
-			    key_compare(key_of(segment, i), key) >= (match != KEY_BELOW));
+			    key_compare(segment_key_of(segment, i), key) >= (match != KEY_BELOW));
 }
 
-static bool is_there(const struct segment *segment, uint32_t i, struct bytes key)
+static bool segment_is_there(const struct segment *segment, uint32_t i, struct bytes key)
 {
-	return i < segment->count && !key_compare(key_of(segment, i), key);
+	return i < segment->count && !key_compare(segment_key_of(segment, i), key);
 }
 
-static bool read_value(struct segment *segment, uint32_t i, struct entry *out)
+static bool segment_read_value(struct segment *segment, uint32_t i, struct entry *out)
 {
 	const struct row *row = &segment->rows[i];
 	struct buf *value = &segment->memory;
@@ -215,8 +217,9 @@ static bool read_value(struct segment *segment, uint32_t i, struct entry *out)
 	buf_clear(value);
 	buf_room(value, row->size);
 	value->len = file_get(segment->fd, value->data, row->size, row->off);
-	*out = (struct entry){
-		key_of(segment, i), {(const uint8_t *)value->data, row->size}, row->deleted};
+	*out = (struct entry){segment_key_of(segment, i),
+			      {(const uint8_t *)value->data, row->size},
+			      row->deleted};
 	if (value->len == row->size && XXH3_64bits(value->data, row->size) == row->sum)
 		return true;
 	segment->damaged = true;
@@ -227,11 +230,11 @@ static bool read_value(struct segment *segment, uint32_t i, struct entry *out)
 static bool take(struct segment *segment, uint32_t i, struct entry *out)
 {
 	if (segment->read)
-		return read_value(segment, i, out);
+		return segment_read_value(segment, i, out);
 	const struct row *row = &segment->rows[i];
 	const uint8_t *value = segment->values + row->off;
 
-	*out = (struct entry){key_of(segment, i), {value, row->size}, row->deleted};
+	*out = (struct entry){segment_key_of(segment, i), {value, row->size}, row->deleted};
 	if (!segment->source || __atomic_load_n(&segment->verified[i], __ATOMIC_ACQUIRE))
 		return true;
 	if (row->size > PREFETCH)
@@ -247,9 +250,9 @@ static bool take(struct segment *segment, uint32_t i, struct entry *out)
 bool segment_find(struct segment *segment, struct bytes key, enum key_match match,
 		  struct entry *out)
 {
-	uint32_t i = search(segment, key, match);
+	uint32_t i = segment_search(segment, key, match);
 
-	return (match == KEY_SAME ? is_there(segment, i, key) : i < segment->count) &&
+	return (match == KEY_SAME ? segment_is_there(segment, i, key) : i < segment->count) &&
 	       take(segment, i, out);
 }
 
@@ -267,10 +270,10 @@ bool segment_verify(struct segment *segment)
 
 void segment_put(struct segment *segment, const struct entry *entry)
 {
-	uint32_t i = search(segment, entry->key, KEY_SAME);
+	uint32_t i = segment_search(segment, entry->key, KEY_SAME);
 	struct buf *memory = &segment->memory;
 
-	if (!is_there(segment, i, entry->key)) {
+	if (!segment_is_there(segment, i, entry->key)) {
 		segment->rows = mem_grow(segment->rows, segment->count, &segment->capacity,
 					 sizeof *segment->rows);
 		memmove(segment->rows + i + 1, segment->rows + i,

@@ -116,7 +116,7 @@ static void remove_own(void *store, const char *path, const char *file)
 }
 
 /* Removes what is stored, if no other process writes it. */
-static int forget(struct store *store)
+static int store_forget(struct store *store)
 {
 	struct error ignored;
 	bool ours = store->lock >= 0;
@@ -164,7 +164,7 @@ static int read_newest(struct store *store)
 		code = SEGMENT_DAMAGED;
 	if (code == SEGMENT_DAMAGED) {
 		store->gone = code;
-		(void)forget(store);
+		(void)store_forget(store);
 	}
 	return code;
 }
@@ -321,7 +321,7 @@ bool store_remove(const char *path, struct error *err)
 	if (!store_open(path, &store, &remade, err))
 		return false;
 	pthread_mutex_lock(&lock);
-	int code = forget(store);
+	int code = store_forget(store);
 	if (!code)
 		unlink(store->writer);
 	pthread_mutex_unlock(&lock);
@@ -392,7 +392,7 @@ void store_read_end(struct store_txn *txn)
 	pthread_mutex_lock(&lock);
 	if (!store->gone && !chain_sound(txn->newest)) {
 		store->gone = SEGMENT_DAMAGED;
-		(void)forget(store);
+		(void)store_forget(store);
 	}
 	segment_close(txn->newest);
 	pthread_mutex_unlock(&lock);

@@ -70,7 +70,7 @@ void sweep_reader_free(struct sweep_reader *reader)
 	mem_free(reader);
 }
 
-static void tell_damage(const struct sweep_reader *reader, const struct error *cause)
+static void shared_tell_damage(const struct sweep_reader *reader, const struct error *cause)
 {
 	const struct packet *rec = &reader->pool.info.rec;
 
@@ -109,7 +109,7 @@ static enum step open_packet(struct sweep_reader *reader, struct error *err)
 		enum step step = sweep_packet_open(&reader->pool, of, &info, &cause);
 		reader->open = step == STEP_ITEM;
 		if (step == STEP_ERROR)
-			tell_damage(reader, &cause);
+			shared_tell_damage(reader, &cause);
 	}
 	return STEP_ITEM;
 }
@@ -131,7 +131,7 @@ enum step sweep_reader_next(struct sweep_reader *reader, struct run *out, struct
 		step = sweep_packet_next(&reader->pool, out, &cause);
 		reader->ended = step != STEP_ITEM;
 		if (step == STEP_ERROR)
-			tell_damage(reader, &cause);
+			shared_tell_damage(reader, &cause);
 	}
 	return STEP_ITEM;
 }

@@ -180,7 +180,7 @@ static void work_alone(struct sweeper *sweeper)
 
 /* The end */
 
-static int by_place(const void *a, const void *b)
+static int sweep_by_place(const void *a, const void *b)
 {
 	const struct sweep_damage *p = a, *q = b;
 
@@ -191,7 +191,8 @@ static int by_place(const void *a, const void *b)
 static void tell_damages(struct sweeper *sweeper)
 {
 	if (sweeper->ndamages)
-		qsort(sweeper->damages, sweeper->ndamages, sizeof *sweeper->damages, by_place);
+		qsort(sweeper->damages, sweeper->ndamages, sizeof *sweeper->damages,
+		      sweep_by_place);
 	for (size_t i = 0; i < sweeper->ndamages; i++) {
 		struct sweep_damage *damage = &sweeper->damages[i];
 		struct error cause;

@@ -20,7 +20,8 @@ void sweep_workers_release(struct sweep_worker *pool)
 	filter_room_free(pool->room);
 }
 
-static const struct reader *turn_to(struct sweep_worker *pool, const struct stream *stream)
+static const struct reader *sweep_packet_turn_to(struct sweep_worker *pool,
+						 const struct stream *stream)
 {
 	struct part **parts = pool->sweeper->trace->parts;
 
@@ -46,7 +47,7 @@ static const struct reader *turn_to(struct sweep_worker *pool, const struct stre
 bool sweep_look(struct sweep_worker *pool, const struct stream *stream,
 		const struct packet_info *info, nstime *least, nstime *greatest)
 {
-	const struct reader *reader = turn_to(pool, stream);
+	const struct reader *reader = sweep_packet_turn_to(pool, stream);
 	struct batch *batch = pool->batch;
 	struct error ignored;
 	bool any = false;
@@ -234,7 +235,7 @@ static enum step next_batch(struct sweep_worker *pool, const struct reader *read
 enum step sweep_packet_open(struct sweep_worker *pool, const struct sweep_stream *of,
 			    const struct packet_info *info, struct error *cause)
 {
-	const struct reader *reader = turn_to(pool, of->stream);
+	const struct reader *reader = sweep_packet_turn_to(pool, of->stream);
 
 	pool->of = of;
 	pool->info = *info;

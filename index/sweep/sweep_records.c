@@ -13,8 +13,8 @@
 
 #include "engine/base/mem.h"
 
-static bool get(const struct sweep_stream *of, uint64_t i, struct packet_info *out,
-		struct error *err)
+static bool sweep_records_get(const struct sweep_stream *of, uint64_t i, struct packet_info *out,
+			      struct error *err)
 {
 	return table_get(of->table, i, out, err) || error_while(err, "stream %s", of->stream->name);
 }
@@ -30,7 +30,7 @@ static bool find_low(struct sweeper *sweeper, struct sweep_stream *of, struct sw
 
 	for (; i > 0 && !(shown && below >= reach); i--, below++) {
 		nstime least, greatest;
-		if (!get(of, i - 1, &info, err))
+		if (!sweep_records_get(of, i - 1, &info, err))
 			return false;
 		if (shown || !events_want_packet(sweeper->options, of->stream, &info.rec))
 			continue;
@@ -52,7 +52,7 @@ static bool find_high(struct sweeper *sweeper, struct sweep_stream *of, struct s
 
 	for (bool shown = false; !shown && of->high < count; of->high++) {
 		nstime least, greatest;
-		if (!get(of, of->high, &info, err))
+		if (!sweep_records_get(of, of->high, &info, err))
 			return false;
 		if (!events_want_packet(sweeper->options, of->stream, &info.rec))
 			continue;
@@ -77,7 +77,7 @@ static bool find_more(struct sweeper *sweeper, struct sweep_stream *of, struct e
 		nstime least;
 		if (wide[i] >= of->low && wide[i] < of->high)
 			continue;
-		if (!get(of, wide[i], &info, err))
+		if (!sweep_records_get(of, wide[i], &info, err))
 			return false;
 		bool suspect = info.rec.flags & PACKET_SUSPECT &&
 			       !table_true_begin(of->table, wide[i], &info.rec, &least);

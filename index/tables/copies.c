@@ -32,7 +32,8 @@ struct listing {
 	size_t count, capacity;
 };
 
-static void list(struct store_txn *txn, char letter, struct bytes behind, struct listing *out)
+static void copies_list(struct store_txn *txn, char letter, struct bytes behind,
+			struct listing *out)
 {
 	struct entry entry = {.key = behind};
 
@@ -42,7 +43,7 @@ static void list(struct store_txn *txn, char letter, struct bytes behind, struct
 }
 
 /* Of what the records are; the caller ends it with buf_release(). */
-static struct buf describe(const struct index *index)
+static struct buf copies_describe(const struct index *index)
 {
 	const uint64_t version = DATA_VERSION;
 	struct buf out = {0};
@@ -64,9 +65,9 @@ bool index_export(struct index *index, const char *to, const char *suffix, const
 		return error_set(err, ERR_IO, "the index is kept in memory");
 	if (!build_flush(index, err) || !index_read(index, &txn, err))
 		return false;
-	struct buf marks = describe(index);
-	list(txn, 'S', behind_letter("T"), &listing);
-	list(txn, 'P', behind_letter("Q"), &listing);
+	struct buf marks = copies_describe(index);
+	copies_list(txn, 'S', behind_letter("T"), &listing);
+	copies_list(txn, 'P', behind_letter("Q"), &listing);
 	*mem_push(listing.items, listing.count, listing.capacity) =
 		(struct entry){.key = marks_key, .value = {(const uint8_t *)marks.data, marks.len}};
 	struct segment_parts parts = {
@@ -142,7 +143,7 @@ static bool is_empty(struct index *index)
 
 static bool is_of(const struct index *index, struct bytes marks)
 {
-	struct buf own = describe(index);
+	struct buf own = copies_describe(index);
 	bool same = own.len == marks.size && !memcmp(own.data, marks.data, own.len);
 	buf_release(&own);
 	return same;

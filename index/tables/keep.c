@@ -37,8 +37,8 @@ bool index_can_keep(const struct index *index)
 }
 
 /* Where the stored table ends; false: damage. */
-static bool load(struct index *index, const struct stream *stream, struct stored_table *out,
-		 struct error *err)
+static bool keep_load(struct index *index, const struct stream *stream, struct stored_table *out,
+		      struct error *err)
 {
 	struct store_txn *txn;
 
@@ -71,7 +71,7 @@ static bool next_step(struct index *index, const struct stream *stream, struct b
 	*any = false;
 	if (stream->gathered) /* a list of its packets is made first, of all of the file */
 		return true;
-	ok = load(index, stream, &stored, err);
+	ok = keep_load(index, stream, &stored, err);
 	if (!ok)
 		return false;
 	if (!stored.head.complete && has_more(index, stream, &stored)) {

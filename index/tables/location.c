@@ -31,7 +31,7 @@ static bool make_folders(const char *path)
 
 enum verdict { USABLE, NETWORK, READ_ONLY, SHARED, REFUSED };
 
-static enum verdict judge(const char *dir)
+static enum verdict location_judge(const char *dir)
 {
 	struct statfs fs;
 
@@ -74,9 +74,9 @@ static bool own_temporary(struct buf *out)
 static bool elsewhere(const struct notices *notices, const char *asked, struct buf *dir)
 {
 	cache_folder(dir);
-	bool found = dir->len && judge(buf_text(dir)) == USABLE;
+	bool found = dir->len && location_judge(buf_text(dir)) == USABLE;
 	if (!found)
-		found = own_temporary(dir) && judge(buf_text(dir)) == USABLE;
+		found = own_temporary(dir) && location_judge(buf_text(dir)) == USABLE;
 	if (found)
 		notice(notices, NOTICE_INFO, "%s: on a network file system, the index goes to %s",
 		       asked, buf_text(dir));
@@ -106,7 +106,7 @@ static bool find_folder(const struct index_options *options, const char *name, s
 	else
 		cache_folder(dir);
 	char *first = mem_strdup(buf_text(dir));
-	switch (dir->len ? judge(first) : REFUSED) {
+	switch (dir->len ? location_judge(first) : REFUSED) {
 	case USABLE:
 		found = true;
 		break;

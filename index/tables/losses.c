@@ -73,7 +73,7 @@ static bool row_before(const struct losses *losses, const struct loss *a, const 
 }
 
 /* One place is free. */
-static void settle(struct losses *losses, size_t hole, const struct loss *row)
+static void losses_settle(struct losses *losses, size_t hole, const struct loss *row)
 {
 	heap_settle(losses->rows, losses->nrows, hole, *row, a, b, row_before(losses, a, b), place,
 		    (void)0);
@@ -84,10 +84,10 @@ static void put_row(struct losses *losses, const struct loss *row)
 	if (row->time < losses->begin || row->time >= losses->end)
 		return;
 	(void)mem_push(losses->rows, losses->nrows, losses->capacity);
-	settle(losses, losses->nrows - 1, row);
+	losses_settle(losses, losses->nrows - 1, row);
 }
 
-static void add_loss(struct losses *losses, struct loss row, const struct packet *after)
+static void losses_add_loss(struct losses *losses, struct loss row, const struct packet *after)
 {
 	if (row.until < row.time)
 		row.until = row.time;
@@ -235,13 +235,13 @@ static void add_own_rows(struct losses *losses, uint64_t i, bool first, const st
 	if (kind == LOST_SUM_INSIDE && (lost || unknown)) {
 		row.kind = ROW_INSIDE;
 		row.unknown = unknown;
-		add_loss(losses, row, rec);
+		losses_add_loss(losses, row, rec);
 	} else if (first && kind != LOST_NONE && (lost || unknown)) {
 		row.kind = ROW_FIRST;
 		row.unknown = unknown || is_counter(kind);
 		if (kind != LOST_AT_END)
 			row.until = rec->min;
-		add_loss(losses, row, rec);
+		losses_add_loss(losses, row, rec);
 	}
 }
 
@@ -266,7 +266,7 @@ static void add_event_gap(struct losses *losses, uint64_t i, const struct packet
 		row.time = p->min;
 	row.unknown = q->flags & PACKET_LOST_UNKNOWN;
 	if (row.lost || row.unknown)
-		add_loss(losses, row, q);
+		losses_add_loss(losses, row, q);
 }
 
 /*
@@ -310,14 +310,14 @@ static bool add_packet_gap(struct losses *losses, uint64_t i, const struct packe
 		return false;
 	if (steps <= 1)
 		return true;
-	add_loss(losses,
-		 (struct loss){.time = p_end < q_end ? p_end : q_end,
-			       .until = q->min,
-			       .lost_packets = (uint64_t)steps - 1,
-			       .after = after,
-			       .record = i,
-			       .kind = ROW_PACKETS},
-		 q);
+	losses_add_loss(losses,
+			(struct loss){.time = p_end < q_end ? p_end : q_end,
+				      .until = q->min,
+				      .lost_packets = (uint64_t)steps - 1,
+				      .after = after,
+				      .record = i,
+				      .kind = ROW_PACKETS},
+			q);
 	return true;
 }
 
@@ -501,7 +501,7 @@ static bool find_inferred(struct losses *losses, nstime begin, nstime end, struc
 }
 
 /* The begin of record i, or the end of the range, whichever comes first. */
-static bool begin_of(struct losses *losses, uint64_t i, nstime *out, struct error *err)
+static bool losses_begin_of(struct losses *losses, uint64_t i, nstime *out, struct error *err)
 {
 	struct packet_info info;
 
@@ -528,10 +528,10 @@ static bool verify_forward(struct losses *losses, nstime horizon, struct error *
 		bool early = false;
 
 		if (!table_lower_bound(losses->table, losses->verified + 1, &i, err) ||
-		    !begin_of(losses, i, &next, err))
+		    !losses_begin_of(losses, i, &next, err))
 			return false;
 		for (; next <= losses->verified; early = true)
-			if (!begin_of(losses, ++i, &next, err))
+			if (!losses_begin_of(losses, ++i, &next, err))
 				return false;
 		if (i > 0 && (early || concerns(losses, i - 1)) &&
 		    !find_inferred(losses, losses->verified, next, err))
@@ -669,7 +669,7 @@ const struct loss *losses_head(const struct losses *losses)
 
 void losses_drop(struct losses *losses)
 {
-	settle(losses, 0, &losses->rows[--losses->nrows]);
+	losses_settle(losses, 0, &losses->rows[--losses->nrows]);
 }
 
 nstime losses_reached(const struct losses *losses)
@@ -682,7 +682,7 @@ nstime losses_reached(const struct losses *losses)
 /* Records on either side of those that may matter: they tell for how long the answer holds. */
 enum { LACK_AROUND = 64 };
 
-static void narrow(struct lack *lack, nstime t, nstime begin, nstime end)
+static void losses_narrow(struct lack *lack, nstime t, nstime begin, nstime end)
 {
 	if (end <= begin)
 		return;
@@ -738,9 +738,9 @@ static bool narrow_to_recorded(struct losses *losses, nstime t, struct lack *out
 		return false;
 	if (recorded.begin == NSTIME_MIN)
 		return true;
-	narrow(out, t, begin, recorded.begin);
+	losses_narrow(out, t, begin, recorded.begin);
 	if (recorded.ended && recorded.end < end)
-		narrow(out, t, recorded.end + 1, NSTIME_MAX);
+		losses_narrow(out, t, recorded.end + 1, NSTIME_MAX);
 	return true;
 }
 
@@ -768,7 +768,7 @@ bool losses_at(struct index *index, const struct stream *stream, nstime t, struc
 
 	*out = whole;
 	for (size_t i = 0; good && i < losses.nrows; i++)
-		narrow(out, t, losses.rows[i].time, losses.rows[i].until);
+		losses_narrow(out, t, losses.rows[i].time, losses.rows[i].until);
 	good = good && narrow_to_recorded(&losses, t, out, err);
 	if (out->from < whole.from)
 		out->from = whole.from;

@@ -24,7 +24,7 @@ struct record_chunk { /* borrowed from the transaction */
 };
 
 /* Of a stream's head, or of a chunk. */
-static struct bytes key_of(struct page_key *key, char kind, uint64_t id, uint32_t number)
+static struct bytes pages_key_of(struct page_key *key, char kind, uint64_t id, uint32_t number)
 {
 	key->bytes[0] = (uint8_t)kind;
 	key_put_number(key->bytes + 1, id, 8);
@@ -41,7 +41,8 @@ bool pages_load(struct store_txn *txn, uint64_t id, struct stored_table *out)
 	struct page_key key;
 
 	*out = (struct stored_table){0};
-	if (!store_get(txn, key_of(&key, KEY_HEAD, id, 0), &value) || value.size < sizeof *head)
+	if (!store_get(txn, pages_key_of(&key, KEY_HEAD, id, 0), &value) ||
+	    value.size < sizeof *head)
 		return false;
 	memcpy(head, value.data, sizeof *head);
 	size_t wide = (size_t)head->nwide * sizeof(uint64_t);
@@ -80,7 +81,8 @@ static bool chunk_load(struct store_txn *txn, uint64_t id, const struct stored_t
 	struct bytes value;
 	struct page_key key;
 
-	if (number >= head->nchunks || !store_get(txn, key_of(&key, KEY_CHUNK, id, number), &value))
+	if (number >= head->nchunks ||
+	    !store_get(txn, pages_key_of(&key, KEY_CHUNK, id, number), &value))
 		return false;
 	uint64_t end = number + 1 < head->nchunks ? stored->chunks[number + 1].from : head->count;
 	out->count = (uint32_t)(end - stored->chunks[number].from);
@@ -189,7 +191,7 @@ struct adding {
 	struct error *err;
 };
 
-static bool damaged(struct error *err)
+static bool pages_damaged(struct error *err)
 {
 	return error_set(err, ERR_IO, "the stored index is damaged");
 }
@@ -206,7 +208,7 @@ static bool in_order(struct adding *adding, bool *out)
 		return true;
 	if (!pages_get(adding->txn, adding->step->id, &adding->stored, adding->from - 1, &last,
 		       extents))
-		return damaged(adding->err);
+		return pages_damaged(adding->err);
 	*out = packet_order(&last.rec, &list->recs[0]) <= 0;
 	return true;
 }
@@ -229,7 +231,7 @@ static bool put_chunk(struct adding *adding, uint32_t number, size_t from, size_
 		buf_add(&recs, &rec, sizeof rec);
 	}
 	buf_add(&recs, side.data, side.len);
-	bool good = store_put(adding->txn, key_of(&key, KEY_CHUNK, adding->step->id, number),
+	bool good = store_put(adding->txn, pages_key_of(&key, KEY_CHUNK, adding->step->id, number),
 			      (struct bytes){(const uint8_t *)recs.data, recs.len}, adding->err);
 	buf_release(&recs);
 	buf_release(&side);
@@ -251,10 +253,10 @@ static bool take_last_chunk(struct adding *adding, struct record_list *all)
 	if (!stored->head.nchunks || adding->from - stored->chunks[last].from >= CHUNK_RECORDS)
 		return true;
 	if (!chunk_load(adding->txn, adding->step->id, stored, last, &chunk))
-		return damaged(adding->err);
+		return pages_damaged(adding->err);
 	for (uint32_t i = 0; i < chunk.count; i++) {
 		if (!chunk_get(&chunk, i, &info, extents))
-			return damaged(adding->err);
+			return pages_damaged(adding->err);
 		record_list_add(all, &info);
 	}
 	record_list_add_all(all, adding->list);
@@ -289,10 +291,10 @@ static bool sort_all(struct adding *adding, struct record_list *all)
 	struct page_key key;
 
 	if (!pages_rows(adding->txn, adding->step->id, stored, all))
-		return damaged(adding->err);
+		return pages_damaged(adding->err);
 	record_list_add_all(all, &adding->step->record_list);
 	record_list_sort(all);
-	struct bytes prefix = key_of(&key, KEY_CHUNK, adding->step->id, 0);
+	struct bytes prefix = pages_key_of(&key, KEY_CHUNK, adding->step->id, 0);
 	prefix.size = 9;
 	store_delete_prefix(adding->txn, prefix);
 	stored->head.nchunks = 0;
@@ -314,12 +316,12 @@ static bool record_at(void *arg, uint64_t i, struct packet *out, struct error *e
 		return true;
 	}
 	if (!pages_get(adding->txn, adding->step->id, &adding->stored, i, &info, extents))
-		return damaged(err);
+		return pages_damaged(err);
 	*out = info.rec;
 	return true;
 }
 
-static bool put_head(struct adding *adding)
+static bool pages_put_head(struct adding *adding)
 {
 	const struct build_step *step = adding->step;
 	struct stored_table *stored = &adding->stored;
@@ -342,13 +344,13 @@ static bool put_head(struct adding *adding)
 	buf_add(&value, stored->chunks, head->nchunks * sizeof *stored->chunks);
 	buf_add(&value, stored->errors, old_errors);
 	buf_add(&value, step->errors.data, step->errors.len);
-	bool good = store_put(adding->txn, key_of(&key, KEY_HEAD, step->id, 0),
+	bool good = store_put(adding->txn, pages_key_of(&key, KEY_HEAD, step->id, 0),
 			      (struct bytes){(const uint8_t *)value.data, value.len}, adding->err);
 	buf_release(&value);
 	return good;
 }
 
-static bool apply(struct adding *adding, struct record_list *all)
+static bool tables_pages_apply(struct adding *adding, struct record_list *all)
 {
 	struct table_head *head = &adding->stored.head;
 	uint64_t is_new;
@@ -369,7 +371,7 @@ static bool apply(struct adding *adding, struct record_list *all)
 	/* until it is sorted nobody searches it */
 	return (head->flags & TABLE_UNSORTED ||
 		reach_update(&adding->stored.reach, is_new, &table, adding->err)) &&
-	       put_head(adding);
+	       pages_put_head(adding);
 }
 
 bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *stale,
@@ -380,10 +382,10 @@ bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *sta
 	struct record_list all = {0};
 
 	if (!pages_load(txn, step->id, &adding.stored) && !store_sound(txn))
-		return damaged(err);
+		return pages_damaged(err);
 	adding.from = head->count;
 	*stale = head->complete || memcmp(&head->scan, &step->from, sizeof step->from) != 0;
-	bool good = *stale || apply(&adding, &all);
+	bool good = *stale || tables_pages_apply(&adding, &all);
 	record_list_release(&all);
 	stored_release(&adding.stored);
 	return good;

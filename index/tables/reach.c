@@ -38,8 +38,8 @@ void reach_add(struct reach *reach, uint64_t i)
 
 enum { PLAIN, WIDE, SUSPECT };
 
-static bool judge(const struct reach *reach, uint64_t i, const struct reach_from *table, int *out,
-		  struct error *err)
+static bool reach_judge(const struct reach *reach, uint64_t i, const struct reach_from *table,
+			int *out, struct error *err)
 {
 	struct packet rec, later;
 
@@ -69,7 +69,7 @@ static bool filter(struct reach *reach, const struct reach_from *table, size_t *
 	*suspects = 0;
 	for (size_t k = 0; k < reach->nwide; k++) {
 		int kind;
-		if (!judge(reach, reach->wide[k], table, &kind, err))
+		if (!reach_judge(reach, reach->wide[k], table, &kind, err))
 			return false;
 		if (kind != PLAIN)
 			reach->wide[kept++] = reach->wide[k];
@@ -111,7 +111,7 @@ bool reach_update(struct reach *reach, uint64_t from, const struct reach_from *t
 		return false;
 	for (uint64_t i = from; i < table->count && !reach->damaged; i++) {
 		int kind;
-		if (!judge(reach, i, table, &kind, err))
+		if (!reach_judge(reach, i, table, &kind, err))
 			return false;
 		if (kind == PLAIN)
 			continue;

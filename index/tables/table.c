@@ -391,7 +391,7 @@ static bool stored_get(struct table *table, uint64_t i, struct packet_info *out,
 }
 
 /* It is all in its record. */
-static bool is_plain(const struct packet_info *info)
+static bool table_is_plain(const struct packet_info *info)
 {
 	return !info->nextents && !info->ncarried && !info->plain_size &&
 	       info->rec.len != UINT32_MAX;
@@ -416,7 +416,7 @@ static bool listed_get(struct table *table, uint64_t i, struct packet_info *out,
 		else
 			good = table->computed ? computed_get(table, i, out)
 					       : stored_get(table, i, out, extents);
-		if (good && !record_list && table->computed && is_plain(out))
+		if (good && !record_list && table->computed && table_is_plain(out))
 			near_put(table, i, &out->rec, 1);
 		if (good) {
 			keep_extents(table, out);
@@ -526,7 +526,7 @@ struct bracket {
 };
 
 /* Sets the bracket by the records that were read before. */
-static void narrow(struct table *table, nstime t, struct bracket *out)
+static void table_narrow(struct table *table, nstime t, struct bracket *out)
 {
 	*out = (struct bracket){0, table->count, NSTIME_MIN, NSTIME_MAX};
 	pthread_mutex_lock(&table->lock);
@@ -587,7 +587,7 @@ static bool computed_lower_bound(struct table *table, nstime t, uint64_t *out)
 	struct bracket in;
 	bool good = true;
 
-	narrow(table, t, &in);
+	table_narrow(table, t, &in);
 	bool searches = in.low < in.high;
 	for (unsigned round = 0; good && in.low < in.high; round++) {
 		uint64_t middle = guess(&in, t, round % 2 == 0);

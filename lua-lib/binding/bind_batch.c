@@ -48,14 +48,14 @@ struct batch_columns {
 	struct bind_column items[];
 };
 
-static void add_column(struct batch_columns *columns, const struct bind_column *of)
+static void bind_batch_add_column(struct batch_columns *columns, const struct bind_column *of)
 {
 	columns->items[columns->count++] = *of;
 	columns->fields |= of->kind == COLUMN_FIELD;
 	columns->by_event |= of->kind >= COLUMN_LABEL;
 }
 
-static void add_rows(struct bind_cursor *cursor, struct batch_columns *columns)
+static void bind_batch_add_rows(struct bind_cursor *cursor, struct batch_columns *columns)
 {
 	columns->rows = columns->size < ROWS_MAX ? (uint32_t)columns->size : ROWS_MAX;
 	columns->values =
@@ -97,20 +97,20 @@ static void push_columns(lua_State *L, struct bind_cursor *cursor)
 	columns = lua_newuserdatauv(L, sizeof *columns + (count + 1) * sizeof *columns->items, 0);
 	*columns = (struct batch_columns){
 		.size = size, .by_event = cursor->backward || bind_cursor_reads_state(cursor)};
-	add_column(columns, &column);
+	bind_batch_add_column(columns, &column);
 	for (size_t i = 1; i <= count; i++) {
 		if (lua_rawgeti(L, -2, (lua_Integer)i) != LUA_TSTRING)
 			luaL_error(L, "fields: a list of names is expected");
 		if (strcmp(lua_tostring(L, -1), "ts") != 0) {
 			bind_column_parse(L, cursor, lua_tostring(L, -1), &column);
-			add_column(columns, &column);
+			bind_batch_add_column(columns, &column);
 		}
 		lua_pop(L, 1);
 	}
 	lua_remove(L, -2);
 	columns->reuse = reuse && !columns->by_event && size <= ROWS_MAX;
 	if (!columns->by_event)
-		add_rows(cursor, columns);
+		bind_batch_add_rows(cursor, columns);
 }
 
 /* ---- rows on their way to Lua ---- */
@@ -230,8 +230,8 @@ static void spill(lua_State *L, struct batch_columns *columns, lua_Integer done)
 }
 
 /* Pops a value and stores it in row `to` of the column's table, which is row `i` of the block. */
-static void put_value(lua_State *L, struct batch_columns *columns, size_t c, uint32_t i,
-		      lua_Integer to)
+static void bind_batch_put_value(lua_State *L, struct batch_columns *columns, size_t c, uint32_t i,
+				 lua_Integer to)
 {
 	need_table(L, columns, c);
 	kinds_of(columns, c)[i] = CELL_TABLE;
@@ -279,7 +279,7 @@ static void stage_values(lua_State *L, struct bind_cursor *cursor, struct batch_
 			bind_raise(L, &err);
 		fields_at(&fields, &item->place->path, &field);
 		bind_push_field(L, &field, &cursor->scratch);
-		put_value(L, columns, item->column, of->row + i, done + of->row + i + 1);
+		bind_batch_put_value(L, columns, item->column, of->row + i, done + of->row + i + 1);
 	}
 }
 
@@ -413,7 +413,7 @@ static void stage_loss(lua_State *L, struct bind_cursor *cursor, struct batch_co
 {
 	for (size_t c = 0; c < columns->count; c++) {
 		push_value(L, cursor, &columns->items[c]);
-		put_value(L, columns, c, columns->n, done + columns->n + 1);
+		bind_batch_put_value(L, columns, c, columns->n, done + columns->n + 1);
 	}
 	columns->n++;
 }

@@ -83,7 +83,8 @@ void bind_cursor_register(lua_State *L)
 /* ---- filters ---- */
 
 /* Sets the bits of all streams (or event classes) that the name on top of the stack matches. */
-static void take_name(lua_State *L, bool streams, const struct trace *trace, uint64_t *bits)
+static void bind_cursor_take_name(lua_State *L, bool streams, const struct trace *trace,
+				  uint64_t *bits)
 {
 	const char *option = streams ? "stream" : "name";
 	struct buf note = {0};
@@ -117,10 +118,10 @@ static uint64_t *read_globs(lua_State *L, int i, bool streams, const struct trac
 	}
 	*bits = bitset_new(streams ? trace->nstreams : trace->nclasses);
 	if (type != LUA_TTABLE)
-		take_name(L, streams, trace, *bits);
+		bind_cursor_take_name(L, streams, trace, *bits);
 	else
 		for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1))
-			take_name(L, streams, trace, *bits);
+			bind_cursor_take_name(L, streams, trace, *bits);
 	lua_settop(L, top);
 	return *bits;
 }
@@ -160,7 +161,7 @@ static void read_cpus(lua_State *L, int i, struct index *index, struct bind_filt
 	lua_pop(L, 1);
 }
 
-static bool is_text(lua_State *L, int i, const char *name, const char *text)
+static bool bind_cursor_is_text(lua_State *L, int i, const char *name, const char *text)
 {
 	bool same = lua_getfield(L, i, name) == LUA_TSTRING && !strcmp(lua_tostring(L, -1), text);
 
@@ -283,7 +284,7 @@ static bool read_options(lua_State *L, int i, struct bind_cursor *cursor, struct
 	options->ends = bind_flag(L, i, "all_losses");
 	if (options->ends && !find_inferred(bound, &options->inferred, err))
 		return false;
-	if (is_text(L, i, "losses", "only")) {
+	if (bind_cursor_is_text(L, i, "losses", "only")) {
 		mem_free(filter->classes);
 		filter->classes = bitset_new(bound->trace->nclasses);
 		options->classes = filter->classes; /* none */
@@ -366,7 +367,7 @@ struct where_pass *bind_cursor_pass(const struct bind_cursor *cursor)
 
 /* ---- steps ---- */
 
-static bool passes(lua_State *L, struct bind_cursor *cursor)
+static bool bind_cursor_passes(lua_State *L, struct bind_cursor *cursor)
 {
 	const struct condition *condition = &cursor->condition;
 	uint16_t entry;
@@ -455,7 +456,7 @@ bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor)
 	while (cursor->events) {
 		enum step step = next_event(cursor, &err);
 
-		if (step == STEP_ITEM && passes(L, cursor))
+		if (step == STEP_ITEM && bind_cursor_passes(L, cursor))
 			return cursor->any = true;
 		if (step == STEP_ITEM)
 			continue;

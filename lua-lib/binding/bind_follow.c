@@ -91,7 +91,7 @@ static void say_once(void *arg, enum notice_kind kind, const char *text)
 		notice(&follower->context->notices, kind, "%s", text);
 }
 
-static void note(void *arg, const char *text)
+static void bind_follow_note(void *arg, const char *text)
 {
 	say_once(arg, NOTICE_INFO, text);
 }
@@ -218,7 +218,7 @@ static void read_times(lua_State *L, struct follower *follower, int i)
 }
 
 /* Does the trace have the name on top of the stack? Wrong types are checked later. */
-static bool is_there(lua_State *L, struct follower *follower)
+static bool bind_follow_is_there(lua_State *L, struct follower *follower)
 {
 	struct buf ignored = {0};
 	struct error cause;
@@ -242,10 +242,10 @@ static bool names_are_there(lua_State *L, struct follower *follower, int i)
 	bool there = true;
 
 	if (lua_getfield(L, i, "name") != LUA_TTABLE)
-		there = is_there(L, follower);
+		there = bind_follow_is_there(L, follower);
 	else
 		for (lua_Integer n = 1; there && lua_rawgeti(L, -1, n) != LUA_TNIL; n++) {
-			there = is_there(L, follower);
+			there = bind_follow_is_there(L, follower);
 			lua_pop(L, 1);
 		}
 	lua_settop(L, top);
@@ -320,7 +320,7 @@ static bool next_range(lua_State *L, struct follower *follower, int self)
 }
 
 /* The step of the loop: calls the step over the range, and opens the next range at its end. */
-static int step(lua_State *L)
+static int bind_follow_step(lua_State *L)
 {
 	const int self = lua_upvalueindex(1);
 	struct follower *follower = luaL_checkudata(L, self, FOLLOWER_TYPE);
@@ -384,7 +384,7 @@ static int follow(lua_State *L, const char *path)
 	follower->stop = (struct watch_stop){.stopped = is_stopped, .arg = follower};
 	follower->of = (struct follow_trace){.path = follower->path,
 					     .open = open_anew,
-					     .note = note,
+					     .note = bind_follow_note,
 					     .stop = &follower->stop,
 					     .arg = follower};
 	if (!follow_open(&follower->of, patience, -1, &follower->follow, &err)) {
@@ -392,7 +392,7 @@ static int follow(lua_State *L, const char *path)
 		return bind_raise(L, &err);
 	}
 	lua_pushvalue(L, self);
-	lua_pushcclosure(L, step, 1);
+	lua_pushcclosure(L, bind_follow_step, 1);
 	if (!bind_breaks_close(L))
 		return 1;
 	lua_pushnil(L);

@@ -49,8 +49,8 @@ static bool keep_printed(void *arg, const char *bytes, size_t len)
 	return !answer->is_long;
 }
 
-static bool open_state(struct bind_trace *bound, struct oneliner_question *question,
-		       struct error *err)
+static bool bind_oneliner_open_state(struct bind_trace *bound, struct oneliner_question *question,
+				     struct error *err)
 {
 	struct state *state;
 
@@ -58,8 +58,8 @@ static bool open_state(struct bind_trace *bound, struct oneliner_question *quest
 	       (bind_get_state(bound, &state, err) && oneliner_set_state(question, state, err));
 }
 
-static bool run(struct bind_trace *bound, struct bind_cursor *cursor, struct answer_maps *answer,
-		struct error *err)
+static bool bind_oneliner_run(struct bind_trace *bound, struct bind_cursor *cursor,
+			      struct answer_maps *answer, struct error *err)
 {
 	struct oneliner_work work = {.question = &answer->question,
 				     .index = bound->index,
@@ -68,7 +68,7 @@ static bool run(struct bind_trace *bound, struct bind_cursor *cursor, struct ans
 				     .outlet = &answer->outlet,
 				     .keeps = true};
 
-	if (!open_state(bound, &answer->question, err))
+	if (!bind_oneliner_open_state(bound, &answer->question, err))
 		return false;
 	bind_cursor_fill(cursor, &work);
 	if (!oneliner_times(bound->index, work.events.begin, work.events.end, &work, err))
@@ -242,7 +242,7 @@ int bind_trace_oneliner(lua_State *L)
 	if (bound->busy)
 		luaL_error(L, "the trace is answering another question");
 	bound->busy = true;
-	bool good = run(bound, cursor, answer, &err);
+	bool good = bind_oneliner_run(bound, cursor, answer, &err);
 	bound->busy = false;
 	bind_cursor_end(cursor);
 	if (!good)

@@ -63,7 +63,7 @@ static void add_key(struct buf *key, const struct frame *frame)
 	buf_add(key, &item, sizeof item);
 }
 
-static void forget(struct bind_stacks *stacks)
+static void bind_stack_forget(struct bind_stacks *stacks)
 {
 	stacks->before += stacks->count;
 	stacks->count = 0;
@@ -92,7 +92,7 @@ uint64_t bind_stacks_number(struct bind_stacks **of, const struct frame *frames,
 	if (at != HASH_INDEX_NONE)
 		return stacks->before + at + 1;
 	if (arena_used(stacks->arena) + key->len > BYTES_MOST)
-		forget(stacks);
+		bind_stack_forget(stacks);
 	*mem_push(stacks->items, stacks->count, stacks->capacity) =
 		(struct stack_key){arena_copy(stacks->arena, buf_text(key), key->len, 1), key->len};
 	return stacks->before + hash_index_add(&stacks->index, hash, stacks->count - 1) + 1;

@@ -59,7 +59,7 @@ static void question_begin(lua_State *L, struct lua_question *question, struct b
 	question->bound = bound;
 }
 
-static void add_path(lua_State *L, struct lua_question *question, int i)
+static void bind_state_add_path(lua_State *L, struct lua_question *question, int i)
 {
 	struct error err;
 
@@ -98,11 +98,11 @@ static void look_up_paths(lua_State *L, struct lua_question *question, struct st
 static void add_paths(lua_State *L, struct lua_question *question, int i)
 {
 	if (lua_type(L, i) != LUA_TTABLE) {
-		add_path(L, question, i);
+		bind_state_add_path(L, question, i);
 		return;
 	}
 	for (lua_Integer n = 1; lua_rawgeti(L, i, n) != LUA_TNIL; n++, lua_pop(L, 1))
-		add_path(L, question, -1);
+		bind_state_add_path(L, question, -1);
 	lua_pop(L, 1);
 }
 

@@ -122,7 +122,7 @@ static void push_total_rows(lua_State *L, const struct segments *segments,
 /* ---- intervals ---- */
 
 /* The atom of the text in the path's only brackets, else of the path without its last name. */
-static uint32_t key_of(struct segments *segments, const char *path)
+static uint32_t bind_intervals_key_of(struct segments *segments, const char *path)
 {
 	const char *open = strchr(path, '['), *slash = strrchr(path, '/');
 	struct value value = {.kind = VALUE_STRING, .text = path};
@@ -145,7 +145,7 @@ static uint32_t key_of(struct segments *segments, const char *path)
 }
 
 /* Is the value in the list? True if the list is empty. */
-static bool is_wanted(const uint32_t *values, size_t count, uint32_t value)
+static bool bind_intervals_is_wanted(const uint32_t *values, size_t count, uint32_t value)
 {
 	for (size_t i = 0; i < count; i++)
 		if (values[i] == value)
@@ -190,8 +190,9 @@ static bool keep_interval(struct interval_groups *filling, const struct interval
 	}
 	if (segment.begin >= segment.end || (filling->whole && !(segment.begun && segment.ended)) ||
 	    (filling->after_unknown && touches) ||
-	    !is_wanted(filling->befores, filling->nbefores, touches ? filling->value : 0) ||
-	    !is_wanted(filling->values, filling->nvalues, value))
+	    !bind_intervals_is_wanted(filling->befores, filling->nbefores,
+				      touches ? filling->value : 0) ||
+	    !bind_intervals_is_wanted(filling->values, filling->nvalues, value))
 		return false;
 	cells = add_segment_cells(filling, &segment);
 	cells[COLUMN_KEY] = filling->key;
@@ -263,7 +264,7 @@ static void turn_to_path(struct fillings *fillings, struct interval_groups *fill
 	if (filling->join) {
 		join(first, filling);
 		filling->segments->count = 0;
-		filling->joint_key = key_of(first->segments, path);
+		filling->joint_key = bind_intervals_key_of(first->segments, path);
 	} else if (filling == first && first->joined) {
 		end_key(fillings);
 	}
@@ -272,7 +273,7 @@ static void turn_to_path(struct fillings *fillings, struct interval_groups *fill
 		filling->path = arena_alloc(filling->segments->arena, filling->room);
 	}
 	memcpy(filling->path, path, len);
-	filling->key = key_of(filling->segments, path);
+	filling->key = bind_intervals_key_of(filling->segments, path);
 	filling->value = 0;
 	filling->ended = NSTIME_MIN;
 	filling->kept = false;
@@ -342,7 +343,7 @@ static bool each_total(void *arg, const char *path, const struct value_total *to
 	struct interval_groups *filling = filling_of(fillings, path);
 	uint32_t value = segments_intern(filling->segments, &total->value);
 
-	if (is_wanted(filling->values, filling->nvalues, value))
+	if (bind_intervals_is_wanted(filling->values, filling->nvalues, value))
 		add_total(filling->totals, filling->key, value, total);
 	return !bind_interrupted(fillings->context);
 }

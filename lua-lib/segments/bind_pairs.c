@@ -444,7 +444,7 @@ static void on_loss(struct pairs *pairs)
 		drop_open(pairs, pairs->by_cpu ? event->cpu : -1, PAIR_LOST);
 }
 
-static bool holds(lua_State *L, struct pairs *pairs, const struct alternatives *where)
+static bool bind_pairs_holds(lua_State *L, struct pairs *pairs, const struct alternatives *where)
 {
 	return !where->count || alternatives_atom(L, pairs, where);
 }
@@ -453,11 +453,11 @@ static void on_event(lua_State *L, struct pairs *pairs, uint8_t kind)
 {
 	const struct pair_reads *reads = &pairs->reads;
 
-	if (kind & KIND_FINISH && holds(L, pairs, &reads->finish_where))
+	if (kind & KIND_FINISH && bind_pairs_holds(L, pairs, &reads->finish_where))
 		on_finish(L, pairs);
-	if (kind & KIND_BEGIN && holds(L, pairs, &reads->begin_where))
+	if (kind & KIND_BEGIN && bind_pairs_holds(L, pairs, &reads->begin_where))
 		on_begin(L, pairs);
-	if (kind & KIND_AT && holds(L, pairs, &reads->begin_where))
+	if (kind & KIND_AT && bind_pairs_holds(L, pairs, &reads->begin_where))
 		on_moment(L, pairs);
 }
 
@@ -609,7 +609,7 @@ static void walk_cursor(lua_State *L, struct pairs *pairs, uint64_t passed)
 	}
 }
 
-static void walk(lua_State *L, struct pairs *pairs)
+static void bind_pairs_walk(lua_State *L, struct pairs *pairs)
 {
 	bool whole;
 	uint64_t passed = walk_windows(L, pairs, &whole);
@@ -624,5 +624,5 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 	struct pairs *pairs = bind_new_owned(L, sizeof(struct pairs), PAIRS_TYPE, pairs_gc);
 
 	pairs_read_options(L, pairs, bound, options, segments);
-	walk(L, pairs);
+	bind_pairs_walk(L, pairs);
 }

@@ -294,8 +294,8 @@ static uint32_t *head_of(struct pair_maker *maker, const struct pair_key *key,
 	return &maker->heads[atom];
 }
 
-static bool fits(const struct pair_maker *maker, const struct pair_record *begin,
-		 const struct pair_record *end)
+static bool pair_records_fits(const struct pair_maker *maker, const struct pair_record *begin,
+			      const struct pair_record *end)
 {
 	const struct pair_reads *reads = maker->makers->reads;
 	uint32_t one = 0, other = 0;
@@ -322,7 +322,7 @@ static void pair_end(struct pair_maker *maker, struct pair_record *end)
 	struct pair_record *begin = &maker->window->records[number - 1];
 	if (reads->nested)
 		*head = begin->below;
-	if (number > maker->whole_from && fits(maker, begin, end)) {
+	if (number > maker->whole_from && pair_records_fits(maker, begin, end)) {
 		begin->kinds &= (uint8_t)~KIND_BEGIN;
 		end->begin = number;
 	}
@@ -341,7 +341,7 @@ static void pair_begin(struct pair_maker *maker, struct pair_record *begin)
 
 /* ---- records ---- */
 
-static bool holds(struct pair_maker *maker, const struct alternatives *where)
+static bool pair_records_holds(struct pair_maker *maker, const struct alternatives *where)
 {
 	return !where->count || value_slot(maker, where);
 }
@@ -351,9 +351,9 @@ static uint8_t kinds_of(struct pair_maker *maker, uint8_t kinds)
 {
 	const struct pair_reads *reads = maker->makers->reads;
 
-	if (kinds & KIND_FINISH && !holds(maker, &reads->finish_where))
+	if (kinds & KIND_FINISH && !pair_records_holds(maker, &reads->finish_where))
 		kinds &= (uint8_t)~KIND_FINISH;
-	if (kinds & (KIND_BEGIN | KIND_AT) && !holds(maker, &reads->begin_where))
+	if (kinds & (KIND_BEGIN | KIND_AT) && !pair_records_holds(maker, &reads->begin_where))
 		kinds &= KIND_FINISH;
 	return kinds;
 }

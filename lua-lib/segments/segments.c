@@ -260,8 +260,8 @@ uint32_t *segments_add(struct segments *segments, const struct time_segment *seg
 	return cells;
 }
 
-static bool passes(const struct time_segment *segment, const uint32_t *cells,
-		   const struct segment_limit *limit)
+static bool segments_passes(const struct time_segment *segment, const uint32_t *cells,
+			    const struct segment_limit *limit)
 {
 	int64_t number = 0;
 
@@ -321,7 +321,7 @@ void segments_select(const struct segments *segments, const struct segment_limit
 		bool pass = true;
 
 		for (size_t k = 0; k < nlimits && pass; k++)
-			pass = passes(segments_item(segments, i), cells, &limits[k]);
+			pass = segments_passes(segments_item(segments, i), cells, &limits[k]);
 		if (pass)
 			places[out->count++] = segments_place(segments, i);
 	}
@@ -490,7 +490,7 @@ static void by_value(const struct segments *segments, size_t *counts, size_t *pl
 		places[counts[segments_cells(segments, i)[COLUMN_VALUE]]++] = i;
 }
 
-static nstime begin_of(const struct segments *segments, size_t i)
+static nstime segments_begin_of(const struct segments *segments, size_t i)
 {
 	return segments_item(segments, i)->begin;
 }
@@ -502,8 +502,9 @@ static void merge(const struct segments *segments, const size_t *places, size_t 
 	size_t a = from, b = middle;
 
 	for (size_t i = from; i < to; i++) {
-		bool second = a == middle || (b < to && begin_of(segments, places[b]) <
-								begin_of(segments, places[a]));
+		bool second =
+			a == middle || (b < to && segments_begin_of(segments, places[b]) <
+							  segments_begin_of(segments, places[a]));
 		out[i] = places[second ? b++ : a++];
 	}
 }
@@ -511,8 +512,8 @@ static void merge(const struct segments *segments, const size_t *places, size_t 
 /* The end of the sorted run that begins at `from`. */
 static size_t rising(const struct segments *segments, const size_t *places, size_t from, size_t to)
 {
-	while (++from < to &&
-	       begin_of(segments, places[from - 1]) <= begin_of(segments, places[from]))
+	while (++from < to && segments_begin_of(segments, places[from - 1]) <=
+				      segments_begin_of(segments, places[from]))
 		;
 	return from < to ? from : to;
 }

@@ -188,8 +188,8 @@ static bool text_answer(struct at *at, const struct answer *answer, const struct
 }
 
 /* Prints answers with names; in text, only beside values. `since`: taken before the question. */
-static bool print(struct at *at, const struct answers *answers, const struct names_since *since,
-		  struct error *err)
+static bool cmd_at_print(struct at *at, const struct answers *answers,
+			 const struct names_since *since, struct error *err)
 {
 	enum format format = at->options->format;
 	struct named *items = mem_new_array(answers->count + 1, sizeof *items);
@@ -279,7 +279,7 @@ static bool ask_values(struct at *at, struct error *err)
 			return false;
 		}
 		at->answered += answers.count;
-		bool ok = print(at, &answers, &since, err);
+		bool ok = cmd_at_print(at, &answers, &since, err);
 		answers_release(&answers);
 		if (!ok)
 			return false;
@@ -314,7 +314,8 @@ static bool add_moment_line(struct at *at, char *line, uint64_t number, struct e
 	return true;
 }
 
-static bool add_lines(struct at *at, struct input_lines *lines, uint64_t *number, struct error *err)
+static bool cmd_at_add_lines(struct at *at, struct input_lines *lines, uint64_t *number,
+			     struct error *err)
 {
 	for (char *line; (line = lines_next(lines));)
 		if (!add_moment_line(at, line, ++*number, err))
@@ -332,7 +333,7 @@ static bool ask_from_input(struct at *at, struct error *err)
 	while (ok && !lines.end && !at->sink->closed) {
 		struct error bad = {0};
 		ok = lines_read(&lines, err);
-		bool added = ok && add_lines(at, &lines, &number, &bad);
+		bool added = ok && cmd_at_add_lines(at, &lines, &number, &bad);
 		/* lines before a bad one are answered */
 		if (ok && at->nmoments)
 			ok = ask_values(at, err);
@@ -385,7 +386,7 @@ static bool parse_words(struct at *at, bool *input, struct error *err)
 	return true;
 }
 
-static void begin_rows(struct at *at)
+static void cmd_at_begin_rows(struct at *at)
 {
 	static const struct table_column all[] = {{"ts", false},    {"path", false}, {"value", false},
 					    {"since", false}, {"why", false},  {"comm", false}};
@@ -402,7 +403,7 @@ static void begin_rows(struct at *at)
 		   (at->options->why ? all : comm) + first, count);
 }
 
-static void release(struct at *at)
+static void cmd_at_release(struct at *at)
 {
 	for (size_t i = 0; i < at->nqueries; i++)
 		query_free(at->queries[i]);
@@ -419,7 +420,7 @@ static bool run_at(struct session *session, const struct options *options, struc
 
 	if (ok) {
 		at.many = at.nmoments > 1 || input;
-		begin_rows(&at);
+		cmd_at_begin_rows(&at);
 		ok = !at.nmoments || ask_values(&at, err);
 		if (ok && input)
 			ok = ask_from_input(&at, err);
@@ -434,7 +435,7 @@ static bool run_at(struct session *session, const struct options *options, struc
 				     "moment: 'yore info %s' says what can be asked",
 				     session->path);
 	}
-	release(&at);
+	cmd_at_release(&at);
 	return ok;
 }
 
@@ -471,7 +472,7 @@ static bool explain_at(struct session *session, const struct options *options, s
 	bool input = false, ok = state && session_times(session, &at.times, err) &&
 				 parse_words(&at, &input, err) && explain_moments(&at, state, err);
 
-	release(&at);
+	cmd_at_release(&at);
 	return ok;
 }
 

@@ -16,7 +16,7 @@ struct connection_limits relay_limits(void *arg)
 					  .arg = arg};
 }
 
-static void show(void *arg, const struct mirror_counts *counts)
+static void cmd_attach_show(void *arg, const struct mirror_counts *counts)
 {
 	struct session *session = arg;
 	char text[128];
@@ -27,8 +27,8 @@ static void show(void *arg, const struct mirror_counts *counts)
 	progress_text(session->progress, text);
 }
 
-static void print(const struct options *options, struct sink *sink, const char *folder,
-		  const struct mirror_counts *counts)
+static void cmd_attach_print(const struct options *options, struct sink *sink, const char *folder,
+			     const struct mirror_counts *counts)
 {
 	if (options->format == FORMAT_JSON) {
 		json_member_text(sink, "{\"folder\":", folder);
@@ -69,7 +69,7 @@ static bool run_attach(struct session *session, const struct options *options, s
 		.retry_ms = (options->has_retry ? options->retry : RETRY_S) * 1000,
 		.limits = relay_limits(session),
 		.notices = session_notices(session),
-		.progress = show};
+		.progress = cmd_attach_show};
 
 	if (!live_url_parse(options->words.items[0], true, &url, err))
 		return false;
@@ -80,7 +80,7 @@ static bool run_attach(struct session *session, const struct options *options, s
 			     "%s has all of session %s, which ended: the relay was not asked",
 			     folder, url.session);
 	else if (ok || counts.connections)
-		print(options, sink, folder, &counts);
+		cmd_attach_print(options, sink, folder, &counts);
 	if (!ok && err->kind == ERR_INTERRUPTED)
 		session_note(session, "interrupted: the same command goes on where %s ends",
 			     folder);

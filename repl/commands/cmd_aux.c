@@ -212,7 +212,7 @@ struct bad {
 	uint64_t places;
 };
 
-static void tell_damage(struct aux_work *work, const char *path, const struct bad *bad)
+static void cmd_aux_tell_damage(struct aux_work *work, const char *path, const struct bad *bad)
 {
 	struct error cause = {0};
 	char more[48] = "";
@@ -271,7 +271,7 @@ static bool decode_buffer(struct aux_work *work, uint32_t part, const struct aux
 		intel_pt_close(pt);
 	}
 	source_close(source);
-	tell_damage(work, path_of(work, file), &bad);
+	cmd_aux_tell_damage(work, path_of(work, file), &bad);
 	return ok;
 }
 

@@ -33,8 +33,8 @@ struct catalog_making {
 
 /* Gathering */
 
-static bool describe(void *arg, size_t i, struct session *session, struct trace_worker *worker,
-		     struct error *err)
+static bool cmd_catalog_describe(void *arg, size_t i, struct session *session,
+				 struct trace_worker *worker, struct error *err)
 {
 	const struct catalog_making *catalog = arg;
 	struct sql_value values[CATALOG_GATHERED] = {0};
@@ -119,7 +119,7 @@ static bool gather_traces(struct catalog_making *catalog, struct error *err)
 {
 	const struct trace_work work = {.paths = &catalog->paths,
 					.timeout = catalog->own->timeout,
-					.work = describe,
+					.work = cmd_catalog_describe,
 					.row = add_row,
 					.ended = end_row,
 					.arg = catalog};
@@ -147,7 +147,7 @@ static void json_list(struct sink *out, const struct sql_value *words)
 	sink_char(out, ']');
 }
 
-static void put_cell(struct rows *rows, const struct sql_value *value)
+static void cmd_catalog_put_cell(struct rows *rows, const struct sql_value *value)
 {
 	struct sink *cell = rows_cell(rows);
 
@@ -170,7 +170,7 @@ static bool data_row(struct rows *rows, const struct sql_value *values)
 		if (list && rows->format == FORMAT_JSON)
 			json_list(rows_cell(rows), &values[i]);
 		else
-			put_cell(rows, &values[i]);
+			cmd_catalog_put_cell(rows, &values[i]);
 	}
 	return rows_end(rows);
 }
@@ -185,7 +185,7 @@ static void put_begin(const struct options *options, struct rows *rows,
 	struct times times;
 
 	if (values[CATALOG_BEGIN].kind == SQL_NULL) {
-		put_cell(rows, &values[CATALOG_BEGIN]);
+		cmd_catalog_put_cell(rows, &values[CATALOG_BEGIN]);
 		return;
 	}
 	times_init(&times, style, options->utc, utc, begin, values[CATALOG_END].integer);
@@ -200,23 +200,23 @@ static bool text_row(const struct options *options, struct rows *rows,
 	const struct sql_value *index = &values[CATALOG_INDEX_BYTES];
 	const struct sql_value *timelines = &values[CATALOG_TIMELINES_BYTES];
 
-	put_cell(rows, &values[CATALOG_FORMAT]);
-	put_cell(rows, &values[CATALOG_HOST]);
+	cmd_catalog_put_cell(rows, &values[CATALOG_FORMAT]);
+	cmd_catalog_put_cell(rows, &values[CATALOG_HOST]);
 	put_begin(options, rows, values);
 	if (values[CATALOG_DURATION].kind == SQL_NULL)
-		put_cell(rows, &values[CATALOG_DURATION]);
+		cmd_catalog_put_cell(rows, &values[CATALOG_DURATION]);
 	else
 		span_add(values[CATALOG_DURATION].integer, rows_cell(rows));
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		put_cell(rows, &values[numbers[i]]);
+		cmd_catalog_put_cell(rows, &values[numbers[i]]);
 	rows_text(rows, index->kind == SQL_NULL ? "-"
 			: timelines->integer    ? "packets, timelines"
 						: "packets");
-	put_cell(rows, &values[CATALOG_AT_PATH]);
+	cmd_catalog_put_cell(rows, &values[CATALOG_AT_PATH]);
 	if (errors && values[CATALOG_DAMAGED].integer)
 		rows_text(rows, "parts could not be read: 'yore check' says which");
 	else if (errors)
-		put_cell(rows, &values[CATALOG_ERROR]);
+		cmd_catalog_put_cell(rows, &values[CATALOG_ERROR]);
 	return rows_end(rows);
 }
 
@@ -225,8 +225,8 @@ static bool is_for_people(const struct options *options)
 	return options->format != FORMAT_CSV && options->format != FORMAT_JSON;
 }
 
-static void begin_rows(struct rows *rows, struct sink *sink, const struct options *options,
-		       bool errors)
+static void cmd_catalog_begin_rows(struct rows *rows, struct sink *sink,
+				   const struct options *options, bool errors)
 {
 	static const struct table_column shown[] = {
 		{"format", false}, {"host", false},  {"begin", false},  {"duration", true},
@@ -252,7 +252,7 @@ static bool print_rows(const struct options *options, struct sql_statement *stat
 	enum step step = STEP_END;
 	bool open = true;
 
-	begin_rows(&rows, sink, options, errors);
+	cmd_catalog_begin_rows(&rows, sink, options, errors);
 	while (open && (step = sql_step(statement, err)) == STEP_ITEM) {
 		for (size_t i = 0; i < CATALOG_COLUMNS; i++)
 			sql_column(statement, i, &values[i]);
@@ -263,7 +263,8 @@ static bool print_rows(const struct options *options, struct sql_statement *stat
 	return step != STEP_ERROR;
 }
 
-static bool print(const struct catalog_making *catalog, struct sink *sink, struct error *err)
+static bool cmd_catalog_print(const struct catalog_making *catalog, struct sink *sink,
+			      struct error *err)
 {
 	static const char query[] = "SELECT * FROM " CATALOG_TABLE " ORDER BY rowid";
 	struct sql_statement *statement;
@@ -323,7 +324,8 @@ static bool make(struct catalog_making *catalog, struct sink *sink, struct out *
 	bool ok = sql_open_plain(to ? out->temporary : NULL, NULL, NULL, &catalog->sql, err) &&
 		  gather_traces(catalog, err);
 	sql_inserter_free(catalog->rows);
-	ok = ok && sql_run(catalog->sql, "COMMIT", err) && (to || print(catalog, sink, err));
+	ok = ok && sql_run(catalog->sql, "COMMIT", err) &&
+	     (to || cmd_catalog_print(catalog, sink, err));
 	sql_close(catalog->sql);
 	if (to && !ok && err->kind == ERR_IO)
 		error_while(err, "%s", to);

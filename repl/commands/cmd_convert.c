@@ -470,7 +470,8 @@ static bool carry_state(struct convert_work *work, struct error *err)
 
 /* ---- the command ---- */
 
-static const struct convert_kind *kind_of(const struct options *options, struct error *err)
+static const struct convert_kind *cmd_convert_kind_of(const struct options *options,
+						      struct error *err)
 {
 	const struct convert_choices *own = options->own;
 	const char *path = options->words.items[0];
@@ -500,7 +501,8 @@ static const struct convert_kind *kind_of(const struct options *options, struct 
 	return NULL;
 }
 
-static bool check(const struct options *options, const struct convert_kind *kind, struct error *err)
+static bool cmd_convert_check(const struct options *options, const struct convert_kind *kind,
+			      struct error *err)
 {
 	const struct convert_choices *own = options->own;
 
@@ -522,8 +524,9 @@ static bool check(const struct options *options, const struct convert_kind *kind
 	return true;
 }
 
-static bool describe(struct session *session, const struct convert_kind *kind,
-		     struct thread_pool *pool, struct convert_options *out, struct error *err)
+static bool cmd_convert_describe(struct session *session, const struct convert_kind *kind,
+				 struct thread_pool *pool, struct convert_options *out,
+				 struct error *err)
 {
 	const struct convert_choices *own = session->options->own;
 
@@ -624,11 +627,11 @@ static bool convert_row(struct convert_work *work, const struct picture *picture
 bool convert_picture(struct session *session, const struct options *options,
 		     const struct picture *picture, struct error *err)
 {
-	const struct convert_kind *kind = kind_of(options, err);
+	const struct convert_kind *kind = cmd_convert_kind_of(options, err);
 	struct convert_work work = {.session = session, .kind = kind};
 	struct convert_options describes;
 
-	if (!kind || !describe(session, kind, NULL, &describes, err))
+	if (!kind || !cmd_convert_describe(session, kind, NULL, &describes, err))
 		return false;
 	describes.picked = true;
 	bool ok = convert_open(&describes, &work.convert, err) && parse_names(&work, err) &&
@@ -643,9 +646,9 @@ bool convert_picture(struct session *session, const struct options *options,
 
 bool convert_check(const struct options *options, struct error *err)
 {
-	const struct convert_kind *kind = kind_of(options, err);
+	const struct convert_kind *kind = cmd_convert_kind_of(options, err);
 
-	return kind && check(options, kind, err);
+	return kind && cmd_convert_check(options, kind, err);
 }
 
 static bool convert_all(struct convert_work *work, struct convert_options *describes,
@@ -701,14 +704,14 @@ static void note_cost(struct session *session, const struct options *options,
 
 bool convert_trace(struct session *session, const struct options *options, struct error *err)
 {
-	const struct convert_kind *kind = kind_of(options, err);
+	const struct convert_kind *kind = cmd_convert_kind_of(options, err);
 	struct convert_work work = {.session = session, .kind = kind};
 	struct convert_options describes;
 
-	if (!kind || !check(options, kind, err))
+	if (!kind || !cmd_convert_check(options, kind, err))
 		return false;
 	work.pool = windows_pool(options_threads(options));
-	bool ok = describe(session, kind, work.pool, &describes, err) &&
+	bool ok = cmd_convert_describe(session, kind, work.pool, &describes, err) &&
 		  filter_look_up(session, options, err);
 	if (ok)
 		note_cost(session, options, kind);

@@ -62,7 +62,7 @@ static int path_order(const char *a, const char *b)
 }
 
 /* Sorts answers by path, so that two lists can be paired. */
-static int by_path(const void *a, const void *b)
+static int cmd_diff_by_path(const void *a, const void *b)
 {
 	return strcmp((*(const struct answer *const *)a)->path,
 		      (*(const struct answer *const *)b)->path);
@@ -91,12 +91,13 @@ static size_t pair_up(const struct answers *answers, nstime first, struct value_
 	*out = mem_new_array(answers->count + 1, sizeof **out);
 	for (int s = 0; s < 2; s++)
 		if (counts[s])
-			qsort(sides[s], counts[s], sizeof *sides[s], by_path);
+			qsort(sides[s], counts[s], sizeof *sides[s], cmd_diff_by_path);
 	while (at[0] < counts[0] || at[1] < counts[1]) {
 		struct value_pair *pair = &(*out)[n];
-		int order = at[0] == counts[0]   ? 1
-			    : at[1] == counts[1] ? -1
-						 : by_path(&sides[0][at[0]], &sides[1][at[1]]);
+		int order = at[0] == counts[0] ? 1
+			    : at[1] == counts[1]
+				    ? -1
+				    : cmd_diff_by_path(&sides[0][at[0]], &sides[1][at[1]]);
 		*pair = (struct value_pair){{order <= 0 ? sides[0][at[0]++] : NULL,
 					     order >= 0 ? sides[1][at[1]++] : NULL}};
 		n += !same(pair);
@@ -113,7 +114,7 @@ static const char *path_of(const struct value_pair *pair)
 	return (pair->side[0] ? pair->side[0] : pair->side[1])->path;
 }
 
-static struct value value_of(const struct value_pair *pair, int side)
+static struct value cmd_diff_value_of(const struct value_pair *pair, int side)
 {
 	return pair->side[side] ? pair->side[side]->value : (struct value){.kind = VALUE_NONE};
 }
@@ -132,7 +133,7 @@ static bool keep_pairs(struct diff *diff, struct value_pair *pairs, size_t *coun
 	for (size_t i = 0; i < *count && ok; i++) {
 		bool pass = !only[0];
 		for (int s = 0; s < 2 && !pass; s++) {
-			struct value value = value_of(&pairs[i], s);
+			struct value value = cmd_diff_value_of(&pairs[i], s);
 			pass = row_threads_pass_at(only[s], &diff->moments[s], path_of(&pairs[i]),
 						   &value);
 		}
@@ -157,7 +158,7 @@ static bool print_rows(struct diff *diff, const struct value_pair *pairs, size_t
 	for (size_t i = 0; i < 2 * count; i++)
 		named[i] = (struct named){.t = diff->moments[i % 2].t,
 					  .path = path_of(&pairs[i / 2]),
-					  .value = value_of(&pairs[i / 2], (int)(i % 2))};
+					  .value = cmd_diff_value_of(&pairs[i / 2], (int)(i % 2))};
 	bool ok = !named_too || names_at(diff->session, named, 2 * count, diff->options->before,
 					 NULL, arena, err);
 	for (size_t i = 0; i < count && ok; i++) {
@@ -196,7 +197,7 @@ static bool parse_words(struct diff *diff, struct error *err)
 	return true;
 }
 
-static bool show(struct diff *diff, struct error *err)
+static bool cmd_diff_show(struct diff *diff, struct error *err)
 {
 	static const struct table_column columns[] = {
 		{"path", false}, {"before", false}, {"after", false}};
@@ -244,7 +245,7 @@ static bool run_diff(struct session *session, const struct options *options, str
 		     struct error *err)
 {
 	struct diff diff = {.session = session, .options = options, .sink = sink};
-	bool ok = parse_words(&diff, err) && show(&diff, err);
+	bool ok = parse_words(&diff, err) && cmd_diff_show(&diff, err);
 
 	wanteds_release(&diff.wanteds);
 	return ok;

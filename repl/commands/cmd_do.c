@@ -15,7 +15,7 @@
 
 /* ---- lists of probes ---- */
 
-static int by_name(const void *a, const void *b)
+static int cmd_do_by_name(const void *a, const void *b)
 {
 	const struct event_class *x = *(const struct event_class *const *)a;
 	const struct event_class *y = *(const struct event_class *const *)b;
@@ -24,7 +24,7 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-static void add_type(struct sink *out, const struct field_class *class)
+static void cmd_do_add_type(struct sink *out, const struct field_class *class)
 {
 	if (field_is_text(&(struct field){.class = class}))
 		sink_text(out, "string");
@@ -45,7 +45,7 @@ static void list_members(struct sink *out, const struct field_class *of, bool js
 		if (member->hidden)
 			continue;
 		sink_text(out, !json ? "    " : (*n)++ ? ",{\"type\":\"" : "{\"type\":\"");
-		add_type(out, member->class);
+		cmd_do_add_type(out, member->class);
 		sink_text(out, json ? "\",\"name\":" : " ");
 		if (json)
 			json_text(out, member->name);
@@ -75,7 +75,8 @@ static bool list_class(struct sink *out, const struct event_class *class, bool j
 	return sink_row(out);
 }
 
-static bool is_listed(const struct options *options, const struct spec *specs, const char *name)
+static bool cmd_do_is_listed(const struct options *options, const struct spec *specs,
+			     const char *name)
 {
 	for (size_t i = 0; i < options->words.count; i++)
 		if (spec_matches(&specs[i], name))
@@ -101,11 +102,11 @@ static bool list_probes(struct session *session, const struct options *options, 
 		specs[i] = spec_of(options->words.items[i], arena);
 	if (trace->nclasses) {
 		memcpy(classes, trace->classes, trace->nclasses * sizeof *classes);
-		qsort(classes, trace->nclasses, sizeof *classes, by_name);
+		qsort(classes, trace->nclasses, sizeof *classes, cmd_do_by_name);
 	}
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		if (classes[i]->unlisted || (last && !strcmp(last, classes[i]->name)) ||
-		    !is_listed(options, specs, classes[i]->name))
+		    !cmd_do_is_listed(options, specs, classes[i]->name))
 			continue;
 		last = classes[i]->name;
 		listed++;
@@ -157,7 +158,7 @@ static bool read_file(const char *path, struct buf *out, struct error *err)
 }
 
 /* The program's text, from the command line or a file. The caller releases it. */
-static bool read_text(const struct options *options, struct buf *out, struct error *err)
+static bool cmd_do_read_text(const struct options *options, struct buf *out, struct error *err)
 {
 	if (!options->file && !options->words.count)
 		return error_set(err, ERR_QUERY,
@@ -175,7 +176,7 @@ static bool read_text(const struct options *options, struct buf *out, struct err
 	return read_file(options->file, out, err);
 }
 
-static bool open_state(struct do_question *asking, struct error *err)
+static bool cmd_do_open_state(struct do_question *asking, struct error *err)
 {
 	struct session *session = asking->session;
 
@@ -184,7 +185,7 @@ static bool open_state(struct do_question *asking, struct error *err)
 		oneliner_set_state(&asking->question, session->state, err));
 }
 
-static bool write_rows(void *arg, const char *bytes, size_t len)
+static bool cmd_do_write_rows(void *arg, const char *bytes, size_t len)
 {
 	struct sink *sink = arg;
 
@@ -200,7 +201,7 @@ static bool fill_work(struct do_question *asking, nstime begin, nstime end,
 
 	asking->outlet.json = asking->options->format == FORMAT_JSON;
 	asking->outlet.utc = asking->options->utc || !trace_has_epoch(session->trace);
-	asking->outlet.write = write_rows;
+	asking->outlet.write = cmd_do_write_rows;
 	asking->outlet.arg = asking->sink;
 	*out = (struct oneliner_work){.question = &asking->question,
 				      .index = session_index(session, err),
@@ -265,7 +266,7 @@ static bool answer_with(struct do_question *asking, struct partials *partials,
 		       : answer_in_parts(asking, partials, work, result, err);
 }
 
-static bool answer(struct do_question *asking, struct error *err)
+static bool cmd_do_answer(struct do_question *asking, struct error *err)
 {
 	struct oneliner_result result = {0};
 	struct partials partials = {0};
@@ -291,7 +292,7 @@ static bool ask_program(struct do_question *asking, const struct buf *text, stru
 	return trace && oneliner_open(buf_text(text), text->len, trace, &asking->question, err) &&
 	       filter_look_up(session, options, err) &&
 	       filter_open(session, options, false, &asking->filter, err) &&
-	       open_state(asking, err) && answer(asking, err);
+	       cmd_do_open_state(asking, err) && cmd_do_answer(asking, err);
 }
 
 /* --follow ------------------------------------------------------------------------------------- */
@@ -311,7 +312,7 @@ static bool open_made(struct do_question *asking, bool last, struct error *err)
 	struct error cause = {0};
 
 	if (oneliner_bind_again(&asking->question, session->trace, &cause) &&
-	    open_state(asking, &cause))
+	    cmd_do_open_state(asking, &cause))
 		return follow_filter(session, &asking->names, last, &asking->filter, err);
 	if (last || cause.kind != ERR_RANGE)
 		*err = cause;
@@ -345,8 +346,8 @@ static bool run_more(struct do_question *asking, nstime end, bool *done, struct 
 }
 
 /* A follow_more. */
-static bool more(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
-		 struct error *err)
+static bool cmd_do_more(void *arg, struct follow *follow, const struct follow_news *news,
+			bool *done, struct error *err)
 {
 	struct events_options range = {0};
 	struct do_question *asking = arg;
@@ -401,8 +402,8 @@ static bool follow_program(struct do_question *asking, const struct buf *text, s
 	asking->from = NSTIME_MIN;
 	if (!oneliner_open_text(buf_text(text), text->len, &asking->question, err))
 		return false;
-	bool good =
-		follow_run(asking->session, asking->options, asking->sink->fd, more, asking, err);
+	bool good = follow_run(asking->session, asking->options, asking->sink->fd, cmd_do_more,
+			       asking, err);
 	if (asking->run && good)
 		good = run_end(asking, err);
 	else if (asking->run && follow_interrupted(err))
@@ -430,7 +431,7 @@ static bool run_do(struct session *session, const struct options *options, struc
 		return error_set(err, ERR_QUERY, "--follow and --probes do not go together");
 	if (options->probes)
 		return list_probes(session, options, sink, err);
-	good = read_text(options, &text, err) &&
+	good = cmd_do_read_text(options, &text, err) &&
 	       (options->follow ? follow_program : ask_program)(&asking, &text, err);
 	filter_close(asking.filter);
 	oneliner_close(&asking.question);

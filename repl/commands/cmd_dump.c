@@ -55,7 +55,7 @@ static void put_kind(struct sink *out, uint32_t flags)
 		sink_text(out, "packet");
 }
 
-static bool holds(const struct packet_info *info, uint64_t offset)
+static bool cmd_dump_holds(const struct packet_info *info, uint64_t offset)
 {
 	bool held = offset >= info->rec.off && offset - info->rec.off < packet_bytes(info);
 
@@ -217,7 +217,7 @@ static bool dump_packet(struct dump *dump, const struct stream *stream,
 			const struct packet_info *info, struct error *err)
 {
 	if (dump->at) {
-		if (!holds(info, dump->offset))
+		if (!cmd_dump_holds(info, dump->offset))
 			return true;
 		return one_packet(dump, stream, info, err);
 	}

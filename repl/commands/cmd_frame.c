@@ -436,8 +436,8 @@ static struct symbol put_symbol(struct session *session, const struct fields *fi
 	return symbol;
 }
 
-static void put_head(struct session *session, const struct fields *fields, nstime number,
-		     struct sink *out)
+static void cmd_frame_put_head(struct session *session, const struct fields *fields, nstime number,
+			       struct sink *out)
 {
 	struct field field;
 	uint64_t pc;
@@ -464,7 +464,7 @@ static void put_head(struct session *session, const struct fields *fields, nstim
 }
 
 /* The bytes of a field that is an array or sequence of bytes. */
-static const uint8_t *bytes_of(const struct field *field)
+static const uint8_t *cmd_frame_bytes_of(const struct field *field)
 {
 	return field->in->data + field->slot.at / 8;
 }
@@ -490,7 +490,7 @@ static void put_register(struct session *session, const struct fields *fields, n
 		}
 	} else {
 		for (uint64_t i = 0; i < field->slot.n; i++)
-			sink_printf(out, i ? " %02x" : "%02x", bytes_of(field)[i]);
+			sink_printf(out, i ? " %02x" : "%02x", cmd_frame_bytes_of(field)[i]);
 	}
 	sink_char(out, '\n');
 }
@@ -542,7 +542,8 @@ static void put_memory(const struct field *memory, struct sink *out)
 			if (members.item.class->kind == FIELD_INT)
 				start = members.item.slot.u;
 			else
-				put_bytes(start, bytes_of(&members.item), members.item.slot.n, out);
+				put_bytes(start, cmd_frame_bytes_of(&members.item),
+					  members.item.slot.n, out);
 		}
 		field_iter_end(&members);
 	}
@@ -607,12 +608,12 @@ static void put_program_variables(struct session *session, nstime number,
 	}
 }
 
-static void print(struct session *session, nstime number, const struct fields *fields,
-		  struct sink *out)
+static void cmd_frame_print(struct session *session, nstime number, const struct fields *fields,
+			    struct sink *out)
 {
 	struct field field;
 
-	put_head(session, fields, number, out);
+	cmd_frame_put_head(session, fields, number, out);
 	put_registers(session, fields, number, out);
 	if (payload_field(fields, "memory", &field))
 		put_memory(&field, out);
@@ -739,7 +740,7 @@ static bool see_frame(void *arg, nstime number, const struct fields *fields)
 
 	seeking->found = matches(session, seeking->search, number, fields);
 	if (seeking->found && seeking->out) {
-		print(session, number, fields, seeking->out);
+		cmd_frame_print(session, number, fields, seeking->out);
 		session->moment = number;
 		session->has_moment = true;
 	}

@@ -350,8 +350,8 @@ static bool keep_stored(struct keeping *own, struct follow *follow, const struct
 }
 
 /* A follow_more. */
-static bool more(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
-		 struct error *err)
+static bool cmd_index_more(void *arg, struct follow *follow, const struct follow_news *news,
+			   bool *done, struct error *err)
 {
 	struct keeping *own = arg;
 	bool busy;
@@ -395,7 +395,7 @@ static bool index_follow(struct session *session, const struct options *options,
 	session->keeps = true;
 	own.known = tombstones_known_new();
 	ok = follow_patience(options, &own.patience, err) &&
-	     follow_run(session, options, -1, more, &own, err);
+	     follow_run(session, options, -1, cmd_index_more, &own, err);
 	tombstones_known_free(own.known);
 	mem_free(own.path);
 	session->follows = false; /* from now on, the trace is opened as one that has ended */

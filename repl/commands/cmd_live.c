@@ -85,7 +85,7 @@ static bool start(const char *const *words, int said, bool apart, pid_t *out, st
 
 /* Making and removing -------------------------------------------------------------------------- */
 
-static bool make_folder(struct live *live, struct error *err)
+static bool cmd_live_make_folder(struct live *live, struct error *err)
 {
 	const char *const *into = live->options->own; /* --into */
 
@@ -119,7 +119,7 @@ static bool start_mirror(struct live *live, struct error *err)
 }
 
 /* Has the mirror ended? Then stores its exit status. */
-static bool is_over(struct live *live)
+static bool cmd_live_is_over(struct live *live)
 {
 	int status;
 
@@ -134,7 +134,7 @@ static void end_mirror(struct live *live)
 {
 	int status;
 
-	if (is_over(live))
+	if (cmd_live_is_over(live))
 		return;
 	kill(live->mirror, SIGINT);
 	while (waitpid(live->mirror, &status, 0) < 0 && errno == EINTR)
@@ -196,7 +196,7 @@ static bool wait_for_packet(struct live *live, struct error *err)
 	bool told = false;
 
 	while (!has_packet(live->folder, 0)) {
-		if (is_over(live))
+		if (cmd_live_is_over(live))
 			return live->status
 				       ? error_set(err, ERR_IO, "the session cannot be mirrored")
 				       : error_set(err, ERR_RANGE,
@@ -241,7 +241,7 @@ static void wait_for(struct live *live, pid_t child, int *status)
 	bool ended = false;
 
 	while (waitpid(child, status, WNOHANG) == 0) {
-		if (!ended && is_over(live) && live->status && follows(live->options)) {
+		if (!ended && cmd_live_is_over(live) && live->status && follows(live->options)) {
 			kill(child, SIGINT);
 			ended = true;
 		}
@@ -282,7 +282,7 @@ static bool run_live(struct session *session, const struct options *options, str
 	if (options->words.count > 1 && options->words.items[1][0] == '-')
 		return error_set(err, ERR_QUERY, "%s: a command comes before its options",
 				 options->words.items[1]);
-	bool ok = make_folder(&live, err) && start_mirror(&live, err) &&
+	bool ok = cmd_live_make_folder(&live, err) && start_mirror(&live, err) &&
 		  (follows(options) || wait_for_packet(&live, err)) && run_on_it(&live, err);
 	end_mirror(&live);
 	tell_said(&live);

@@ -34,7 +34,8 @@ static bool shorter(const struct longest_interval *a, const struct longest_inter
 }
 
 /* Puts an entry into the heap, whose place `hole` is free. */
-static void settle(struct longest *longest, size_t hole, const struct longest_interval *entry)
+static void cmd_longest_settle(struct longest *longest, size_t hole,
+			       const struct longest_interval *entry)
 {
 	heap_settle(longest->heap, longest->count, hole, *entry, a, b, shorter(a, b), place, (void)0);
 }
@@ -75,12 +76,12 @@ static bool take_interval(void *arg, const struct interval *interval)
 			return true;
 		entry_release(&longest->heap[0]);
 		entry_own(&entry);
-		settle(longest, 0, &entry);
+		cmd_longest_settle(longest, 0, &entry);
 		return true;
 	}
 	(void)mem_push(longest->heap, longest->count, longest->capacity);
 	entry_own(&entry);
-	settle(longest, longest->count - 1, &entry);
+	cmd_longest_settle(longest, longest->count - 1, &entry);
 	return true;
 }
 
@@ -89,8 +90,8 @@ static int by_length(const void *a, const void *b)
 	return shorter(a, b) ? 1 : -1;
 }
 
-static bool print(struct longest *longest, struct session *session, const struct options *options,
-		  struct sink *sink, struct error *err)
+static bool cmd_longest_print(struct longest *longest, struct session *session,
+			      const struct options *options, struct sink *sink, struct error *err)
 {
 	struct interval_writer *writer;
 
@@ -117,7 +118,7 @@ static bool run_longest(struct session *session, const struct options *options, 
 	bool ok = asked_paths(session, &wanteds, err) &&
 		  session_bounds(session, &longest.first, &longest.last, err) &&
 		  intervals_each(session, &wanteds, NULL, take_interval, &longest, err) &&
-		  print(&longest, session, options, sink, err);
+		  cmd_longest_print(&longest, session, options, sink, err);
 	if (ok && !longest.count && longest.limit)
 		asked_no_intervals(session, &wanteds);
 	for (size_t i = 0; i < longest.count; i++)

@@ -11,7 +11,7 @@ struct rules_choices {
 	bool explain_rules, check_rules;
 };
 
-static bool list(const struct options *options, struct sink *sink)
+static bool cmd_rules_list(const struct options *options, struct sink *sink)
 {
 	static const struct table_column columns[] = {{"name", false}, {"summary", false}};
 	size_t count;
@@ -237,8 +237,8 @@ static void report_sum(const struct report *to)
 	sink_row(to->sink);
 }
 
-static bool check(struct session *session, const struct options *options, struct sink *sink,
-		  struct error *err)
+static bool cmd_rules_check(struct session *session, const struct options *options,
+			    struct sink *sink, struct error *err)
 {
 	static const struct table_column columns[] = {{"kind", false}, {"file", false},
 						      {"line", true},  {"column", true},
@@ -288,7 +288,7 @@ static bool run_rules(struct session *session, const struct options *options, st
 				 "rules: the prompt has a trace already: 'rules "
 				 "--check FILE'");
 	if (own->check_rules)
-		return check(session, options, sink, err);
+		return cmd_rules_check(session, options, sink, err);
 	if (options->words.count > 1)
 		return error_set(err, ERR_QUERY,
 				 "rules: '%s' is one word too many: only --check "
@@ -301,7 +301,7 @@ static bool run_rules(struct session *session, const struct options *options, st
 	if (!one && options->rules.count)
 		return error_set(err, ERR_QUERY, "rules: --rules FILE needs --explain");
 	if (!one)
-		return list(options, sink);
+		return cmd_rules_list(options, sink);
 	sink_text(sink, one->text);
 	sink_row(sink);
 	return true;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* --list */
-static bool list(enum format format, struct sink *sink, struct error *err)
+static bool cmd_run_list(enum format format, struct sink *sink, struct error *err)
 {
 	static const struct table_column columns[] = {{"name", false}, {"summary", false}};
 	struct script_analyses analyses;
@@ -71,7 +71,7 @@ struct running {
 };
 
 /* Runs the script and draws its output. If it fails, for lack of events so far, keeps the last. */
-static void draw(struct running *running)
+static void cmd_run_draw(struct running *running)
 {
 	struct buf said = {0};
 	struct error ignored;
@@ -89,8 +89,8 @@ static void draw(struct running *running)
 }
 
 /* A follow_more. */
-static bool more(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
-		 struct error *err)
+static bool cmd_run_more(void *arg, struct follow *follow, const struct follow_news *news,
+			 bool *done, struct error *err)
 {
 	struct running *running = arg;
 
@@ -100,7 +100,7 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 	if (news->ended || !running->draws || !running->begun)
 		return true;
 	redraw_wait(&running->redraw);
-	draw(running);
+	cmd_run_draw(running);
 	*done = running->sink->closed;
 	return true;
 }
@@ -116,7 +116,7 @@ static bool run_following(struct session *session, const struct options *options
 	if (!session->path || options->list)
 		return error_set(err, ERR_QUERY, "--follow needs a script and its TRACE");
 	running.draws = redraw_can(sink);
-	bool ok = follow_run(session, options, sink->fd, more, &running, err);
+	bool ok = follow_run(session, options, sink->fd, cmd_run_more, &running, err);
 	redraw_clear(&running.redraw);
 	if (ok)
 		return sink->closed || run_once(session, options, sink, err);
@@ -144,7 +144,7 @@ static bool run_run(struct session *session, const struct options *options, stru
 	if (!follow_words(options, err))
 		return false;
 	if (options->list && !options->follow)
-		return list(options->format, sink, err);
+		return cmd_run_list(options->format, sink, err);
 	return (options->follow ? run_following : run_once)(session, options, sink, err);
 }
 

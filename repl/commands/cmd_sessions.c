@@ -31,8 +31,8 @@ static void put_row(struct rows *rows, const char *place, const struct live_sess
 	rows_end(rows);
 }
 
-static void print(const struct options *options, struct sink *sink, const char *place,
-		  const struct viewer_sessions *sessions)
+static void cmd_sessions_print(const struct options *options, struct sink *sink, const char *place,
+			       const struct viewer_sessions *sessions)
 {
 	static const struct table_column shown[] = {{"url", false},    {"id", true},
 						    {"timer", true},   {"viewers", true},
@@ -82,7 +82,7 @@ static bool run_sessions(struct session *session, const struct options *options,
 			     "relay makes one",
 			     place);
 	else
-		print(options, sink, place, &sessions);
+		cmd_sessions_print(options, sink, place, &sessions);
 	viewer_sessions_release(&sessions);
 	return true;
 }

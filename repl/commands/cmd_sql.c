@@ -136,8 +136,8 @@ static bool prepare_step(struct followed_query *asking, bool last, struct sql_sh
 	return false;
 }
 
-static bool add_rows(struct followed_query *asking, struct sql_statement *statement,
-		     struct error *err)
+static bool cmd_sql_add_rows(struct followed_query *asking, struct sql_statement *statement,
+			     struct error *err)
 {
 	if (!sql_rows_fit(&asking->rows, statement))
 		return error_set(err, ERR_QUERY,
@@ -147,8 +147,8 @@ static bool add_rows(struct followed_query *asking, struct sql_statement *statem
 }
 
 /* A follow_more. */
-static bool more(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
-		 struct error *err)
+static bool cmd_sql_more(void *arg, struct follow *follow, const struct follow_news *news,
+			 bool *done, struct error *err)
 {
 	const struct events_options all = {.begin = NSTIME_MIN + 1, .end = NSTIME_MAX};
 	struct followed_query *asking = arg;
@@ -168,7 +168,7 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 	session->end = news->end;
 	struct sql_shell *shell = sql_shell_get(session, err);
 	ok = shell && prepare_step(asking, news->ended, shell, &statement, err) &&
-	     add_rows(asking, statement, err);
+	     cmd_sql_add_rows(asking, statement, err);
 	sql_finish(statement);
 	session->has_range = false;
 	if (!ok)
@@ -189,7 +189,7 @@ static bool sql_follow(struct session *session, const struct options *options, s
 	if (!can_follow(options, err))
 		return false;
 	asking.text = options->words.items[0];
-	bool ok = follow_run(session, options, sink->fd, more, &asking, err);
+	bool ok = follow_run(session, options, sink->fd, cmd_sql_more, &asking, err);
 	sql_rows_end(&asking.rows, session);
 	return ok;
 }

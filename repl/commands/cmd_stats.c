@@ -130,7 +130,7 @@ static void add_up(struct stats *stats)
 	}
 }
 
-static uint64_t bytes_of(const struct tally *tally)
+static uint64_t cmd_stats_bytes_of(const struct tally *tally)
 {
 	return tally->bits / 8 + (tally->bits % 8 != 0);
 }
@@ -175,7 +175,7 @@ static void data_rows(struct stats *stats, bool streams)
 		if (streams)
 			rows_u64(&rows, row->cpu >= 0, (uint64_t)row->cpu);
 		sink_u64(rows_cell(&rows), row->tally.events);
-		sink_u64(rows_cell(&rows), bytes_of(&row->tally));
+		sink_u64(rows_cell(&rows), cmd_stats_bytes_of(&row->tally));
 		if (streams)
 			sink_u64(rows_cell(&rows), row->lost);
 		rows_time(&rows, &stats->times, row->tally.first, "");
@@ -224,7 +224,7 @@ static void table_rows(struct stats *stats, bool streams)
 		sink_u64(rows_cell(&rows), tally->events);
 		share_cell(&rows, tally->events, all->events);
 		put_rate(stats, rows_cell(&rows), tally);
-		sink_u64(rows_cell(&rows), bytes_of(tally));
+		sink_u64(rows_cell(&rows), cmd_stats_bytes_of(tally));
 		share_cell(&rows, tally->bits, all->bits);
 		if (streams)
 			sink_u64(rows_cell(&rows), row->lost);
@@ -271,7 +271,7 @@ static void text_head(struct stats *stats)
 	if (stats->losses)
 		sink_printf(out, ", %llu lost at %llu place%s", (unsigned long long)stats->all.lost,
 			    (unsigned long long)stats->losses, stats->losses == 1 ? "" : "s");
-	sink_printf(out, "\nbytes   %llu", (unsigned long long)bytes_of(all));
+	sink_printf(out, "\nbytes   %llu", (unsigned long long)cmd_stats_bytes_of(all));
 	if (all->events)
 		sink_printf(out, ", %.1f each", (double)all->bits / 8 / (double)all->events);
 	sink_text(out, "\n\n");
@@ -292,7 +292,7 @@ static void print_rows(struct stats *stats, bool streams)
 		table_rows(stats, streams);
 }
 
-static void print(struct stats *stats)
+static void cmd_stats_print(struct stats *stats)
 {
 	const struct stats_choices *own = stats->options->own;
 	bool both = stats->options->format == FORMAT_TEXT && !own->has_by;
@@ -309,7 +309,7 @@ static void print(struct stats *stats)
 }
 
 /* Writes the counts. */
-static bool show(struct stats *stats, struct error *err)
+static bool cmd_stats_show(struct stats *stats, struct error *err)
 {
 	stats->trace = stats->session->trace;
 	if (!stats->numbers || stats->nnumbers > stats->trace->nstreams)
@@ -317,7 +317,7 @@ static bool show(struct stats *stats, struct error *err)
 	add_up(stats);
 	if (!session_times(stats->session, &stats->times, err) || !find_seconds(stats, err))
 		return false;
-	print(stats);
+	cmd_stats_print(stats);
 	return true;
 }
 
@@ -363,7 +363,7 @@ static void add_sum(const struct stats *stats, const struct summary *sum)
 }
 
 /* Is this a group of the trace? */
-static bool fits(const struct group *group, const struct trace *trace)
+static bool cmd_stats_fits(const struct group *group, const struct trace *trace)
 {
 	const struct value *of = &group->keys[0], *which = &group->keys[1];
 
@@ -385,7 +385,7 @@ static bool join_file(const struct partials *partials, uint32_t i, const struct 
 	const struct group *group;
 
 	while (good && (group = groups_next(groups, &next)))
-		good = fits(group, trace);
+		good = cmd_stats_fits(group, trace);
 	return good || partials_refuse(partials, i, PARTIAL_DAMAGED, err);
 }
 
@@ -401,8 +401,8 @@ static bool join_parts(const struct partials *partials, struct stats *stats, str
 }
 
 /* Counts all events or those of a chunk, or joins the counts of chunks. */
-static bool gather(struct partials *partials, struct filter *filter, struct stats *stats,
-		   struct error *err)
+static bool cmd_stats_gather(struct partials *partials, struct filter *filter, struct stats *stats,
+			     struct error *err)
 {
 	struct sweep_chunk *chunk = partials->mode == PARTIALS_CHUNK ? &partials->chunk : NULL;
 	struct summary sum;
@@ -435,10 +435,10 @@ static bool run_with(struct partials *partials, struct filter *filter, struct st
 		     struct error *err)
 {
 	if (!partials_begin(stats->session, PARTIAL_STATS, "", 0, partials, err) ||
-	    !gather(partials, filter, stats, err))
+	    !cmd_stats_gather(partials, filter, stats, err))
 		return false;
 	bool chunk = partials->mode == PARTIALS_CHUNK;
-	bool ok = chunk ? write_chunk(partials, stats, err) : show(stats, err);
+	bool ok = chunk ? write_chunk(partials, stats, err) : cmd_stats_show(stats, err);
 	if (partials->mode == PARTIALS_MERGE)
 		stats->session->lost += stats->losses;
 	if (ok && !chunk && !stats->all.tally.events)
@@ -479,14 +479,14 @@ struct counting {
 };
 
 /* Draws the counts so far over the last drawing, a few times a second. */
-static bool draw(struct counting *counting, struct error *err)
+static bool cmd_stats_draw(struct counting *counting, struct error *err)
 {
 	struct stats stats = counting->stats;
 	struct sink rows;
 
 	sink_init(&rows, -1);
 	stats.sink = &rows;
-	bool ok = show(&stats, err);
+	bool ok = cmd_stats_show(&stats, err);
 	if (ok)
 		redraw_show(&counting->redraw, NULL, &rows);
 	sink_release(&rows);
@@ -534,12 +534,12 @@ static bool count_more(struct counting *counting, struct follow *follow,
 	if (!ok || news->end <= counting->from)
 		return ok;
 	counting->from = news->end;
-	return !counting->draws || draw(counting, err);
+	return !counting->draws || cmd_stats_draw(counting, err);
 }
 
 /* A follow_more. */
-static bool more(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
-		 struct error *err)
+static bool cmd_stats_more(void *arg, struct follow *follow, const struct follow_news *news,
+			   bool *done, struct error *err)
 {
 	struct counting *counting = arg;
 	struct events_options range = {0};
@@ -576,13 +576,13 @@ static bool run_counting(struct session *session, const struct options *options,
 
 	counting.stats.counts = &counting.counts;
 	counting.draws = people && redraw_can(sink);
-	bool ok = follow_run(session, options, sink->fd, more, &counting, err);
+	bool ok = follow_run(session, options, sink->fd, cmd_stats_more, &counting, err);
 	redraw_clear(&counting.redraw);
 	if (ok)
 		ok = counting.ended ? run_once(session, options, sink, err)
-				    : show(&counting.stats, err);
+				    : cmd_stats_show(&counting.stats, err);
 	else if (counting.from != NSTIME_MIN && follow_interrupted(err))
-		(void)!show(&counting.stats, &ignored);
+		(void)!cmd_stats_show(&counting.stats, &ignored);
 	groups_clear(&counting.counts);
 	mem_free(counting.numbers);
 	return ok;

@@ -235,7 +235,7 @@ static void print_rows(struct timeline *timeline, const struct named *names, str
 	rows_finish(&rows);
 }
 
-static bool draw(struct timeline *timeline, struct sink *sink, struct error *err)
+static bool cmd_timeline_draw(struct timeline *timeline, struct sink *sink, struct error *err)
 {
 	struct times times;
 
@@ -259,7 +259,7 @@ static bool draw(struct timeline *timeline, struct sink *sink, struct error *err
 	return true;
 }
 
-static bool passes(void *only, const struct interval *interval)
+static bool cmd_timeline_passes(void *only, const struct interval *interval)
 {
 	return row_threads_pass(only, interval);
 }
@@ -269,7 +269,7 @@ static bool fill_timeline(struct timeline *timeline, struct error *err)
 	const struct picture_asking asking = {.state = session_state(timeline->session, err),
 					      .queries = timeline->wanteds.queries,
 					      .count = timeline->wanteds.count,
-					      .passes = timeline->only ? passes : NULL,
+					      .passes = timeline->only ? cmd_timeline_passes : NULL,
 					      .passes_arg = timeline->only,
 					      .stopped = signals_interrupted};
 
@@ -282,7 +282,7 @@ static bool run_text(struct timeline *timeline, nstime begin, nstime end, size_t
 	picture_init(&timeline->picture, begin, end,
 		     timeline_columns(timeline->options, &timeline->most_label, &timeline->named),
 		     limit);
-	bool good = fill_timeline(timeline, err) && draw(timeline, sink, err);
+	bool good = fill_timeline(timeline, err) && cmd_timeline_draw(timeline, sink, err);
 	if (good && !timeline->picture.nrows && limit && timeline->options->format != FORMAT_TEXT)
 		asked_no_intervals(timeline->session, &timeline->wanteds);
 	picture_release(&timeline->picture);

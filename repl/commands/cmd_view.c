@@ -107,7 +107,7 @@ static void name_file(struct viewing *view)
 	snprintf(view->name + n, sizeof view->name - n, ".pftrace");
 }
 
-static bool make_folder(struct viewing *view, struct error *err)
+static bool cmd_view_make_folder(struct viewing *view, struct error *err)
 {
 	view->folder = temporary_folder(NULL, "view", &view->noted);
 	if (!view->folder)
@@ -220,7 +220,7 @@ static bool view_part(struct viewing *view, const struct options *options, struc
 
 	if (!one_file_open(&file, &server, err))
 		return error_while(err, "the page fetches from there alone");
-	bool ok = make_folder(view, err) && convert(view, options, sink, err);
+	bool ok = cmd_view_make_folder(view, err) && convert(view, options, sink, err);
 	if (ok && view->begin >= view->end) /* a note says why */
 		ok = error_set(err, ERR_RANGE, "view: no part of the trace is in the range");
 	if (ok) {

@@ -47,7 +47,8 @@ static bool end_one(void *arg, size_t i, const struct worker_end *end, struct er
 	return true;
 }
 
-static bool check(const struct session *session, const struct options *options, struct error *err)
+static bool convert_catalog_check(const struct session *session, const struct options *options,
+				  struct error *err)
 {
 	const struct convert_choices *own = options->own;
 
@@ -88,7 +89,8 @@ bool convert_catalog(struct session *session, const struct options *options, str
 	const struct convert_choices *own = options->own;
 	const char *catalog = own->catalog;
 	struct converting all = {.session = session, .options = options};
-	bool ok = check(session, options, err) && catalog_traces(catalog, &all.paths, err);
+	bool ok = convert_catalog_check(session, options, err) &&
+		  catalog_traces(catalog, &all.paths, err);
 
 	if (ok && !all.paths.count)
 		session_note(session, "%s: there is no trace below it", catalog);

@@ -49,7 +49,7 @@ static bool open_session(void *arg, const char *copy, bool grows, struct error *
 	return good;
 }
 
-static void note(void *arg, const char *text)
+static void following_note(void *arg, const char *text)
 {
 	const struct following *of = arg;
 
@@ -152,7 +152,7 @@ bool follow_run(struct session *session, const struct options *options, int read
 					 .with = session->options->with.items,
 					 .nwith = session->options->with.count,
 					 .open = open_session,
-					 .note = note,
+					 .note = following_note,
 					 .stop = &signals_stop,
 					 .arg = &of}};
 	struct follow *follow = NULL;

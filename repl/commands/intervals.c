@@ -87,7 +87,7 @@ void wanteds_release(struct wanteds *wanteds)
 	*wanteds = (struct wanteds){0};
 }
 
-static bool holds(struct wanted_path *wanted, const struct value *value)
+static bool intervals_holds(struct wanted_path *wanted, const struct value *value)
 {
 	wanted->met = true;
 	return !wanted->has_value || value_equal(&wanted->value, value);
@@ -100,7 +100,7 @@ bool wanteds_hold(struct wanteds *wanteds, const struct interval *interval)
 	bool hold = false;
 
 	if (wanteds->count == 1)
-		return holds(&wanteds->items[0], &interval->value);
+		return intervals_holds(&wanteds->items[0], &interval->value);
 	struct query *path = NULL;
 	struct error ignored = {0};
 	attrs = attrs_new();
@@ -108,7 +108,7 @@ bool wanteds_hold(struct wanteds *wanteds, const struct interval *interval)
 		uint32_t attr = query_attr(path, attrs);
 		for (size_t i = 0; i < wanteds->count && !hold; i++)
 			hold = query_matches(wanteds->queries[i], attrs, attr) &&
-			       holds(&wanteds->items[i], &interval->value);
+			       intervals_holds(&wanteds->items[i], &interval->value);
 		query_free(path);
 	}
 	attrs_free(attrs);
@@ -212,7 +212,7 @@ static bool explain(struct session *session, const struct wanteds *wanteds, stru
 	return true;
 }
 
-static enum want_value value_of(const struct options *options)
+static enum want_value intervals_value_of(const struct options *options)
 {
 	return options->cmd == &cmd_when      ? VALUE_NEEDED
 	       : options->cmd == &cmd_longest ? VALUE_OPTIONAL
@@ -224,7 +224,7 @@ bool intervals_explain(struct session *session, const struct options *options, s
 {
 	struct wanteds wanteds;
 
-	if (!wanteds_parse(&options->words, value_of(options), &wanteds, err))
+	if (!wanteds_parse(&options->words, intervals_value_of(options), &wanteds, err))
 		return false;
 	bool ok = asked_paths(session, &wanteds, err) && explain(session, &wanteds, sink, err);
 	wanteds_release(&wanteds);
@@ -349,7 +349,7 @@ static bool read_names(struct interval_writer *writer, struct error *err)
 }
 
 /* Finds names for the rows that wait: of all threads if there are many rows, else one by one. */
-static bool find_names(struct interval_writer *writer, struct error *err)
+static bool intervals_find_names(struct interval_writer *writer, struct error *err)
 {
 	bool some = names_wanted(writer->named, writer->count);
 	bool few = !some || writer->count < NAMES_AT_ONCE, window;
@@ -380,7 +380,7 @@ static bool tell_written(struct interval_writer *writer, const struct waiting_in
 static bool write_waiting(struct interval_writer *writer)
 {
 	bool json = writer->options->format == FORMAT_JSON;
-	bool ok = writer->told || find_names(writer, &writer->failed);
+	bool ok = writer->told || intervals_find_names(writer, &writer->failed);
 
 	for (size_t i = 0; i < writer->count && ok; i++) {
 		const struct waiting_interval *waiting = &writer->waiting[i];
@@ -572,7 +572,7 @@ static bool show_wanted(struct show *show, struct session *session, const struct
 bool intervals_run(struct session *session, const struct options *options, struct sink *sink,
 		   struct error *err)
 {
-	enum want_value value = value_of(options);
+	enum want_value value = intervals_value_of(options);
 	struct wanteds wanteds = {0};
 	struct show show = {.wanteds = value == VALUE_FORBIDDEN ? NULL : &wanteds,
 			    .sink = sink,

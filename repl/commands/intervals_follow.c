@@ -143,7 +143,8 @@ static struct followed_row *rows_find(const struct rows_of *rows, const char *pa
 }
 
 /* Is it a row of the command? */
-static bool is_wanted(struct followed_intervals *own, const struct followed_row *row)
+static bool intervals_follow_is_wanted(struct followed_intervals *own,
+				       const struct followed_row *row)
 {
 	const struct interval interval = {
 		.path = row->path, .begin = row->begin, .end = row->end, .value = row->value};
@@ -156,7 +157,7 @@ static bool is_wanted(struct followed_intervals *own, const struct followed_row 
 /* The row is final: moves it to `done`, or drops it if it is not wanted. */
 static void finish_row(struct followed_intervals *own, struct followed_row *row)
 {
-	if (!is_wanted(own, row)) {
+	if (!intervals_follow_is_wanted(own, row)) {
 		row_release(row);
 		return;
 	}
@@ -213,7 +214,7 @@ static bool see_interval(void *arg, const struct interval *interval)
 }
 
 /* The part is over at `end`: rows that cannot go on are final, the others wait. */
-static void settle(struct followed_intervals *own, nstime end)
+static void intervals_follow_settle(struct followed_intervals *own, nstime end)
 {
 	struct rows_of waiting = {0};
 
@@ -245,8 +246,8 @@ static struct comm_spells *begin_names(void *arg)
 }
 
 /* Finds names for rows without one: the thread's name at the begin, or its first one after that. */
-static bool find_names(struct followed_intervals *own, struct rows_of *rows, bool final,
-		       struct error *err)
+static bool intervals_follow_find_names(struct followed_intervals *own, struct rows_of *rows,
+					bool final, struct error *err)
 {
 	struct named *named = mem_new_array(rows->count + 1, sizeof *named);
 	struct arena *arena = arena_new();
@@ -283,7 +284,7 @@ static bool find_names(struct followed_intervals *own, struct rows_of *rows, boo
 
 /* Writing ------------------------------------------------------------------------------------- */
 
-static int by_path(const void *a, const void *b)
+static int intervals_follow_by_path(const void *a, const void *b)
 {
 	const struct followed_row *x = a, *y = b;
 	int order = strverscmp(x->path, y->path);
@@ -298,10 +299,10 @@ static int by_end(const void *a, const void *b)
 
 	if (x->end != y->end)
 		return x->end < y->end ? -1 : 1;
-	return by_path(a, b);
+	return intervals_follow_by_path(a, b);
 }
 
-static bool begin_rows(struct followed_intervals *own, struct error *err)
+static bool intervals_follow_begin_rows(struct followed_intervals *own, struct error *err)
 {
 	return own->writer || interval_writer_new(own->steps.session, own->options, false,
 						  own->sink, &own->writer, err);
@@ -326,7 +327,7 @@ static int by_hit(const void *a, const void *b)
 
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
-	return by_path(x->row, y->row);
+	return intervals_follow_by_path(x->row, y->row);
 }
 
 static struct interval interval_of(const struct followed_row *row, nstime end)
@@ -338,7 +339,8 @@ static struct interval interval_of(const struct followed_row *row, nstime end)
 }
 
 /* Tests --on and --until at a row, in the part up to `end`; `open`: the row waits. */
-static void look_at(struct followed_intervals *own, struct followed_row *row, nstime end, bool open)
+static void intervals_follow_look_at(struct followed_intervals *own, struct followed_row *row,
+				     nstime end, bool open)
 {
 	const struct interval interval = interval_of(row, open ? end : NSTIME_MAX);
 	const struct interval_seen seen = {&interval, row->name, open};
@@ -360,10 +362,10 @@ static bool look_at_all(struct followed_intervals *own, nstime end, struct error
 	if (!interval_triggers_begin(own->triggers, err))
 		return false;
 	for (size_t i = 0; i < own->done.count; i++)
-		look_at(own, &own->done.items[i], end, false);
+		intervals_follow_look_at(own, &own->done.items[i], end, false);
 	for (size_t i = 0; i < own->waiting.count; i++)
-		if (is_wanted(own, &own->waiting.items[i]))
-			look_at(own, &own->waiting.items[i], end, true);
+		if (intervals_follow_is_wanted(own, &own->waiting.items[i]))
+			intervals_follow_look_at(own, &own->waiting.items[i], end, true);
 	if (own->nhits)
 		qsort(own->hits, own->nhits, sizeof *own->hits, by_hit);
 	return true;
@@ -406,7 +408,7 @@ static bool write_done(struct followed_intervals *own, struct error *err)
 	const struct followed_row *last = own->until.row;
 	bool written = false, open = true;
 
-	if (!begin_rows(own, err))
+	if (!intervals_follow_begin_rows(own, err))
 		return false;
 	for (size_t i = 0; i < own->done.count && open && own->left; i++) {
 		if (is_behind(own, &own->done.items[i]))
@@ -428,15 +430,15 @@ static bool end_part(void *arg, nstime end, struct error *err)
 	struct followed_intervals *own = arg;
 	bool ok = true;
 
-	settle(own, end);
+	intervals_follow_settle(own, end);
 	if (own->stopped) {
 		rows_clear(&own->done);
 		return true;
 	}
 	if (own->names)
 		ok = names_range_end(own->steps.session, own->names, err) &&
-		     find_names(own, &own->done, true, err) &&
-		     find_names(own, &own->waiting, false, err);
+		     intervals_follow_find_names(own, &own->done, true, err) &&
+		     intervals_follow_find_names(own, &own->waiting, false, err);
 	if (own->done.count)
 		qsort(own->done.items, own->done.count, sizeof *own->done.items, by_end);
 	ok = ok && look_at_all(own, end, err) && write_done(own, err);
@@ -447,7 +449,7 @@ static bool end_part(void *arg, nstime end, struct error *err)
 }
 
 /* Can no more rows come? */
-static bool is_over(const struct followed_intervals *own)
+static bool intervals_follow_is_over(const struct followed_intervals *own)
 {
 	return own->stopped || (own->steps.from >= own->end && !own->waiting.count);
 }
@@ -475,7 +477,7 @@ static bool see_news(void *arg, struct follow *follow, const struct follow_news 
 	if (!state_steps_run(&own->steps, end, &to, err))
 		return false;
 	follow_has_shown(follow, own->steps.from);
-	*done = is_over(own);
+	*done = intervals_follow_is_over(own);
 	own->ended = news->ended || *done;
 	sink_flush(own->sink);
 	if (news->ended && !own->shown)
@@ -486,15 +488,16 @@ static bool see_news(void *arg, struct follow *follow, const struct follow_news 
 /* After Ctrl-C: writes the rows that wait, in order of path. */
 static bool write_waiting(struct followed_intervals *own, struct error *err)
 {
-	bool ok = begin_rows(own, err);
+	bool ok = intervals_follow_begin_rows(own, err);
 
-	qsort(own->waiting.items, own->waiting.count, sizeof *own->waiting.items, by_path);
+	qsort(own->waiting.items, own->waiting.count, sizeof *own->waiting.items,
+	      intervals_follow_by_path);
 	for (size_t i = 0; i < own->waiting.count && ok && !own->stopped; i++) {
 		const struct followed_row *row = &own->waiting.items[i];
 
 		nstime so_far = row->end < own->steps.from ? row->end : own->steps.from;
 
-		if (is_wanted(own, row))
+		if (intervals_follow_is_wanted(own, row))
 			own->stopped = !write_row(own, row, so_far) || !own->left;
 	}
 	return ok;

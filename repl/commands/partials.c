@@ -56,7 +56,7 @@ static bool parse_chunk(const char *text, struct sweep_chunk *out, struct error 
 }
 
 /* A chunk's number as printed, from 1: chunk 0 is N. */
-static unsigned shown(uint32_t i, uint32_t n)
+static unsigned partials_shown(uint32_t i, uint32_t n)
 {
 	return i ? i : n;
 }
@@ -69,7 +69,8 @@ static void add_words(struct buf *out, const char *name, const struct words *wor
 		buf_printf(out, "%s %s\n", name, words->items[i]);
 }
 
-static bool describe(struct partials *partials, const char *question, size_t len, struct error *err)
+static bool partials_describe(struct partials *partials, const char *question, size_t len,
+			      struct error *err)
 {
 	struct session *session = partials->session;
 	const struct options *options = partials->options;
@@ -183,12 +184,13 @@ static bool take_file(struct partials *partials, const char *file, struct error 
 	}
 	if (good && is.n != partials->own.n)
 		good = error_set(err, ERR_RANGE, "%s: it is chunk %u/%u, and %s is chunk %u/%u",
-				 file, shown(is.i, is.n), is.n, partials->files[partials->own.i],
-				 shown(partials->own.i, partials->own.n), partials->own.n);
+				 file, partials_shown(is.i, is.n), is.n,
+				 partials->files[partials->own.i],
+				 partials_shown(partials->own.i, partials->own.n), partials->own.n);
 	if (good && partials->files[is.i])
 		good = error_set(err, ERR_RANGE,
 				 "%s: it is chunk %u/%u, as %s is: each part counts once", file,
-				 shown(is.i, is.n), is.n, partials->files[is.i]);
+				 partials_shown(is.i, is.n), is.n, partials->files[is.i]);
 	if (!good) {
 		partial_release(&is);
 		return false;
@@ -216,8 +218,8 @@ static bool check_all(const struct partials *partials, struct error *err)
 			"--merge: of %u parts %u %s missing, the first is chunk %u/%u: make "
 			"it by --chunk %u/%u --partial FILE",
 			partials->count, missing, missing == 1 ? "is" : "are",
-			shown(first, partials->count), partials->count,
-			shown(first, partials->count), partials->count);
+			partials_shown(first, partials->count), partials->count,
+			partials_shown(first, partials->count), partials->count);
 	for (uint32_t i = 0; i < partials->count; i++) {
 		taken += partials->items[i].taken;
 		if (partials->items[i].records != records)
@@ -235,7 +237,7 @@ static bool check_all(const struct partials *partials, struct error *err)
 			 (unsigned long long)taken, (unsigned long long)records);
 }
 
-static void tell_damage(struct partials *partials)
+static void partials_tell_damage(struct partials *partials)
 {
 	struct buf text = {0};
 	uint32_t count = 0;
@@ -263,7 +265,7 @@ static bool read_files(struct partials *partials, struct error *err)
 			return false;
 	if (!check_all(partials, err))
 		return false;
-	tell_damage(partials);
+	partials_tell_damage(partials);
 	return true;
 }
 
@@ -280,7 +282,7 @@ bool partials_begin(struct session *session, enum partial_kind kind, const char 
 	if (out->mode == PARTIALS_CHUNK && !parse_chunk(out->options->chunk, &out->chunk, err))
 		return false;
 	struct trace *trace = session_trace(session, err);
-	if (!trace || !describe(out, question, len, err))
+	if (!trace || !partials_describe(out, question, len, err))
 		return false;
 	out->own.kind = kind;
 	out->own.trace = identity_anywhere(trace);
@@ -304,12 +306,13 @@ static void say_written(const struct partials *partials, struct sink *sink)
 	const struct partial *own = &partials->own;
 
 	if (options->format == FORMAT_JSON) {
-		sink_printf(sink, "{\"chunk\":%u,\"of\":%u,\"partial\":", shown(own->i, own->n),
+		sink_printf(sink,
+			    "{\"chunk\":%u,\"of\":%u,\"partial\":", partials_shown(own->i, own->n),
 			    own->n);
 		json_text(sink, options->partial);
 		sink_text(sink, "}\n");
 	} else {
-		sink_printf(sink, "chunk %u/%u is in ", shown(own->i, own->n), own->n);
+		sink_printf(sink, "chunk %u/%u is in ", partials_shown(own->i, own->n), own->n);
 		sink_name(sink, options->partial);
 		sink_char(sink, '\n');
 	}

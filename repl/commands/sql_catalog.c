@@ -438,7 +438,7 @@ static bool gather_rows(struct gathering *all, struct error *err)
 	       trace_workers_run(all->session, &work, err);
 }
 
-static void release(struct gathering *all)
+static void sql_catalog_release(struct gathering *all)
 {
 	for (size_t i = 0; all->sources && i < all->paths.count; i++)
 		sql_inserter_free(all->sources[i].inserter);
@@ -450,7 +450,8 @@ static void release(struct gathering *all)
 	folder_release(&all->paths);
 }
 
-static bool check(const struct session *session, const struct options *options, struct error *err)
+static bool sql_catalog_check(const struct session *session, const struct options *options,
+			      struct error *err)
 {
 	const struct sql_choices *own = options->own;
 
@@ -464,7 +465,7 @@ static bool check(const struct session *session, const struct options *options, 
 	return catalog_check(session, "sql --catalog", err);
 }
 
-static bool answer(struct gathering *all, struct sink *sink, struct error *err)
+static bool sql_catalog_answer(struct gathering *all, struct sink *sink, struct error *err)
 {
 	if (!gather_rows(all, err))
 		return false;
@@ -487,12 +488,13 @@ bool sql_catalog(struct session *session, const struct options *options, struct 
 				.options = options,
 				.own = options->own,
 				.columns = {.folds = true}};
-	bool ok = check(session, options, err) && catalog_traces(all.own->catalog, &all.paths, err);
+	bool ok = sql_catalog_check(session, options, err) &&
+		  catalog_traces(all.own->catalog, &all.paths, err);
 
 	if (ok && !all.paths.count)
 		session_note(session, "%s: there is no trace below it", all.own->catalog);
 	ok = ok && sql_open_plain(NULL, signals_go_on, NULL, &all.sql, err) &&
-	     answer(&all, sink, err);
-	release(&all);
+	     sql_catalog_answer(&all, sink, err);
+	sql_catalog_release(&all);
 	return ok;
 }

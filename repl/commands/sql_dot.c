@@ -185,7 +185,7 @@ void sql_quote(struct buf *out, const char *text, char quote)
 }
 
 /* Appends a name, in quotes if it needs them. */
-static void add_name(struct buf *out, const char *name)
+static void sql_dot_add_name(struct buf *out, const char *name)
 {
 	size_t len =
 		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
@@ -217,14 +217,14 @@ static bool show_schema(struct sql_shell *shell, const char *name, struct sink *
 		struct buf *to = hides.integer ? &hidden : &text;
 		if (to->len)
 			buf_add_text(to, ", ");
-		add_name(to, column.bytes);
+		sql_dot_add_name(to, column.bytes);
 		if (type.len)
 			buf_printf(to, " %s", (const char *)type.bytes);
 	}
 	sql_finish(statement);
 	if (ok && step == STEP_END) {
 		struct buf title = {0};
-		add_name(&title, name);
+		sql_dot_add_name(&title, name);
 		sink_printf(sink, "CREATE TABLE %s(%s);", buf_text(&title), buf_text(&text));
 		if (hidden.len)
 			sink_printf(sink, " -- hidden: %s", buf_text(&hidden));

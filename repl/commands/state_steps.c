@@ -49,7 +49,7 @@ void state_steps_close(struct state_steps *steps)
 }
 
 /* Looks up the paths, in the first step: which ones rules write depends on the trace's events. */
-static bool look_up(struct state_steps *steps, struct error *err)
+static bool state_steps_look_up(struct state_steps *steps, struct error *err)
 {
 	struct wanteds *wanteds = &steps->wanteds;
 	struct state *state = session_state(steps->session, err);
@@ -92,7 +92,7 @@ bool state_steps_final(struct state_steps *steps, const struct follow_news *news
 	    (session->trace->lacks ||
 	     !follow_has_begun(session, steps->from, news->end, &begun, &ignored) || !begun))
 		return true; /* too early: the answer could still change */
-	if (!steps->ready && !look_up(steps, err))
+	if (!steps->ready && !state_steps_look_up(steps, err))
 		return false;
 	steps->ready = true;
 	*end = news->end;

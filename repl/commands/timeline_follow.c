@@ -81,7 +81,7 @@ static const char *refused(const struct options *options, const struct sink *sin
 	return NULL;
 }
 
-static nstime begin_of(const struct followed_timeline *live, nstime end)
+static nstime timeline_follow_begin_of(const struct followed_timeline *live, nstime end)
 {
 	nstime span = live->grain * live->columns;
 
@@ -91,7 +91,7 @@ static nstime begin_of(const struct followed_timeline *live, nstime end)
 /* Makes a picture with columns up to `end`, and copies those of the last one. */
 static void turn_picture(struct followed_timeline *live, nstime end)
 {
-	nstime begin = begin_of(live, end);
+	nstime begin = timeline_follow_begin_of(live, end);
 	struct picture picture;
 
 	picture_init(&picture, begin, begin + live->grain * live->columns, live->columns,
@@ -131,8 +131,8 @@ static void name_items(struct followed_timeline *live, struct named *items,
 }
 
 /* Finds names for values without one, at the ends of their columns in [first, end). */
-static bool find_names(struct followed_timeline *live, uint32_t first, uint32_t end,
-		       struct error *err)
+static bool timeline_follow_find_names(struct followed_timeline *live, uint32_t first, uint32_t end,
+				       struct error *err)
 {
 	struct picture *picture = &live->picture;
 	struct picture_value **values = NULL;
@@ -180,7 +180,7 @@ static bool end_part(void *arg, nstime end, struct error *err)
 	picture_part_end(&live->picture);
 	uint32_t column = end < NSTIME_MAX ? column_at(live, end) : most;
 	if (!names_range_end(live->steps.session, live->names, err) ||
-	    !find_names(live, first, column, err) ||
+	    !timeline_follow_find_names(live, first, column, err) ||
 	    (live->named &&
 	     !picture_name_rows(&live->picture, live->steps.session, end, live->names, err)))
 		return false;
@@ -213,7 +213,7 @@ static bool begin_columns(struct followed_timeline *live, struct error *err)
 
 /* Drawing ------------------------------------------------------------------------------------- */
 
-static bool draw(struct followed_timeline *live, struct error *err)
+static bool timeline_follow_draw(struct followed_timeline *live, struct error *err)
 {
 	struct picture *picture = &live->picture;
 	size_t rows = picture->nrows, left_out = picture->left_out;
@@ -286,7 +286,7 @@ static bool see_news(void *arg, struct follow *follow, const struct follow_news 
 	if (!state_steps_run(&live->steps, end, &to, err))
 		return false;
 	follow_has_shown(follow, live->steps.from);
-	return draw(live, err);
+	return timeline_follow_draw(live, err);
 }
 
 static bool follow_all(struct followed_timeline *live, struct error *err)

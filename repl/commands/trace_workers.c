@@ -154,7 +154,7 @@ static bool message_next(const char *bytes, size_t len, struct message *out)
 	return true;
 }
 
-static const char *take_text(const char **at)
+static const char *trace_workers_take_text(const char **at)
 {
 	const char *text = *at;
 
@@ -172,8 +172,8 @@ static struct sql_column *message_columns(const struct message *message, size_t 
 	*count = 0;
 	while (at < end) {
 		struct sql_column *column = mem_push(columns, *count, capacity);
-		column->name = take_text(&at);
-		column->type = take_text(&at);
+		column->name = trace_workers_take_text(&at);
+		column->type = trace_workers_take_text(&at);
 	}
 	return columns;
 }
@@ -437,7 +437,7 @@ void worker_tell_damage(int64_t count, const char *trace, const char *said, cons
 	buf_release(&text);
 }
 
-static void release(struct trace_process *own)
+static void trace_workers_release(struct trace_process *own)
 {
 	close_end(&own->rows);
 	close_end(&own->said);
@@ -456,7 +456,7 @@ static bool finish(struct crew *crew, struct trace_process *own, struct error *e
 	tell_status(status, own, crew->most_ms);
 	own->end.said = buf_text(&own->text);
 	bool ok = crew->work->ended(crew->work->arg, own->i, &own->end, err);
-	release(own);
+	trace_workers_release(own);
 	crew->done++;
 	return ok;
 }
@@ -529,7 +529,7 @@ static void stop_all(struct crew *crew)
 				kill(own->pid, SIGKILL);
 			poll(NULL, 0, 5);
 		}
-		release(own);
+		trace_workers_release(own);
 	}
 }
 
@@ -541,7 +541,7 @@ static bool fill_places(struct crew *crew, struct error *err)
 	return true;
 }
 
-static bool step(struct crew *crew, struct error *err)
+static bool trace_workers_step(struct crew *crew, struct error *err)
 {
 	bool ok = fill_places(crew, err) && wait_for_some(crew, err);
 
@@ -584,7 +584,7 @@ bool trace_workers_run(struct session *session, const struct trace_work *work, s
 	crew.polled = mem_new_array(2 * (size_t)crew.jobs, sizeof *crew.polled);
 	bool ok = true;
 	while (ok && crew.done < count)
-		ok = step(&crew, err);
+		ok = trace_workers_step(&crew, err);
 	stop_all(&crew);
 	progress_clear(session->progress);
 	mem_free(crew.places);

@@ -37,7 +37,7 @@ size_t picture_text_width(const char *text, size_t len, size_t most, size_t *byt
 }
 
 /* Writes at most `room` characters, with an ellipsis if cut; returns how many. */
-static size_t put_text(struct sink *out, const char *text, size_t len, size_t room)
+static size_t picture_text_put_text(struct sink *out, const char *text, size_t len, size_t room)
 {
 	size_t bytes, width = picture_text_width(text, len, room, &bytes);
 
@@ -65,7 +65,8 @@ struct picture_line {
 };
 
 /* Writes the label with or without its name, or cut; a number is not cut. Returns cells used. */
-static size_t put_label(struct picture_line *line, const struct picture_run *run, size_t room)
+static size_t picture_text_put_label(struct picture_line *line, const struct picture_run *run,
+				     size_t room)
 {
 	struct picture_value bare = {.value = run->value->value};
 	size_t len, bytes;
@@ -86,7 +87,7 @@ static size_t put_label(struct picture_line *line, const struct picture_run *run
 			return 0;
 	}
 	line->labelled = true;
-	return put_text(line->sink, buf_text(&line->label), len, room);
+	return picture_text_put_text(line->sink, buf_text(&line->label), len, room);
 }
 
 static void turn_to_run(struct picture_line *line, const struct picture_run *run)
@@ -125,7 +126,7 @@ static void draw_plain(struct picture_line *line, const struct picture_run *run)
 		sink_text(line->sink, run->mixed ? "▒" : "▌");
 		room--;
 	}
-	room -= put_label(line, run, room);
+	room -= picture_text_put_label(line, run, room);
 	put_times(line->sink, run->mixed ? "▒" : "▂", room);
 }
 
@@ -153,7 +154,7 @@ static void draw_colored(struct picture_line *line, const struct picture_run *ru
 	else
 		snprintf(style, sizeof style, "38;5;%u;48;5;%u", color == GREY  ? 252 : color == RED ? 231 : 16, color);
 	sink_style(line->sink, style);
-	room -= put_label(line, run, room);
+	room -= picture_text_put_label(line, run, room);
 	put_times(line->sink, run->mixed ? "▒" : " ", room);
 	sink_style(line->sink, "0");
 }
@@ -253,7 +254,7 @@ void picture_draw_text(const struct picture *picture, struct times *times, size_
 	draw_axis(picture, times, margin, out);
 	for (size_t i = 0; i < picture->nrows && !out->closed; i++) {
 		const char *path = picture_row_label(&picture->rows[i]);
-		size_t width = put_text(out, path, strlen(path), margin);
+		size_t width = picture_text_put_text(out, path, strlen(path), margin);
 		sink_pad(out, margin - width + 1);
 		draw_row(picture, &picture->rows[i], &line);
 		sink_char(out, '\n');
@@ -359,7 +360,7 @@ static bool first_multiple(const struct picture *picture, const struct times *ti
 	return true;
 }
 
-static bool fits(const struct picture *picture, struct times *times, nstime step)
+static bool picture_text_fits(const struct picture *picture, struct times *times, nstime step)
 {
 	struct picture_tick tick = {.step = step};
 	uint64_t span = (uint64_t)picture->end - (uint64_t)picture->begin;
@@ -375,7 +376,7 @@ bool picture_first_tick(const struct picture *picture, struct times *times,
 {
 	nstime step = 1;
 
-	while (step && !fits(picture, times, step))
+	while (step && !picture_text_fits(picture, times, step))
 		step = next_step(step);
 	*out = (struct picture_tick){.step = step};
 	if (!step || !first_multiple(picture, times, step, &out->t))

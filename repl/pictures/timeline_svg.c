@@ -59,7 +59,7 @@ static void add_lost(struct lost_list *list, const struct loss *loss)
 			      loss->unknown || loss->lost_packets};
 }
 
-static int by_begin(const void *a, const void *b)
+static int timeline_svg_by_begin(const void *a, const void *b)
 {
 	const struct lost *p = a, *q = b;
 
@@ -72,7 +72,7 @@ static void join_lost(struct lost_list *list, uint64_t gap)
 	size_t count = 0;
 
 	if (list->count)
-		qsort(list->items, list->count, sizeof *list->items, by_begin);
+		qsort(list->items, list->count, sizeof *list->items, timeline_svg_by_begin);
 	for (size_t i = 0; i < list->count; i++) {
 		struct lost *last = count ? &list->items[count - 1] : NULL;
 		const struct lost *item = &list->items[i];
@@ -565,7 +565,7 @@ static size_t label_units(const struct lanes *lanes)
 	return (longest < LABEL_MOST ? longest : LABEL_MOST + 1) * CHAR + 2 * MARGIN;
 }
 
-static void draw(struct canvas *canvas, const char *title)
+static void timeline_svg_draw(struct canvas *canvas, const char *title)
 {
 	const struct lanes *lanes = canvas->lanes;
 	size_t bottom = TOP + lanes->nrows * STEP, notes = 3;
@@ -600,7 +600,7 @@ bool timeline_svg_write(const struct timeline_svg *svg, const char *path, struct
 				.width = svg->width,
 				.grid = 1 + svg->lanes->nrows / ROWS_FINE};
 	buf_printf(&title, "yore timeline of %s", svg->session->path);
-	draw(&canvas, buf_text(&title));
+	timeline_svg_draw(&canvas, buf_text(&title));
 	for (size_t i = 0; i < TONES; i++)
 		buf_release(&canvas.tones[i]);
 	buf_release(&title);

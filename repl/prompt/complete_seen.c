@@ -17,7 +17,7 @@ enum { KEYS_EVENTS = 100000, VALUES_EVENTS = 20000, VALUES_MAX = 200 };
 /* ---- keys ---- */
 
 /* Appends the key in bracket number `n` of the path. */
-static bool key_of(const char *path, size_t n, struct buf *out)
+static bool complete_seen_key_of(const char *path, size_t n, struct buf *out)
 {
 	const char *end;
 
@@ -68,7 +68,7 @@ void complete_keys(struct session *session, const char *path, size_t at,
 		return;
 	for (size_t i = 0; i < answers.count; i++) {
 		buf_clear(&key);
-		if (key_of(answers.items[i].path, brackets_before(path, at), &key))
+		if (complete_seen_key_of(answers.items[i].path, brackets_before(path, at), &key))
 			each(arg, buf_text(&key));
 	}
 	answers_release(&answers);

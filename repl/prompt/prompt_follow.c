@@ -40,7 +40,7 @@ static void add_source(const struct source *source, struct growth *growth)
 }
 
 /* Adds the growth of all sources; a source that several streams share in a row counts once. */
-static void add_streams(const struct trace *trace, struct growth *growth)
+static void prompt_follow_add_streams(const struct trace *trace, struct growth *growth)
 {
 	const struct source *last = NULL;
 
@@ -82,7 +82,7 @@ static struct growth growth_of(const struct prompt *prompt)
 
 	if (!trace)
 		return growth;
-	add_streams(trace, &growth);
+	prompt_follow_add_streams(trace, &growth);
 	growth.changes += folders_stamp(trace) != prompt->folders;
 	return growth;
 }
@@ -146,7 +146,7 @@ struct prompt_following {
 };
 
 /* Draws the answer, with notes below it, over the one before. */
-static bool answer(struct prompt_following *of, struct error *err)
+static bool prompt_follow_answer(struct prompt_following *of, struct error *err)
 {
 	struct prompt *prompt = of->prompt;
 	struct sink usual = prompt->sink;
@@ -201,7 +201,7 @@ static void repeat(struct prompt_following *of, struct error *err)
 	struct error unready; /* the trace cannot be opened while it is written; try again */
 
 	do
-		if (reopen(of->prompt, session_take_up, &unready) && !answer(of, err))
+		if (reopen(of->prompt, session_take_up, &unready) && !prompt_follow_answer(of, err))
 			return;
 	while (wait_for_growth(of));
 }

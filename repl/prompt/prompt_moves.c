@@ -171,8 +171,8 @@ static const struct cmd moves[] = {
 	{.name = "next", .args = "[GLOB...]", .options = OPT_FILTER | OPT_STREAM, .max_words = -1},
 	{.name = "prev", .args = "[GLOB...]", .options = OPT_FILTER | OPT_STREAM, .max_words = -1}};
 
-static bool search(struct prompt *prompt, const struct options *options, bool backward,
-		   struct error *err)
+static bool prompt_moves_search(struct prompt *prompt, const struct options *options, bool backward,
+				struct error *err)
 {
 	struct session *session = prompt->session;
 	struct events_options open = {.progress = session_progress_time, .progress_arg = session};
@@ -208,7 +208,7 @@ static bool move(struct prompt *prompt, int nwords, char **words, bool backward,
 		options.names = globs;
 		cmd_inherit(&options, outer);
 		session->options = &options;
-		done = search(prompt, &options, backward, err);
+		done = prompt_moves_search(prompt, &options, backward, err);
 		session->options = outer;
 	}
 	options_release(&options);

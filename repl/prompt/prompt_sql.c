@@ -26,7 +26,7 @@ static size_t word_length(const char *line)
 	return strspn(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
 }
 
-static bool is_word(const char *line, const char *word)
+static bool prompt_sql_is_word(const char *line, const char *word)
 {
 	return word_length(line) == strlen(word) && !strncasecmp(line, word, strlen(word));
 }
@@ -47,10 +47,11 @@ bool prompt_is_sql(const char *line)
 	const char *rest = line + word_length(line);
 
 	rest += strspn(rest, " \t");
-	if (is_word(line, "explain"))
-		return is_word(rest, "query") || is_word(rest, "select") || is_word(rest, "with");
+	if (prompt_sql_is_word(line, "explain"))
+		return prompt_sql_is_word(rest, "query") || prompt_sql_is_word(rest, "select") ||
+		       prompt_sql_is_word(rest, "with");
 	for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
-		if (is_word(line, beginnings[i]))
+		if (prompt_sql_is_word(line, beginnings[i]))
 			return !is_lua(line);
 	return false;
 }
@@ -60,7 +61,7 @@ bool prompt_is_clause(const char *line)
 	const char *rest = line + word_length(line);
 
 	for (size_t i = 0; i < sizeof clauses / sizeof *clauses; i++)
-		if (is_word(line, clauses[i]))
+		if (prompt_sql_is_word(line, clauses[i]))
 			return rest[strspn(rest, " \t")] && !is_lua(line);
 	return false;
 }

@@ -67,7 +67,7 @@ void row_text_release(struct row_text *text)
 }
 
 /* Writes the rows, and prints the messages before; *text is then empty. */
-static void write_text(const struct event_rows *rows, struct row_text *text)
+static void event_rows_write_text(const struct event_rows *rows, struct row_text *text)
 {
 	say_kept(rows->session, &text->said);
 	rows->session->damaged += text->damaged;
@@ -268,7 +268,8 @@ static void note_shown(struct event_workers *pool, const struct batch *heads)
 }
 
 /* Adds a loss. False: there is no room for another. */
-static bool add_loss(struct event_workers *pool, struct row_chunk *chunk, const struct event *loss)
+static bool event_rows_add_loss(struct event_workers *pool, struct row_chunk *chunk,
+				const struct event *loss)
 {
 	bool ends = loss->until != NSTIME_MIN && loss->until != NSTIME_MAX;
 	bool room = event_block_add_loss(chunk->block, loss);
@@ -290,7 +291,7 @@ static struct row_chunk *filling(struct event_workers *pool)
 static void write_chunk(struct event_workers *pool, struct row_chunk *chunk)
 {
 	say_kept(pool->rows->session, &chunk->before);
-	write_text(pool->rows, &chunk->made_text);
+	event_rows_write_text(pool->rows, &chunk->made_text);
 	chunk->made = false;
 }
 
@@ -326,7 +327,7 @@ static void write_made(struct event_workers *pool)
  * Makes, waits for and writes chunks until at most `most` are in use. One of few threads makes
  * chunks itself. Of many, it only waits: while it makes one, the others could run out of work.
  */
-static void make_room(struct event_workers *pool, size_t most)
+static void event_rows_make_room(struct event_workers *pool, size_t most)
 {
 	bool helps = thread_pool_is_small(pool->threads);
 
@@ -338,7 +339,7 @@ static void make_room(struct event_workers *pool, size_t most)
 }
 
 /* Hands the chunk that was filled to the workers, and begins another. */
-static bool give(struct event_workers *pool)
+static bool event_rows_give(struct event_workers *pool)
 {
 	struct row_chunk *chunk = filling(pool);
 
@@ -346,7 +347,7 @@ static bool give(struct event_workers *pool)
 	thread_pool_add(pool->threads, make_given, chunk);
 	write_made(pool);
 	if (pool->used == pool->nchunks)
-		make_room(pool, pool->nchunks / 2);
+		event_rows_make_room(pool, pool->nchunks / 2);
 	if (pool->rows->sink->closed)
 		return false;
 	event_block_begin(filling(pool)->block);
@@ -360,7 +361,7 @@ static bool give(struct event_workers *pool)
 static struct row_chunk *next_row(struct event_workers *pool)
 {
 	if (pool->rows->sink->closed ||
-	    (pool->before.len && filling(pool)->block->nstretches && !give(pool)))
+	    (pool->before.len && filling(pool)->block->nstretches && !event_rows_give(pool)))
 		return NULL;
 	struct row_chunk *chunk = filling(pool);
 	if (!chunk->block->nstretches) {
@@ -386,7 +387,7 @@ static bool row_pool_run(struct event_workers *pool, const struct run *run, uint
 		note_shown(pool, chunk->block->heads);
 		first += backward ? 0 : n;
 		count -= n;
-		if (event_block_is_full(chunk->block) && !give(pool))
+		if (event_block_is_full(chunk->block) && !event_rows_give(pool))
 			return false;
 	}
 	return true;
@@ -395,7 +396,7 @@ static bool row_pool_run(struct event_workers *pool, const struct run *run, uint
 /* The block's rows are behind all that were passed; *block becomes an empty one. */
 static bool row_pool_block(struct event_workers *pool, struct event_block **block)
 {
-	if (filling(pool)->block->nstretches && !give(pool))
+	if (filling(pool)->block->nstretches && !event_rows_give(pool))
 		return false;
 	struct row_chunk *chunk = next_row(pool);
 	if (!chunk)
@@ -404,14 +405,14 @@ static bool row_pool_block(struct event_workers *pool, struct event_block **bloc
 	chunk->block = *block;
 	*block = empty;
 	note_shown(pool, chunk->block->heads);
-	return give(pool);
+	return event_rows_give(pool);
 }
 
 static bool row_pool_loss(struct event_workers *pool, const struct event *loss)
 {
 	struct row_chunk *chunk = next_row(pool);
 
-	return chunk && (add_loss(pool, chunk, loss) || give(pool));
+	return chunk && (event_rows_add_loss(pool, chunk, loss) || event_rows_give(pool));
 }
 
 static bool row_pool_tick(struct event_workers *pool)
@@ -421,16 +422,17 @@ static bool row_pool_tick(struct event_workers *pool)
 	if (!sink_is_due(sink))
 		return sink_tick(sink);
 	if (!sink->closed && filling(pool)->block->nstretches)
-		give(pool);
+		event_rows_give(pool);
 	write_made(pool);
 	return sink_tick(sink);
 }
 
 static bool row_pool_end(struct event_workers *pool)
 {
-	if (pool->rows->sink->closed || (filling(pool)->block->nstretches && !give(pool)))
+	if (pool->rows->sink->closed ||
+	    (filling(pool)->block->nstretches && !event_rows_give(pool)))
 		return false;
-	make_room(pool, 0);
+	event_rows_make_room(pool, 0);
 	return !pool->rows->sink->closed;
 }
 
@@ -693,7 +695,7 @@ bool event_rows_text(struct event_rows *rows, struct row_text *text, nstime last
 	say_kept(rows->session, &pool->before);
 	rows->last = pool->shown = last;
 	pool->has_shown = true;
-	write_text(rows, text);
+	event_rows_write_text(rows, text);
 	return !rows->sink->closed;
 }
 

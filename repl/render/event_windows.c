@@ -75,7 +75,7 @@ static void add_block(struct block_list *blocks, struct event_block *block)
 	*mem_push(blocks->items, blocks->count, blocks->capacity) = block;
 }
 
-static void add_text(struct text_list *texts, struct row_text *text)
+static void event_windows_add_text(struct text_list *texts, struct row_text *text)
 {
 	*mem_push(texts->items, texts->count, texts->capacity) = text;
 }
@@ -95,7 +95,7 @@ static struct event_block *take_block(struct windows_work *work)
 	return block;
 }
 
-static struct row_text *take_text(struct windows_work *work)
+static struct row_text *event_windows_take_text(struct windows_work *work)
 {
 	struct text_list *spare = &work->spare.texts;
 	struct row_text *text = NULL;
@@ -121,7 +121,7 @@ static void drop_rows(void *arg, void *of_window)
 	for (size_t i = 0; i < made->blocks.count; i++)
 		add_block(&work->spare.blocks, made->blocks.items[i]);
 	for (size_t i = 0; i < made->texts.count; i++)
-		add_text(&work->spare.texts, made->texts.items[i]);
+		event_windows_add_text(&work->spare.texts, made->texts.items[i]);
 	pthread_mutex_unlock(&work->lock);
 	mem_free(made->blocks.items);
 	mem_free(made->texts.items);
@@ -185,7 +185,7 @@ static void *pass_of(void *arg)
 	return ((struct window_maker *)arg)->pass;
 }
 
-static void begin_rows(void *arg)
+static void event_windows_begin_rows(void *arg)
 {
 	((struct window_maker *)arg)->made = mem_new(sizeof(struct made_rows));
 }
@@ -216,14 +216,14 @@ static void end_text(struct window_maker *maker)
 		row_maker_end(maker->rows);
 }
 
-static bool add_rows(void *arg, const struct run *run)
+static bool event_windows_add_rows(void *arg, const struct run *run)
 {
 	struct window_maker *maker = arg;
 	struct text_list *texts = &maker->made->texts;
 
 	if (!texts->count || texts->items[texts->count - 1]->text.whole >= TEXT_BYTES) {
 		end_text(maker);
-		add_text(texts, take_text(maker->work));
+		event_windows_add_text(texts, event_windows_take_text(maker->work));
 		row_maker_begin(maker->rows, texts->items[texts->count - 1]);
 	}
 	maker->made->last = run->batch->time[run->first + run->count - 1];
@@ -305,9 +305,9 @@ bool event_windows_run(const struct event_windows_setup *setup, struct windows_d
 					.select_arg = pass_of,
 					.put = put_rows,
 					.closed = &setup->sink->closed,
-					.begin = begin_rows,
+					.begin = event_windows_begin_rows,
 					.before = work.makes_rows ? note_before : NULL,
-					.run = work.makes_rows ? add_rows : add_heads,
+					.run = work.makes_rows ? event_windows_add_rows : add_heads,
 					.take = take_rows,
 					.maker_free = maker_free,
 					.drop = drop_rows};

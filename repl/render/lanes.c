@@ -33,7 +33,7 @@ void lanes_release(struct lanes *lanes)
 /* Values */
 
 /* Returns the index of a new value; `value` may point into lanes->values. */
-static uint32_t add_value(struct lanes *lanes, const struct value *value, bool has_name)
+static uint32_t lanes_add_value(struct lanes *lanes, const struct value *value, bool has_name)
 {
 	const struct value own = value_copy(lanes->arena, value);
 
@@ -51,7 +51,7 @@ static uint32_t lane_place(struct lanes *lanes, const struct value *value, bool 
 
 	return place != HASH_INDEX_NONE ? place
 					: hash_index_add(&lanes->value_index, hash,
-							 add_value(lanes, value, has_name));
+							 lanes_add_value(lanes, value, has_name));
 }
 
 /* Merging */
@@ -210,7 +210,7 @@ void lanes_add_loss(struct lanes *lanes, nstime begin, nstime end, const char *t
 	add_to(lanes, &lanes->rows[0], begin, end, &value);
 }
 
-static int by_path(const void *a, const void *b)
+static int lanes_by_path(const void *a, const void *b)
 {
 	const struct lane *p = a, *q = b;
 
@@ -224,7 +224,7 @@ void lanes_finish(struct lanes *lanes)
 	for (size_t i = 0; i < lanes->nrows; i++)
 		commit(lanes, &lanes->rows[i]);
 	if (lanes->nrows)
-		qsort(lanes->rows, lanes->nrows, sizeof *lanes->rows, by_path);
+		qsort(lanes->rows, lanes->nrows, sizeof *lanes->rows, lanes_by_path);
 }
 
 void lanes_name(struct lanes *lanes, struct lane_piece *piece, const char *name)
@@ -240,7 +240,7 @@ void lanes_name(struct lanes *lanes, struct lane_piece *piece, const char *name)
 			break;
 		if (value->other)
 			continue;
-		uint32_t other = add_value(lanes, &value->value, true);
+		uint32_t other = lanes_add_value(lanes, &value->value, true);
 		lanes->values[at].other = other + 1;
 		lanes->values[other].name = name;
 	}

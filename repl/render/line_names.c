@@ -98,7 +98,7 @@ static bool keep_asking(void *arg, nstime at, nstime first, nstime last)
 	       line_names->session->trace->events_decoded <= line_names->until;
 }
 
-static struct state *open_state(struct line_names *line_names, struct error *err)
+static struct state *line_names_open_state(struct line_names *line_names, struct error *err)
 {
 	struct state_options options = {
 		.progress = keep_asking, .progress_arg = line_names, .no_checkpoints = true};
@@ -124,7 +124,7 @@ static bool ask_told(struct line_names *line_names, int64_t tid, const struct mo
 		     struct answers *answers, struct error *err)
 {
 	static const char *const names[ASKED] = {"name", "like"};
-	struct state *state = open_state(line_names, err);
+	struct state *state = line_names_open_state(line_names, err);
 	struct state_place places[ASKED];
 	bool good = state;
 	char path[48];
@@ -228,7 +228,8 @@ static bool is_reached(const struct event *a, const struct event *b)
 }
 
 /* Is the next event with a name before time t, or at t and not behind entry i of the run? */
-static bool is_due(const struct line_names *line_names, nstime t, const struct run *run, uint32_t i)
+static bool line_names_is_due(const struct line_names *line_names, nstime t, const struct run *run,
+			      uint32_t i)
 {
 	const struct run *told = &line_names->run;
 	nstime next = told->batch->time[line_names->at];
@@ -260,7 +261,7 @@ static bool learn_until(struct line_names *line_names, nstime t, const struct ru
 
 	while (line_names->has_next)
 		if (line_names->at < told->first + told->count) {
-			if (!is_due(line_names, t, run, i))
+			if (!line_names_is_due(line_names, t, run, i))
 				return true;
 			learn(line_names);
 		} else if (!next_run(line_names, err)) {

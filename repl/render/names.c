@@ -27,7 +27,7 @@ enum {
 enum { NAMES_PACKETS = 3, NAMES_SHARE = 3, NAMES_BYTES = 3 << 18 };
 
 /* Sets *tid to the thread that the row shows; false: none. */
-static bool thread_of(const struct named *item, struct value *tid)
+static bool names_thread_of(const struct named *item, struct value *tid)
 {
 	if (comm_is_thread(item->path, &item->value)) {
 		*tid = item->value;
@@ -36,9 +36,9 @@ static bool thread_of(const struct named *item, struct value *tid)
 	return item->of_path && comm_thread_of(item->path, tid);
 }
 
-static bool is_wanted(const struct named *item, struct value *tid)
+static bool names_is_wanted(const struct named *item, struct value *tid)
 {
-	return !item->name && thread_of(item, tid);
+	return !item->name && names_thread_of(item, tid);
 }
 
 bool names_wanted(const struct named *items, size_t count)
@@ -47,7 +47,7 @@ bool names_wanted(const struct named *items, size_t count)
 	struct value tid;
 
 	for (size_t i = 0; i < count && !some; i++)
-		some = is_wanted(&items[i], &tid);
+		some = names_is_wanted(&items[i], &tid);
 	return some;
 }
 
@@ -85,7 +85,7 @@ struct look {
 
 static bool is_looked_for(const struct look *look, const struct named *item, struct comm *out)
 {
-	if (!is_wanted(item, &out->tid) || item->t < look->begin || item->t >= look->end)
+	if (!names_is_wanted(item, &out->tid) || item->t < look->begin || item->t >= look->end)
 		return false;
 	out->moment = (struct moment){item->t, look->before};
 	return true;
@@ -152,7 +152,7 @@ static void put_spells(const struct comm_spells *range, struct named *items, siz
 	struct value tid;
 
 	for (size_t i = 0; i < count; i++) {
-		if (items[i].t < begin || !is_wanted(&items[i], &tid))
+		if (items[i].t < begin || !names_is_wanted(&items[i], &tid))
 			continue;
 		items[i].name = comm_spells_find(range, &tid, items[i].t, items[i].until);
 		if (arena && items[i].name)
@@ -226,7 +226,7 @@ static bool read_near(struct session *session, const struct named *items, size_t
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (items[i].t < begin || !is_wanted(&items[i], &tid))
+		if (items[i].t < begin || !names_is_wanted(&items[i], &tid))
 			continue;
 		n += items[i].t != last;
 		first = items[i].t < first ? items[i].t : first;
@@ -250,7 +250,7 @@ static bool read_late(struct session *session, struct named *items, size_t count
 	for (size_t i = 0; i < count; i++) {
 		nstime until = items[i].until < end ? items[i].until : end;
 
-		if (until <= items[i].t || !is_wanted(&items[i], &tid))
+		if (until <= items[i].t || !names_is_wanted(&items[i], &tid))
 			continue;
 		first = items[i].t < first ? items[i].t : first;
 		last = until > last ? until : last;

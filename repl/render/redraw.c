@@ -42,7 +42,7 @@ unsigned redraw_room(const struct redraw *redraw)
 }
 
 /* Writes the bytes to the terminal as they are, after flushing the sink. */
-static void show(struct redraw *redraw, const struct buf *screen)
+static void render_redraw_show(struct redraw *redraw, const struct buf *screen)
 {
 	struct sink out;
 
@@ -73,13 +73,13 @@ void redraw_clear(struct redraw *redraw)
 		return;
 	go_up(redraw, &screen);
 	buf_add_text(&screen, "\033[J");
-	show(redraw, &screen);
+	render_redraw_show(redraw, &screen);
 	buf_release(&screen);
 	redraw->lines = 0;
 }
 
 /* Appends lines; at the end of each, erases the rest of the old line. */
-static bool add_lines(void *screen, const char *bytes, size_t count)
+static bool redraw_add_lines(void *screen, const char *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (bytes[i] == '\n')
@@ -99,8 +99,8 @@ static unsigned count_lines(const char *text, size_t len)
 }
 
 /* Appends the rows through a sink, which makes control characters visible and writes styles. */
-static void add_rows(const struct redraw *redraw, const struct sink *rows, struct buf *screen,
-		     unsigned *lines)
+static void redraw_add_rows(const struct redraw *redraw, const struct sink *rows,
+			    struct buf *screen, unsigned *lines)
 {
 	unsigned most = redraw_room(redraw), all = count_lines(rows->data, rows->len);
 	size_t len = rows->len;
@@ -109,7 +109,7 @@ static void add_rows(const struct redraw *redraw, const struct sink *rows, struc
 	if (all > most) /* and a line says how many more there are */
 		for (size_t seen = len = 0; seen + 1 < most; len++)
 			seen += rows->data[len] == '\n';
-	sink_init_write(&out, add_lines, screen);
+	sink_init_write(&out, redraw_add_lines, screen);
 	out.color = redraw->sink->color;
 	sink_add(&out, rows->data, len);
 	if (all > most)
@@ -126,11 +126,11 @@ void redraw_show(struct redraw *redraw, const struct buf *above, const struct si
 
 	go_up(redraw, &screen);
 	if (above)
-		add_lines(&screen, above->data, above->len);
+		redraw_add_lines(&screen, above->data, above->len);
 	buf_add_text(&screen, "\033[?7l");
-	add_rows(redraw, rows, &screen, &redraw->lines);
+	redraw_add_rows(redraw, rows, &screen, &redraw->lines);
 	buf_add_text(&screen, "\033[J\033[?7h");
-	show(redraw, &screen);
+	render_redraw_show(redraw, &screen);
 	buf_release(&screen);
 	redraw->drawn = clock_ms();
 }

@@ -120,8 +120,8 @@ bool event_json(struct event_writer *writer, nstime t, const struct stream *stre
 }
 
 /* Writes the members of a scope as one cell. */
-static void put_cell(struct event_writer *writer, struct sink *out, const struct render_plan *plan,
-		     const struct fields *fields)
+static void render_event_data_put_cell(struct event_writer *writer, struct sink *out,
+				       const struct render_plan *plan, const struct fields *fields)
 {
 	struct sink *text = &writer->scratch;
 
@@ -162,9 +162,9 @@ bool event_csv(struct event_writer *writer, nstime t, const struct stream *strea
 	}
 	*to++ = ',';
 	sink_end(out, to);
-	put_cell(writer, out, &plan->context, fields);
+	render_event_data_put_cell(writer, out, &plan->context, fields);
 	sink_char(out, ',');
-	put_cell(writer, out, &plan->payload, fields);
+	render_event_data_put_cell(writer, out, &plan->payload, fields);
 	sink_char(out, '\n');
 	return sink_row(out);
 }

@@ -100,8 +100,9 @@ static char *put_time(struct event_writer *writer, struct sink *out, const struc
 }
 
 /* Writes CPU, thread and event name, as far as they are known. */
-static char *put_head(struct event_writer *writer, char *to, const struct class_plan *plan,
-		      const struct stream_plan *at, nstime t, const struct fields *fields)
+static char *render_event_text_put_head(struct event_writer *writer, char *to,
+					const struct class_plan *plan, const struct stream_plan *at,
+					nstime t, const struct fields *fields)
 {
 	size_t len;
 
@@ -125,7 +126,7 @@ bool event_text(struct event_writer *writer, struct class_plan *plan, nstime t,
 		thread_names_learn(writer->names, fields);
 	to = put_time(writer, out, stream, t,
 		      at->begin.len + plan->head.len + THREAD_LABEL_ROOM + COPY_PAD);
-	sink_end(out, put_head(writer, to, plan, at, t, fields));
+	sink_end(out, render_event_text_put_head(writer, to, plan, at, t, fields));
 	if (fields && !put_words(writer, out, plan, fields)) {
 		put_context(out, plan, fields);
 		put_payload(out, plan, fields);

@@ -32,7 +32,7 @@ static enum leaf leaf_of(const struct planner *planner, const struct field_class
 	return class->is_signed ? LEAF_SIGNED : LEAF_UNSIGNED;
 }
 
-static const char *take_text(struct planner *planner, size_t *len)
+static const char *render_plan_take_text(struct planner *planner, size_t *len)
 {
 	*len = planner->text.len;
 	const char *text =
@@ -67,7 +67,7 @@ static void plan_value(struct planner *planner, const struct field_class *class)
 		return;
 	}
 	struct render_token *token = mem_push(plan->tokens, plan->count, plan->capacity);
-	token->text = take_text(planner, &len);
+	token->text = render_plan_take_text(planner, &len);
 	token->len = (uint32_t)len;
 	token->leaf = leaf_of(planner, class);
 	token->base = planner->base;
@@ -152,12 +152,12 @@ void plan_make(struct arena *arena, bool json, struct render_plan *plan,
 		plan_struct(&planner, b);
 	if (json)
 		buf_add_char(&planner.text, '}');
-	plan->tail = take_text(&planner, &plan->ntail);
+	plan->tail = render_plan_take_text(&planner, &plan->ntail);
 	buf_release(&planner.text);
 	buf_release(&planner.name);
 }
 
-static void put_cell(struct sink *out, const struct field *field);
+static void render_plan_put_cell(struct sink *out, const struct field *field);
 
 /* Writes the option that the variant holds. */
 static void put_option(struct sink *out, const struct field *variant)
@@ -166,12 +166,12 @@ static void put_option(struct sink *out, const struct field *variant)
 
 	field_iter_begin(&iter, variant);
 	if (field_iter_next(&iter))
-		put_cell(out, &iter.item);
+		render_plan_put_cell(out, &iter.item);
 	field_iter_end(&iter);
 }
 
 /* Writes a text as it is, and a field with members as JSON. */
-static void put_cell(struct sink *out, const struct field *field)
+static void render_plan_put_cell(struct sink *out, const struct field *field)
 {
 	struct buf scratch = {0};
 	struct sink text;
@@ -204,7 +204,7 @@ static void put_any(struct sink *out, const struct render_plan *plan,
 	if (token->leaf == LEAF_STRING && plan->cells)
 		csv_cell(out, slot->bytes, (size_t)slot->n);
 	else if (plan->cells)
-		put_cell(out, &field);
+		render_plan_put_cell(out, &field);
 	else if (token->leaf == LEAF_STRING && plan->json)
 		json_string(out, slot->bytes, (size_t)slot->n);
 	else if (token->leaf == LEAF_STRING)

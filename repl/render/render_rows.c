@@ -147,7 +147,7 @@ static const char *cell(const struct rows *rows, size_t i, size_t *len)
 	return rows->cells.data + from;
 }
 
-static void put_cell(struct rows *rows, size_t column, const char *text, size_t len)
+static void render_rows_put_cell(struct rows *rows, size_t column, const char *text, size_t len)
 {
 	size_t width = rows->widths ? rows->widths[column] : 0, own = width_of(text, len);
 	bool last = column + 1 == rows->ncolumns;
@@ -201,7 +201,7 @@ static void fit_widths(struct rows *rows)
 static void head(struct rows *rows)
 {
 	for (size_t i = 0; i < rows->ncolumns; i++)
-		put_cell(rows, i, rows->columns[i].name, strlen(rows->columns[i].name));
+		render_rows_put_cell(rows, i, rows->columns[i].name, strlen(rows->columns[i].name));
 	sink_char(rows->sink, '\n');
 	sink_row(rows->sink);
 }
@@ -241,7 +241,7 @@ static void measure(struct rows *rows)
 }
 
 /* Writes the rows that wait. */
-static bool write_rows(struct rows *rows)
+static bool render_rows_write_rows(struct rows *rows)
 {
 	bool open = !rows->sink->closed;
 
@@ -257,7 +257,7 @@ static bool write_rows(struct rows *rows)
 		} else if (rows->as_lines) {
 			put_line(rows, column, text, len);
 		} else if (rows->format == FORMAT_TABLE) {
-			put_cell(rows, column, text, len);
+			render_rows_put_cell(rows, column, text, len);
 		} else if (len) {
 			if (column)
 				sink_pad(rows->sink, 2);
@@ -287,12 +287,12 @@ bool rows_end(struct rows *rows)
 	if (rows->format == FORMAT_TABLE && !rows->widths &&
 	    rows->nends < TABLE_ROWS * rows->ncolumns)
 		return !rows->sink->closed;
-	return write_rows(rows);
+	return render_rows_write_rows(rows);
 }
 
 bool rows_finish(struct rows *rows)
 {
-	bool open = rows->nends ? write_rows(rows) : !rows->sink->closed;
+	bool open = rows->nends ? render_rows_write_rows(rows) : !rows->sink->closed;
 
 	mem_free(rows->ends);
 	mem_free(rows->widths);

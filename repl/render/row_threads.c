@@ -91,7 +91,7 @@ static bool parse_test(struct row_threads *rows, struct test *test, const char *
 	return true;
 }
 
-static bool read_all(struct row_threads *rows, struct error *err)
+static bool row_threads_read_all(struct row_threads *rows, struct error *err)
 {
 	bool names = rows->comms.words->count || rows->tids.nranges < rows->tids.words->count;
 
@@ -125,7 +125,7 @@ static bool open_in(struct session *session, const struct options *options, nsti
 	    parse_test(rows, &rows->pids, "--pid", &options->pids, false, err) &&
 	    parse_test(rows, &rows->comms, "--comm", &none, false, err)) {
 		rows->comms.words = &options->comms;
-		if (read_all(rows, err)) {
+		if (row_threads_read_all(rows, err)) {
 			*out = rows;
 			return true;
 		}
@@ -145,7 +145,7 @@ bool row_threads_open(struct session *session, const struct options *options,
 }
 
 /* The first ns of the interval that stands for the moment. */
-static nstime begin_of(const struct moment *moment)
+static nstime row_threads_begin_of(const struct moment *moment)
 {
 	return moment->before && moment->t > NSTIME_MIN ? moment->t - 1 : moment->t;
 }
@@ -158,7 +158,7 @@ bool row_threads_open_at(struct session *session, const struct options *options,
 
 	*out = NULL;
 	for (size_t i = 0; i < count; i++) {
-		nstime t = begin_of(&moments[i]);
+		nstime t = row_threads_begin_of(&moments[i]);
 		begin = t < begin ? t : begin;
 		end = t < NSTIME_MAX && t >= end ? t + 1 : end;
 	}
@@ -209,7 +209,8 @@ bool row_thread(const char *path, const struct value *value, struct value *tid)
 }
 
 /* Sets rows->thread and *tid to path and number of the row's thread. False: it has none. */
-static bool thread_of(struct row_threads *rows, const struct interval *interval, struct value *tid)
+static bool row_threads_thread_of(struct row_threads *rows, const struct interval *interval,
+				  struct value *tid)
 {
 	size_t host = (size_t)(behind_host(interval->path) - interval->path);
 
@@ -329,7 +330,7 @@ bool row_threads_pass(struct row_threads *rows, const struct interval *interval)
 {
 	bool names = rows->tids.nranges < rows->tids.words->count;
 	struct value tid;
-	bool thread = thread_of(rows, interval, &tid);
+	bool thread = row_threads_thread_of(rows, interval, &tid);
 
 	if (!thread && (rows->tids.words->count || rows->pids.words->count ||
 			rows->comms.words->count))
@@ -344,7 +345,7 @@ bool row_threads_pass(struct row_threads *rows, const struct interval *interval)
 bool row_threads_pass_at(struct row_threads *rows, const struct moment *moment, const char *path,
 			 const struct value *value)
 {
-	nstime begin = begin_of(moment);
+	nstime begin = row_threads_begin_of(moment);
 
 	return row_threads_pass(rows, &(struct interval){.path = path,
 							 .begin = begin,

@@ -68,7 +68,8 @@ static inline void tally_add(struct tally *tally, uint64_t bits, nstime time)
 	tally->last = time > tally->last ? time : tally->last;
 }
 
-static void add_loss(struct summary *sum, const struct stream *stream, const struct event *loss)
+static void summary_add_loss(struct summary *sum, const struct stream *stream,
+			     const struct event *loss)
 {
 	sum->lost[stream->index] += loss->lost_unknown ? 0 : loss->lost;
 	sum->losses++;
@@ -110,7 +111,7 @@ static bool sum_run(void *own, const struct sweep_run *given, struct error *err)
 
 	(void)err;
 	if (!run->count)
-		add_loss(&worker->sum, run->stream, &run->loss);
+		summary_add_loss(&worker->sum, run->stream, &run->loss);
 	else if (worker->gather->counts)
 		worker->sum.streams[run->stream->index].events += n;
 	else
@@ -167,7 +168,7 @@ static bool by_sweep(struct summary_pass *gather, struct index *index,
 void summary_add(struct summary *sum, struct events *events, const struct event *event)
 {
 	if (!event->class) {
-		add_loss(sum, event->stream, event);
+		summary_add_loss(sum, event->stream, event);
 		return;
 	}
 	uint64_t bits = events_bits(events, event);

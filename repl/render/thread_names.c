@@ -103,7 +103,7 @@ void thread_names_take(struct thread_names *names, struct thread_names *from)
 	from->first = NULL;
 }
 
-static uint64_t hash_of(uint32_t part, int64_t tid)
+static uint64_t thread_names_hash_of(uint32_t part, int64_t tid)
 {
 	return hash_number((uint64_t)tid + part * UINT64_C(0x9e3779b9));
 }
@@ -112,22 +112,23 @@ static uint64_t hash_of(uint32_t part, int64_t tid)
 static struct named_thread *entry_of(const struct thread_names *names, uint32_t part, int64_t tid)
 {
 	uint32_t at =
-		hash_index_find(&names->index, hash_of(part, tid), i,
+		hash_index_find(&names->index, thread_names_hash_of(part, tid), i,
 				names->entries[i].tid == tid && names->entries[i].part == part);
 
 	return at != HASH_INDEX_NONE ? &names->entries[at] : NULL;
 }
 
-static struct named_thread *add_entry(struct thread_names *names, uint32_t part, int64_t tid)
+static struct named_thread *thread_names_add_entry(struct thread_names *names, uint32_t part,
+						   int64_t tid)
 {
 	struct named_thread *entry = mem_push(names->entries, names->count, names->capacity);
 
-	hash_index_add(&names->index, hash_of(part, tid), names->count - 1);
+	hash_index_add(&names->index, thread_names_hash_of(part, tid), names->count - 1);
 	return entry;
 }
 
 /* Writes the entry's label; `name` may be empty. */
-static void put_label(struct named_thread *entry, const char *name, size_t len)
+static void thread_names_put_label(struct named_thread *entry, const char *name, size_t len)
 {
 	char *to = entry->label;
 
@@ -157,13 +158,14 @@ static void set_name(struct thread_names *names, uint32_t part, int64_t tid, con
 		return;
 	}
 	if (!entry)
-		entry = add_entry(names, part, tid);
+		entry = thread_names_add_entry(names, part, tid);
 	*entry = (struct named_thread){.tid = tid, .part = part, .looked_up = true};
-	put_label(entry, name, len);
+	thread_names_put_label(entry, name, len);
 }
 
 /* The thread's entry, after a call of `ask` if that is due; NULL: it has no name. */
-static const struct named_thread *look_up(struct thread_names *names, uint32_t part, int64_t tid)
+static const struct named_thread *thread_names_look_up(struct thread_names *names, uint32_t part,
+						       int64_t tid)
 {
 	struct named_thread *entry = entry_of(names, part, tid);
 	struct buf name = {0};
@@ -231,7 +233,7 @@ static const char *thread_name(struct thread_names *names, uint32_t part, int64_
 		*len = sizeof swapper - 1;
 		return swapper;
 	}
-	const struct named_thread *entry = look_up(names, part, tid);
+	const struct named_thread *entry = thread_names_look_up(names, part, tid);
 	*len = entry ? entry->nname : 0;
 	return *len ? entry->label + entry->name : NULL;
 }
@@ -349,10 +351,10 @@ const char *thread_names_label(struct thread_names *names, uint32_t part, int64_
 	const struct named_thread *entry = entry_of(names, part, tid);
 
 	if (__builtin_expect(names->ask && tid && !(entry && entry->looked_up), 0))
-		entry = look_up(names, part, tid);
+		entry = thread_names_look_up(names, part, tid);
 	if (tid == 0 || !entry) {
 		names->unknown.tid = tid;
-		put_label(&names->unknown, swapper, tid ? 0 : sizeof swapper - 1);
+		thread_names_put_label(&names->unknown, swapper, tid ? 0 : sizeof swapper - 1);
 		entry = &names->unknown;
 	}
 	*len = entry->nlabel;

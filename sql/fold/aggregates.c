@@ -44,7 +44,7 @@ static void become_real(struct number_list *values)
 	values->real = true;
 }
 
-static void add_value(struct number_list *values, sqlite3_value *value)
+static void aggregates_add_value(struct number_list *values, sqlite3_value *value)
 {
 	int type = sqlite3_value_numeric_type(value);
 
@@ -77,10 +77,10 @@ static void percentile_step(sqlite3_context *out, int argc, sqlite3_value **argv
 	if (argc > 2)
 		add_weighted(values, argv[0], sqlite3_value_int64(argv[1]));
 	else
-		add_value(values, argv[0]);
+		aggregates_add_value(values, argv[0]);
 }
 
-static int by_number(const void *a, const void *b)
+static int aggregates_by_number(const void *a, const void *b)
 {
 	const struct weighted *p = a, *q = b;
 
@@ -92,7 +92,7 @@ static int64_t weighted_percentile(struct number_list *values)
 	struct weighted *item = values->weighted;
 	uint64_t all = 0;
 
-	qsort(item, values->nweighted, sizeof *item, by_number);
+	qsort(item, values->nweighted, sizeof *item, aggregates_by_number);
 	for (size_t i = 0; i < values->nweighted; i++)
 		all += item[i].count;
 	uint64_t rank = percentile_rank(all, values->percent);
@@ -163,7 +163,7 @@ static void histogram_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 }
 
 /* Appends a bound; 2^63 does not fit into int64_t. */
-static void add_number(struct buf *text, const char *name, __int128 number)
+static void aggregates_add_number(struct buf *text, const char *name, __int128 number)
 {
 	buf_add_text(text, name);
 	if (number < 0)
@@ -181,10 +181,10 @@ static void add_bucket(struct buf *text, const uint64_t *counts, uint32_t i, boo
 
 	if (!bucket.count)
 		return;
-	add_number(text,
-		   text->len > 1 ? ",{\"from\":" : "{\"from\":", low < INT64_MIN ? INT64_MIN : low);
-	add_number(text, ",\"below\":", negative ? 1 - bucket.low : bucket.high);
-	add_number(text, ",\"count\":", bucket.count);
+	aggregates_add_number(text, text->len > 1 ? ",{\"from\":" : "{\"from\":",
+			      low < INT64_MIN ? INT64_MIN : low);
+	aggregates_add_number(text, ",\"below\":", negative ? 1 - bucket.low : bucket.high);
+	aggregates_add_number(text, ",\"count\":", bucket.count);
 	buf_add_char(text, '}');
 }
 

@@ -29,7 +29,7 @@ static void add_filter(struct buf *out, const struct field_filter *filter)
 }
 
 /* A hash of the conditions that select the events of a sweep. */
-static uint64_t hash_of(const struct fold *fold, const struct constraints *constraints)
+static uint64_t fold_partial_hash_of(const struct fold *fold, const struct constraints *constraints)
 {
 	const struct trace *trace = fold->host->trace;
 	struct buf bytes = {0};
@@ -59,7 +59,7 @@ static bool sweep_chunk(const struct fold *fold, const struct constraints *const
 	partials->chunk->records = partials->chunk->taken = 0;
 	if (!fold_sweep(fold, constraints, partials->chunk, out, err))
 		return false;
-	partial_add_u64(partials->body, hash_of(fold, constraints));
+	partial_add_u64(partials->body, fold_partial_hash_of(fold, constraints));
 	partial_add_groups(partials->body, out);
 	return true;
 }
@@ -68,7 +68,7 @@ bool fold_partial(const struct fold *fold, const struct constraints *constraints
 		  struct groups *out, struct error *err)
 {
 	struct partial_work *partials = fold->partials;
-	const uint64_t hash = hash_of(fold, constraints);
+	const uint64_t hash = fold_partial_hash_of(fold, constraints);
 
 	if (partials->chunk)
 		return sweep_chunk(fold, constraints, out, err);

@@ -106,7 +106,8 @@ static bool integer_of(const struct fold_worker *worker, const struct run_entry 
 }
 
 /* The entry's value of key k. False: the field is neither an integer nor text. */
-static bool key_of(struct fold_worker *worker, const struct run_entry *entry, unsigned k, struct value *key)
+static bool fold_sweep_key_of(struct fold_worker *worker, const struct run_entry *entry, unsigned k,
+			      struct value *key)
 {
 	const struct fold *fold = worker->joined->fold;
 	const struct column *column = &fold->shape->columns[fold->keys[k]];
@@ -135,13 +136,14 @@ static bool key_of(struct fold_worker *worker, const struct run_entry *entry, un
 	return true;
 }
 
-static struct group *find_group(struct fold_worker *worker, const struct run_entry *entry)
+static struct group *fold_sweep_find_group(struct fold_worker *worker,
+					   const struct run_entry *entry)
 {
 	const struct fold *fold = worker->joined->fold;
 	struct value keys[FOLD_KEYS_MAX];
 
 	for (unsigned k = 0; k < fold->nkeys; k++)
-		if (!key_of(worker, entry, k, &keys[k]))
+		if (!fold_sweep_key_of(worker, entry, k, &keys[k]))
 			return NULL;
 	return groups_at(&worker->groups, keys);
 }
@@ -179,7 +181,7 @@ static bool count_rows(struct fold_worker *worker, struct run_entry *entry, stru
 		if (!group) {
 			entry->i = i;
 			entry->class = classes[i];
-			group = find_group(worker, entry);
+			group = fold_sweep_find_group(worker, entry);
 			if (!group)
 				return misfit(err);
 			worker->by_class[classes[i]] = group;
@@ -205,7 +207,7 @@ static bool take_entry(struct fold_worker *worker, struct run_entry *entry, stru
 		return true;
 	struct group *group = joined->heads ? worker->by_class[entry->class] : NULL;
 	if (!group)
-		group = find_group(worker, entry);
+		group = fold_sweep_find_group(worker, entry);
 	if (!group || !add_values(worker, entry, group))
 		return misfit(err);
 	if (joined->heads)
@@ -254,7 +256,7 @@ static bool take_classes(struct fold_worker *worker, struct run_entry *entry, st
 	return true;
 }
 
-static bool take_run(void *own, const struct sweep_run *sweep_run, struct error *err)
+static bool fold_sweep_take_run(void *own, const struct sweep_run *sweep_run, struct error *err)
 {
 	struct fold_worker *worker = own;
 	const struct joined *joined = worker->joined;
@@ -294,7 +296,7 @@ static bool is_field(const struct fold *fold, uint32_t column)
 	return fold->shape->columns[column].kind == COLUMN_FIELD;
 }
 
-static void look_at(struct joined *joined)
+static void fold_sweep_look_at(struct joined *joined)
 {
 	const struct fold *fold = joined->fold;
 
@@ -348,10 +350,10 @@ bool fold_sweep(const struct fold *fold, const struct constraints *constraints,
 			     .arg = &joined,
 			     .progress = show_progress,
 			     .begin = begin_worker,
-			     .run = take_run,
+			     .run = fold_sweep_take_run,
 			     .end = end_worker};
 
-	look_at(&joined);
+	fold_sweep_look_at(&joined);
 	if (fold->shape->group)
 		joined.columns = fold_columns_new(fold, constraints);
 	bool good = sweep(fold->host->index, &plan, err);

@@ -62,7 +62,7 @@ static bool keep_printed(void *arg, const char *bytes, size_t len)
 	return true;
 }
 
-static bool run(struct asked *asked, struct error *err)
+static bool do_vtab_run(struct asked *asked, struct error *err)
 {
 	struct sql_host *host = asked->host;
 	struct oneliner_question *question = &asked->question;
@@ -95,7 +95,8 @@ static bool run(struct asked *asked, struct error *err)
 /* ---- rows ---- */
 
 /* Like a field of an event: numbers above 2^63 - 1 keep their 64 bits. */
-static void put_value(struct value *cell, const struct row_list *list, const struct value *value)
+static void do_vtab_put_value(struct value *cell, const struct row_list *list,
+			      const struct value *value)
 {
 	if (value->kind == VALUE_STRING)
 		*cell = value_text(kept(list, value->text, value->len), value->len);
@@ -104,7 +105,7 @@ static void put_value(struct value *cell, const struct row_list *list, const str
 }
 
 /* Bounds of buckets and sums, which may not fit into 64 bits. */
-static void put_number(struct value *cell, __int128 number)
+static void do_vtab_put_number(struct value *cell, __int128 number)
 {
 	if (number >= INT64_MIN && number <= INT64_MAX)
 		cell_integer(cell, (int64_t)number);
@@ -132,7 +133,7 @@ static size_t read_keys(const struct row_list *list, const struct map *map,
 
 	*all = (struct value){0};
 	for (size_t i = 0; i < count; i++) {
-		put_value(&keys[i], list, &entry->keys[i]);
+		do_vtab_put_value(&keys[i], list, &entry->keys[i]);
 		buf_add_text(&text, i ? ", " : "");
 		value_write(&entry->keys[i], &text);
 	}
@@ -144,8 +145,8 @@ static size_t read_keys(const struct row_list *list, const struct map *map,
 	return count;
 }
 
-static void add_entry(struct row_list *list, const struct map *map, const char *name,
-		      const struct group *entry)
+static void do_vtab_add_entry(struct row_list *list, const struct map *map, const char *name,
+			      const struct group *entry)
 {
 	const struct accumulator *total = &entry->totals[0];
 	uint32_t end, first = accumulator_buckets(&map->use->of, total, &end);
@@ -159,9 +160,9 @@ static void add_entry(struct row_list *list, const struct map *map, const char *
 		row = add(list, name, keys, nkeys);
 		row[AT_KEYS] = all;
 		if (bucket.has_low)
-			put_number(&row[AT_LOW], bucket.low);
+			do_vtab_put_number(&row[AT_LOW], bucket.low);
 		if (bucket.has_high)
-			put_number(&row[AT_HIGH], bucket.high);
+			do_vtab_put_number(&row[AT_HIGH], bucket.high);
 		cell_integer(&row[AT_COUNT], (int64_t)bucket.count);
 	}
 	if (map_is_hist(map->use))
@@ -170,12 +171,12 @@ static void add_entry(struct row_list *list, const struct map *map, const char *
 	row[AT_KEYS] = all;
 	if (map_is(map->use, FUNCTION_STATS)) {
 		cell_integer(&row[AT_COUNT], (int64_t)total->count);
-		put_number(&row[AT_TOTAL], total->number);
+		do_vtab_put_number(&row[AT_TOTAL], total->number);
 	}
 	if (map_is(map->use, FUNCTION_SUM))
-		put_number(&row[AT_VALUE], total->number);
+		do_vtab_put_number(&row[AT_VALUE], total->number);
 	else
-		put_value(&row[AT_VALUE], list, &value);
+		do_vtab_put_value(&row[AT_VALUE], list, &value);
 }
 
 static void add_maps(struct asked *asked)
@@ -186,12 +187,12 @@ static void add_maps(struct asked *asked)
 		size_t count;
 		struct group **entries = map_sorted(map, &count);
 		for (size_t k = 0; k < count; k++)
-			add_entry(asked->list, map, name, entries[k]);
+			do_vtab_add_entry(asked->list, map, name, entries[k]);
 		mem_free(entries);
 	}
 }
 
-static bool fill(struct row_host *row_host, struct row_list *list, struct error *err)
+static bool do_vtab_fill(struct row_host *row_host, struct row_list *list, struct error *err)
 {
 	struct sql_host *host = row_host->arg;
 	struct asked asked = {.host = host, .list = list};
@@ -212,7 +213,7 @@ static bool fill(struct row_host *row_host, struct row_list *list, struct error 
 				       : most;
 		list->ncolumns = AT_KEY + most;
 		asked.outlet.utc = times.utc;
-		good = run(&asked, err);
+		good = do_vtab_run(&asked, err);
 	}
 	if (good)
 		add_maps(&asked);
@@ -245,4 +246,4 @@ static const struct row_column columns[] = {
 	{"key7", ROW_ANY, .flags = ROW_HIDDEN},
 	{"key8", ROW_ANY, .flags = ROW_HIDDEN}};
 _Static_assert(sizeof columns / sizeof *columns == AT_KEY + PROBE_KEYS_MAX, "a column per key");
-const struct row_table row_do = {columns, sizeof columns / sizeof *columns, .fill = fill};
+const struct row_table row_do = {columns, sizeof columns / sizeof *columns, .fill = do_vtab_fill};

@@ -3,7 +3,7 @@
 
 #include "engine/columns/json.h"
 
-static void put_text(sqlite3_context *out, const char *text)
+static void events_values_put_text(sqlite3_context *out, const char *text)
 {
 	sqlite3_result_text(out, text, -1, SQLITE_STATIC); /* it lives as long as the trace */
 }
@@ -37,7 +37,8 @@ static void put_field(struct events_cursor *cursor, sqlite3_context *out, uint32
 	buf_release(&scratch);
 }
 
-static void put_label(struct events_cursor *cursor, sqlite3_context *out, uint32_t number)
+static void events_values_put_label(struct events_cursor *cursor, sqlite3_context *out,
+				    uint32_t number)
 {
 	const struct value_place *place = events_place(cursor, number);
 	const struct slot *slot;
@@ -68,7 +69,7 @@ static void put_scopes(struct events_cursor *cursor, sqlite3_context *out, unsig
 static void put_condition(const struct events_cursor *cursor, sqlite3_context *out)
 {
 	if (cursor->told.text)
-		put_text(out, cursor->told.text);
+		events_values_put_text(out, cursor->told.text);
 	else
 		sqlite3_result_error(
 			out,
@@ -82,13 +83,14 @@ static void put_place(struct events_cursor *cursor, sqlite3_context *out, enum c
 	const struct run *run = &cursor->run;
 
 	if (kind == COLUMN_FILE)
-		put_text(out, source_name(stream_source(run->stream, run->packet->rec.source)));
+		events_values_put_text(
+			out, source_name(stream_source(run->stream, run->packet->rec.source)));
 	else if (kind == COLUMN_OFFSET)
 		sqlite3_result_int64(out, (int64_t)run->packet->rec.off);
 	else if (kind == COLUMN_INDEX)
 		sqlite3_result_int64(out, run_index(run, cursor->at));
 	else if (cursor->host->path)
-		put_text(out, cursor->host->path);
+		events_values_put_text(out, cursor->host->path);
 }
 
 /* Column i of the current row of the key index; columns that the query does not read stay NULL. */
@@ -102,9 +104,9 @@ static void put_indexed(const struct events_cursor *cursor, sqlite3_context *out
 	if (columns[i].kind == COLUMN_TS)
 		sqlite3_result_int64(out, row->time);
 	else if (columns[i].kind == COLUMN_STREAM)
-		put_text(out, row->stream->name);
+		events_values_put_text(out, row->stream->name);
 	else if (columns[i].kind == COLUMN_NAME)
-		put_text(out, cursor->host->trace->classes[row->class]->name);
+		events_values_put_text(out, cursor->host->trace->classes[row->class]->name);
 	else if (columns[i].kind == COLUMN_CPU && row->cpu >= 0)
 		sqlite3_result_int(out, row->cpu);
 	if (columns[i].kind != COLUMN_FIELD)
@@ -134,15 +136,16 @@ int events_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 			sqlite3_result_int64(out, time);
 		break;
 	case COLUMN_STREAM:
-		put_text(out, run->stream->name);
+		events_values_put_text(out, run->stream->name);
 		break;
 	case COLUMN_CPU:
 		if (run->cpu >= 0)
 			sqlite3_result_int(out, run->cpu);
 		break;
 	case COLUMN_NAME:
-		put_text(out,
-			 cursor->host->trace->classes[run->batch->class_index[cursor->at]]->name);
+		events_values_put_text(
+			out,
+			cursor->host->trace->classes[run->batch->class_index[cursor->at]]->name);
 		break;
 	case COLUMN_CONTEXT:
 		put_scopes(cursor, out,
@@ -158,7 +161,7 @@ int events_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 		put_field(cursor, out, column->field);
 		break;
 	case COLUMN_LABEL:
-		put_label(cursor, out, column->field);
+		events_values_put_label(cursor, out, column->field);
 		break;
 	case COLUMN_WHERE:
 		put_condition(cursor, out);

@@ -304,7 +304,7 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 	return false;
 }
 
-static int fail(struct events_cursor *cursor, const struct error *err)
+static int events_vtab_fail(struct events_cursor *cursor, const struct error *err)
 {
 	cursor->done = true;
 	return sql_table_fail((struct sql_table *)cursor->base.pVtab, err);
@@ -336,7 +336,7 @@ const struct value_place *events_place(const struct events_cursor *cursor, uint3
 	return &shape->places[(row - 1) * shape->nfields + field];
 }
 
-static bool passes(struct events_cursor *cursor)
+static bool events_vtab_passes(struct events_cursor *cursor)
 {
 	const struct constraints *constraints = &cursor->constraints;
 
@@ -391,7 +391,7 @@ static enum step next_run(struct events_cursor *cursor, struct error *err)
 	return STEP_ITEM;
 }
 
-static int advance(struct events_cursor *cursor)
+static int events_vtab_advance(struct events_cursor *cursor)
 {
 	struct error err;
 
@@ -404,17 +404,17 @@ static int advance(struct events_cursor *cursor)
 			cursor->left--;
 			cursor->at += cursor->step;
 			cursor->decoded = FIELDS_NOT_YET;
-			if (!cursor->untested || passes(cursor)) {
+			if (!cursor->untested || events_vtab_passes(cursor)) {
 				cursor->rows++;
 				return SQLITE_OK;
 			}
 		}
 		if (cursor->told.own.window &&
 		    interval_window_failed(cursor->told.own.window, &err))
-			return fail(cursor, &err);
+			return events_vtab_fail(cursor, &err);
 		enum step step = next_run(cursor, &err);
 		if (step == STEP_ERROR)
-			return fail(cursor, &err);
+			return events_vtab_fail(cursor, &err);
 		if (step == STEP_END) {
 			cursor->done = true;
 			return SQLITE_OK;
@@ -431,7 +431,7 @@ static int next(sqlite3_vtab_cursor *base)
 		return SQLITE_OK;
 	}
 	if (!cursor->left || cursor->untested || cursor->rows == cursor->constraints.limit)
-		return advance(cursor);
+		return events_vtab_advance(cursor);
 	cursor->left--;
 	cursor->at += cursor->step;
 	cursor->decoded = FIELDS_NOT_YET;
@@ -547,7 +547,7 @@ static bool read_index(struct events_cursor *cursor, struct key_index *index, ui
 		return false;
 	*room = true;
 	int code;
-	while ((code = advance(cursor)) == SQLITE_OK && !cursor->done && *room)
+	while ((code = events_vtab_advance(cursor)) == SQLITE_OK && !cursor->done && *room)
 		*room = index_row(cursor, index, key_field);
 	if (code != SQLITE_OK)
 		return error_set(err, ERR_QUERY, "%s", cursor->base.pVtab->zErrMsg);
@@ -731,25 +731,25 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	cursor->rows = 0;
 	cursor->serving = NULL;
 	if (!begin_host(cursor, argv, &err) || !may_follow(cursor, &err))
-		return fail(cursor, &err);
+		return events_vtab_fail(cursor, &err);
 	struct constraints *constraints = &cursor->constraints;
 	constraints_read(constraints, cursor->plan, cursor->shape, cursor->host, argv);
 	if (!told_condition_begin(&cursor->told, cursor->host, cursor->plan, argv, constraints,
 				  &err))
-		return fail(cursor, &err);
+		return events_vtab_fail(cursor, &err);
 	cursor->done = constraints->nothing;
 	if (cursor->done)
 		return SQLITE_OK;
 	struct keyed_plan *keyed = keyed_of(cursor, argv);
 	if (keyed && !try_index(cursor, keyed, argv, &err))
-		return fail(cursor, &err);
+		return events_vtab_fail(cursor, &err);
 	if (cursor->done || cursor->serving)
 		return SQLITE_OK;
 	uint64_t passed = events_passed(cursor);
 	if (!open_events(cursor, &err))
-		return fail(cursor, &err);
+		return events_vtab_fail(cursor, &err);
 	cursor->step = cursor->plan->backward ? UINT32_MAX : 1;
-	int code = advance(cursor);
+	int code = events_vtab_advance(cursor);
 	if (keyed)
 		keyed->work += events_passed(cursor) - passed;
 	return code;

@@ -48,7 +48,7 @@ void sql_notes_free(struct sql_notes *notes)
 	mem_free(notes);
 }
 
-static bool fill(struct row_host *host, struct row_list *list, struct error *err)
+static bool notes_fill(struct row_host *host, struct row_list *list, struct error *err)
 {
 	const struct sql_notes *notes = ((const struct sql_host *)host->arg)->notes;
 
@@ -59,4 +59,4 @@ static bool fill(struct row_host *host, struct row_list *list, struct error *err
 }
 
 static const struct row_column columns[] = {{"note", .type = ROW_TEXT}, ROW_TRACE_COLUMN};
-const struct row_table row_notes = {columns, 2, .fill = fill};
+const struct row_table row_notes = {columns, 2, .fill = notes_fill};

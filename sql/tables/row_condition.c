@@ -13,7 +13,7 @@
 
 enum { VALUES_MAX = 100 };
 
-static struct value value_of(sqlite3_value *value)
+static struct value row_condition_value_of(sqlite3_value *value)
 {
 	const char *text;
 
@@ -44,13 +44,13 @@ static void no_values(sqlite3_context *out, const struct rows_where *where, size
 	buf_release(&names);
 }
 
-static bool holds(struct rows_where *where, int count, sqlite3_value **given)
+static bool row_condition_holds(struct rows_where *where, int count, sqlite3_value **given)
 {
 	struct value values[VALUES_MAX];
 	bool all = true;
 
 	for (int i = 0; i < count; i++)
-		values[i] = value_of(given[i]);
+		values[i] = row_condition_value_of(given[i]);
 	for (size_t i = 0; i < rows_where_terms(where) && all; i++)
 		all = rows_where_holds(where, i, values);
 	return all;
@@ -82,7 +82,7 @@ void sql_row_condition(sqlite3_context *out, int argc, sqlite3_value **argv)
 	    (argc > 1 && !rows_where_column(where, (size_t)argc - 2)))
 		no_values(out, where, (size_t)argc - 1);
 	else
-		sqlite3_result_int(out, holds(where, argc - 1, argv + 1));
+		sqlite3_result_int(out, row_condition_holds(where, argc - 1, argv + 1));
 	if (!kept) /* SQLite may free it at once, so this comes last */
 		sqlite3_set_auxdata(out, 0, where, free_where);
 }

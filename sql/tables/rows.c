@@ -320,7 +320,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static bool is_named(void *arg, const char *name)
+static bool rows_is_named(void *arg, const char *name)
 {
 	const struct rows_cursor *cursor = arg;
 
@@ -349,7 +349,7 @@ static bool read_name(struct rows_cursor *cursor, struct row_ask *ask, unsigned 
 		return sqlite3_value_type(value) != SQLITE_NULL;
 	*test = (struct name_test){cursor->tests, op, kept(cursor, value)};
 	cursor->tests = test;
-	ask->named = is_named;
+	ask->named = rows_is_named;
 	ask->arg = cursor;
 	return test->text != NULL;
 }
@@ -477,8 +477,8 @@ static struct sql_host *find_host(struct rows_table *rows, const char *letters, 
 	return host ? host : sql_table_host(&rows->table, NULL, err);
 }
 
-static bool begin(struct rows_cursor *cursor, const char *letters, int argc, sqlite3_value **argv,
-		  struct row_reading *reading, struct error *err)
+static bool tables_rows_begin(struct rows_cursor *cursor, const char *letters, int argc,
+			      sqlite3_value **argv, struct row_reading *reading, struct error *err)
 {
 	struct rows_table *rows = (struct rows_table *)cursor->base.pVtab;
 	struct row_ask *ask = &reading->ask;
@@ -515,7 +515,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *letters, in
 	cursor->tests = NULL;
 	cursor->scan->at = cursor->scan->count = 0;
 	reading.ask.shows_names = number;
-	if (!begin(cursor, letters, argc, argv, &reading, &err) ||
+	if (!tables_rows_begin(cursor, letters, argc, argv, &reading, &err) ||
 	    (!reading.nothing &&
 	     !row_scan_begin(cursor->scan, &cursor->host->rows, &reading.ask, &err)))
 		return sql_table_fail((struct sql_table *)base->pVtab, &err);

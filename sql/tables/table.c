@@ -137,7 +137,7 @@ const struct sql_op *sql_op_of(unsigned char op)
  * number (ts >= 1.5), a text of a number, another text (greater than all numbers), or NULL (never
  * true). False: there are none.
  */
-static bool range_of(unsigned char op, sqlite3_value *value, struct range *out)
+static bool table_range_of(unsigned char op, sqlite3_value *value, struct range *out)
 {
 	enum comparison by = sql_op_of(op)->by;
 	int64_t number;
@@ -161,7 +161,7 @@ bool sql_narrow(int64_t *low, int64_t *high, unsigned char op, sqlite3_value *va
 	struct range range;
 	int64_t least, most;
 
-	if (!range_of(op, value, &range))
+	if (!table_range_of(op, value, &range))
 		return false;
 	least = (int64_t)range.low;
 	most = (int64_t)(range.low + range.span);

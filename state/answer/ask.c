@@ -94,7 +94,7 @@ static void collect_one(struct answering *asking, const struct moments_question 
  * A list has a stored attribute if a write named it and it is not VALUE_NONE; a computed one if it
  * has a value, and its source was named and has a value.
  */
-static bool is_listed(struct answering *asking, const struct listed *listed, struct fact *fact)
+static bool ask_is_listed(struct answering *asking, const struct listed *listed, struct fact *fact)
 {
 	bool named = false;
 
@@ -112,7 +112,7 @@ static void collect_listed(struct answering *asking, const struct moments_questi
 {
 	struct fact fact;
 
-	if (wanted_by_name(job->wanted, listed->attr) || !is_listed(asking, listed, &fact))
+	if (wanted_by_name(job->wanted, listed->attr) || !ask_is_listed(asking, listed, &fact))
 		return;
 	attrs_keep(asking->state->attrs, &fact.value);
 	records_add(job->out, moment, listed->attr, &fact);

@@ -40,7 +40,7 @@ struct forward {
 	bool second;  /* second run: all fills are known, for computed attributes */
 };
 
-static int by_place(const void *a, const void *b)
+static int forward_by_place(const void *a, const void *b)
 {
 	return moment_compare(&((const struct moment_place *)a)->moment,
 			      &((const struct moment_place *)b)->moment);
@@ -348,7 +348,7 @@ static bool run_again(struct forward *forward, struct error *err)
 }
 
 /* Answers all places by one run, or two. */
-static bool answer(struct forward *forward, struct error *err)
+static bool forward_answer(struct forward *forward, struct error *err)
 {
 	bool ok;
 
@@ -431,7 +431,7 @@ static bool answer_all(const struct forward *all, struct error *err)
 		forward->out = mem_new(sizeof *forward->out);
 		forward->places += first;
 		forward->nplaces = i + 1 - first;
-		ok = answer(forward, err);
+		ok = forward_answer(forward, err);
 		for (size_t r = 0; r < forward->out->count && ok; r++)
 			*mem_push(out->items, out->count, out->capacity) = forward->out->items[r];
 		mem_free(forward->out->items);
@@ -471,14 +471,14 @@ bool forward_at(struct state *state, const struct moment *moments, size_t nmomen
 
 	for (size_t i = 0; i < nmoments; i++)
 		places[i] = (struct moment_place){moments[i], (uint32_t)i};
-	qsort(places, nmoments, sizeof *places, by_place);
+	qsort(places, nmoments, sizeof *places, forward_by_place);
 	forward.places = places;
 	if (state->force == FORCE_NONE && !state->options.replay_only)
 		forward.subset = subset_of(&forward);
 	if (wanted->lists && wanted->all_moments) {
 		ok = answer_all(&forward, err);
 	} else {
-		ok = answer(&forward, err);
+		ok = forward_answer(&forward, err);
 		forward_release(&forward);
 	}
 	program_subset_free(forward.subset);

@@ -25,7 +25,7 @@ static enum eval read_at(struct forward_scan *scan, uint32_t attr, struct fact *
 	return EVAL_OPEN;
 }
 
-static enum eval read_value(void *arg, uint32_t attr, struct value *out)
+static enum eval forward_scan_read_value(void *arg, uint32_t attr, struct value *out)
 {
 	struct fact fact;
 	enum eval eval = read_at(arg, attr, &fact);
@@ -73,7 +73,7 @@ void forward_scan_begin(struct forward_scan *scan, struct state *state,
 				      .edge = NSTIME_MIN};
 	scan->env = (struct env){.program = state->program,
 				 .decode = scan_fields,
-				 .read = read_value,
+				 .read = forward_scan_read_value,
 				 .section = read_section,
 				 .arg = scan,
 				 .scratch = arena_new()};
@@ -189,7 +189,8 @@ static bool concerns(const struct forward_scan *scan, uint32_t attr)
 }
 
 /* Evaluates what the line writes; EVAL_FAIL: nothing. */
-static enum eval judge(struct forward_scan *scan, const struct line *line, struct value *value)
+static enum eval forward_scan_judge(struct forward_scan *scan, const struct line *line,
+				    struct value *value)
 {
 	bool wanted = !scan->reader->no_values || line->verb == VERB_WAS;
 	enum eval eval;
@@ -265,7 +266,7 @@ static void look_at_line(struct forward_scan *scan, const struct step_of *step)
 
 	if (attr != ATTR_ABSENT && !concerns(scan, attr))
 		return;
-	enum eval eval = judge(scan, line, &value);
+	enum eval eval = forward_scan_judge(scan, line, &value);
 	if (eval == EVAL_FAIL)
 		return;
 	open = eval == EVAL_OPEN;
@@ -325,7 +326,7 @@ static enum step take_item(struct forward_scan *scan)
 }
 
 /* Does the reader end the scan before the present item? */
-static bool is_over(struct forward_scan *scan)
+static bool forward_scan_is_over(struct forward_scan *scan)
 {
 	nstime time = scan->item.event.time;
 	bool later = time != scan->time;
@@ -346,7 +347,7 @@ static enum scanned read_window(struct forward_scan *scan, struct order *from, s
 	       STEP_ITEM) {
 		if (open && scan->item.event.time >= scan->edge && from->time < scan->edge)
 			return SCAN_OPEN;
-		if (!open && is_over(scan))
+		if (!open && forward_scan_is_over(scan))
 			return SCAN_OVER;
 		look_at_item(scan);
 		if (scan->nopen && !open) {

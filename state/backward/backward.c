@@ -30,7 +30,7 @@ static const struct fact *read_fact(struct backward *pass, uint32_t attr)
 	return fact;
 }
 
-static enum eval read_value(void *arg, uint32_t attr, struct value *out)
+static enum eval backward_read_value(void *arg, uint32_t attr, struct value *out)
 {
 	const struct fact *fact = read_fact(arg, attr);
 
@@ -79,7 +79,7 @@ struct backward *backward_new(const struct backward_options *options)
 	pass->env = (struct env){
 		.program = pass->program,
 		.decode = pass_fields,
-		.read = read_value,
+		.read = backward_read_value,
 		.section = read_section,
 		.arg = pass,
 		.scratch = arena_new(),
@@ -308,7 +308,7 @@ static bool widen(struct backward *pass)
  * When half of the questions are answered, drops their events from the filter: questions with
  * frequent writes are answered soon, and packets that only these need are not opened.
  */
-static bool narrow(struct backward *pass)
+static bool backward_narrow(struct backward *pass)
 {
 	struct event_source_range *range = &pass->event_source.range;
 
@@ -363,7 +363,7 @@ static enum outcome read_down(struct backward *pass)
 			return OUTCOME_DONE;
 		if (pass->wider && !widen(pass))
 			return OUTCOME_ERROR;
-		if (!narrow(pass))
+		if (!backward_narrow(pass))
 			return OUTCOME_ERROR;
 	}
 	if (pass->options.event_filter && event_filter_is_spent(pass->options.event_filter))

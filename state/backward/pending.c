@@ -116,7 +116,7 @@ struct verdict {
 };
 
 /* Evaluates condition and right side; the target is in pass->pattern. */
-static struct verdict judge(struct backward *pass, const struct line *line)
+static struct verdict pending_judge(struct backward *pass, const struct line *line)
 {
 	struct verdict verdict = {.state = PENDING_DEAD};
 	enum eval holds = expr_holds(line->when, &pass->env), gives;
@@ -370,7 +370,7 @@ void pending_look(struct backward *pass, const struct step_of *step)
 	read_as(pass, NULL, &read_key, NULL);
 	if (!aim(pass, step->line) || !wanted(pass, step, &key))
 		return;
-	verdict = judge(pass, step->line);
+	verdict = pending_judge(pass, step->line);
 	if (verdict.state == PENDING_DEAD)
 		return;
 	bool certain = !verdict.when_open && !verdict.value_open && step->line->verb != VERB_WAS;
@@ -418,7 +418,7 @@ void pending_again(struct backward *pass, struct pending_write *pending)
 	}
 	read_as(pass, pending->event, &pending->read_key, pending);
 	if (aim(pass, pending->step->line))
-		verdict = judge(pass, pending->step->line);
+		verdict = pending_judge(pass, pending->step->line);
 	pending->prunes = false; /* fewer keys may be open now */
 	if (verdict.state != PENDING_DEAD)
 		remember_target(pass, pending);

@@ -350,7 +350,7 @@ static bool above(const struct question *a, const struct question *b)
 }
 
 /* Sifts a question into the heap, from a free place. */
-static void settle(struct question_list *later, size_t hole, struct question *question)
+static void questions_settle(struct question_list *later, size_t hole, struct question *question)
 {
 	heap_settle(later->items, later->count, hole, question, a, b, above(*a, *b), place,
 		    (void)0);
@@ -365,7 +365,7 @@ void question_later(struct backward *pass, struct question *question)
 		list_add(&pass->missed, question);
 		return;
 	}
-	settle(&pass->later, list_add(&pass->later, question), question);
+	questions_settle(&pass->later, list_add(&pass->later, question), question);
 }
 
 /* Removes the question with the greatest key. */
@@ -373,7 +373,7 @@ struct question *question_take(struct backward *pass)
 {
 	struct question **heap = pass->later.items, *first = heap[0];
 
-	settle(&pass->later, 0, heap[--pass->later.count]);
+	questions_settle(&pass->later, 0, heap[--pass->later.count]);
 	return first;
 }
 

@@ -44,7 +44,7 @@ static int by_class(const void *a, const void *b)
 }
 
 /* Lists each class with lines, for each kind of stream. */
-static struct all_lines list(const struct program *program)
+static struct all_lines class_lines_list(const struct program *program)
 {
 	const struct trace *trace = program->trace;
 	struct all_lines all = {0};
@@ -69,7 +69,7 @@ static struct all_lines list(const struct program *program)
 
 void class_lines_put(const struct program *program, struct buf *out)
 {
-	struct all_lines all = list(program);
+	struct all_lines all = class_lines_list(program);
 
 	buf_add(out, all.items, all.count * sizeof *all.items);
 	mem_free(all.items);
@@ -77,7 +77,7 @@ void class_lines_put(const struct program *program, struct buf *out)
 
 bool class_lines_agree(const struct program *program, const void *bytes, size_t size)
 {
-	struct all_lines now = list(program);
+	struct all_lines now = class_lines_list(program);
 	struct class_lines then;
 	bool agree = size % sizeof then == 0;
 	size_t at = 0;

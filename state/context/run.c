@@ -155,7 +155,8 @@ struct replay *run_begin(struct state *state, const struct replay_options *optio
 }
 
 /* Is it far enough from the last checkpoint, and its size small beside what was read since? */
-static bool is_due(const struct state *state, struct replay *replay, const struct run_cost *cost)
+static bool run_is_due(const struct state *state, struct replay *replay,
+		       const struct run_cost *cost)
 {
 	const struct run_cost *last = &state->checkpoint_cost;
 	size_t size = cells_count(replay_cells(replay)) * sizeof(struct cell) / 8;
@@ -176,7 +177,7 @@ void run_passes(struct state *state, struct replay *replay, nstime next)
 		return;
 	state->checkpoint_due = replay_events(replay) + state->spacing / EVENT_NS / LOOKS;
 	cost = cost_of(state, replay);
-	if (!is_due(state, replay, &cost))
+	if (!run_is_due(state, replay, &cost))
 		return;
 	state->checkpoint_cost = cost;
 	if (!checkpoints_get(state->checkpoints, next, NULL, &found) ||

@@ -177,7 +177,7 @@ static void expand_target(struct wanted_list *list, const struct path *target)
 	list->query = NULL;
 }
 
-static bool is_listed(const struct wanted_list *list, uint32_t shape)
+static bool wanted_is_listed(const struct wanted_list *list, uint32_t shape)
 {
 	return list->shape == ATTR_ABSENT ? wanted_lists_shape(list->state, &list->wanted, shape)
 					  : list->shape == shape;
@@ -193,9 +193,9 @@ static void expand_line(void *arg, const struct line *line)
 	if (!list->known || line->flags & (LINE_SECTION | LINE_FAILS))
 		return;
 	if (line->verb == VERB_PUSH && !list->some)
-		list->known = !is_listed(list, shape) &&
-			      !is_listed(list, shape_key(list->state->attrs, shape));
-	else if (names && is_listed(list, shape))
+		list->known = !wanted_is_listed(list, shape) &&
+			      !wanted_is_listed(list, shape_key(list->state->attrs, shape));
+	else if (names && wanted_is_listed(list, shape))
 		expand_target(list, &line->target);
 }
 

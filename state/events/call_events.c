@@ -94,8 +94,8 @@ static size_t find_described(const struct trace *trace, bool exits, struct descr
 }
 
 /* Notes the entries in a run; returns how many parts they decide. */
-static size_t take_run(const struct trace *trace, const struct run *run,
-		       struct described_calls *parts)
+static size_t call_events_take_run(const struct trace *trace, const struct run *run,
+				   struct described_calls *parts)
 {
 	struct call_event event;
 	size_t decided = 0;
@@ -131,7 +131,7 @@ static bool find_met(struct index *index, const struct events_options *range,
 	if (!events_open(index, &options, &events, err))
 		return false;
 	while (open && (step = events_next_run(events, &run, err)) == STEP_ITEM)
-		open -= take_run(index_trace(index), &run, parts);
+		open -= call_events_take_run(index_trace(index), &run, parts);
 	events_close(events);
 	return step != STEP_ERROR;
 }

@@ -33,8 +33,8 @@ struct catalog {
 	bool has_was;
 };
 
-static uint32_t add_entry(struct catalog *catalog, const struct class_program *class,
-			  enum event_source_kind kind, size_t program, uint32_t class_index)
+static uint32_t closure_add_entry(struct catalog *catalog, const struct class_program *class,
+				  enum event_source_kind kind, size_t program, uint32_t class_index)
 {
 	if (class->nsection == 0 && class->nevent == 0)
 		return NO_ENTRY;
@@ -74,18 +74,18 @@ static void add_entries(struct catalog *catalog, const struct program *program)
 		const struct row *row = &program->rows[g];
 
 		for (uint32_t c = row->first; c < row->end; c++)
-			catalog->numbers[row->at + c] = add_entry(
+			catalog->numbers[row->at + c] = closure_add_entry(
 				catalog, &program->classes[row->at + c], ITEM_EVENT, 0, c);
 	}
 	for (size_t i = 0; i < program->losses.count; i++)
 		catalog->numbers[nclasses + i] =
-			add_entry(catalog, &program->lost[i], ITEM_LOSS, 0, NO_CLASS);
+			closure_add_entry(catalog, &program->lost[i], ITEM_LOSS, 0, NO_CLASS);
 	catalog->first_start = catalog->nentries;
 	for (size_t i = 0; i < program->nstart; i++)
-		add_entry(catalog, &program->start[i], ITEM_START, i, NO_CLASS);
+		closure_add_entry(catalog, &program->start[i], ITEM_START, i, NO_CLASS);
 	catalog->first_end = catalog->nentries;
 	for (size_t i = 0; i < program->nstart; i++)
-		add_entry(catalog, &program->end[i], ITEM_END, i, NO_CLASS);
+		closure_add_entry(catalog, &program->end[i], ITEM_END, i, NO_CLASS);
 }
 
 static void note_given(void *arg, const struct line *line)

@@ -243,7 +243,7 @@ static inline bool has_value(const struct event_filter_column *column, uint64_t 
 	return false;
 }
 
-static void add_value(struct event_filter_column *column, uint64_t value)
+static void event_filter_add_value(struct event_filter_column *column, uint64_t value)
 {
 	*mem_push(column->values, column->count, column->capacity) = value;
 	bitset_add(column->ends, value % EVENT_FILTER_ENDS);
@@ -358,7 +358,7 @@ static bool pass_test(struct event_filter *filter, const struct event_filter_tes
 	pass_class(filter, test->step->class_index, EVENT_FILTER_KEYED);
 	add_hash(filter, packet_filter_hash(test->key.role, key.u));
 	if (!has_value(column, key.u))
-		add_value(column, key.u);
+		event_filter_add_value(column, key.u);
 	return true;
 }
 
@@ -379,8 +379,8 @@ void event_filter_add(struct event_filter *filter, uint32_t attr)
 }
 
 /* Do all events pass by which the test's line may write the attribute? */
-static bool passes(const struct event_filter *filter, const struct event_filter_test *test,
-		   uint32_t attr, int32_t cpu)
+static bool event_filter_passes(const struct event_filter *filter,
+				const struct event_filter_test *test, uint32_t attr, int32_t cpu)
 {
 	const struct value key = key_at(filter, test, attr);
 	uint8_t kind = filter->kinds[test->step->class_index];
@@ -403,7 +403,7 @@ bool event_filter_has(const struct event_filter *filter, uint32_t attr)
 	if (bitset_has(filter->by_losses, bit) && !filter->any_stream && !has_cpu(filter, cpu))
 		return false;
 	for (uint32_t i = 0; i < filter->bits[bit + 1] - filter->bits[bit]; i++)
-		if (!passes(filter, test_of(filter, bit, i), attr, cpu))
+		if (!event_filter_passes(filter, test_of(filter, bit, i), attr, cpu))
 			return false;
 	return true;
 }

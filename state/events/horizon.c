@@ -10,8 +10,8 @@ struct event_window {
 };
 
 /* For traces in memory, which have no packets. */
-static bool by_time(struct event_source *source, const struct event_window *window, nstime *floor,
-		    nstime *ceil, struct error *err)
+static bool horizon_by_time(struct event_source *source, const struct event_window *window,
+			    nstime *floor, nstime *ceil, struct error *err)
 {
 	nstime first, last;
 
@@ -72,7 +72,7 @@ bool horizon_find(struct event_source *source, nstime begin, nstime end, uint64_
 			continue;
 		if (source->index ? !by_packets(source->index, trace->streams[i], &window, floor,
 						&ceil, err)
-				  : !by_time(source, &window, floor, &ceil, err))
+				  : !horizon_by_time(source, &window, floor, &ceil, err))
 			return false;
 		out->floor = *floor > out->floor ? *floor : out->floor;
 		out->ceil = ceil < out->ceil ? ceil : out->ceil;

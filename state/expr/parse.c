@@ -54,7 +54,8 @@ void parse_close(struct parser *parser, const char *op, const char *expected)
 }
 
 /* Appends a value to a list. */
-static void add_value(struct parser *parser, struct ast *list, struct ast *value, size_t *capacity)
+static void parse_add_value(struct parser *parser, struct ast *list, struct ast *value,
+			    size_t *capacity)
 {
 	*arena_push(parser->arena, list->args, list->nargs, *capacity) = value;
 }
@@ -65,7 +66,7 @@ void parse_args(struct parser *parser, struct ast *ast, const char *close)
 
 	parse_open(parser);
 	while (!parser->failed && !lex_is_op(parser, close)) {
-		add_value(parser, ast, parse_expr(parser), &capacity);
+		parse_add_value(parser, ast, parse_expr(parser), &capacity);
 		if (!lex_is_op(parser, ","))
 			break;
 		lex_next(parser);
@@ -224,7 +225,7 @@ static struct ast *parse_in(struct parser *parser, struct ast *left)
 	struct ast *ast = parse_node(parser, AST_IN, parser->token.at);
 	size_t capacity = 0;
 
-	add_value(parser, ast, left, &capacity);
+	parse_add_value(parser, ast, left, &capacity);
 	lex_next(parser);
 	if (!lex_is_op(parser, "(")) {
 		parse_expected(parser, "'(' behind in");
@@ -232,10 +233,10 @@ static struct ast *parse_in(struct parser *parser, struct ast *left)
 	}
 	parse_open(parser);
 	for (;;) {
-		add_value(parser, ast,
-			  dialect->strict ? constant_node(parser)
-					  : parse_binding(parser, dialect->in_binds + 1),
-			  &capacity);
+		parse_add_value(parser, ast,
+				dialect->strict ? constant_node(parser)
+						: parse_binding(parser, dialect->in_binds + 1),
+				&capacity);
 		if (parser->failed || !lex_is_op(parser, ","))
 			break;
 		lex_next(parser);
@@ -345,11 +346,11 @@ static struct ast *parse_choice(struct parser *parser, struct ast *condition)
 	struct ast *ast = parse_node(parser, AST_CHOICE, parser->token.at);
 	size_t capacity = 0;
 
-	add_value(parser, ast, condition, &capacity);
+	parse_add_value(parser, ast, condition, &capacity);
 	lex_next(parser);
-	add_value(parser, ast, parse_expr(parser), &capacity);
+	parse_add_value(parser, ast, parse_expr(parser), &capacity);
 	parse_op(parser, ":", "':' and the value where the condition is false");
-	add_value(parser, ast, parse_expr(parser), &capacity);
+	parse_add_value(parser, ast, parse_expr(parser), &capacity);
 	return ast;
 }
 

@@ -98,7 +98,7 @@ static bool note_column(const struct ast *ast, void *arg)
 }
 
 /* When every name is a column: adds the name if it is new. */
-static bool add_column(const struct ast *ast, void *arg)
+static bool rows_add_column(const struct ast *ast, void *arg)
 {
 	struct rows_where *where = arg;
 
@@ -153,7 +153,7 @@ static bool parse(struct rows_where *where, const char *text, struct error *err)
 		ast_check_calls(where->rules, NULL, where->file, ast);
 		check_truth(where, ast);
 		if (where->any)
-			ast_find(ast, add_column, where);
+			ast_find(ast, rows_add_column, where);
 		add_terms(where, ast);
 	}
 	errors = rules_errors(where->rules, &n);

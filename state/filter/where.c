@@ -73,7 +73,7 @@ bool where_parse(const char *text, struct where **out, struct error *err)
 }
 
 /* Frees what where_compile() made. */
-static void forget(struct where *where)
+static void where_forget(struct where *where)
 {
 	program_free(where->own);
 	arena_free(where->arena);
@@ -85,7 +85,7 @@ void where_free(struct where *where)
 {
 	if (!where)
 		return;
-	forget(where);
+	where_forget(where);
 	rules_free(where->rules);
 	mem_free(where->conditions);
 	mem_free(where);
@@ -435,7 +435,7 @@ bool where_compile(struct where *where, struct rules *rules, const struct trace 
 		return false;
 	if (!program && where_reads_state(where))
 		return error_set(err, ERR_QUERY, "it reads the state, which is not evaluated here");
-	forget(where);
+	where_forget(where);
 	if (!program)
 		where->own = program_new(where->rules, trace); /* rules without lines */
 	where->program = program ? program : where->own;
@@ -449,14 +449,14 @@ bool where_compile(struct where *where, struct rules *rules, const struct trace 
 /* ---- times ---- */
 
 /* Narrows [begin, end) by comparisons of the time with constants that must hold. */
-static void narrow(const struct expr *expr, struct arena *arena, nstime *begin, nstime *end)
+static void where_narrow(const struct expr *expr, struct arena *arena, nstime *begin, nstime *end)
 {
 	struct column_test test;
 	const struct range *last;
 
 	if (expr->kind == EXPR_AND) {
-		narrow(expr->args[0], arena, begin, end);
-		narrow(expr->args[1], arena, begin, end);
+		where_narrow(expr->args[0], arena, begin, end);
+		where_narrow(expr->args[1], arena, begin, end);
 		return;
 	}
 	if (!column_test_of(expr, arena, &test) || test.column.of->kind != EXPR_TIME ||
@@ -482,7 +482,7 @@ void where_range(const struct where *where, nstime *begin, nstime *end)
 
 		if (!where->tests[i].passes)
 			continue;
-		narrow(where->tests[i].expr, where->arena, &from, &until);
+		where_narrow(where->tests[i].expr, where->arena, &from, &until);
 		first = from < first ? from : first;
 		last = until > last ? until : last;
 	}

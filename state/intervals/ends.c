@@ -31,7 +31,7 @@ static void add_stretch(struct ends_search *search, nstime from, nstime to, cons
 		(struct stretch_of_ends){from, to, which, count};
 }
 
-static bool goes_on(const struct ends_search *search, uint32_t i)
+static bool ends_goes_on(const struct ends_search *search, uint32_t i)
 {
 	const struct track *track = &search->tracks->items[i];
 	const struct span *last = track_last(track);
@@ -52,7 +52,7 @@ static size_t part(const struct ends_search *search, uint32_t *which, size_t cou
 	for (size_t i = 0; i < count; i++) {
 		uint32_t track = which[i];
 
-		if (goes_on(search, track))
+		if (ends_goes_on(search, track))
 			continue;
 		which[i] = which[ended];
 		which[ended++] = track;

@@ -46,7 +46,7 @@ struct range_run {
 	uint64_t try_again; /* and number of events at which to try again */
 };
 
-static bool is_listed(const struct tracks *tracks, uint32_t attr)
+static bool interval_run_is_listed(const struct tracks *tracks, uint32_t attr)
 {
 	uint32_t place = number_map_get(&tracks->names.places, attr);
 
@@ -59,7 +59,7 @@ static struct track *track_new(struct range_run *run, uint32_t attr, const struc
 	struct track *track = tracks_add_from(run->tracks, attr, cell->last_run);
 
 	track->operand = is_operand(run->tracks, attr);
-	track->given = is_listed(run->tracks, attr);
+	track->given = interval_run_is_listed(run->tracks, attr);
 	if (cell->named)
 		track_set_named(run->tracks, track, cell->named_at);
 	if (cell->written && cell->run == cell->since && cell->since > NSTIME_MIN)
@@ -269,7 +269,7 @@ static bool hands_over(struct range_run *run, nstime next)
 }
 
 /* Is the answer complete, or handed over? */
-static bool is_over(struct range_run *run, nstime next)
+static bool interval_run_is_over(struct range_run *run, nstime next)
 {
 	struct tracks *tracks = run->tracks;
 
@@ -353,7 +353,7 @@ static bool look_at_range(struct range_run *run, nstime next)
 	tracks_spool(tracks);
 	if (!tracks->over.past)
 		return true;
-	if (is_over(run, next))
+	if (interval_run_is_over(run, next))
 		return false;
 	hear(run, !run->done && (run->follows || tracks->over.open || tracks->over.unknown));
 	return true;
@@ -388,7 +388,7 @@ static void begin_tracks(struct range_run *run, const struct order *from)
 }
 
 /* Should the run read the whole trace, for later ranges? Not if an earlier run has done so. */
-static bool goes_on(const struct tracks *tracks)
+static bool interval_run_goes_on(const struct tracks *tracks)
 {
 	struct state *state = tracks->state;
 
@@ -440,7 +440,7 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 	bool whole = hands && tracks_are_whole(tracks) && !state->handover;
 	enum outcome outcome;
 
-	run.goes_on = !whole && goes_on(tracks);
+	run.goes_on = !whole && interval_run_goes_on(tracks);
 	struct program *subset = hands && !run.goes_on ? subset_of(tracks, whole) : NULL;
 
 	run.brief = options.brief = subset && !state->handover;

@@ -128,7 +128,7 @@ static bool is_asked(const struct tracks *tracks, const struct track *track)
 	       wanted_lists(tracks->state, tracks->wanted, track->attr);
 }
 
-static int by_path(const void *a, const void *b, void *arg)
+static int intervals_by_path(const void *a, const void *b, void *arg)
 {
 	const struct tracks *tracks = arg;
 
@@ -145,7 +145,7 @@ static uint32_t *asked_tracks(struct tracks *tracks, size_t *count)
 	for (size_t i = 0; i < tracks->count; i++)
 		if (is_asked(tracks, &tracks->items[i]))
 			asked[(*count)++] = (uint32_t)i;
-	qsort_r(asked, *count, sizeof *asked, by_path, tracks);
+	qsort_r(asked, *count, sizeof *asked, intervals_by_path, tracks);
 	return asked;
 }
 
@@ -187,7 +187,7 @@ static void give_all(struct tracks *tracks)
 /* ---- from queries to tracks ---- */
 
 /* Adds the stored attributes that queries without wildcards want. */
-static void add_named(struct tracks *tracks)
+static void intervals_add_named(struct tracks *tracks)
 {
 	const struct wanted *wanted = tracks->wanted;
 	struct value values[ENV_VARIABLES];
@@ -201,8 +201,8 @@ static void add_named(struct tracks *tracks)
  * Adds the wanted stored attributes to `names`, with those of lists if they are known before
  * reading, which the lists of a window are not.
  */
-static bool find_names(struct tracks *tracks, struct listed **listed, size_t *nlisted,
-		       struct error *err)
+static bool intervals_find_names(struct tracks *tracks, struct listed **listed, size_t *nlisted,
+				 struct error *err)
 {
 	const struct wanted *wanted = tracks->wanted;
 
@@ -211,7 +211,7 @@ static bool find_names(struct tracks *tracks, struct listed **listed, size_t *nl
 		!wanted->lists ||
 		(!tracks->range.window &&
 		 wanted_enumerate(tracks->state, tracks->wanted, listed, nlisted, err));
-	add_named(tracks);
+	intervals_add_named(tracks);
 	for (size_t i = 0; i < *nlisted; i++)
 		if ((*listed)[i].source == ATTR_ABSENT)
 			attr_list_add(&tracks->names, (*listed)[i].attr, tracks->range.begin);
@@ -225,7 +225,7 @@ static bool fill_tracks(struct tracks *tracks, uint64_t packets, struct error *e
 	struct listed *listed = NULL;
 	size_t nlisted = 0;
 
-	if (!find_names(tracks, &listed, &nlisted, err))
+	if (!intervals_find_names(tracks, &listed, &nlisted, err))
 		outcome = OUTCOME_ERROR;
 	if (outcome == OUTCOME_GAVE_UP && packets)
 		outcome = tracks_compute_near(tracks, listed, nlisted, packets, err);
@@ -238,7 +238,7 @@ static bool fill_tracks(struct tracks *tracks, uint64_t packets, struct error *e
 /* Fills tracks for a step of a growing trace, by a run that continues the last one. */
 static bool fill_on(struct tracks *tracks, struct error *err)
 {
-	add_named(tracks);
+	intervals_add_named(tracks);
 	return tracks_compute_on(tracks, err);
 }
 
@@ -351,7 +351,7 @@ static bool choose_reading(struct state *state, const struct intervals_range *ra
 }
 
 /* Fills tracks of a trace that does not grow. */
-static bool fill(struct tracks *tracks, uint64_t packets, struct error *err)
+static bool intervals_fill(struct tracks *tracks, uint64_t packets, struct error *err)
 {
 	enum reading reading;
 
@@ -382,7 +382,7 @@ static bool ask_paths(struct state *state, const struct intervals_question *ques
 		wanted.settled = state->handover != NULL;
 		ok = question->range.begin >= question->range.end ||
 		     (state->handover && fill_on(&tracks, err)) ||
-		     (!state->handover && fill(&tracks, packets, err));
+		     (!state->handover && intervals_fill(&tracks, packets, err));
 		more = retry_wanted(state, &retry);
 		if (ok && !more)
 			give_all(&tracks);
@@ -431,7 +431,7 @@ static bool ask_recorded(struct state *state, const struct intervals_question *q
 	return ok;
 }
 
-static struct intervals_range range_of(nstime begin, nstime end, enum interval_ends ends)
+static struct intervals_range intervals_range_of(nstime begin, nstime end, enum interval_ends ends)
 {
 	return (struct intervals_range){
 		.begin = begin, .end = end, .within = ends != INTERVALS_WHOLE};
@@ -453,7 +453,7 @@ bool state_intervals_after(struct state *state, nstime begin, nstime end, enum i
 			   struct error *err)
 {
 	const struct sums_sink sink = {.interval = each, .arg = arg};
-	const struct intervals_question question = {.range = range_of(begin, end, ends),
+	const struct intervals_question question = {.range = intervals_range_of(begin, end, ends),
 						    .queries = queries,
 						    .nqueries = nqueries,
 						    .first = first};
@@ -467,8 +467,9 @@ bool state_intervals_all(struct state *state, nstime begin, nstime end, enum int
 			 struct error *err)
 {
 	const struct sums_sink sink = {.interval = each, .arg = arg};
-	struct intervals_question question = {
-		.range = range_of(begin, end, ends), .queries = queries, .nqueries = nqueries};
+	struct intervals_question question = {.range = intervals_range_of(begin, end, ends),
+					      .queries = queries,
+					      .nqueries = nqueries};
 
 	question.range.all = true;
 	return ask_recorded(state, &question, &sink, err);
@@ -483,10 +484,11 @@ bool state_intervals_on(struct state *state, struct handover *handover, nstime b
 	const struct sums_sink sink = {.interval = each, .arg = arg};
 	/* also gives intervals that ended at `begin` */
 	const nstime before = begin > NSTIME_MIN ? begin - 1 : begin;
-	struct intervals_question question = {.range = range_of(before, end, INTERVALS_CUT),
-					      .queries = queries,
-					      .nqueries = nqueries,
-					      .first = first};
+	struct intervals_question question = {
+		.range = intervals_range_of(before, end, INTERVALS_CUT),
+		.queries = queries,
+		.nqueries = nqueries,
+		.first = first};
 
 	question.range.all = true;
 	state->handover = handover;

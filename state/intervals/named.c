@@ -84,7 +84,7 @@ static bool add_thread(struct thread_search *naming, const char *path)
 	return ok;
 }
 
-static bool take_name(void *arg, const struct interval *interval)
+static bool named_take_name(void *arg, const struct interval *interval)
 {
 	struct thread_search *naming = arg;
 
@@ -138,9 +138,8 @@ static bool find_threads(struct state *state, nstime begin, nstime end,
 	naming->texts = state->attrs;
 	nearest_begin(&naming->nearest, naming->name->text);
 	naming->err->kind = ERR_NONE;
-	ok = state_intervals(state, begin, end, INTERVALS_CUT,
-			     (const struct query *const *)&names, 1, take_name, naming,
-			     naming->err) &&
+	ok = state_intervals(state, begin, end, INTERVALS_CUT, (const struct query *const *)&names,
+			     1, named_take_name, naming, naming->err) &&
 	     naming->err->kind == ERR_NONE;
 	if (ok && !naming->found)
 		note_nobody(naming);

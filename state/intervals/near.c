@@ -48,7 +48,7 @@ static bool is_concerned(void *arg, uint32_t attr)
 		 near->scan.item.event.time <= track_from(near->tracks, track));
 }
 
-static enum step apply(void *arg, struct scan_write *writes, size_t count)
+static enum step near_apply(void *arg, struct scan_write *writes, size_t count)
 {
 	struct near *near = arg;
 	struct tracks *tracks = near->tracks;
@@ -113,7 +113,7 @@ static bool awaits_fills(const struct near *near)
 }
 
 /* Called before the first item of a later time. True: the answer is complete. */
-static bool is_over(void *arg, nstime next)
+static bool near_is_over(void *arg, nstime next)
 {
 	struct near *near = arg;
 	struct tracks *tracks = near->tracks;
@@ -152,7 +152,7 @@ static enum outcome read_range(struct near *near)
 		forward_scan_run(&near->scan, order_before(range->begin),
 				 to_end ? order_after(NSTIME_MAX) : order_before(range->end));
 
-	if (outcome != OUTCOME_DONE || to_end || is_over(near, range->end))
+	if (outcome != OUTCOME_DONE || to_end || near_is_over(near, range->end))
 		return outcome;
 	return read_rest(near, range->end);
 }
@@ -297,7 +297,7 @@ static void near_init(struct near *near, struct tracks *tracks, const struct clo
 {
 	*near = (struct near){.tracks = tracks};
 	near->reader = (struct forward_scan_reader){
-		.concerns = is_concerned, .item = apply, .over = is_over, .arg = near};
+		.concerns = is_concerned, .item = near_apply, .over = near_is_over, .arg = near};
 	forward_scan_begin(&near->scan, tracks->state, closure, begin, &near->reader);
 	near->scan.edge = tracks->range.end;
 	near->scan.err = err;

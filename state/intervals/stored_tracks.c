@@ -21,12 +21,12 @@
 /* Begin of a span that is older than all changes fed. */
 #define BEFORE_ALL (NSTIME_MIN + 1)
 
-static bool failed(const struct feeding *feeding)
+static bool stored_tracks_failed(const struct feeding *feeding)
 {
 	return feeding->stored->damaged || (feeding->shard && feeding->shard->damaged);
 }
 
-static void fail(struct feeding *feeding)
+static void stored_tracks_fail(struct feeding *feeding)
 {
 	feeding->stored->damaged = true;
 }
@@ -44,7 +44,7 @@ struct track *feed_track(struct feeding *feeding, uint64_t number)
 
 	if (attr != ATTR_ABSENT)
 		return track_of(feeding, attr);
-	fail(feeding);
+	stored_tracks_fail(feeding);
 	return NULL;
 }
 
@@ -87,7 +87,7 @@ static void feed_tombstones(struct feeding *feeding, struct track *track, nstime
 {
 	nstime at = track_dead(feeding->tracks, track);
 
-	while (at < NSTIME_MAX && !failed(feeding) &&
+	while (at < NSTIME_MAX && !stored_tracks_failed(feeding) &&
 	       stored_next_tombstone(feeding->stored, track->attr, at, until, &at)) {
 		struct value value = gap_at(feeding, track, at);
 
@@ -122,7 +122,7 @@ static void feed_to(struct feeding *feeding, struct track *track, nstime at,
 	struct value value;
 
 	if (!shard_value_of(feeding->shard, stored, &value))
-		fail(feeding);
+		stored_tracks_fail(feeding);
 	else
 		feed_value(feeding, track, at, &value, stored.kind == SLICE_DELETED);
 }
@@ -163,8 +163,8 @@ static bool choose(struct feeding *feeding, uint32_t number)
 		return false;
 	attr = shard_attr(feeding->shard, number);
 	if (attr == ATTR_ABSENT)
-		fail(feeding);
-	if (failed(feeding) || !tracks_want(feeding->tracks, attr))
+		stored_tracks_fail(feeding);
+	if (stored_tracks_failed(feeding) || !tracks_want(feeding->tracks, attr))
 		return false;
 	if (!program_initial(feeding->state->program, attr, &initial))
 		return true;
@@ -175,7 +175,7 @@ static bool choose(struct feeding *feeding, uint32_t number)
 bool feed_takes(struct feeding *feeding, uint64_t number)
 {
 	if (number >= shard_numbers(feeding->shard)) {
-		fail(feeding);
+		stored_tracks_fail(feeding);
 		return false;
 	}
 	if (!feeding->choices[number])
@@ -225,7 +225,7 @@ static void each_entry(struct feeding *feeding, const struct slice_run *run, uns
 	struct slice_opened open = {.j = 0};
 
 	for (uint32_t j = 0; j < run->nblocks && slice_opened_at(&open, run, j); j++)
-		for (uint32_t i = 0; i < open.block.count && !failed(feeding); i++)
+		for (uint32_t i = 0; i < open.block.count && !stored_tracks_failed(feeding); i++)
 			if (feed_takes(feeding, open.keys[i] >> shift))
 				each(feeding, open.keys[i] >> shift, &open.block, i);
 }
@@ -273,7 +273,7 @@ static void feed_run(struct feeding *feeding, struct track *track, uint32_t from
 		slice_block_values(&open->block, values);
 	if (fills)
 		next_fill(feeding, number, (uint32_t)(open->keys[from] & mask), &fill);
-	for (uint32_t i = from; i < to && !failed(feeding); i++) {
+	for (uint32_t i = from; i < to && !stored_tracks_failed(feeding); i++) {
 		struct slice_value value = many ? values[i] : slice_block_value(&open->block, i);
 		uint32_t tick = (uint32_t)(open->keys[i] & mask);
 		bool filled = fill.tick == tick;
@@ -341,14 +341,15 @@ static void feed_changes(struct feeding *feeding, uint64_t from, uint64_t to)
 
 	if (!slice_run_find(&slice->changes, from << bits, &j))
 		j = 0;
-	for (; j < slice->changes.nblocks && !failed(feeding); j++) {
+	for (; j < slice->changes.nblocks && !stored_tracks_failed(feeding); j++) {
 		if (slice_run_first(&slice->changes, j) >> bits >= to)
 			return;
 		if (is_passed(feeding, j))
 			continue;
 		if (!slice_opened_at(&feeding->changes, &slice->changes, j))
 			return;
-		for (uint32_t i = 0, end; i < open->block.count && !failed(feeding); i = end) {
+		for (uint32_t i = 0, end; i < open->block.count && !stored_tracks_failed(feeding);
+		     i = end) {
 			uint64_t number = open->keys[i] >> bits;
 
 			end = same_end(feeding, i);
@@ -379,7 +380,7 @@ static void feed_slice(struct feeding *feeding, uint32_t s, bool first, bool las
 {
 	if (feeding->tracks->range.nedges && !first && !last && summing_slice(feeding, s))
 		return;
-	if (failed(feeding) || !slice_load(feeding, s))
+	if (stored_tracks_failed(feeding) || !slice_load(feeding, s))
 		return;
 	summing_resume(feeding, s);
 	if (first)
@@ -401,7 +402,7 @@ static void walk_on(struct feeding *feeding, struct track *track)
 	struct stored *stored = feeding->stored;
 	struct stored_change next;
 
-	while (!failed(feeding)) {
+	while (!stored_tracks_failed(feeding)) {
 		const struct span *last = track_last(track);
 		bool over = last->begin < range->end, again;
 
@@ -432,14 +433,15 @@ static void walk_on(struct feeding *feeding, struct track *track)
 }
 
 /* The true beginning of a value that holds at t. */
-static nstime begin_of(struct feeding *feeding, uint32_t attr, const struct value *value, nstime t)
+static nstime stored_tracks_begin_of(struct feeding *feeding, uint32_t attr,
+				     const struct value *value, nstime t)
 {
 	nstime begin = BEFORE_ALL;
 	struct fact fact;
 
-	while (!failed(feeding)) {
+	while (!stored_tracks_failed(feeding)) {
 		if (!stored_fact(feeding->stored, attr, t, &fact)) {
-			fail(feeding);
+			stored_tracks_fail(feeding);
 			break;
 		}
 		if (!value_equal(&fact.value, value))
@@ -468,7 +470,7 @@ static void walk_back(struct feeding *feeding, struct track *track)
 		if (!range->within && value_exists(&span->value) &&
 		    span_end(feeding->tracks, track, span) > range->begin &&
 		    span->begin < range->end) {
-			span->begin = begin_of(feeding, track->attr, &span->value, t);
+			span->begin = stored_tracks_begin_of(feeding, track->attr, &span->value, t);
 			/* it was written or filled at its begin */
 			track_note_named(feeding->tracks, track, span->begin);
 		} else if (span->begin == BEFORE_ALL) {
@@ -491,7 +493,7 @@ static void spool(struct feeding *feeding)
 
 	if (!tracks_spool_due(tracks))
 		return;
-	for (size_t i = 0; i < tracks->spooling.nended && !failed(feeding); i++)
+	for (size_t i = 0; i < tracks->spooling.nended && !stored_tracks_failed(feeding); i++)
 		walk_back(feeding, &tracks->items[tracks->spooling.ended[i]]);
 	tracks_spool(tracks);
 }
@@ -515,7 +517,8 @@ static void feed_shard(struct feeding *feeding, size_t i, bool first)
 		if (first && feeding->low < feeding->begin)
 			feeding->low = feeding->begin;
 		feeding->high = shard->records[last].end;
-		for (bool begins = first; s <= last && !failed(feeding); s++, begins = false) {
+		for (bool begins = first; s <= last && !stored_tracks_failed(feeding);
+		     s++, begins = false) {
 			feed_slice(feeding, s, begins, s == last);
 			spool(feeding);
 		}
@@ -536,7 +539,7 @@ static void feed_later_fills(struct feeding *feeding, size_t first)
 {
 	nstime t = feeding->tracks->range.end - 1;
 
-	for (size_t i = first; i < feeding->stored->count && !failed(feeding); i++) {
+	for (size_t i = first; i < feeding->stored->count && !stored_tracks_failed(feeding); i++) {
 		open_shard(feeding, i);
 		for (uint32_t s = shard_slice_at(feeding->shard, t);
 		     shard_reaches(feeding->shard, s, t) && slice_load(feeding, s); s++)
@@ -572,7 +575,7 @@ static void feed_whole(struct feeding *feeding, uint32_t attr)
 		track_set_dead(feeding->tracks, track,
 			       tells_gaps(feeding, track) ? tombstone : NSTIME_MAX);
 	}
-	while (any && !failed(feeding)) {
+	while (any && !stored_tracks_failed(feeding)) {
 		feed_next(feeding, track, &next);
 		any = stored_next(feeding->stored, attr, next.at, &next);
 	}
@@ -585,12 +588,12 @@ static void feed(struct feeding *feeding)
 	size_t first = stored_shard_at(feeding->stored, tracks->range.begin);
 	size_t last = stored_shard_at(feeding->stored, tracks->range.end - 1);
 
-	for (size_t i = first; i <= last && !failed(feeding); i++)
+	for (size_t i = first; i <= last && !stored_tracks_failed(feeding); i++)
 		feed_shard(feeding, i, i == first);
 	feed_later_fills(feeding, last);
 	for (size_t i = 0; i < tracks->names.count; i++)
 		track_of(feeding, tracks->names.items[i].attr);
-	for (size_t i = 0; i < tracks->count && !failed(feeding); i++) {
+	for (size_t i = 0; i < tracks->count && !stored_tracks_failed(feeding); i++) {
 		struct track *track = &tracks->items[i];
 
 		if (track->count == 0)
@@ -600,7 +603,7 @@ static void feed(struct feeding *feeding)
 		walk_back(feeding, track);
 	}
 	feeding->low = NSTIME_MIN;
-	for (size_t i = 0; i < feeding->whole.count && !failed(feeding); i++)
+	for (size_t i = 0; i < feeding->whole.count && !stored_tracks_failed(feeding); i++)
 		feed_whole(feeding, feeding->whole.items[i].attr);
 }
 

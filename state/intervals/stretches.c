@@ -198,7 +198,7 @@ static bool give_one(struct stretch_output *giving, const struct interval *inter
 }
 
 /* Called for intervals of a path in order of time. The first may extend the one that is held. */
-static bool give(void *arg, const struct interval *interval)
+static bool stretches_give(void *arg, const struct interval *interval)
 {
 	struct stretch_output *giving = arg;
 	struct stretches *stretches = giving->stretches;
@@ -316,8 +316,8 @@ bool stretches_next(struct stretches *stretches,
 	if (begin < cut)
 		ok = state_intervals_all(stretches->asked, begin, cut,
 					 is_at_end(stretches) ? INTERVALS_WHOLE : INTERVALS_CUT,
-					 stretches->queries, stretches->nqueries, give, &giving,
-					 err);
+					 stretches->queries, stretches->nqueries, stretches_give,
+					 &giving, err);
 	if (ok && !giving.stopped)
 		give_ended(&giving);
 	if (giving.stopped)

@@ -287,7 +287,8 @@ static bool was_named(struct view_sweep *sweep, const struct track_source *sourc
 }
 
 /* Do lists have it at `at`? If not, sets *out to VALUE_NONE, or VALUE_UNKNOWN if they may. */
-static bool is_listed(struct view_sweep *sweep, const struct track *computed, struct value *out)
+static bool views_is_listed(struct view_sweep *sweep, const struct track *computed,
+			    struct value *out)
 {
 	const struct track_more *more = track_more(sweep->computed, computed);
 	uint32_t all = 0, found = 0;
@@ -316,7 +317,7 @@ static void compute_at(struct view_sweep *sweep, const struct track *computed, n
 	sweep->begin = sweep->tracks->low;
 	sweep->end = sweep->tracks->high;
 	sweep->hole = sweep->open = false;
-	if (is_listed(sweep, computed, &fact->value) &&
+	if (views_is_listed(sweep, computed, &fact->value) &&
 	    fact_compute(sweep->tracks->state, computed->attr, get_at, sweep, fact).open)
 		fact->value = value_open();
 }
@@ -391,8 +392,8 @@ size_t views_due(const struct state *state, size_t ncomputed)
 }
 
 /* Does its value at the range's end still hold at `now`, or may a fill make it so? */
-static bool goes_on(struct tracks *tracks, const struct tracks *of, const struct track *computed,
-		    nstime now)
+static bool views_goes_on(struct tracks *tracks, const struct tracks *of,
+			  const struct track *computed, nstime now)
 {
 	struct view_sweep sweep = {.tracks = tracks, .computed = of};
 	struct fact fact;
@@ -417,7 +418,7 @@ size_t views_go_on(struct tracks *tracks, nstime now)
 
 	computed_list(tracks, &computed);
 	for (size_t i = 0; i < computed.count && !some; i++)
-		some = goes_on(tracks, &computed, &computed.items[i], now);
+		some = views_goes_on(tracks, &computed, &computed.items[i], now);
 	size_t due = views_due(tracks->state, computed.count) / 16 + 1;
 	tracks_release(&computed);
 	return some ? due : 0;
@@ -449,7 +450,7 @@ static void note_needed(struct tracks *tracks, const struct tracks *of,
 }
 
 /* Keeps the last two spans, as track_cut() does. */
-static size_t forget(struct tracks *tracks, struct track *track, nstime needed)
+static size_t views_forget(struct tracks *tracks, struct track *track, nstime needed)
 {
 	size_t most = track->count > 2 ? track->count - 2 : 0, gone;
 
@@ -477,7 +478,7 @@ size_t views_prune(struct tracks *tracks, nstime now)
 		note_needed(tracks, &computed, &computed.items[i], now, needed);
 	for (size_t i = 0; i < tracks->count; i++)
 		if (tracks->items[i].operand)
-			spans += forget(tracks, &tracks->items[i], needed[i]);
+			spans += views_forget(tracks, &tracks->items[i], needed[i]);
 	spans += views_due(tracks->state, computed.count);
 	tracks_release(&computed);
 	mem_free(needed);

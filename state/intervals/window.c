@@ -56,7 +56,7 @@ static bool is_buried(const struct cells *cells, uint32_t attr, struct cell *cel
 	return cell->written && !cells_find(cells, attr);
 }
 
-static void note(struct window_reader *reader, uint32_t attr)
+static void window_note(struct window_reader *reader, uint32_t attr)
 {
 	nstime begin = reader->tracks->range.begin;
 	struct cell cell;
@@ -102,7 +102,7 @@ static void miss(void *arg, uint32_t attr)
 	struct fact fact = {0};
 	struct cell cell;
 
-	note(reader, attr);
+	window_note(reader, attr);
 	if (reader->below && !is_buried(replay_cells(reader->replay), attr, &cell))
 		get_below(reader, attr, &fact);
 	reader->missed = reader->missed || !fact.beyond;
@@ -187,7 +187,7 @@ static struct track *name(struct window_reader *reader, const struct change *cha
 	    !wanted_is_source(tracks->state, tracks->wanted, shape))
 		return NULL;
 	attr_list_add(&tracks->names, change->attr, tracks->range.begin);
-	note(reader, change->attr);
+	window_note(reader, change->attr);
 	return new_track(reader, change);
 }
 
@@ -268,7 +268,7 @@ static void hand_over(struct window_reader *reader, nstime next)
 }
 
 /* Called before the events at `next`. True: the round is over. */
-static bool is_over(struct window_reader *reader, nstime next)
+static bool window_is_over(struct window_reader *reader, nstime next)
 {
 	struct tracks *tracks = reader->tracks;
 
@@ -285,7 +285,7 @@ static bool is_over(struct window_reader *reader, nstime next)
 
 static bool see_moment(void *arg, nstime next)
 {
-	return !is_over(arg, next);
+	return !window_is_over(arg, next);
 }
 
 /* A deleted cell is kept: its value was known. */
@@ -320,7 +320,7 @@ static void put_fact(const struct window_reader *reader, struct replay *replay, 
 
 static void miss_below(void *arg, uint32_t attr)
 {
-	note(arg, attr);
+	window_note(arg, attr);
 }
 
 static void keep_buried(struct cells *cells, uint32_t attr)
@@ -508,7 +508,7 @@ static void end_reading(struct window_reader *reader)
 	const struct horizon *horizon = tracks->state->horizon;
 
 	if (tracks->range.end < NSTIME_MAX)
-		is_over(reader, tracks->range.end);
+		window_is_over(reader, tracks->range.end);
 	else
 		reader->again = misses_some(reader);
 	if (!reader->again && !reader->rest.closure && horizon->ceil < NSTIME_MAX)
@@ -594,7 +594,7 @@ static void note_names(struct window_reader *reader)
 	const struct attr_list *names = &reader->tracks->names;
 
 	for (size_t i = 0; i < names->count; i++)
-		note(reader, names->items[i].attr);
+		window_note(reader, names->items[i].attr);
 }
 
 static enum outcome read_window(struct tracks *tracks, struct error *err)

@@ -299,7 +299,7 @@ struct value attr_atom(const struct attrs *attrs, uint32_t attr)
 
 /* ---- text and order ---- */
 
-static bool is_word(const struct value *name)
+static bool attr_is_word(const struct value *name)
 {
 	for (uint32_t i = 0; i < name->len; i++)
 		if (!(i ? char_is_word : char_begins_word)(name->text[i]))
@@ -312,7 +312,7 @@ void path_add_step(bool first, bool is_key, const struct value *step, struct buf
 	if (!is_key) {
 		if (!first)
 			buf_add_char(out, '/');
-		if (is_word(step))
+		if (attr_is_word(step))
 			buf_add(out, step->text, step->len);
 		else
 			value_add_key(step, out);

@@ -274,7 +274,7 @@ void picture_part(struct picture *picture, uint32_t first, uint32_t end)
 	picture->part_end = end;
 }
 
-static int by_path(const void *a, const void *b)
+static int picture_by_path(const void *a, const void *b)
 {
 	const struct picture_row *p = a, *q = b;
 
@@ -285,7 +285,7 @@ void picture_finish(struct picture *picture)
 {
 	end_row(picture);
 	if (picture->nrows)
-		qsort(picture->rows, picture->nrows, sizeof *picture->rows, by_path);
+		qsort(picture->rows, picture->nrows, sizeof *picture->rows, picture_by_path);
 }
 
 /* Copies a cell's value; `places` remembers which values of that row were copied. */

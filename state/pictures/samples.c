@@ -66,7 +66,7 @@ static bool is_stored(const struct state *state, uint32_t attr)
 	       !program_initial(state->program, attr, &initial);
 }
 
-static int by_number(const void *a, const void *b)
+static int samples_by_number(const void *a, const void *b)
 {
 	const struct sample_row *p = a, *q = b;
 
@@ -348,7 +348,7 @@ static void take_shard(struct sampling *sampling, size_t i)
 		memset(row->cells, 0, picture->columns * sizeof *row->cells);
 		memset(row->mixed, 0, picture->columns);
 	}
-	qsort(sampling->rows, sampling->nrows, sizeof *sampling->rows, by_number);
+	qsort(sampling->rows, sampling->nrows, sizeof *sampling->rows, samples_by_number);
 	take_columns(sampling, from, to);
 	for (size_t r = 0; r < sampling->nrows && !sampling->shard->damaged; r++)
 		show_row(sampling, &sampling->rows[r], from, to);
@@ -356,7 +356,8 @@ static void take_shard(struct sampling *sampling, size_t i)
 
 /* ---- questions ---- */
 
-static bool add_rows(struct sampling *sampling, const struct query *const *queries, size_t count)
+static bool samples_add_rows(struct sampling *sampling, const struct query *const *queries,
+			     size_t count)
 {
 	struct buf path = {0};
 
@@ -412,7 +413,7 @@ bool samples_fill(struct state *state, const struct query *const *queries, size_
 		return true;
 	if (!stored_begin(sampling.stored, err))
 		return false;
-	if (add_rows(&sampling, queries, count)) {
+	if (samples_add_rows(&sampling, queries, count)) {
 		for (size_t i = 0; i < sampling.stored->count; i++)
 			take_shard(&sampling, i);
 		*done = true;

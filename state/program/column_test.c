@@ -38,8 +38,8 @@ bool column_of(const struct expr *expr, struct tested_column *out)
 }
 
 /* The range of values for which the comparison is true; for NE that of EQ. False: it is empty. */
-static bool range_of(const struct tested_column *column, enum op op, const struct value *number,
-		     struct range *out)
+static bool column_test_range_of(const struct tested_column *column, enum op op,
+				 const struct value *number, struct range *out)
 {
 	static const enum comparison comparisons[] = {
 		[OP_EQ] = COMPARE_EQ, [OP_NE] = COMPARE_EQ, [OP_LT] = COMPARE_LT,
@@ -75,7 +75,7 @@ bool column_test_of(const struct expr *expr, struct arena *arena, struct column_
 		return false;
 	ranges = arena_array(arena, n, sizeof *ranges);
 	for (uint32_t i = 0; i < n; i++) /* other constants never equal an integer */
-		count += range_of(&out->column, op, &values[i], &ranges[count]);
+		count += column_test_range_of(&out->column, op, &values[i], &ranges[count]);
 	ranges_init(&out->ranges, ranges, count, out->column.is_signed);
 	out->negated = op == OP_NE;
 	return true;

@@ -153,7 +153,7 @@ static const struct line *keep_lines(struct program *program, struct lines *line
 
 /* ---- classes ---- */
 
-static const struct part *part_of(const struct program *program, uint32_t part)
+static const struct part *compile_part_of(const struct program *program, uint32_t part)
 {
 	return part < program->trace->nparts ? program->trace->parts[part] : NULL;
 }
@@ -171,7 +171,8 @@ static struct compile compile_on(struct program *program, enum compile_on on,
 static struct compile on_event(struct program *program, const struct event_class *class,
 			       struct captures *captures)
 {
-	struct compile compile = compile_on(program, ON_EVENT, part_of(program, class->part));
+	struct compile compile =
+		compile_on(program, ON_EVENT, compile_part_of(program, class->part));
 
 	compile.class = class;
 	compile.captures = captures;
@@ -216,8 +217,8 @@ static void compile_section_lines(struct program *program, const struct naming *
 }
 
 /* Finds or adds a group. Where streams of a part are not consecutive a group may be doubled. */
-static uint32_t find_group(struct program *program, struct stream_groups *groups,
-			   struct stream_group wanted)
+static uint32_t compile_find_group(struct program *program, struct stream_groups *groups,
+				   struct stream_group wanted)
 {
 	for (size_t i = groups->count; i-- > 0 && groups->items[i].part == wanted.part;)
 		if (groups->items[i].id == wanted.id &&
@@ -240,7 +241,7 @@ static void group_by_section(struct program *program, bool sections)
 			group.part = trace->streams[i]->part;
 		if (sections && trace->streams[i]->section)
 			group.section = trace->streams[i]->section;
-		groups->of[i] = find_group(program, groups, group);
+		groups->of[i] = compile_find_group(program, groups, group);
 	}
 }
 
@@ -350,7 +351,8 @@ static void compile_lost(struct program *program, const struct stream_group *gro
 			 struct class_program *out)
 {
 	struct lines lines = {0};
-	struct compile compile = compile_on(program, ON_LOSS, part_of(program, group->part));
+	struct compile compile =
+		compile_on(program, ON_LOSS, compile_part_of(program, group->part));
 
 	for (uint32_t i = 0; i < program->rules->nstatements; i++) {
 		const struct rule_block *block = program->rules->statements[i]->block;
@@ -373,7 +375,7 @@ static void compile_losses(struct program *program)
 
 	groups->of = arena_array(program->arena, trace->nstreams, sizeof *groups->of);
 	for (size_t i = 0; i < trace->nstreams; i++)
-		groups->of[i] = find_group(
+		groups->of[i] = compile_find_group(
 			program, groups,
 			(struct stream_group){trace->streams[i]->part, "", trace->streams[i]->id});
 	program->lost = arena_array(program->arena, groups->count, sizeof *program->lost);
@@ -494,7 +496,7 @@ static void compile_view(struct program *program, size_t i)
 	const struct view_info *info = &program->analysis->views[i];
 	struct view *view = &program->views[i];
 	/* its path binds the host */
-	struct compile compile = compile_on(program, ON_EDGE, part_of(program, 0));
+	struct compile compile = compile_on(program, ON_EDGE, compile_part_of(program, 0));
 	struct sources sources = {program->arena, view, 0};
 
 	compile.host_variable = true;

@@ -218,8 +218,8 @@ static bool is_among(const struct value *value, const struct expr *expr)
 }
 
 /* Applies an operator to known operands of the right kinds. */
-static enum eval apply(const struct expr *expr, struct env *env, const struct value *in,
-		       struct value *out)
+static enum eval expr_apply(const struct expr *expr, struct env *env, const struct value *in,
+			    struct value *out)
 {
 	bool ignored;
 
@@ -285,7 +285,7 @@ static enum eval eval_strict(const struct expr *expr, struct env *env, struct va
 	*out = unknown_value;
 	if (open || unknown)
 		return open ? EVAL_OPEN : EVAL_VALUE;
-	enum eval result = apply(expr, env, in, out);
+	enum eval result = expr_apply(expr, env, in, out);
 	if (result == EVAL_FAIL)
 		env->lacking = expr->of;
 	return result;

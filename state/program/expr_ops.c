@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum eval narrow(__int128 number, struct value *out, struct env *env)
+static enum eval expr_ops_narrow(__int128 number, struct value *out, struct env *env)
 {
 	if (number < (__int128)INT64_MIN || number > (__int128)UINT64_MAX)
 		return eval_fail(env, FAILURE_OVERFLOW);
@@ -93,12 +93,12 @@ static enum eval shift(enum op op, __int128 a, __int128 b, struct value *out, st
 	if (b < 0)
 		return eval_fail(env, FAILURE_OVERFLOW);
 	if (op == OP_SHR)
-		return narrow(b > 127 ? (a < 0 ? -1 : 0) : a >> (int)b, out, env);
+		return expr_ops_narrow(b > 127 ? (a < 0 ? -1 : 0) : a >> (int)b, out, env);
 	if (a == 0)
-		return narrow(0, out, env);
+		return expr_ops_narrow(0, out, env);
 	if (b > 63) /* even 1 << 64 does not fit; -1 << 63 does */
 		return eval_fail(env, FAILURE_OVERFLOW);
-	return narrow(a * ((__int128)1 << (int)b), out, env);
+	return expr_ops_narrow(a * ((__int128)1 << (int)b), out, env);
 }
 
 static enum eval integers(enum op op, __int128 a, __int128 b, struct value *out, struct env *env)
@@ -107,18 +107,18 @@ static enum eval integers(enum op op, __int128 a, __int128 b, struct value *out,
 
 	switch (op) {
 	case OP_BIT_AND:
-		return narrow(a & b, out, env);
+		return expr_ops_narrow(a & b, out, env);
 	case OP_BIT_OR:
-		return narrow(a | b, out, env);
+		return expr_ops_narrow(a | b, out, env);
 	case OP_BIT_XOR:
-		return narrow(a ^ b, out, env);
+		return expr_ops_narrow(a ^ b, out, env);
 	case OP_SHL:
 	case OP_SHR:
 		return shift(op, a, b, out, env);
 	default:
 		if (!op_integers(op, a, b, &number))
 			return eval_fail(env, FAILURE_OVERFLOW);
-		return narrow(number, out, env);
+		return expr_ops_narrow(number, out, env);
 	}
 }
 
@@ -140,7 +140,8 @@ static enum eval floats(enum op op, double a, double b, struct value *out, struc
 static enum eval unary(enum op op, const struct value *a, struct value *out, struct env *env)
 {
 	if (a->kind == VALUE_INT)
-		return narrow(op == OP_NEG ? -value_integer(a) : ~value_integer(a), out, env);
+		return expr_ops_narrow(op == OP_NEG ? -value_integer(a) : ~value_integer(a), out,
+				       env);
 	if (a->kind != VALUE_FLOAT || op != OP_NEG)
 		return eval_fail(env, FAILURE_TYPE);
 	*out = (struct value){.kind = VALUE_FLOAT, .f = -a->f};
@@ -215,7 +216,7 @@ static enum eval text_to_int(const struct value *a, struct value *out, struct en
 		return eval_fail(env, FAILURE_OVERFLOW);
 	if (!n || n != text.len)
 		return eval_fail(env, FAILURE_TYPE);
-	return narrow(minus ? -(__int128)number : (__int128)number, out, env);
+	return expr_ops_narrow(minus ? -(__int128)number : (__int128)number, out, env);
 }
 
 static enum eval to_int(const struct value *a, struct value *out, struct env *env)
@@ -229,7 +230,7 @@ static enum eval to_int(const struct value *a, struct value *out, struct env *en
 	if (a->kind == VALUE_FLOAT) {
 		if (!(a->f >= -9223372036854775808.0 && a->f < 18446744073709551616.0))
 			return eval_fail(env, FAILURE_OVERFLOW);
-		return narrow((__int128)a->f, out, env);
+		return expr_ops_narrow((__int128)a->f, out, env);
 	}
 	*out = *a;
 	return EVAL_VALUE;

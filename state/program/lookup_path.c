@@ -136,7 +136,7 @@ struct names {
 	bool more;
 };
 
-static void add_name(struct names *names, struct value name)
+static void lookup_path_add_name(struct names *names, struct value name)
 {
 	for (size_t i = 0; i < names->count; i++)
 		if (value_equal(&names->items[i], &name))
@@ -158,7 +158,7 @@ static void names_behind(const struct path_lookup *look, struct names *out)
 		if (attr_is_key(look->attrs, node))
 			out->key = true;
 		else
-			add_name(out, attr_atom(look->attrs, node));
+			lookup_path_add_name(out, attr_atom(look->attrs, node));
 	}
 }
 

@@ -42,7 +42,7 @@ static void add_map(struct constants *all, const char *name)
 			add_constant(all, &rules->maps[m]->entries[i].result);
 }
 
-static void gather(struct constants *all, uint32_t shape);
+static void lookup_value_gather(struct constants *all, uint32_t shape);
 
 static void add_expr(struct constants *all, const struct ast *ast)
 {
@@ -63,12 +63,12 @@ static void add_view(struct constants *all, size_t i)
 
 	if (value->kind == AST_PATH && ast_root(value->path) == ROOT_STATE &&
 	    all->depth++ < VIEWS_DEEP)
-		gather(all, ast_path_shape(value->path, program->attrs, prefix));
+		lookup_value_gather(all, ast_path_shape(value->path, program->attrs, prefix));
 	else
 		add_expr(all, value);
 }
 
-static void gather(struct constants *all, uint32_t shape)
+static void lookup_value_gather(struct constants *all, uint32_t shape)
 {
 	const struct program *program = all->program;
 	const struct rules *rules = program->rules;
@@ -153,7 +153,7 @@ bool lookup_value(const struct program *program, const struct query *query,
 	for (uint32_t shape = 1, n = shape_count(attrs); shape < n; shape++)
 		if (lookup_has_shape(program, shape) &&
 		    query_matches_shape(query, attrs, shape))
-			gather(&all, shape);
+			lookup_value_gather(&all, shape);
 	if (!all.open && all.count) {
 		bool known = false;
 		for (size_t i = 0; i < all.count && !known; i++)

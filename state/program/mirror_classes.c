@@ -148,7 +148,7 @@ static void find_evidence(struct mirror_classes *own, const struct event_class *
 	}
 }
 
-static void add_class(struct mirror_classes *own, const struct event_class *class)
+static void mirror_classes_add_class(struct mirror_classes *own, const struct event_class *class)
 {
 	const struct mirror_class *mirrored = &own->of[class->index];
 
@@ -178,7 +178,7 @@ void mirror_classes_init(struct mirror_classes *classes, struct program *program
 	classes->telling = bitset_new(trace->nclasses);
 	classes->supporting = bitset_new(trace->nclasses);
 	for (size_t c = 0; c < trace->nclasses; c++)
-		add_class(classes, trace->classes[c]);
+		mirror_classes_add_class(classes, trace->classes[c]);
 }
 
 void mirror_classes_release(struct mirror_classes *classes)

@@ -67,7 +67,7 @@ static uint8_t add_field(struct plain_builder *making, const struct expr *expr)
 static uint8_t input_of(struct plain_builder *making, const struct expr *expr);
 
 /* Finds the input of a path's only key; PLAIN_NONE if all keys are constant. False: neither. */
-static bool key_of(struct plain_builder *making, const struct path *path, uint8_t *key)
+static bool plain_key_of(struct plain_builder *making, const struct path *path, uint8_t *key)
 {
 	*key = PLAIN_NONE;
 	if (path->nbase == path->natoms)
@@ -125,7 +125,7 @@ static uint8_t input_of(struct plain_builder *making, const struct expr *expr)
 		input.path = &expr->path;
 		input.keys = expr->path.keys;
 		input.base = expr->path.base;
-		if (expr->may_view || !key_of(making, &expr->path, &input.of) ||
+		if (expr->may_view || !plain_key_of(making, &expr->path, &input.of) ||
 		    (input.of != PLAIN_NONE && !is_early(making, input.of)))
 			return PLAIN_NONE;
 		return add_input(making, &input);
@@ -194,8 +194,8 @@ static bool add_when(struct plain_builder *making, const struct expr *when, bool
 	return add_test(making, &test, wanted != column.negated, line);
 }
 
-static bool add_value(struct plain_builder *making, const struct expr *value,
-		      struct plain_line *line)
+static bool plain_add_value(struct plain_builder *making, const struct expr *value,
+			    struct plain_line *line)
 {
 	enum input_kind kind;
 
@@ -229,8 +229,8 @@ static bool compile_line(struct plain_builder *making, const struct line *line,
 				   .attr = line->target.base,
 				   .keys = line->target.keys};
 	if (line->flags & (LINE_SECTION | LINE_FAILS) || verb_buries(line->verb) ||
-	    line->verb == VERB_ADD || !key_of(making, &line->target, &out->key) ||
-	    !add_when(making, line->when, true, out) || !add_value(making, line->value, out))
+	    line->verb == VERB_ADD || !plain_key_of(making, &line->target, &out->key) ||
+	    !add_when(making, line->when, true, out) || !plain_add_value(making, line->value, out))
 		return false;
 	if (out->key != PLAIN_NONE)
 		out->needs |= 1u << out->key;

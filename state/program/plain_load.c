@@ -25,8 +25,8 @@ static inline void set_text(struct value *out, const char *text, uint64_t len)
 }
 
 /* Applies the map to the key, or takes the memo's result for `number`, which identifies the key. */
-static bool look_up(const struct plain_input *input, struct memo *memo, uint64_t number,
-		    const struct value *key, struct env *env, struct value *out)
+static bool plain_load_look_up(const struct plain_input *input, struct memo *memo, uint64_t number,
+			       const struct value *key, struct env *env, struct value *out)
 {
 	if (!memo->set || memo->key != number) {
 		if (op_map(input->map, key, out, env) != EVAL_VALUE)
@@ -52,7 +52,7 @@ static bool load_map_of_equal(const struct plain_input *input, const struct plai
 		return true;
 	}
 	key = value_bool(values_same(a, b) != input->unlike);
-	return look_up(input, &input->memos[key.b], key.b, &key, env, out);
+	return plain_load_look_up(input, &input->memos[key.b], key.b, &key, env, out);
 }
 
 static bool load_map(const struct plain_input *input, const struct value *key, struct env *env,
@@ -60,9 +60,9 @@ static bool load_map(const struct plain_input *input, const struct value *key, s
 {
 	if (!value_is_index(key))
 		return false;
-	return look_up(input,
-		       &input->memos[key->u * UINT64_C(0x9e3779b97f4a7c15) >> (64 - MEMO_BITS)],
-		       key->u, key, env, out);
+	return plain_load_look_up(
+		input, &input->memos[key->u * UINT64_C(0x9e3779b97f4a7c15) >> (64 - MEMO_BITS)],
+		key->u, key, env, out);
 }
 
 static bool load_cpu(const struct event *event, struct value *out)

@@ -338,7 +338,8 @@ void cells_write(const struct cells *cells, struct buf *out)
 	mem_free(nodes);
 }
 
-static bool read_all(struct cells *cells, struct io *io, const uint32_t *streams, size_t count)
+static bool cells_bytes_read_all(struct cells *cells, struct io *io, const uint32_t *streams,
+				 size_t count)
 {
 	uint32_t *nodes;
 	size_t nnodes;
@@ -368,7 +369,7 @@ bool cells_read(struct cells *cells, const void *bytes, size_t len)
 {
 	struct io io = io_of(cells, bytes, len);
 
-	return read_all(cells, &io, NULL, cells->nstreams);
+	return cells_bytes_read_all(cells, &io, NULL, cells->nstreams);
 }
 
 bool cells_read_moved(struct cells *cells, const void *bytes, size_t len, const uint32_t *streams,
@@ -376,5 +377,5 @@ bool cells_read_moved(struct cells *cells, const void *bytes, size_t len, const 
 {
 	struct io io = io_of(cells, bytes, len);
 
-	return read_all(cells, &io, streams, count);
+	return cells_bytes_read_all(cells, &io, streams, count);
 }

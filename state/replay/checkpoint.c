@@ -69,7 +69,7 @@ void checkpoints_free(struct checkpoints *checkpoints)
 	mem_free(checkpoints);
 }
 
-static void key_of(const struct checkpoints *checkpoints, nstime t, uint8_t key[KEY])
+static void checkpoint_key_of(const struct checkpoints *checkpoints, nstime t, uint8_t key[KEY])
 {
 	memcpy(key, checkpoints->prefix, PREFIX);
 	nstime_to_key(t, key + PREFIX);
@@ -130,7 +130,7 @@ void checkpoints_store(struct checkpoints *checkpoints)
 	for (size_t i = 0; i < count; i++) {
 		const struct buf *bytes = &checkpoints->kept[i].bytes;
 
-		key_of(checkpoints, checkpoints->kept[i].t, keys[i]);
+		checkpoint_key_of(checkpoints, checkpoints->kept[i].t, keys[i]);
 		values[i] = (struct index_value){keys[i], KEY, bytes->data, bytes->len};
 	}
 	if (index_put_all(checkpoints->index, values, count, &ignored)) {
@@ -165,7 +165,7 @@ static bool stored_before(struct checkpoints *checkpoints, nstime t, nstime *out
 	size_t nfound;
 	uint8_t key[KEY];
 
-	key_of(checkpoints, t, key);
+	checkpoint_key_of(checkpoints, t, key);
 	if (!checkpoints->index ||
 	    !index_get_before(checkpoints->index, key, KEY, PREFIX, &found, &nfound, value, nvalue))
 		return false;

@@ -40,7 +40,8 @@ static const struct fields *stream_fields(void *arg, const struct event *event)
 }
 
 /* Moves to entry i of the run, and returns what its class tells. */
-static const struct mirror_class *turn_to(struct stream_reading *reading, uint32_t i)
+static const struct mirror_class *contradictions_stream_turn_to(struct stream_reading *reading,
+								uint32_t i)
 {
 	const struct batch *batch = reading->run.batch;
 
@@ -92,7 +93,8 @@ static bool read_events(struct contradictions *own, const struct events_options 
 		for (uint32_t i = 0; i < run->count && more; i++) {
 			uint32_t at = options->backward ? run->count - 1 - i : i;
 
-			more = see(&reading, turn_to(&reading, run->first + at), arg);
+			more = see(&reading,
+				   contradictions_stream_turn_to(&reading, run->first + at), arg);
 		}
 	}
 	events_close(events);
@@ -423,12 +425,13 @@ static bool compare_run(struct stream_reading *reading, struct error *err)
 			told.after = (int64_t)columns.after[i];
 			told.agrees = told.before == claim->value;
 		} else {
-			const struct mirror_class *mirrored = turn_to(reading, entry);
+			const struct mirror_class *mirrored =
+				contradictions_stream_turn_to(reading, entry);
 
 			told = told_by(mirrored, reading, claim->value);
 		}
 		if (told.was && (claim->first || (claim->known && !told.agrees))) {
-			turn_to(reading, entry);
+			contradictions_stream_turn_to(reading, entry);
 			if (!(claim->first ? look_before : contradict)(reading, told.before, err))
 				return false;
 		}

@@ -19,13 +19,13 @@ struct replay {
 	struct cells *cells;
 	uint64_t *failures;
 	uint64_t contradictions;
-	bool told;     /* change() or put() was called since the last moment */
+	bool told;      /* change() or replay_put() was called since the last moment */
 	uint64_t rests; /* see replay_rests() */
 	bool failed;    /* *err says why */
 	struct error *err;
 };
 
-static enum eval read_value(void *arg, uint32_t attr, struct value *out)
+static enum eval replay_read_value(void *arg, uint32_t attr, struct value *out)
 {
 	const struct replay *replay = arg;
 	const struct cell_now *now;
@@ -244,7 +244,7 @@ static void was(void *arg, const struct write *write)
 	if (value.kind == VALUE_UNKNOWN ||
 	    (replay->options.brief && now && now->kind != VALUE_UNKNOWN))
 		return; /* builds need no contradictions */
-	if (read_value(replay, write->attr, &before.value) == EVAL_OPEN)
+	if (replay_read_value(replay, write->attr, &before.value) == EVAL_OPEN)
 		return;
 	if (before.value.kind != VALUE_UNKNOWN) {
 		if (!value_equal(&before.value, &value) &&
@@ -332,8 +332,8 @@ void replay_apply(struct replay *replay, struct write *write)
 }
 
 /* Applies an `=` to an existing cell that nobody hears of; false: it is another kind of write. */
-static inline bool put(struct replay *replay, const struct plain_line *line, uint32_t attr,
-		       const struct value *value)
+static inline bool replay_put(struct replay *replay, const struct plain_line *line, uint32_t attr,
+			      const struct value *value)
 {
 	struct cell_now *now = cells_find(replay->cells, attr);
 	struct value own;
@@ -349,14 +349,14 @@ static inline bool put(struct replay *replay, const struct plain_line *line, uin
 	return true;
 }
 
-static inline void apply(struct replay *replay, const struct plain_line *line,
-			 const struct plain_loaded *event)
+static inline void replay_replay_apply(struct replay *replay, const struct plain_line *line,
+				       const struct plain_loaded *event)
 {
 	uint32_t attr = chosen_attr(line, replay->attrs, event);
 	const struct value *value = chosen_value(line, event);
 	struct write write;
 
-	if (put(replay, line, attr, value))
+	if (replay_put(replay, line, attr, value))
 		return;
 	write = (struct write){.line = line->line,
 			       .verb = line->verb,
@@ -387,7 +387,7 @@ static bool lines(void *arg, const struct plain *plain)
 	if (!choice || !chosen_was(choice, replay->cells, &event, true))
 		return false;
 	for (uint32_t i = choice->nwas; i < choice->count; i++)
-		apply(replay, &choice->lines[i], &event);
+		replay_replay_apply(replay, &choice->lines[i], &event);
 	replay->walk.calm = !replay->told && !replay->cells->ndying &&
 			    replay->walk.events < replay->rests;
 	return true;
@@ -418,7 +418,7 @@ static bool moment(void *arg, nstime next)
 	return !replay->options.moment || replay->options.moment(replay->options.arg, next);
 }
 
-static const struct walk_ops ops = {.read = read_value,
+static const struct walk_ops ops = {.read = replay_read_value,
 				    .section = read_section,
 				    .set_section = set_section,
 				    .set = set,

@@ -254,7 +254,7 @@ static void run_item(struct walk *walk)
  * Moves to a time. False: moment() stopped the walk. A late event (see retry_wanted()) is taken as
  * now: time never goes back.
  */
-static inline bool turn_to(struct walk *walk, nstime time, bool placed)
+static inline bool walk_turn_to(struct walk *walk, nstime time, bool placed)
 {
 	if (time < walk->time && walk->events != walk->first)
 		time = walk->time;
@@ -307,7 +307,7 @@ static bool run_entries(struct walk *walk)
 
 	begin_run(walk);
 	for (uint32_t i = walk->run.first; i < walk->run.first + walk->run.count; i++) {
-		if (!turn_to(walk, batch->time[i], false))
+		if (!walk_turn_to(walk, batch->time[i], false))
 			return false;
 		prefetch(batch, i + 1, classes);
 		walk->entry = i;
@@ -330,7 +330,7 @@ static bool run_pass(struct walk *walk, struct error *err)
 				return true;
 			continue;
 		}
-		if (!turn_to(walk, walk->item.event.time, true))
+		if (!walk_turn_to(walk, walk->item.event.time, true))
 			return true;
 		run_item(walk);
 	}

@@ -205,14 +205,14 @@ static inline nstime get_time(struct logged *logged, nstime from, bool before)
 	return (nstime)(before ? (uint64_t)from - difference : (uint64_t)from + difference);
 }
 
-static inline enum value_kind kind_of(uint8_t first)
+static inline enum value_kind write_log_kind_of(uint8_t first)
 {
 	return first >> KIND_BITS & ((1 << VALUE_BITS) - 1);
 }
 
 static inline void get_value(struct logged *logged, uint8_t first)
 {
-	logged->at = value_get(logged->at, logged->end, kind_of(first), first & NEGATIVE,
+	logged->at = value_get(logged->at, logged->end, write_log_kind_of(first), first & NEGATIVE,
 			       &logged->text, &logged->value);
 }
 
@@ -233,7 +233,7 @@ static void get_pattern(struct logged *logged, const struct write_log *log, stru
 {
 	struct io io = {.attrs = attrs};
 
-	logged->value.kind = kind_of(first);
+	logged->value.kind = write_log_kind_of(first);
 	if (first & ANY) { /* it may be in a chunk of its own */
 		io.failed = !reach_chunk(log, logged);
 		io.at = logged->at;

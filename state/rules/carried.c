@@ -47,7 +47,7 @@ static void look_for(const struct trace *trace, struct carried *out)
  * Appends the path with the event's key fields to *out, and its shape as conversion writes it to
  * *shape: [*] for keys, names as they are. Returns the number of keys.
  */
-static unsigned add_path(const struct ast_path *path, struct buf *out, struct buf *shape)
+static unsigned carried_add_path(const struct ast_path *path, struct buf *out, struct buf *shape)
 {
 	unsigned keys = 0;
 
@@ -73,8 +73,8 @@ static void add_line(struct buf *out, const char *before, const char *path, cons
 	buf_printf(out, " && %s\n", when);
 }
 
-static void add_lines(struct buf *out, const struct carried *carried, const char *path,
-		      const char *shape)
+static void carried_add_lines(struct buf *out, const struct carried *carried, const char *path,
+			      const char *shape)
 {
 	if (carried->is)
 		add_line(out, "", path, "field/is", shape, "has(field/is)");
@@ -97,7 +97,7 @@ static void add_statement(struct buf *out, const struct carried *carried, struct
 	if (ast_root(statement->target) != ROOT_STATE || statement->verb == VERB_POP ||
 	    verb_buries(statement->verb))
 		return;
-	unsigned keys = add_path(statement->target, &path, &shape);
+	unsigned keys = carried_add_path(statement->target, &path, &shape);
 	if (pushes)
 		buf_add_text(&shape, "[*]");
 	if (keys + pushes <= carried->keys && nameset_add(seen, buf_text(&shape), 0)) {
@@ -105,7 +105,7 @@ static void add_statement(struct buf *out, const struct carried *carried, struct
 			add_line(out, "push ", buf_text(&path), "field/is", buf_text(&shape),
 				 "has(field/is)");
 		else if (!pushes)
-			add_lines(out, carried, buf_text(&path), buf_text(&shape));
+			carried_add_lines(out, carried, buf_text(&path), buf_text(&shape));
 	}
 	buf_release(&shape);
 	buf_release(&path);

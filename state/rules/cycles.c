@@ -174,7 +174,7 @@ static void leave(struct graph *graph)
 	}
 }
 
-static void walk(struct graph *graph, uint32_t start)
+static void cycles_walk(struct graph *graph, uint32_t start)
 {
 	enter(graph, start);
 	while (graph->npath) {
@@ -206,6 +206,6 @@ void analysis_cycles(struct analysis *analysis)
 	index_edges(&graph);
 	for (size_t i = 0; i < n; i++)
 		if (!graph.vertices[i].order)
-			walk(&graph, (uint32_t)i);
+			cycles_walk(&graph, (uint32_t)i);
 	arena_free(graph.arena);
 }

@@ -13,8 +13,8 @@ struct explaining {
 static const char *const verbs[] = {"=", "+=", "was", "delete", "unknown", "push", "pop"};
 
 /* Appends the name of a shape or a section value. */
-static void add_name(const struct analysis *analysis, uint32_t shape, uint32_t section,
-		     struct buf *out)
+static void explain_add_name(const struct analysis *analysis, uint32_t shape, uint32_t section,
+			     struct buf *out)
 {
 	if (shape == ATTR_ABSENT)
 		buf_printf(out, "section/%s", analysis->sections[section].name);
@@ -29,7 +29,8 @@ static void set_reads(struct explaining *to, const struct line_reads *reads)
 	buf_clear(&to->reads);
 	for (size_t i = 0; i < reads->count; i++) {
 		buf_add_text(&to->reads, i ? ", " : "");
-		add_name(to->analysis, reads->items[i].shape, reads->items[i].section, &to->reads);
+		explain_add_name(to->analysis, reads->items[i].shape, reads->items[i].section,
+				 &to->reads);
 		buf_printf(&to->reads, " (%s)", by[reads->items[i].by]);
 	}
 }
@@ -86,8 +87,8 @@ static void add_patterns(const struct rule_block *block, struct buf *out)
 }
 
 /* Gives the line whose head and writes are set. */
-static void give(struct explaining *to, const struct rule_file *file, uint32_t at,
-		 const struct line_reads *reads, struct explained_line line)
+static void explain_give(struct explaining *to, const struct rule_file *file, uint32_t at,
+			 const struct line_reads *reads, struct explained_line line)
 {
 	set_reads(to, reads);
 	line.file = file->name;
@@ -106,16 +107,16 @@ static void explain_statement(struct explaining *to, size_t i)
 	buf_clear(&to->head);
 	add_patterns(statement->block, &to->head);
 	buf_clear(&to->writes);
-	add_name(to->analysis, info->shape, info->section, &to->writes);
+	explain_add_name(to->analysis, info->shape, info->section, &to->writes);
 	if (statement->target->below)
 		buf_add_text(&to->writes, "/**");
 	else if (verb_buries(statement->verb))
 		buf_add_text(&to->writes, " and all below");
-	give(to, statement->block->file, statement->at, &info->reads,
-	     (struct explained_line){.block = statement->block,
-				     .verb = verbs[statement->verb],
-				     .evaluation = way(info->flags, statement->verb),
-				     .in_shards = in_shards(info->flags)});
+	explain_give(to, statement->block->file, statement->at, &info->reads,
+		     (struct explained_line){.block = statement->block,
+					     .verb = verbs[statement->verb],
+					     .evaluation = way(info->flags, statement->verb),
+					     .in_shards = in_shards(info->flags)});
 }
 
 static void explain_view(struct explaining *to, size_t i)
@@ -125,8 +126,8 @@ static void explain_view(struct explaining *to, size_t i)
 	buf_clear(&to->head);
 	buf_clear(&to->writes);
 	shape_add_text(to->analysis->attrs, to->analysis->views[i].shape, &to->writes);
-	give(to, view->file, view->path->at, &to->analysis->views[i].reads,
-	     (struct explained_line){.verb = "view"});
+	explain_give(to, view->file, view->path->at, &to->analysis->views[i].reads,
+		     (struct explained_line){.verb = "view"});
 }
 
 bool rules_explain(struct rules *rules, explain_line *each, void *arg, struct error *err)

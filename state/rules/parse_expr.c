@@ -113,7 +113,7 @@ static struct ast_atom *add_atom(struct parser *parser, struct path_builder *bui
 	return atom;
 }
 
-static void add_name(struct parser *parser, struct path_builder *builder)
+static void parse_expr_add_name(struct parser *parser, struct path_builder *builder)
 {
 	const struct token *token = &parser->token;
 	struct ast_atom *atom;
@@ -245,7 +245,7 @@ struct ast_path *parse_path(struct parser *parser, enum path_use use)
 		parse_error(parser, parser->pos, "expected '/' or '[' right after a quoted name");
 	}
 	do {
-		add_name(parser, &builder);
+		parse_expr_add_name(parser, &builder);
 		parse_keys(parser, &builder, use);
 	} while (next_step(parser, use, &path->below));
 	lex_next(parser);

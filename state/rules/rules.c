@@ -17,7 +17,7 @@
 
 enum { INCLUDE_DEPTH = 16 };
 
-static bool read_all(FILE *file, struct buf *out)
+static bool rules_read_all(FILE *file, struct buf *out)
 {
 	for (;;) {
 		size_t n = fread(buf_room(out, 65536), 1, 65536, file);
@@ -92,8 +92,8 @@ static bool check_known(const struct rules *rules, const struct rule_file *file,
 			 file->includer == found ? "itself" : file->includer->name);
 }
 
-static bool add_file(struct rules *rules, const char *path, const struct rule_file *includer,
-		     struct error *err)
+static bool rules_add_file(struct rules *rules, const char *path, const struct rule_file *includer,
+			   struct error *err)
 {
 	struct rule_file given = {.name = path, .path = path, .includer = includer};
 	struct buf text = {0};
@@ -111,7 +111,7 @@ static bool add_file(struct rules *rules, const char *path, const struct rule_fi
 	file = open_rules(path, includer != NULL, err);
 	if (!file)
 		return false;
-	ok = read_all(file, &text) || error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+	ok = rules_read_all(file, &text) || error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 	fclose(file);
 	given.text = text.len ? text.data : "";
 	given.len = text.len;
@@ -200,7 +200,7 @@ bool rules_add_named(struct rules *rules, const char *word, struct error *err)
 	if (rules_builtin(word, err))
 		return add_builtin(rules, word, NULL, err);
 	if (access(word, F_OK) == 0 || strpbrk(word, "/."))
-		return add_file(rules, word, NULL, err);
+		return rules_add_file(rules, word, NULL, err);
 	struct error why = *err;
 	return error_set(err, ERR_QUERY, "%s: there is no such file, and %s", word, why.text);
 }
@@ -235,7 +235,7 @@ void rules_include(struct rules *rules, const struct rule_file *from, uint32_t a
 	if (is_file && !from->path)
 		error_set(&err, ERR_QUERY,
 			  "%s: only a file can include a file, and these rules are none", name);
-	else if (is_file ? add_file(rules, beside(rules->arena, from, name), from, &err)
+	else if (is_file ? rules_add_file(rules, beside(rules->arena, from, name), from, &err)
 			 : add_builtin(rules, name, from, &err))
 		return;
 	if (rules->nerrors == errors)

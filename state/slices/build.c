@@ -316,7 +316,7 @@ static bool begin_or_resume(struct building *building, struct error *err)
 }
 
 /* Waits until all full slices are stored; for a growing trace the build ends so. */
-static bool settle(struct building *building, struct timelines_built *out, struct error *err)
+static bool build_settle(struct building *building, struct timelines_built *out, struct error *err)
 {
 	struct builder *builder = building->builder;
 
@@ -334,7 +334,7 @@ static bool finish_building(struct building *building, struct timelines_built *o
 	const struct timelines_part *part = building->part;
 	struct builder *builder = building->builder;
 
-	if (!builder_close(builder, err) || !settle(building, out, err))
+	if (!builder_close(builder, err) || !build_settle(building, out, err))
 		return false;
 	out->events = building->events_before + replay_events(building->replay);
 	if (part->left && building->from == part->begin) {
@@ -423,7 +423,7 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 		building.damaged = !ok && err->kind == ERR_FORMAT;
 		ok = ok && run_building(&building, err) &&
 		     spoilt_by(&building, disorder) == SPOILT_NOT &&
-		     (part->grows ? settle : finish_building)(&building, out, err);
+		     (part->grows ? build_settle : finish_building)(&building, out, err);
 	}
 	if (ok)
 		ok = store_settle(building.store, err);

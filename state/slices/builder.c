@@ -144,7 +144,7 @@ static bool store(struct builder *builder, struct gathered *gathered, struct err
 	return true;
 }
 
-static bool is_due(void *arg)
+static bool builder_is_due(void *arg)
 {
 	return ((const struct builder *)arg)->given != NULL;
 }
@@ -215,7 +215,7 @@ struct builder *builder_new(struct numbers *numbers, struct store *store, struct
 	builder->helper = helper;
 	if (!helper)
 		return builder;
-	builder->duty = (struct duty){.due = is_due, .work = store_given, .arg = builder};
+	builder->duty = (struct duty){.due = builder_is_due, .work = store_given, .arg = builder};
 	helper_give(helper, &builder->duty);
 	return builder;
 }

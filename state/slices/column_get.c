@@ -281,7 +281,7 @@ bool slice_run_before(const struct slice_run *run, uint64_t key, struct slice_bl
 
 /* ---- values ---- */
 
-static inline struct slice_value value_of(const struct slice_frame *frame, uint64_t code)
+static inline struct slice_value column_get_value_of(const struct slice_frame *frame, uint64_t code)
 {
 	unsigned specials = SLICE_INT - frame->special;
 
@@ -316,7 +316,7 @@ struct slice_value slice_block_value(const struct slice_block *block, uint32_t i
 
 	if (frame->nlisted)
 		code = code_in_list(block, frame, code);
-	return frame->kind ? value_of(frame, code) : mixed_value(block, i, code);
+	return frame->kind ? column_get_value_of(frame, code) : mixed_value(block, i, code);
 }
 
 void slice_block_values(const struct slice_block *block, struct slice_value values[SLICE_BLOCK])
@@ -331,14 +331,14 @@ void slice_block_values(const struct slice_block *block, struct slice_value valu
 	for (uint32_t i = 0; i < block->count && slow; i++)
 		values[i] = slice_block_value(block, i);
 	for (uint32_t i = 0; i < frame->nlisted; i++)
-		listed[i] = value_of(frame, code_in_list(block, frame, i));
+		listed[i] = column_get_value_of(frame, code_in_list(block, frame, i));
 	for (uint32_t i = 0; i < block->count && !slow; i++, at += width) {
 		uint64_t code = bits_load(block->bits + at / 8) >> (at & 7) & mask;
 
 		if (frame->nlisted)
 			values[i] = listed[code < frame->nlisted ? code : 0];
 		else
-			values[i] = value_of(frame, code);
+			values[i] = column_get_value_of(frame, code);
 	}
 }
 

@@ -72,7 +72,7 @@ void column_release(struct slice_column *column)
 /* ---- changes ---- */
 
 /* Uses huge pages, since neighbouring changes go to distant places. */
-static void make_room(const struct gathered *gathered, struct encoding *out)
+static void gathered_make_room(const struct gathered *gathered, struct encoding *out)
 {
 	struct slice_column *changes = &out->changes;
 
@@ -113,7 +113,7 @@ static void find_places(struct gathered *gathered, uint32_t *places)
 /* Sorts the changes by number, then time. */
 static void scatter(struct gathered *gathered, unsigned tick_bits, struct encoding *out)
 {
-	make_room(gathered, out);
+	gathered_make_room(gathered, out);
 	find_places(gathered, out->places);
 	for (size_t i = 0; i < gathered->nchanges; i++) {
 		const struct change_at *change = &gathered->changes[i];
@@ -137,7 +137,7 @@ static int by_key(const void *a, const void *b)
 	return (x->tick > y->tick) - (x->tick < y->tick);
 }
 
-static int by_time(const void *a, const void *b)
+static int gathered_by_time(const void *a, const void *b)
 {
 	nstime x = *(const nstime *)a, y = *(const nstime *)b;
 
@@ -156,7 +156,7 @@ static uint32_t find_froms(const struct gathered *gathered, struct encoding *out
 	for (size_t i = 0; i < gathered->nfills; i++)
 		out->froms[i] = gathered->fills[i].from;
 	if (gathered->nfills)
-		qsort(out->froms, gathered->nfills, sizeof *out->froms, by_time);
+		qsort(out->froms, gathered->nfills, sizeof *out->froms, gathered_by_time);
 	for (size_t i = 0; i < gathered->nfills; i++)
 		if (i == 0 || out->froms[i] != out->froms[count - 1])
 			out->froms[count++] = out->froms[i];

@@ -9,8 +9,8 @@
 #include "state/slices/build.h"
 
 /* `interned`: the value's text is in the attribute table already. */
-static inline void put(struct building *building, struct cells *cells, uint32_t attr,
-		       const struct value *value, bool interned, nstime time)
+static inline void lines_put(struct building *building, struct cells *cells, uint32_t attr,
+			     const struct value *value, bool interned, nstime time)
 {
 	struct builder *builder = building->builder;
 	struct cell_now *cell = cells_make(cells, attr);
@@ -23,15 +23,15 @@ static inline void put(struct building *building, struct cells *cells, uint32_t 
 	builder_write(builder, number, numbers_value(building->numbers, &own));
 }
 
-static inline void apply(struct building *building, struct cells *cells,
-			 const struct plain_line *line, const struct plain_loaded *event,
-			 nstime time)
+static inline void lines_apply(struct building *building, struct cells *cells,
+			       const struct plain_line *line, const struct plain_loaded *event,
+			       nstime time)
 {
 	uint32_t attr = chosen_attr(line, cells->attrs, event);
 	const struct value *value = chosen_value(line, event);
 
 	if (line->verb == VERB_SET) {
-		put(building, cells, attr, value, line->interned, time);
+		lines_put(building, cells, attr, value, line->interned, time);
 	} else {
 		struct write write = {.line = line->line,
 				      .verb = line->verb,
@@ -55,6 +55,6 @@ enum replay_lines building_lines(void *arg, const struct plain *plain, struct en
 	if (choice->nwas < choice->count)
 		builder_at(building->builder, time);
 	for (uint32_t i = choice->nwas; i < choice->count; i++)
-		apply(building, cells, &choice->lines[i], &event, time);
+		lines_apply(building, cells, &choice->lines[i], &event, time);
 	return builder_full(building->builder) ? REPLAY_DUE : REPLAY_WRITTEN;
 }

@@ -93,15 +93,15 @@ uint32_t numbers_entity(const struct numbers *numbers, uint32_t attr)
 /* ---- giving them out, or finding them ---- */
 
 /* The class of a shape. A writer adds it when it is new, after its parents. */
-static uint32_t class_of(struct numbers *numbers, enum class_kind kind, uint32_t shape)
+static uint32_t numbers_class_of(struct numbers *numbers, enum class_kind kind, uint32_t shape)
 {
 	uint32_t class = number_map_get(&numbers->of_shape[kind], shape);
 
 	if (class || numbers->txn)
 		return class ? class - 1 : NUMBER_ABSENT;
 	/* as deep as a path */
-	class = class_of(numbers, CLASS_ATTR,
-			 kind == CLASS_ATTR ? shape_parent(numbers->attrs, shape) : shape);
+	class = numbers_class_of(numbers, CLASS_ATTR,
+				 kind == CLASS_ATTR ? shape_parent(numbers->attrs, shape) : shape);
 	return numbers_class_add(numbers, kind, class, shape);
 }
 
@@ -112,7 +112,7 @@ static uint32_t ordinal_of(struct numbers *numbers, uint32_t entity)
 
 	if (ordinal)
 		return ordinal - 1;
-	i = class_of(numbers, CLASS_ATTR, attr_shape(numbers->attrs, entity));
+	i = numbers_class_of(numbers, CLASS_ATTR, attr_shape(numbers->attrs, entity));
 	if (i == NUMBER_ABSENT)
 		return i;
 	if (numbers->txn) {
@@ -142,7 +142,7 @@ uint32_t numbers_of(struct numbers *numbers, enum class_kind kind, uint32_t attr
 	if (number)
 		return number == NUMBER_ABSENT ? number : number - 1;
 	number = NUMBER_ABSENT;
-	class = class_of(numbers, kind, attr_shape(numbers->attrs, attr));
+	class = numbers_class_of(numbers, kind, attr_shape(numbers->attrs, attr));
 	ordinal =
 		class == NUMBER_ABSENT ? class : ordinal_of(numbers, numbers_entity(numbers, attr));
 	if (ordinal != NUMBER_ABSENT)

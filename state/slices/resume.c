@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool damaged(struct error *err)
+static bool resume_damaged(struct error *err)
 {
 	return error_set(err, ERR_FORMAT, "timelines: what a build left behind is damaged");
 }
@@ -169,7 +169,7 @@ static bool take_tombstone(void *arg, const struct side_item *tombstone)
 	return true;
 }
 
-static struct slice_value value_of(const struct slice_item *item)
+static struct slice_value resume_value_of(const struct slice_item *item)
 {
 	return (struct slice_value){item->value, item->kind};
 }
@@ -182,7 +182,8 @@ static bool revive_one(struct living *living, const struct slice_item *item)
 	uint32_t attr;
 
 	attr = shard_attr(living->shard, item->number);
-	if (attr == ATTR_ABSENT || !shard_value_of(living->shard, value_of(item), &cell.value))
+	if (attr == ATTR_ABSENT ||
+	    !shard_value_of(living->shard, resume_value_of(item), &cell.value))
 		return false;
 	cell.run = cell.last_run = cell.named_at = item->since;
 	cell.writer.line = cell.writer.class_index = UINT32_MAX;
@@ -205,7 +206,7 @@ static bool keep_living(const struct living *living, struct slice_items *items)
 			return false;
 		if (item->kind == SLICE_DELETED || numbers_is_tombstone(numbers, item->number))
 			continue;
-		builder_continue(living->building->builder, item->number, value_of(item),
+		builder_continue(living->building->builder, item->number, resume_value_of(item),
 				 last - age);
 		items->items[kept++] = *item;
 	}
@@ -342,8 +343,8 @@ bool building_resume_head(const struct buf *resume, uint32_t *slices, nstime *ne
 }
 
 /* Loads numbers, builder and state from the shard; `resume`: its rest behind the head, or NULL. */
-static bool load(struct building *building, struct shard *shard, struct io *resume,
-		 uint64_t changes, struct error *err)
+static bool resume_load(struct building *building, struct shard *shard, struct io *resume,
+			uint64_t changes, struct error *err)
 {
 	bool ok;
 
@@ -356,7 +357,7 @@ static bool load(struct building *building, struct shard *shard, struct io *resu
 	building->builder->changes = changes;
 	building->builder->least = building->part->least;
 	ok = ok && revive_all(building, shard);
-	return (shard_end(shard) && ok) || damaged(err);
+	return (shard_end(shard) && ok) || resume_damaged(err);
 }
 
 bool building_begin(struct building *building, const struct buf *resume, struct error *err)
@@ -369,7 +370,7 @@ bool building_begin(struct building *building, const struct buf *resume, struct 
 
 	if (resume->len) {
 		if (!get_head(&io, &head))
-			return damaged(err);
+			return resume_damaged(err);
 		building->from = head.next;
 		building->events_before = head.events;
 		cutting.slices = (uint32_t)head.slices;
@@ -377,7 +378,7 @@ bool building_begin(struct building *building, const struct buf *resume, struct 
 	if (!shard_open(building->store, cutting.slices, io.attrs, &shard, err))
 		return false;
 	cutting.numbers = building->numbers = shard->numbers;
-	ok = load(building, shard, resume->len ? &io : NULL, head.changes, err);
+	ok = resume_load(building, shard, resume->len ? &io : NULL, head.changes, err);
 	shard->numbers = NULL;
 	shard_close(shard);
 	return ok && store_write(building->store, cut_work, &cutting, err);
@@ -395,12 +396,12 @@ bool building_left(const struct timelines_part *part, struct store *store, struc
 	bool ok;
 
 	if (!get_head(&io, &head))
-		return damaged(err);
+		return resume_damaged(err);
 	if (!shard_open_held(store, txn, (uint32_t)head.slices, io.attrs, &shard, err))
 		return false;
 	building.numbers = shard->numbers;
 	building.replay = replay_new(&options);
-	ok = load(&building, shard, &io, head.changes, err);
+	ok = resume_load(&building, shard, &io, head.changes, err);
 	if (ok)
 		cells_write(replay_cells(building.replay), cells);
 	replay_free(building.replay);

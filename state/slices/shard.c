@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static bool damaged(struct error *err, const char *what)
+static bool shard_damaged(struct error *err, const char *what)
 {
 	return error_set(err, ERR_FORMAT, "timelines: %s", what);
 }
@@ -23,18 +23,18 @@ static bool load_records(struct shard *shard, uint32_t slices, struct error *err
 		if (!store_get(shard->txn, name_key_record(&key, shard->nslices), &value))
 			break;
 		if (value.size != sizeof *record)
-			return damaged(err, "a record has the wrong size");
+			return shard_damaged(err, "a record has the wrong size");
 		shard->records =
 			mem_grow(shard->records, shard->nslices, &capacity, sizeof *record);
 		record = &shard->records[shard->nslices];
 		memcpy(record, value.data, sizeof *record);
 		if (record->end < record->begin ||
 		    (shard->nslices && record->begin <= record[-1].end))
-			return damaged(err, "records are out of order");
+			return shard_damaged(err, "records are out of order");
 		shard->nslices++;
 	}
 	if (slices != UINT32_MAX && shard->nslices != slices)
-		return damaged(err, "slices are missing");
+		return shard_damaged(err, "slices are missing");
 	shard->reach = mem_new_array((size_t)shard->nslices + 1, sizeof *shard->reach);
 	for (uint32_t i = shard->nslices; i-- > 0;) {
 		if (shard->records[i].least_from < reach)
@@ -65,7 +65,7 @@ bool shard_open_held(struct store *store, struct store_txn *txn, uint32_t slices
 	if (ok) {
 		ok = load_records(shard, slices, err) && shard_names_load(shard, err);
 		if (!shard_end(shard))
-			ok = damaged(err, "a checksum is wrong");
+			ok = shard_damaged(err, "a checksum is wrong");
 	}
 	if (ok)
 		*out = shard;

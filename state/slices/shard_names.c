@@ -7,7 +7,7 @@
 #include "state/slices/names.h"
 #include "state/slices/shard.h"
 
-static bool damaged(struct error *err)
+static bool shard_names_damaged(struct error *err)
 {
 	return error_set(err, ERR_FORMAT, "timelines: the names are damaged");
 }
@@ -50,8 +50,8 @@ bool shard_names_load(struct shard *shard, struct error *err)
 	for (uint32_t s = 0; s < shard->nslices; s++)
 		if (store_get(shard->txn, name_key_data(&key, s, PART_CLASSES), &bytes) &&
 		    !numbers_get_classes(shard->numbers, bytes))
-			return damaged(err);
-	return load_patterns(shard) || damaged(err);
+			return shard_names_damaged(err);
+	return load_patterns(shard) || shard_names_damaged(err);
 }
 
 /* ---- attribute → number ---- */

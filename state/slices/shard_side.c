@@ -90,7 +90,7 @@ static int by_number_and_time(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-static bool gather(struct shard *shard)
+static bool shard_side_gather(struct shard *shard)
 {
 	for (uint32_t s = 0; s < shard->nslices; s++) {
 		const struct slice *slice = shard_slice(shard, s);
@@ -108,7 +108,7 @@ bool shard_side(struct shard *shard, uint32_t steps)
 	shard->steps += steps;
 	if (shard->steps < (uint64_t)shard->nslices * 2 + 64)
 		return false;
-	shard->side = gather(shard) ? SIDE_GATHERED : SIDE_REFUSED;
+	shard->side = shard_side_gather(shard) ? SIDE_GATHERED : SIDE_REFUSED;
 	if (shard->side == SIDE_REFUSED) {
 		shard_side_release(shard);
 		return false;

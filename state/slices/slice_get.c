@@ -2,7 +2,7 @@
 #include "state/slices/bits.h"
 #include "state/slices/slice.h"
 
-static bool refuse(struct error *err, const char *what)
+static bool slice_get_refuse(struct error *err, const char *what)
 {
 	return error_set(err, ERR_FORMAT, "timelines: a slice is damaged: %s", what);
 }
@@ -34,16 +34,16 @@ bool slice_open(const void *data, size_t size, bool *damaged, struct slice *out,
 	if (size >= sizeof head + SLICE_TAIL)
 		memcpy(&head, data, sizeof head);
 	if (head.magic != SLICE_MAGIC)
-		return refuse(err, "no slice begins here");
+		return slice_get_refuse(err, "no slice begins here");
 	if (head.tick_bits > 32 || head.size != size)
-		return refuse(err, "its head contradicts itself");
+		return slice_get_refuse(err, "its head contradicts itself");
 	*out = (struct slice){.number = head.number,
 			      .nticks = head.nticks,
 			      .tick_bits = head.tick_bits,
 			      .begin = head.begin,
 			      .nfroms = head.nfroms,
 			      .damaged = damaged};
-	return open_parts(data, &head, out) || refuse(err, "its parts do not fit");
+	return open_parts(data, &head, out) || slice_get_refuse(err, "its parts do not fit");
 }
 
 /* ---- ticks ---- */

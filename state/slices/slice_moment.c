@@ -13,7 +13,7 @@
 #include "state/slices/slice.h"
 
 /* Makes room for `count` more items. */
-static void make_room(struct slice_items *items, size_t count)
+static void slice_moment_make_room(struct slice_items *items, size_t count)
 {
 	if (items->capacity - items->count >= count)
 		return;
@@ -54,7 +54,7 @@ static bool put_block(struct slice_opened *open, unsigned tick_bits, uint32_t ti
 		count += (uint32_t)((keys[i] & mask) <= tick) &
 			 (uint32_t)(keys[i + 1] > end || (keys[i + 1] & mask) > tick);
 	}
-	make_room(out, count);
+	slice_moment_make_room(out, count);
 	for (uint32_t i = 0; i < count; i++) {
 		struct slice_value value = slice_block_value(block, lasts[i]);
 		uint32_t number = (uint32_t)(keys[lasts[i]] >> tick_bits);
@@ -93,7 +93,7 @@ static const struct slice_item *put_before(const struct slice_block *block, cons
 	slice_block_values(block, values);
 	for (uint32_t i = 0; i < block->count; i++) {
 		for (; next < end && next->number < keys[i]; next++) {
-			make_room(out, SLICE_BLOCK + 1);
+			slice_moment_make_room(out, SLICE_BLOCK + 1);
 			out->items[out->count++] = *next;
 		}
 		if (next < end && next->number == keys[i])
@@ -121,10 +121,10 @@ static bool put_snapshot(const struct slice *slice, const struct slice_items *ch
 		if (!slice_block_open(&slice->snapshot, j, &block) ||
 		    !slice_block_keys(&block, keys) || keys[block.count - 1] > UINT32_MAX)
 			return false;
-		make_room(out, SLICE_BLOCK);
+		slice_moment_make_room(out, SLICE_BLOCK);
 		next = put_before(&block, keys, next, end, out);
 	}
-	make_room(out, (size_t)(end - next));
+	slice_moment_make_room(out, (size_t)(end - next));
 	while (next < end)
 		out->items[out->count++] = *next++;
 	return true;

@@ -21,7 +21,7 @@ enum { POLL_LEAST_MS = 10, POLL_MOST_MS = 500, RETRIES = 5 };
 
 /* ---- the folder ---- */
 
-static bool make_folder(const char *dir, struct error *err)
+static bool exchange_make_folder(const char *dir, struct error *err)
 {
 	char *copy = mem_strdup(dir);
 	bool ok = folders_make(copy, 1, true, 0700) ||
@@ -107,7 +107,7 @@ bool exchange_records(struct index *index, const struct exchange_options *option
 	struct shards_plan place = {.id = trace_id(index_trace(index))};
 	struct claims *claims;
 	struct buf path = {0};
-	bool ok = make_folder(options->dir, err), ours;
+	bool ok = exchange_make_folder(options->dir, err), ours;
 
 	if (!ok || !index_writable(index)) /* another process of this machine writes the index */
 		return ok;
@@ -438,7 +438,7 @@ static bool may_import_again(struct exchange *exchange, const struct error *err)
 	return err->kind != ERR_INTERRUPTED && exchange->imports++ < RETRIES + exchange->plan.n;
 }
 
-static bool run(struct exchange *exchange, struct timelines_built *out, struct error *err)
+static bool exchange_run(struct exchange *exchange, struct timelines_built *out, struct error *err)
 {
 	unsigned ms = POLL_LEAST_MS;
 	bool over = false, done, all;
@@ -484,7 +484,7 @@ bool exchange_build(struct state *state, const struct exchange_options *options,
 		exchange.state = state;
 		exchange.started = mem_new_array(exchange.plan.n, sizeof *exchange.started);
 		exchange.built = mem_new_array(exchange.plan.n, sizeof *exchange.built);
-		ok = begin_local(&exchange, state, err) && run(&exchange, out, err);
+		ok = begin_local(&exchange, state, err) && exchange_run(&exchange, out, err);
 	}
 	claims_free(exchange.claims);
 	shards_plan_release(&exchange.plan);

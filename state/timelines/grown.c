@@ -157,8 +157,8 @@ nstime timelines_stored_until(struct state *state, bool *anew)
 /*
  * Keeps only one store of this trace whose ties hold, removes all else. *anew: ties did not hold.
  */
-static bool make_room(struct state *state, const struct shards_plan *plan, bool planned, bool *anew,
-		      struct error *err)
+static bool grown_make_room(struct state *state, const struct shards_plan *plan, bool planned,
+			    bool *anew, struct error *err)
 {
 	struct kept kept = {0};
 	bool ok = true;
@@ -199,7 +199,7 @@ bool timelines_go_on(struct state *state, nstime until, struct tombstones_known 
 	part.path = plan.path;
 	part.key = plan.key;
 	ok = plan.path || error_set(err, ERR_IO, "timelines need an index that is kept");
-	ok = ok && make_room(state, &plan, planned, anew, err);
+	ok = ok && grown_make_room(state, &plan, planned, anew, err);
 	ok = ok && timelines_build_part(&part, out, err);
 	if (ok && kept_read(plan.path, &kept))
 		*next = kept.next;

@@ -12,7 +12,7 @@ enum { RETRY_MOST = 4 };
  * Drops cached states: those of earlier questions may have been built out of order, and those of
  * this question depend on its own findings.
  */
-static void forget(struct state *state)
+static void timelines_retry_forget(struct state *state)
 {
 	checkpoints_forget(state->checkpoints);
 	runs_forget(state->runs);
@@ -25,7 +25,7 @@ void retry_forget(struct state *state)
 	uint64_t disorder = trace_disorder(state->event_source->trace);
 
 	if (disorder != state->disorder) {
-		forget(state);
+		timelines_retry_forget(state);
 		contradictions_forget(state->found);
 		gaps_forget(state->gaps);
 		first_events_forget(state->firsts);
@@ -48,7 +48,7 @@ bool retry_wanted(struct state *state, struct retry *retry)
 		return true;
 	if (disorder == retry->disorder)
 		return false;
-	forget(state);
+	timelines_retry_forget(state);
 	retry->disorder = disorder;
 	return retry->tries++ < RETRY_MOST;
 }

@@ -51,8 +51,8 @@ const char *shard_suffix(char out[SHARD_SUFFIX])
 }
 
 /* Returns 0, SEGMENT_DAMAGED or an errno. */
-static int open_file(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
-		     struct segment **out)
+static int shard_files_open_file(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
+				 struct segment **out)
 {
 	struct buf path = {0};
 	const char *name = shard_file_path(plan, kind, i, &path);
@@ -114,7 +114,8 @@ bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint
 }
 
 /* Reads the whole file, so that a file that counts is known to be undamaged. */
-static bool read_all(struct segment *segment, struct shard_note *note, struct buf *bytes)
+static bool shard_files_read_all(struct segment *segment, struct shard_note *note,
+				 struct buf *bytes)
 {
 	struct name_key key;
 	struct entry entry;
@@ -135,9 +136,10 @@ bool shard_file_read(const struct shards_plan *plan, enum shard_file kind, uint3
 {
 	struct segment *segment;
 
-	if (open_file(plan, kind, i, &segment))
+	if (shard_files_open_file(plan, kind, i, &segment))
 		return false;
-	bool good = segment->id.incarnation == id_of(plan, kind) && read_all(segment, note, bytes);
+	bool good = segment->id.incarnation == id_of(plan, kind) &&
+		    shard_files_read_all(segment, note, bytes);
 	segment_close(segment);
 	return good;
 }
@@ -146,7 +148,7 @@ bool shard_file_there(const struct shards_plan *plan, enum shard_file kind, uint
 {
 	struct segment *segment;
 
-	if (open_file(plan, kind, i, &segment))
+	if (shard_files_open_file(plan, kind, i, &segment))
 		return false;
 	bool is = segment->id.incarnation == id_of(plan, kind);
 	segment_close(segment);
@@ -156,7 +158,7 @@ bool shard_file_there(const struct shards_plan *plan, enum shard_file kind, uint
 bool shard_file_may_be(const struct shards_plan *plan, enum shard_file kind, uint32_t i)
 {
 	struct segment *segment;
-	int failed = open_file(plan, kind, i, &segment);
+	int failed = shard_files_open_file(plan, kind, i, &segment);
 
 	if (failed)
 		return failed != ENOENT;

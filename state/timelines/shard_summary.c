@@ -95,7 +95,8 @@ static bool is_clouded(const struct summary_builder *run, uint32_t attr, const s
 
 enum known { KNOWN, UNTOUCHED, CLOUDED };
 
-static enum known get(const struct summary_builder *run, uint32_t attr, struct cell *out)
+static enum known shard_summary_get(const struct summary_builder *run, uint32_t attr,
+				    struct cell *out)
 {
 	cells_get(run->summary.writes, attr, out);
 	if (run->complete)
@@ -128,7 +129,7 @@ static enum eval read_start(const struct summary_builder *run, uint32_t attr, st
 	return EVAL_VALUE;
 }
 
-static enum eval read_value(void *arg, uint32_t attr, struct value *out)
+static enum eval shard_summary_read_value(void *arg, uint32_t attr, struct value *out)
 {
 	struct summary_builder *run = arg;
 	const struct cell_now *sure = find_sure(run, attr);
@@ -138,7 +139,7 @@ static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 		*out = cell_value(sure);
 		return EVAL_VALUE;
 	}
-	switch (get(run, attr, &cell)) {
+	switch (shard_summary_get(run, attr, &cell)) {
 	case KNOWN:
 		*out = cell.value;
 		return EVAL_VALUE;
@@ -297,7 +298,7 @@ static void was(void *arg, const struct write *write)
 	if (value.kind == VALUE_UNKNOWN || (sure && sure->kind != VALUE_UNKNOWN))
 		return;
 	attrs_keep(run->attrs, &value);
-	switch (get(run, write->attr, &cell)) {
+	switch (shard_summary_get(run, write->attr, &cell)) {
 	case KNOWN:
 		if (cell.value.kind == VALUE_UNKNOWN)
 			fill_cell(run, write, &cell, &value);
@@ -404,7 +405,7 @@ static bool load_known(struct summary_builder *run, const struct plain *plain,
 		uint32_t attr;
 
 		if (!read_attr(input, run->attrs, event, &attr) ||
-		    read_value(run, attr, &event->values[input->i]) != EVAL_VALUE)
+		    shard_summary_read_value(run, attr, &event->values[input->i]) != EVAL_VALUE)
 			return false;
 		event->had |= 1u << input->i;
 	}
@@ -464,7 +465,7 @@ static bool lines(void *arg, const struct plain *plain)
 	return true;
 }
 
-static const struct walk_ops ops = {.read = read_value,
+static const struct walk_ops ops = {.read = shard_summary_read_value,
 				    .section = read_section,
 				    .set_section = set_section,
 				    .set = set,
@@ -491,7 +492,7 @@ static void drop_deletes(struct summary_builder *run)
 }
 
 /* Ends the summary: drops open section values, which the replay of deferred lines will give. */
-static void settle(struct summary_builder *run)
+static void shard_summary_settle(struct summary_builder *run)
 {
 	struct cells *cells = run->summary.writes;
 	struct cell cell;
@@ -571,7 +572,7 @@ bool shard_summary_make(const struct timelines_part *part, struct buf *out, uint
 	run.err = err;
 	ok = streams_begin(part->event_source, run.summary.writes, err) &&
 	     walk_run(&run.walk, &from, &to, err) && !shard_start_failed(run.start, err);
-	settle(&run);
+	shard_summary_settle(&run);
 	run.summary.events = run.walk.events;
 	if (run.log) {
 		run.log->events = run.walk.events;

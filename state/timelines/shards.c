@@ -69,7 +69,7 @@ static bool note_strayed(const struct shards_work *work, struct error *err)
  * them.
  */
 
-static struct timelines_part part_of(const struct shards_work *work, uint32_t i)
+static struct timelines_part shards_part_of(const struct shards_work *work, uint32_t i)
 {
 	const struct shards_plan *plan = work->plan;
 
@@ -100,7 +100,7 @@ static uint32_t first_missing(const struct shards_plan *plan)
 bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *err)
 {
 	const struct shards_plan *plan = work->plan;
-	struct timelines_part part = part_of(work, i);
+	struct timelines_part part = shards_part_of(work, i);
 	struct shard_note note = {0};
 	struct buf bytes = {0};
 	bool last = i + 1 == plan->n, ok;
@@ -327,7 +327,7 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 		  struct error *err)
 {
 	const struct shards_plan *plan = work->plan;
-	struct timelines_part part = part_of(work, i);
+	struct timelines_part part = shards_part_of(work, i);
 	struct timelines_built all;
 	struct shard_note note;
 	struct buf start = {0};

@@ -84,7 +84,7 @@ static void join_weights(void *arg, void *given, bool good)
 	mem_free(own);
 }
 
-static int by_begin(const void *a, const void *b)
+static int shards_cuts_by_begin(const void *a, const void *b)
 {
 	const struct weight *x = a, *y = b;
 
@@ -109,7 +109,7 @@ static void cut_by_weights(struct weights *all, struct shards_plan *plan, double
 	double sum = 0, before = 0;
 	size_t at = 0;
 
-	qsort(all->items, all->count, sizeof *all->items, by_begin);
+	qsort(all->items, all->count, sizeof *all->items, shards_cuts_by_begin);
 	for (size_t i = 0; i < all->count; i++)
 		sum += (double)all->items[i].bits;
 	for (uint32_t i = 1; i < plan->n; i++) {

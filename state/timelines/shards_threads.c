@@ -46,7 +46,7 @@ static void pool_fail(struct shard_pool *pool, const struct error *err)
 	workers_fail(&pool->workers, err);
 }
 
-static bool goes_on(void *arg, nstime at, nstime first, nstime last)
+static bool shards_threads_goes_on(void *arg, nstime at, nstime first, nstime last)
 {
 	(void)at;
 	(void)first;
@@ -70,7 +70,7 @@ static bool begin_work(struct shard_pool *pool, bool caller, struct shards_work 
 	bool ok = shards_work_begin(pool->state, &pool->plan, out, err);
 
 	out->kept = pool->kept;
-	out->event_source->progress = caller ? reports : goes_on;
+	out->event_source->progress = caller ? reports : shards_threads_goes_on;
 	out->event_source->progress_arg = pool;
 	return ok;
 }

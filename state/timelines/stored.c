@@ -310,7 +310,7 @@ struct stored_lookup {
 	bool failed;
 };
 
-static bool get(void *arg, uint32_t attr, struct fact *out)
+static bool timelines_stored_get(void *arg, uint32_t attr, struct fact *out)
 {
 	struct stored_lookup *asking = arg;
 
@@ -322,7 +322,7 @@ static bool get(void *arg, uint32_t attr, struct fact *out)
 static bool get_item(struct stored_lookup *asking, const struct stored_item *item, struct fact *out)
 {
 	if (!item->known)
-		return get(asking, item->attr, out);
+		return timelines_stored_get(asking, item->attr, out);
 	*out = (struct fact){
 		.value = item->value, .since = item->since, .written = true, .named = true};
 	out->writer.line = out->writer.class_index = UINT32_MAX;
@@ -333,7 +333,7 @@ static void record(struct stored_lookup *asking, uint32_t attr, bool always)
 {
 	struct fact fact;
 
-	fact_compute(asking->state, attr, get, asking, &fact);
+	fact_compute(asking->state, attr, timelines_stored_get, asking, &fact);
 	if (!asking->failed && (always || value_exists(&fact.value)))
 		records_add(asking->out, asking->moment, attr, &fact);
 }

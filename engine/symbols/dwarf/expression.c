@@ -56,7 +56,7 @@ static bool push_register(struct evaluation *on, uint64_t number, uint64_t offse
 	return push(on, value + offset);
 }
 
-static bool load(struct evaluation *on, uint64_t size)
+static bool expression_load(struct evaluation *on, uint64_t size)
 {
 	if (!has(on, 1))
 		return false;
@@ -235,7 +235,7 @@ static bool unary(struct evaluation *on, const Dwarf_Op *op)
 	}
 }
 
-static bool step(struct evaluation *on, const Dwarf_Op *op)
+static bool expression_step(struct evaluation *on, const Dwarf_Op *op)
 {
 	const struct machine *machine = on->machine;
 	uint64_t value;
@@ -259,9 +259,9 @@ static bool step(struct evaluation *on, const Dwarf_Op *op)
 	case DW_OP_GNU_const_index:
 		return push_indexed(on, op);
 	case DW_OP_deref:
-		return load(on, machine->address_bytes);
+		return expression_load(on, machine->address_bytes);
 	case DW_OP_deref_size:
-		return load(on, op->number);
+		return expression_load(on, op->number);
 	case DW_OP_nop:
 		return true;
 	default:
@@ -360,7 +360,7 @@ enum expression_end expression_run(const struct machine *machine, const Dwarf_Op
 		else if (good && (placed = is_place(&ops[*at], out) || placed))
 			++*at; /* nothing but the piece's size may follow */
 		else
-			good = good && step(&on, &ops[(*at)++]);
+			good = good && expression_step(&on, &ops[(*at)++]);
 		if (!good)
 			return end(&on, on.end, at, out);
 	}

@@ -122,7 +122,7 @@ static void scan(struct unit *unit, Dwarf_Die *parent, uint32_t around, size_t d
 }
 
 /* Is it a language whose functions have the same name in the symbol table as in the source? */
-static bool is_plain(int language)
+static bool inline_is_plain(int language)
 {
 	switch (language) {
 	case DW_LANG_C89:
@@ -151,7 +151,7 @@ static struct unit *unit_get(struct inline_reader *reader, Dwarf_Die *die)
 			return unit;
 	unit = arena_alloc(reader->arena, sizeof *unit);
 	unit->die = dwarf_dieoffset(die);
-	unit->has_linkage_names = !is_plain(dwarf_srclang(die));
+	unit->has_linkage_names = !inline_is_plain(dwarf_srclang(die));
 	unit->next = reader->units;
 	reader->units = unit;
 	scan(unit, die, 0, 0);
@@ -274,7 +274,8 @@ static const char *symbol_at(Elf *elf, uint64_t address)
 
 /* Asking -------------------------------------------------------------------------------------- */
 
-static const char *shown(struct inline_reader *reader, const char *name, const char *function)
+static const char *inline_shown(struct inline_reader *reader, const char *name,
+				const char *function)
 {
 	char *demangled = symbol_demangle(name);
 	const char *text = demangled ? demangled : name, *result = NULL;
@@ -304,7 +305,7 @@ static void make_answer(struct inline_reader *reader, const char *function,
 			name = symbol_at(reader->elf, answer->address);
 		if (!name)
 			return;
-		answer->names[answer->n++] = shown(reader, name, function);
+		answer->names[answer->n++] = inline_shown(reader, name, function);
 	}
 }
 

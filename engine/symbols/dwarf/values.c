@@ -352,7 +352,8 @@ struct value_bytes {
 	bool known; /* all of them */
 };
 
-static struct value_bytes part_of(const struct value_bytes *whole, uint64_t at, uint64_t size)
+static struct value_bytes values_part_of(const struct value_bytes *whole, uint64_t at,
+					 uint64_t size)
 {
 	return (struct value_bytes){whole->data + at, whole->states + at, size, whole->known};
 }
@@ -368,8 +369,8 @@ static bool say_state(const struct value_bytes *bytes, bool has_parts, struct bu
 	return true;
 }
 
-static void put(const struct value_context *context, Dwarf_Die *type,
-		const struct value_bytes *bytes, unsigned depth, struct buf *out);
+static void values_put(const struct value_context *context, Dwarf_Die *type,
+		       const struct value_bytes *bytes, unsigned depth, struct buf *out);
 
 /* Where a member begins, in bits. */
 static bool member_place(Dwarf_Die *member, const struct value_context *context, uint64_t *bit,
@@ -416,7 +417,7 @@ static void put_bit_field(const struct value_context *context, Dwarf_Die *type,
 		buf_add_text(out, state_texts[BYTE_ODD]);
 		return;
 	}
-	struct value_bytes own = part_of(bytes, bit / 8, (bit + bits + 7) / 8 - bit / 8);
+	struct value_bytes own = values_part_of(bytes, bit / 8, (bit + bits + 7) / 8 - bit / 8);
 	if (say_state(&own, false, out))
 		return;
 	for (unsigned i = 0; i < bits; i++) {
@@ -452,8 +453,8 @@ static void put_member(const struct value_context *context, Dwarf_Die *member,
 		buf_add_text(out, state_texts[BYTE_ODD]);
 		return;
 	}
-	struct value_bytes part = part_of(bytes, bit / 8, size);
-	put(context, &type, &part, depth + 1, out);
+	struct value_bytes part = values_part_of(bytes, bit / 8, size);
+	values_put(context, &type, &part, depth + 1, out);
 }
 
 static void put_structure(const struct value_context *context, Dwarf_Die *type,
@@ -506,7 +507,7 @@ static void put_elements(const struct value_context *context, Dwarf_Die *element
 		return;
 	buf_add_char(out, '{');
 	for (uint64_t i = 0; i < count; i++) {
-		struct value_bytes part = part_of(bytes, i * size, size);
+		struct value_bytes part = values_part_of(bytes, i * size, size);
 		if (i)
 			buf_add_text(out, ", ");
 		if (i == ELEMENTS_SHOWN || out->len >= TEXT_MAX) {
@@ -516,7 +517,7 @@ static void put_elements(const struct value_context *context, Dwarf_Die *element
 		if (at + 1 < all->n)
 			put_elements(context, element, all, at + 1, &part, depth, out);
 		else
-			put(context, element, &part, depth + 1, out);
+			values_put(context, element, &part, depth + 1, out);
 	}
 	buf_add_char(out, '}');
 }
@@ -560,8 +561,8 @@ static void put_scalar(const struct value_context *context, Dwarf_Die *type,
 	}
 }
 
-static void put(const struct value_context *context, Dwarf_Die *type,
-		const struct value_bytes *bytes, unsigned depth, struct buf *out)
+static void values_put(const struct value_context *context, Dwarf_Die *type,
+		       const struct value_bytes *bytes, unsigned depth, struct buf *out)
 {
 	int tag = dwarf_tag(type);
 	bool is_structure = tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
@@ -585,7 +586,7 @@ void value_text(const struct value_context *context, Dwarf_Die *type, const uint
 {
 	struct value_bytes bytes = {data, states, size, state_of(states, size) == BYTE_KNOWN};
 
-	put(context, type, &bytes, 0, out);
+	values_put(context, type, &bytes, 0, out);
 }
 
 bool value_target(const struct value_context *context, Dwarf_Die *type, const uint8_t *data,

@@ -48,8 +48,8 @@ struct stopped {
 
 /* ---- registers and memory ---- */
 
-static int add_name(void *arg, int number, const char *set, const char *prefix, const char *name,
-		    int bits, int type)
+static int variables_add_name(void *arg, int number, const char *set, const char *prefix,
+			      const char *name, int bits, int type)
 {
 	struct stopped *stopped = arg;
 
@@ -427,7 +427,8 @@ static void describe_machine(struct stopped *stopped)
 		if (head.e_ident[EI_CLASS] == ELFCLASS32)
 			stopped->context.address_bytes = 4;
 	}
-	dwfl_module_register_names(line_reader_module(stopped->place->lines), add_name, stopped);
+	dwfl_module_register_names(line_reader_module(stopped->place->lines), variables_add_name,
+				   stopped);
 }
 
 /* ---- adding variables ---- */
@@ -444,7 +445,7 @@ static bool is_partly_known(const struct room *room)
 	return memchr(room->states, BYTE_KNOWN, (size_t)room->size) != NULL;
 }
 
-static struct room make_room(const struct stopped *stopped, uint64_t size)
+static struct room variables_make_room(const struct stopped *stopped, uint64_t size)
 {
 	return (struct room){arena_alloc(stopped->arena, (size_t)size + 1),
 			     arena_alloc(stopped->arena, (size_t)size + 1), size};
@@ -471,7 +472,7 @@ static void add_target(struct stopped *stopped, enum variable_kind kind, const c
 			  &address) ||
 	    !value_size(&stopped->context, &to, &size) || !size || size > VALUE_BYTES_MAX)
 		return;
-	struct room target = make_room(stopped, size);
+	struct room target = variables_make_room(stopped, size);
 	read_memory(stopped, address, (size_t)size, target.bytes, target.states);
 	if (is_partly_known(&target))
 		add_variable(stopped, kind, arena_printf(stopped->arena, "*%s", name),
@@ -514,7 +515,7 @@ static void tell_variable(struct stopped *stopped, enum variable_kind kind, cons
 			     arena_printf(stopped->arena, "<%" PRIu64 " bytes>", size));
 		return;
 	}
-	struct room room = make_room(stopped, size);
+	struct room room = variables_make_room(stopped, size);
 	read_variable(stopped, die, &room);
 	if (kind == VARIABLE_OF_FILE && !is_partly_known(&room))
 		return;

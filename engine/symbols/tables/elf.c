@@ -146,7 +146,7 @@ struct elf_reader {
 	GElf_Half machine;
 };
 
-static bool is_named(const GElf_Sym *symbol)
+static bool elf_is_named(const GElf_Sym *symbol)
 {
 	return symbol->st_name != 0 && symbol->st_shndx != SHN_UNDEF;
 }
@@ -155,7 +155,7 @@ static bool is_defined(const GElf_Sym *symbol)
 {
 	unsigned type = GELF_ST_TYPE(symbol->st_info);
 
-	return is_named(symbol) &&
+	return elf_is_named(symbol) &&
 	       (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_OBJECT);
 }
 
@@ -163,7 +163,7 @@ static bool is_label(const GElf_Sym *symbol)
 {
 	unsigned seen = GELF_ST_VISIBILITY(symbol->st_other);
 
-	return is_named(symbol) && GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE &&
+	return elf_is_named(symbol) && GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE &&
 	       symbol->st_shndx != SHN_ABS && seen != STV_HIDDEN && seen != STV_INTERNAL;
 }
 

@@ -156,6 +156,20 @@ static enum step next_run(const struct windows_setup *setup, struct window_curso
 		       : events_next_run(cursor->events, out, err);
 }
 
+/*
+ * Skips the windows of other cursors, which count the bytes that are read there. *last: the time of
+ * the last event that it skips.
+ */
+static bool skip_to_window(const struct windows_setup *setup, struct window_cursor *cursor,
+			   size_t number, nstime *last, struct error *err)
+{
+	bool again = source_asks_again(number > 0);
+	bool good = events_skip(cursor->events, windows_begin_of(setup, number), last, err);
+
+	source_asks_again(again);
+	return good;
+}
+
 static bool go_through(struct windows *windows, struct window_cursor *cursor, struct window *window)
 {
 	const struct windows_setup *setup = &windows->setup;
@@ -169,8 +183,7 @@ static bool go_through(struct windows *windows, struct window_cursor *cursor, st
 	fill_options(windows, cursor->maker, number, &options);
 	if (!cursor->events && !events_open(setup->index, &options, &cursor->events, &ignored))
 		return false;
-	if (setup->one_cursor &&
-	    !events_skip(cursor->events, windows_begin_of(setup, number), &before, &ignored))
+	if (setup->one_cursor && !skip_to_window(setup, cursor, number, &before, &ignored))
 		return false;
 	if (setup->before && before != NSTIME_MIN)
 		setup->before(cursor->maker, before);

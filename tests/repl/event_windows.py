@@ -119,6 +119,18 @@ def compare_dates(trace):
     result(text.count(b"2023-11-15 ") == 1, "a trace over midnight: one date", text.count(b"2023-11-15 "))
 
 
+def bytes_read(trace, jobs):
+    words = [results.yore, "events", trace, "--format", "csv", "--stats", "--jobs", str(jobs)]
+    said = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True).stderr
+    return json.loads(said.splitlines()[-1])["bytes_read"]
+
+
+def compare_bytes(trace):
+    """Each byte counts once, however many threads look at it."""
+    one, few, many = (bytes_read(trace, jobs) for jobs in (1, 3, 8))
+    result(0.95 * one < few < 1.2 * one and 0.95 * one < many < 1.2 * one, "bytes read by 1, 3 and 8 threads", (one, few, many))
+
+
 def main():
     chance, began, by_windows, count = random.Random(SEED), time.monotonic(), 0, 0
     with tempfile.TemporaryDirectory(prefix="yore-test-") as work:
@@ -130,6 +142,7 @@ def main():
             spoilt = [spoilt_traces.spoil(trace, chance)] if count and chance.random() < 0.7 else []
             by_windows += compare(trace, kind + spoilt, chance, not count, spoilt)
             if not count:
+                compare_bytes(trace)
                 compare_dates(trace)
             shutil.rmtree(trace)
             count += 1

@@ -159,8 +159,8 @@ static bool wants_windows(const struct events_shown *show)
 static bool find_cuts(struct events_shown *show, struct error *err)
 {
 	show->parts = false;
-	return event_windows_find(show->session, show->filter, show->row, &show->cuts, &show->ncuts,
-				  err);
+	return event_windows_find(show->session, show->filter, show->rows, show->row, &show->cuts,
+				  &show->ncuts, err);
 }
 
 /* Are windows possible: no loss, damage or disorder so far? */

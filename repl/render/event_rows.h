@@ -95,11 +95,12 @@ void row_maker_end(struct row_maker *maker);
 /* event_windows.c: heads of events, or rows, by several threads, a window of time each */
 
 /*
- * Finds the times that cut the events behind time `row` into windows; *cuts and *count as in
- * events_cuts(). *count is 0 if windows would be few.
+ * Finds the times that cut the events behind time `row` into windows for the threads of `rows`;
+ * *cuts and *count as in events_cuts(). *count is 0 if windows would be few.
  */
-MUST_CHECK bool event_windows_find(struct session *session, const struct filter *filter, nstime row,
-				   nstime **cuts, size_t *count, struct error *err);
+MUST_CHECK bool event_windows_find(struct session *session, const struct filter *filter,
+				   struct event_rows *rows, nstime row, nstime **cuts,
+				   size_t *count, struct error *err);
 
 struct event_windows_setup { /* all that it points to is borrowed */
 	struct session *session;

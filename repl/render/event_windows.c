@@ -22,8 +22,11 @@
 enum {
 	PACKETS_EACH = 2,     /* packets of a stream in a window, */
 	BYTES_EACH = 2 << 20, /* at most: its heads stay near the processor */
-	/* Windows ahead: reading one takes a tenth of the time that its rows take. */
-	AHEAD_LEAST = 2,
+	/* Few threads read longer windows of events that are selected: their rows are few, and
+	   heads of a packet that is cut are decoded on both sides. */
+	SELECTED_PACKETS = 8,
+	/* Windows ahead: one thread still has some to read while another is in the midst of one. */
+	AHEAD_LEAST = 4,
 	AHEAD_THREADS = 4,      /* and one more for so many threads */
 	BLOCK_BYTES = 64 << 10, /* about those of a block */
 	TEXT_BYTES = 256 << 10, /* about those of rows in a piece */
@@ -33,15 +36,19 @@ enum {
 	SLICES_AHEAD = 2 /* and how many are ahead, for each thread */
 };
 
-bool event_windows_find(struct session *session, const struct filter *filter, nstime row,
-			nstime **cuts, size_t *count, struct error *err)
+bool event_windows_find(struct session *session, const struct filter *filter,
+			struct event_rows *rows, nstime row, nstime **cuts, size_t *count,
+			struct error *err)
 {
+	bool few = thread_pool_is_small(event_rows_threads(rows));
 	struct events_options range = {0};
 
 	filter_fill(filter, &range);
+	bool longer = few && (range.classes || range.select);
 	range.begin = row < NSTIME_MAX ? row + 1 : NSTIME_MAX;
 	struct index *index = session_index(session, err);
-	return index && windows_find(index, &range, PACKETS_EACH, BYTES_EACH, cuts, count, err);
+	return index && windows_find(index, &range, longer ? SELECTED_PACKETS : PACKETS_EACH,
+				     longer ? CUTS_MOST : BYTES_EACH, cuts, count, err);
 }
 
 /* ---- blocks and texts, which are reused ---- */

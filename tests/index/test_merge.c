@@ -226,7 +226,8 @@ static void skip_some(struct world *world)
 	if (least == UINT32_MAX)
 		return;
 	to = world->leaves[least].entries[world->leaves[least].given].time;
-	to = stepped(to, less_than(3) ? step_of(world->row) * less_than(100) : 0);
+	for (int64_t steps = less_than(3) ? less_than(100) : 0; steps > 0; steps--)
+		to = stepped(to, step_of(world->row));
 	while (!merge_skip(&world->merge, to, &last))
 		fill(world, world->merge.empty);
 	for (uint32_t i; (i = least_of(world)) != UINT32_MAX;) {

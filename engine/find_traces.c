@@ -32,7 +32,7 @@ struct trace_walk {
 
 static bool look(struct trace_walk *walk, const char *path, unsigned depth, struct error *err);
 
-static void find_traces_add_trace(struct trace_walk *walk, const char *path)
+static void find_traces_add(struct trace_walk *walk, const char *path)
 {
 	*mem_push(walk->out->items, walk->out->count, walk->out->capacity) = mem_strdup(path);
 }
@@ -64,8 +64,7 @@ static bool look_inside(struct trace_walk *walk, const char *path, unsigned dept
 	bool ok = true;
 
 	if (!folder_list(path, &names, err)) {
-		find_traces_add_trace(walk,
-				      path); /* traces may be below: opening it says why not */
+		find_traces_add(walk, path); /* traces may be below: opening it says why not */
 		return true;
 	}
 	for (size_t i = 0; i < names.count && ok; i++) {
@@ -106,7 +105,7 @@ static bool find_traces_look_at(struct trace_walk *walk, const char *path, const
 
 	if (!top && !folder && !st->st_size) {
 		if (is_named_as_trace(path))
-			find_traces_add_trace(walk, path);
+			find_traces_add(walk, path);
 		return true;
 	}
 	if (!top && is_of_kernel(path))
@@ -117,7 +116,7 @@ static bool find_traces_look_at(struct trace_walk *walk, const char *path, const
 	if (folder && (!known || (reader->is_collection && reader->is_collection(path))))
 		return depth < DEPTH_MOST ? look_inside(walk, path, depth, err) : true;
 	if (known || cause.kind != ERR_NONE || top)
-		find_traces_add_trace(walk, path);
+		find_traces_add(walk, path);
 	return true;
 }
 
@@ -129,7 +128,7 @@ static bool look(struct trace_walk *walk, const char *path, unsigned depth, stru
 		return error_set(err, ERR_INTERRUPTED, "interrupted");
 	if (stat(path, &st) != 0) {
 		if (depth == 0 || (errno != ENOENT && errno != ELOOP))
-			find_traces_add_trace(walk, path);
+			find_traces_add(walk, path);
 		return true;
 	}
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode) && depth)

@@ -137,7 +137,7 @@ bool mirror_local(struct mirror *mirror, const struct error *err)
  */
 
 /* Creates the folder and its parents. */
-static bool mirror_folder_make_folder(const char *path, size_t above, struct error *err)
+static bool mirror_folder_make(const char *path, size_t above, struct error *err)
 {
 	char *copy = mem_strdup(path);
 	bool ok = true;
@@ -207,7 +207,7 @@ bool mirror_place_trace(struct mirror *mirror, struct mirror_trace *trace,
 		return error_set(err, ERR_FORMAT, "%s: too many traces have that path",
 				 trace->path);
 	char *index = folder_join(folder, "index");
-	bool ok = mirror_folder_make_folder(index, strlen(mirror->options->folder) + 1, err) &&
+	bool ok = mirror_folder_make(index, strlen(mirror->options->folder) + 1, err) &&
 		  metadata_file_open(folder, &trace->file, err);
 	mem_free(index);
 	if (!ok) {

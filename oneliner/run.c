@@ -108,7 +108,7 @@ static void take_counted(struct oneliner_worker *worker, const struct run *run,
 	}
 }
 
-static bool run_take_run(void *own, const struct sweep_run *given, struct error *err)
+static bool run_take(void *own, const struct sweep_run *given, struct error *err)
 {
 	struct oneliner_worker *worker = own;
 	const struct run *run = &given->run;
@@ -166,7 +166,7 @@ static bool run_sweep(struct work *work, struct events_options *events, struct e
 				   .arg = work,
 				   .progress = sweep_progress,
 				   .begin = begin_worker,
-				   .run = run_take_run,
+				   .run = run_take,
 				   .end = end_worker};
 
 	events->keep = true;

@@ -97,7 +97,7 @@ static void note_others(struct row_host *host, const enum call_kind *told, enum 
 }
 
 /* As kernel.thread of lua-lib/yore/kernel.lua. Class NULL: events do not name their thread. */
-static struct field_path thread_calls_thread_of(const struct event_class *class)
+static struct field_path thread_calls_of(const struct event_class *class)
 {
 	struct field_path path = event_thread_of(class).tid;
 
@@ -118,7 +118,7 @@ static struct call_class thread_calls_class_of(const struct event_class *class,
 	of.any = !event->entry && (event->call ? !strcmp(event->call, "unknown") : !of.id.class);
 	if (!event->entry)
 		field_path_find_int(class, 1u << SCOPE_PAYLOAD, "ret", &of.ret);
-	of.tid = thread_calls_thread_of(class);
+	of.tid = thread_calls_of(class);
 	return of;
 }
 

@@ -288,7 +288,7 @@ static void ctf_2010_text_add_event(struct buf *out, const struct written_class 
 	buf_add_text(out, " }\n");
 }
 
-static void ctf_2010_text_write_text(const struct ctf_folder *folder, struct buf *out)
+static void ctf_2010_text_write(const struct ctf_folder *folder, struct buf *out)
 {
 	ctf_2010_text_add_trace(out, folder);
 	for (size_t i = 0; i < folder->nclasses; i++) {
@@ -306,6 +306,6 @@ const struct ctf_language ctf_2010 = {
 		  .in_front = true,
 		  .packed = true},
 	.packing = &ctf_packing_2010,
-	.metadata = ctf_2010_text_write_text,
+	.metadata = ctf_2010_text_write,
 	.pack = ctf_2010_pack,
 };

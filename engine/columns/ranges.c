@@ -12,7 +12,7 @@ enum { TESTED_IN_TURN = 4 }; /* up to so many ranges, a loop for each is faster 
 /* ---- comparisons ---- */
 
 /* `floored` and `ceiled`: the compared number, rounded down and up to integers. */
-static bool ranges_range_of(enum comparison op, wide floored, wide ceiled, bool is_signed,
+static bool ranges_compared(enum comparison op, wide floored, wide ceiled, bool is_signed,
 			    struct range *out)
 {
 	wide low = is_signed ? (wide)INT64_MIN : 0;
@@ -42,7 +42,7 @@ bool range_of_integer(enum comparison op, uint64_t u, bool negative, bool is_sig
 {
 	wide number = negative ? (wide)(int64_t)u : (wide)u;
 
-	return ranges_range_of(op, number, number, is_signed, out);
+	return ranges_compared(op, number, number, is_signed, out);
 }
 
 bool range_of_real(enum comparison op, double number, bool is_signed, struct range *out)
@@ -52,7 +52,7 @@ bool range_of_real(enum comparison op, double number, bool is_signed, struct ran
 	if (isnan(number))
 		return false;
 	number = number > far ? far : number < -far ? -far : number;
-	return ranges_range_of(op, (wide)floor(number), (wide)ceil(number), is_signed, out);
+	return ranges_compared(op, (wide)floor(number), (wide)ceil(number), is_signed, out);
 }
 
 /* ---- sets ---- */

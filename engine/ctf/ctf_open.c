@@ -134,8 +134,8 @@ static bool check_metadata(const struct ctf_opening *opening, struct ctf_part *p
 }
 
 /* False: the file has no packets, or it is damaged, which was reported. */
-static bool ctf_open_open_file(const struct ctf_opening *opening, struct ctf_part *part,
-			       const struct folder *folder, const char *path, struct file *out)
+static bool ctf_open_file(const struct ctf_opening *opening, struct ctf_part *part,
+			  const struct folder *folder, const char *path, struct file *out)
 {
 	const char *name = basename(path);
 	struct error cause;
@@ -174,7 +174,7 @@ static void ctf_open_add_file(const struct ctf_opening *opening, struct ctf_part
 	const char *slash = strrchr(path, '/');
 	struct file file;
 
-	if (!ctf_open_open_file(opening, part, folder, path, &file))
+	if (!ctf_open_file(opening, part, folder, path, &file))
 		return;
 	if (!gathers(opening) && !trace->grows) /* it grows behind the packets */
 		lttng_index_open(folder->path, name, source_size(file.source), &trace->notices,

@@ -125,7 +125,7 @@ static void tell_without(const struct ctf_opening *opening, const struct folders
 	}
 }
 
-static bool folders_is_folder(const char *path)
+static bool folders_is_one(const char *path)
 {
 	struct stat st;
 
@@ -134,7 +134,7 @@ static bool folders_is_folder(const char *path)
 
 bool ctf_folders_find(const struct ctf_opening *opening, struct folders *out, struct error *err)
 {
-	bool is_file = !folders_is_folder(opening->root);
+	bool is_file = !folders_is_one(opening->root);
 
 	if (opening->input.metadata) {
 		out->items = mem_grow(out->items, 0, &out->capacity, sizeof *out->items);

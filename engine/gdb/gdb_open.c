@@ -172,9 +172,8 @@ static void begin_part(struct gdb_file *file, struct trace *trace, const char *p
 	file->part->version = version;
 }
 
-static bool gdb_open_open_file(struct gdb_file *file, struct trace *trace, const char *path,
-			       const struct settings *asked, enum source_mode mode,
-			       struct error *err)
+static bool gdb_open_file(struct gdb_file *file, struct trace *trace, const char *path,
+			  const struct settings *asked, enum source_mode mode, struct error *err)
 {
 	static const char magic[] = "\x7fTRACE0\n";
 	struct block header;
@@ -235,7 +234,7 @@ bool gdb_open(struct trace *trace, const char *path, const char *settings, enum 
 		return false;
 	bool is_folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 	if (is_folder ? !open_folder(file, trace, path, &asked, mode, err)
-		      : !gdb_open_open_file(file, trace, path, &asked, mode, err))
+		      : !gdb_open_file(file, trace, path, &asked, mode, err))
 		return false;
 	gdb_find_registers(file, asked.architecture);
 	file->part->big_endian = file->big_endian;

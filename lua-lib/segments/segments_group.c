@@ -118,7 +118,7 @@ static bool has_keys(const struct segment_groups *groups, const struct group *gr
 	return same == groups->groups.nkeys;
 }
 
-static struct group *segments_group_find_group(struct segment_groups *groups, const uint32_t *cells)
+static struct group *segments_group_find(struct segment_groups *groups, const uint32_t *cells)
 {
 	struct value keys[SEGMENTS_COLUMNS_MAX];
 	uint64_t hash = 0;
@@ -138,7 +138,7 @@ static struct group *count_segment(struct segment_groups *groups, const struct s
 				   const struct time_segment *segment, const uint32_t *cells,
 				   size_t number)
 {
-	struct group *group = segments_group_find_group(groups, cells);
+	struct group *group = segments_group_find(groups, cells);
 
 	add_length(groups, group, segment, number);
 	for (size_t k = LENGTH_TOTALS; k < LENGTH_TOTALS + groups->nsums; k++) {

@@ -137,8 +137,7 @@ static void take_columns(struct sql_rows *out, const struct sql_statement *state
 }
 
 /* `any`: the statement has a row, the first one. */
-static void sql_rows_begin_rows(struct sql_rows *out, const struct sql_statement *statement,
-				bool any)
+static void sql_rows_begin(struct sql_rows *out, const struct sql_statement *statement, bool any)
 {
 	out->begun = true;
 	out->cells = out->format != FORMAT_LINE && sql_columns(statement);
@@ -158,7 +157,7 @@ bool sql_rows_add(struct sql_rows *out, struct sql_statement *statement, struct 
 	sink_set_exact(sink, (out->format == FORMAT_JSON || out->format == FORMAT_CSV) &&
 				     !sink_is_seen(sink));
 	if (!out->begun && step != STEP_ERROR)
-		sql_rows_begin_rows(out, statement, step == STEP_ITEM);
+		sql_rows_begin(out, statement, step == STEP_ITEM);
 	while (step == STEP_ITEM && open) {
 		open = out->cells ? write_cells(statement, &out->rows)
 				  : write_line(statement, sink, !out->any);

@@ -37,7 +37,7 @@ size_t picture_text_width(const char *text, size_t len, size_t most, size_t *byt
 }
 
 /* Writes at most `room` characters, with an ellipsis if cut; returns how many. */
-static size_t picture_text_put_text(struct sink *out, const char *text, size_t len, size_t room)
+static size_t picture_text_put(struct sink *out, const char *text, size_t len, size_t room)
 {
 	size_t bytes, width = picture_text_width(text, len, room, &bytes);
 
@@ -87,7 +87,7 @@ static size_t picture_text_put_label(struct picture_line *line, const struct pic
 			return 0;
 	}
 	line->labelled = true;
-	return picture_text_put_text(line->sink, buf_text(&line->label), len, room);
+	return picture_text_put(line->sink, buf_text(&line->label), len, room);
 }
 
 static void turn_to_run(struct picture_line *line, const struct picture_run *run)
@@ -254,7 +254,7 @@ void picture_draw_text(const struct picture *picture, struct times *times, size_
 	draw_axis(picture, times, margin, out);
 	for (size_t i = 0; i < picture->nrows && !out->closed; i++) {
 		const char *path = picture_row_label(&picture->rows[i]);
-		size_t width = picture_text_put_text(out, path, strlen(path), margin);
+		size_t width = picture_text_put(out, path, strlen(path), margin);
 		sink_pad(out, margin - width + 1);
 		draw_row(picture, &picture->rows[i], &line);
 		sink_char(out, '\n');

@@ -166,7 +166,7 @@ static bool take_options(struct session *session, struct error *err)
 	return !options->rules.count || session_rules(session, err);
 }
 
-static int prompt_prompt_run(struct prompt *prompt)
+static int prompt_read_lines(struct prompt *prompt)
 {
 	struct session *session = prompt->session;
 	struct error err;
@@ -219,7 +219,7 @@ int prompt_run(struct session *session)
 
 	session->prompt = true;
 	session->options = session->outer = session->settings = &prompt.settings;
-	int status = prompt_prompt_run(&prompt);
+	int status = prompt_read_lines(&prompt);
 	session->options = session->outer = given;
 	session->settings = NULL;
 	return status;

@@ -241,7 +241,7 @@ static void measure(struct rows *rows)
 }
 
 /* Writes the rows that wait. */
-static bool render_rows_write_rows(struct rows *rows)
+static bool render_rows_write(struct rows *rows)
 {
 	bool open = !rows->sink->closed;
 
@@ -287,12 +287,12 @@ bool rows_end(struct rows *rows)
 	if (rows->format == FORMAT_TABLE && !rows->widths &&
 	    rows->nends < TABLE_ROWS * rows->ncolumns)
 		return !rows->sink->closed;
-	return render_rows_write_rows(rows);
+	return render_rows_write(rows);
 }
 
 bool rows_finish(struct rows *rows)
 {
-	bool open = rows->nends ? render_rows_write_rows(rows) : !rows->sink->closed;
+	bool open = rows->nends ? render_rows_write(rows) : !rows->sink->closed;
 
 	mem_free(rows->ends);
 	mem_free(rows->widths);

@@ -209,8 +209,8 @@ bool row_thread(const char *path, const struct value *value, struct value *tid)
 }
 
 /* Sets rows->thread and *tid to path and number of the row's thread. False: it has none. */
-static bool row_threads_thread_of(struct row_threads *rows, const struct interval *interval,
-				  struct value *tid)
+static bool row_threads_of(struct row_threads *rows, const struct interval *interval,
+			   struct value *tid)
 {
 	size_t host = (size_t)(behind_host(interval->path) - interval->path);
 
@@ -330,7 +330,7 @@ bool row_threads_pass(struct row_threads *rows, const struct interval *interval)
 {
 	bool names = rows->tids.nranges < rows->tids.words->count;
 	struct value tid;
-	bool thread = row_threads_thread_of(rows, interval, &tid);
+	bool thread = row_threads_of(rows, interval, &tid);
 
 	if (!thread && (rows->tids.words->count || rows->pids.words->count ||
 			rows->comms.words->count))

@@ -349,8 +349,8 @@ static inline bool replay_put(struct replay *replay, const struct plain_line *li
 	return true;
 }
 
-static inline void replay_replay_apply(struct replay *replay, const struct plain_line *line,
-				       const struct plain_loaded *event)
+static inline void replay_apply_line(struct replay *replay, const struct plain_line *line,
+				     const struct plain_loaded *event)
 {
 	uint32_t attr = chosen_attr(line, replay->attrs, event);
 	const struct value *value = chosen_value(line, event);
@@ -387,7 +387,7 @@ static bool lines(void *arg, const struct plain *plain)
 	if (!choice || !chosen_was(choice, replay->cells, &event, true))
 		return false;
 	for (uint32_t i = choice->nwas; i < choice->count; i++)
-		replay_replay_apply(replay, &choice->lines[i], &event);
+		replay_apply_line(replay, &choice->lines[i], &event);
 	replay->walk.calm = !replay->told && !replay->cells->ndying &&
 			    replay->walk.events < replay->rests;
 	return true;

@@ -78,7 +78,7 @@ struct check {
 	bool in_view;
 };
 
-static void check_check(const struct check *at, const struct ast *ast);
+static void check_ast(const struct check *at, const struct ast *ast);
 
 static void check_capture(const struct check *at, const struct ast *ast)
 {
@@ -167,7 +167,7 @@ static void check_call(const struct check *at, const struct ast *ast)
 	    ast_has_kind(ast->args[0]) != HAS_VALUE)
 		return;
 	for (uint32_t i = 0; i < ast->nargs; i++)
-		check_check(at, ast->args[i]);
+		check_ast(at, ast->args[i]);
 	if (!info) {
 		if (ast->nargs != 1)
 			rules_error(at->rules, at->file, ast->at,
@@ -210,10 +210,10 @@ static void check_path(const struct check *at, const struct ast_path *path)
 	if (what)
 		rules_error(at->rules, at->file, path->at, "%s", what);
 	for (uint32_t i = 0; i < path->natoms; i++)
-		check_check(at, path->atoms[i].key);
+		check_ast(at, path->atoms[i].key);
 }
 
-static void check_check(const struct check *at, const struct ast *ast)
+static void check_ast(const struct check *at, const struct ast *ast)
 {
 	if (!ast)
 		return;
@@ -226,7 +226,7 @@ static void check_check(const struct check *at, const struct ast *ast)
 		return;
 	}
 	for (uint32_t i = 0; i < ast->nargs; i++)
-		check_check(at, ast->args[i]);
+		check_ast(at, ast->args[i]);
 	if (ast->op == OP_REGEX)
 		check_pattern(at, ast->args[1]);
 }
@@ -236,7 +236,7 @@ void ast_check(struct rules *rules, const struct rule_file *file, const struct r
 {
 	struct check at = {rules, file, block, in_view};
 
-	check_check(&at, ast);
+	check_ast(&at, ast);
 }
 
 /* ---- over all files ---- */

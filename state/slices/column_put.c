@@ -130,7 +130,7 @@ static void fit_frame(const struct block_values *values, struct column_coding *f
 		fit_list(frame, values->count);
 }
 
-static uint8_t *column_put_put_head(uint8_t *at, const struct column_coding *frame)
+static uint8_t *column_put_head(uint8_t *at, const struct column_coding *frame)
 {
 	*at++ = (uint8_t)(frame->width | (unsigned)(frame->nlisted > 0) << 7);
 	*at++ = (uint8_t)(frame->kind | frame->special << 3);
@@ -226,7 +226,7 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 		values.numbers = column->numbers + at;
 		values.kinds = column->kinds + at;
 		fit_frame(&values, &frame);
-		bits.at = column_put_put_head(bits.at, &frame);
+		bits.at = column_put_head(bits.at, &frame);
 	}
 	if (column->extra) {
 		extra = fit_extra(column->extra + at, count);

@@ -51,8 +51,8 @@ const char *shard_suffix(char out[SHARD_SUFFIX])
 }
 
 /* Returns 0, SEGMENT_DAMAGED or an errno. */
-static int shard_files_open_file(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
-				 struct segment **out)
+static int shard_files_open(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
+			    struct segment **out)
 {
 	struct buf path = {0};
 	const char *name = shard_file_path(plan, kind, i, &path);
@@ -136,7 +136,7 @@ bool shard_file_read(const struct shards_plan *plan, enum shard_file kind, uint3
 {
 	struct segment *segment;
 
-	if (shard_files_open_file(plan, kind, i, &segment))
+	if (shard_files_open(plan, kind, i, &segment))
 		return false;
 	bool good = segment->id.incarnation == id_of(plan, kind) &&
 		    shard_files_read_all(segment, note, bytes);
@@ -148,7 +148,7 @@ bool shard_file_there(const struct shards_plan *plan, enum shard_file kind, uint
 {
 	struct segment *segment;
 
-	if (shard_files_open_file(plan, kind, i, &segment))
+	if (shard_files_open(plan, kind, i, &segment))
 		return false;
 	bool is = segment->id.incarnation == id_of(plan, kind);
 	segment_close(segment);
@@ -158,7 +158,7 @@ bool shard_file_there(const struct shards_plan *plan, enum shard_file kind, uint
 bool shard_file_may_be(const struct shards_plan *plan, enum shard_file kind, uint32_t i)
 {
 	struct segment *segment;
-	int failed = shard_files_open_file(plan, kind, i, &segment);
+	int failed = shard_files_open(plan, kind, i, &segment);
 
 	if (failed)
 		return failed != ENOENT;

@@ -128,9 +128,10 @@ def check_makers(work):
 
 def check_made_now(work):
     """Each thread of a shell's script was ready from its fork to its first run; before that the path is its maker's. Where perf did not record a switch
-    between the two, since the thread that leaves a CPU is not the one that came there, nobody knows; nor what a maker does that ran all the
+    around the two, since the thread that leaves a CPU is not the one that came there, nobody knows; nor what is before the first event of a
+    CPU, nor what a maker does that ran all the
     time, without a switch up to then."""
-    path, maker, runs, on_cpu, missing, switched = os.path.join(work, "perf.data"), {}, {}, {}, [], {}
+    path, maker, runs, on_cpu, missing, switched, firsts = os.path.join(work, "perf.data"), {}, {}, {}, [], {}, {}
     subprocess.run(["perf", "record", "-q", "-a", "-m", "4M", "-e", "sched:*", "-o", path, "--", "sh", "-c", "(sleep 0.01; (/bin/true; sh -c /bin/true)) & wait"],
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     if not os.path.exists(path) or not os.path.getsize(path):
@@ -142,19 +143,21 @@ def check_made_now(work):
         if not match:
             continue
         tid, cpu, t, event, rest = int(match[1]), match[2], int(match[3] + match[4]), match[5], match[6]
+        firsts.setdefault(cpu, t)
         if event == "sched_process_fork":
             maker[int(re.search(r"child_pid=(\d+)", rest)[1])] = tid, t
         elif event == "sched_switch":
             before, after = (int(re.search(key + r"_pid=(\d+)", rest)[1]) for key in ("prev", "next"))
-            if on_cpu.get(cpu, before) != before:
-                missing.append(t)
-            on_cpu[cpu] = after
+            came, since = on_cpu.get(cpu, (before, t))
+            if came != before:
+                missing.append((since, t))
+            on_cpu[cpu] = after, t
             switched.setdefault(before, t)
             switched.setdefault(after, t)
             runs.setdefault(after, t)
     wrong, checked = [], 0
-    made = [tid for tid in maker if runs.get(tid, 0) > maker[tid][1] and switched.get(maker[tid][0], runs[tid] + 1) <= runs[tid]]
-    for tid in [tid for tid in made if not any(maker[tid][1] <= t <= runs[tid] for t in missing)][:8]:
+    made = [tid for tid in maker if runs.get(tid, 0) > maker[tid][1] > max(firsts.values()) and switched.get(maker[tid][0], runs[tid] + 1) <= runs[tid]]
+    for tid in [tid for tid in made if not any(maker[tid][1] <= end and begin <= runs[tid] for begin, end in missing)][:8]:
         rows, _ = ask(path, "log", "--tid", str(tid), "--end", "@%d" % runs[tid])
         last, before = rows[-1], rows[-2] if len(rows) > 1 else {}
         wait = int(last["tid"] or 0), last["state"], int(last["begin"]), int(last["end"])

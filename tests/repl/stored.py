@@ -89,7 +89,7 @@ try:
         fcntl.flock(file, fcntl.LOCK_EX)
         status, pruned = listed("--prune", "--keep", str(keep))
         result(status == 0 and [row["state"] for row in pruned] == ["in use", "removed"],
-               "what another process writes stays, the next one goes", pruned)
+               "what another process writes stays, the next one goes", (last, rows, pruned))
     result(pruned[0]["name"] == last["name"] and not files_of(pruned[1]["name"]) and files_of(last["name"]),
            "files of the one that was removed are gone")
     status, pruned = listed("--prune", "--keep", "100G")

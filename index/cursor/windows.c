@@ -157,8 +157,8 @@ static enum step next_run(const struct windows_setup *setup, struct window_curso
 }
 
 /*
- * Skips the windows of other cursors, which count the bytes that are read there. *last: the time of
- * the last event that it skips.
+ * Skips the windows of other cursors, which count the bytes that are read there, unless they find
+ * the packet in the cache. *last: the time of the last event that it skips.
  */
 static bool skip_to_window(const struct windows_setup *setup, struct window_cursor *cursor,
 			   size_t number, nstime *last, struct error *err)

@@ -75,6 +75,7 @@ struct windows {
 struct window_cursor { /* of one thread at a time */
 	void *maker;
 	struct events *events; /* with one_cursor, since its first window */
+	size_t past;           /* the first window behind its last one */
 };
 
 /* ---- making a window ---- */
@@ -193,13 +194,24 @@ static bool go_through(struct windows *windows, struct window_cursor *cursor, st
 	return step == STEP_END;
 }
 
-static struct window_cursor take_cursor(struct windows *windows)
+/*
+ * The idle cursor that is nearest before the window, or a new one. One may be behind it already:
+ * the thread of a later window, though it began later, can have taken its cursor first.
+ */
+static struct window_cursor take_cursor(struct windows *windows, size_t number)
 {
-	struct window_cursor cursor = {0};
+	struct window_cursor cursor = {0}, *nearest = NULL;
 
 	pthread_mutex_lock(&windows->lock);
-	if (windows->nidle)
-		cursor = windows->idle[--windows->nidle];
+	for (size_t i = 0; i < windows->nidle; i++) {
+		struct window_cursor *one = &windows->idle[i];
+		if (one->past <= number && (!nearest || one->past > nearest->past))
+			nearest = one;
+	}
+	if (nearest) {
+		cursor = *nearest;
+		*nearest = windows->idle[--windows->nidle];
+	}
 	pthread_mutex_unlock(&windows->lock);
 	if (!cursor.maker)
 		cursor.maker = windows->setup.maker_new(windows->setup.arg);
@@ -211,13 +223,15 @@ static void make_window(void *arg)
 	struct window *window = arg;
 	struct windows *windows = window->of;
 	const struct windows_setup *setup = &windows->setup;
-	struct window_cursor cursor = take_cursor(windows);
+	struct window_cursor cursor = take_cursor(windows, (size_t)(window - windows->items));
 	struct kept_notices *before = notices_keep(&window->said);
 
 	if (setup->begin)
 		setup->begin(cursor.maker);
 	window->is_certain = go_through(windows, &cursor, window) && !window->said.count;
-	if (!setup->one_cursor) {
+	if (setup->one_cursor) {
+		cursor.past = (size_t)(window - windows->items) + 1;
+	} else {
 		events_close(cursor.events);
 		cursor.events = NULL;
 	}

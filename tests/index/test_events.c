@@ -7,6 +7,7 @@
 #include "tests/harness.h"
 
 #include "engine/base/mem.h"
+#include "index/cursor/windows.h"
 #include "tests/index/scene.h"
 
 #include <stdatomic.h>
@@ -303,6 +304,116 @@ static void slices_equal_one_cursor(void **state)
 			events_close(cursors[i]);
 		scene_free(scene);
 	}
+}
+
+/* Windows that are much shorter than a thread's turn: threads of later ones overtake. */
+
+struct window_times {
+	nstime times[8];
+	size_t count;
+};
+
+struct windows_world {
+	struct window_times *now; /* of a maker */
+	const struct scene *scene;
+	size_t *at; /* of the caller */
+};
+
+static bool not_interrupted(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+static void *world_new(void *arg)
+{
+	struct windows_world *world = mem_new(sizeof *world);
+
+	*world = *(struct windows_world *)arg;
+	return world;
+}
+
+static void begin_times(void *arg)
+{
+	((struct windows_world *)arg)->now = mem_new(sizeof(struct window_times));
+}
+
+static bool add_times(void *arg, const struct run *run)
+{
+	struct window_times *now = ((struct windows_world *)arg)->now;
+
+	for (uint32_t i = 0; i < run->count && now->count < COUNT(now->times); i++)
+		now->times[now->count++] = run->batch->time[run->first + i];
+	return true;
+}
+
+static void *take_times(void *arg, size_t *bytes)
+{
+	*bytes = sizeof(struct window_times);
+	return ((struct windows_world *)arg)->now;
+}
+
+static void drop_times(void *arg, void *made)
+{
+	(void)arg;
+	mem_free(made);
+}
+
+static bool put_times(void *arg, void *made, struct error *err)
+{
+	const struct windows_world *world = arg;
+	const struct window_times *window = made;
+
+	(void)err;
+	for (size_t i = 0; i < window->count; i++, ++*world->at)
+		assert_true(window->times[i] == world->scene->expected[*world->at].time);
+	mem_free(made);
+	return true;
+}
+
+static void short_windows_lose_nothing(void **state)
+{
+	enum { CUTS = 1500, THREADS = 4, TIMES = 5 };
+	struct scene *scene = scene_tiled(4, 50, 40, 10, 0);
+	struct events_options range = {.end = NSTIME_MAX};
+	nstime *cuts = mem_new_array(CUTS, sizeof *cuts);
+
+	(void)state;
+	scene_open(scene);
+	range.begin = scene->expected[0].time;
+	for (nstime i = 0; i < CUTS; i++)
+		cuts[i] =
+			range.begin +
+			(i + 1) * (scene->expected[scene->nexpected - 1].time - range.begin) / CUTS;
+	for (int n = 0; n < TIMES; n++) {
+		size_t at = 0;
+		struct windows_world world = {NULL, scene, &at};
+		struct windows_setup setup = {.index = scene->index,
+					      .pool = windows_pool(THREADS),
+					      .range = &range,
+					      .cuts = cuts,
+					      .ncuts = CUTS,
+					      .most = UINT32_MAX,
+					      .ahead = 2 * THREADS,
+					      .one_cursor = true,
+					      .arg = &world,
+					      .interrupted = not_interrupted,
+					      .maker_new = world_new,
+					      .begin = begin_times,
+					      .run = add_times,
+					      .take = take_times,
+					      .maker_free = mem_free,
+					      .drop = drop_times,
+					      .put = put_times};
+		struct windows_done done;
+		struct error err;
+		assert_true(windows_run(&setup, &done, &err));
+		assert_true(done.whole);
+		assert_int_equal(at, scene->nexpected);
+		thread_pool_free(setup.pool);
+	}
+	mem_free(cuts);
+	scene_free(scene);
 }
 
 static void seeks_equal_opens(void **state)
@@ -720,6 +831,7 @@ int main(void)
 	static const struct CMUnitTest single[] = {
 		cmocka_unit_test(runs_equal_events),
 		cmocka_unit_test(slices_equal_one_cursor),
+		cmocka_unit_test(short_windows_lose_nothing),
 		cmocka_unit_test(seeks_equal_opens),
 		cmocka_unit_test(many_streams),
 		cmocka_unit_test(overlaps_cost_little),

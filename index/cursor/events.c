@@ -10,6 +10,7 @@
 
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "engine/timetext.h"
 #include "index/cursor/merge.h"
 #include "index/cursor/stream_cursor.h"
@@ -404,22 +405,17 @@ enum step events_next_run(struct events *events, struct run *out, struct error *
 enum step events_run_before(struct events *events, nstime end, struct run *out, struct error *err)
 {
 	enum step step = events_next_run(events, out, err);
-	const nstime *times;
-	uint32_t late = 0;
 
 	if (step != STEP_ITEM)
 		return step;
-	times = out->count ? out->batch->time + out->first : &out->loss.time;
-	for (uint32_t count = out->count ? out->count : 1; late < count; late++)
-		if (times[count - 1 - late] < end)
-			break;
-	if (!late)
+	const nstime *times = out->count ? out->batch->time + out->first : &out->loss.time;
+	uint32_t count = out->count ? out->count : 1;
+	uint32_t early = search_first(i, 0, count, times[i] < end);
+	if (early == count)
 		return STEP_ITEM;
-	merge_put_back(&events->merge, late);
-	if (late >= out->count)
-		return STEP_END;
-	out->count -= late;
-	return STEP_ITEM;
+	merge_put_back(&events->merge, count - early);
+	out->count = early;
+	return early ? STEP_ITEM : STEP_END;
 }
 
 static enum step skip_to(struct events *events, nstime to, nstime *last, struct error *err)

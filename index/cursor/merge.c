@@ -15,6 +15,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/prefetch.h"
+#include "engine/base/search.h"
 #include "engine/event.h"
 
 #include <string.h>
@@ -288,21 +289,6 @@ void merge_put_back(struct merge *merge, uint32_t count)
 	stretch->count = count;
 }
 
-/* How many of `count` times, which rise, are before `to`. */
-static uint32_t count_before(const nstime *times, uint32_t count, nstime to)
-{
-	uint32_t low = 0;
-
-	while (low < count) {
-		uint32_t middle = low + (count - low) / 2;
-		if (times[middle] < to)
-			low = middle + 1;
-		else
-			count = middle;
-	}
-	return low;
-}
-
 /* Drops what was found ahead. False: some of it is left. */
 static bool skip_ahead(struct merge *merge, nstime to, nstime *last)
 {
@@ -313,7 +299,7 @@ static bool skip_ahead(struct merge *merge, nstime to, nstime *last)
 		memcpy(&run, window, sizeof *window);
 		const nstime *times = run.count ? run.batch->time + stretch->pos
 						: &merge->losses[stretch->leaf].event.time;
-		uint32_t n = count_before(times, stretch->count, to);
+		uint32_t n = search_first(i, 0, stretch->count, times[i] < to);
 		*last = n && times[n - 1] > *last ? times[n - 1] : *last;
 		stretch->pos += n;
 		stretch->count -= n;
@@ -334,7 +320,7 @@ bool merge_skip(struct merge *merge, nstime to, nstime *last)
 	       winner.key < to) {
 		struct merge_front *front = &merge->fronts[winner.leaf];
 		const nstime *times = front->batch->time + front->pos;
-		uint32_t n = count_before(times, front->left, to);
+		uint32_t n = search_first(i, 0, front->left, times[i] < to);
 		*last = times[n - 1] > *last ? times[n - 1] : *last;
 		if (n == front->left) {
 			merge->empty = winner.leaf;

@@ -171,10 +171,10 @@ static bool skip_to_window(const struct windows_setup *setup, struct window_curs
 	return good;
 }
 
-static bool go_through(struct windows *windows, struct window_cursor *cursor, struct window *window)
+static bool go_through(struct windows *windows, struct window_cursor *cursor, size_t number)
 {
 	const struct windows_setup *setup = &windows->setup;
-	size_t number = (size_t)(window - windows->items);
+	struct window *window = &windows->items[number];
 	struct events_options options;
 	nstime before = NSTIME_MIN;
 	struct error ignored; /* the plain way meets the error in its place */
@@ -223,14 +223,15 @@ static void make_window(void *arg)
 	struct window *window = arg;
 	struct windows *windows = window->of;
 	const struct windows_setup *setup = &windows->setup;
-	struct window_cursor cursor = take_cursor(windows, (size_t)(window - windows->items));
+	size_t number = (size_t)(window - windows->items);
+	struct window_cursor cursor = take_cursor(windows, number);
 	struct kept_notices *before = notices_keep(&window->said);
 
 	if (setup->begin)
 		setup->begin(cursor.maker);
-	window->is_certain = go_through(windows, &cursor, window) && !window->said.count;
+	window->is_certain = go_through(windows, &cursor, number) && !window->said.count;
 	if (setup->one_cursor) {
-		cursor.past = (size_t)(window - windows->items) + 1;
+		cursor.past = number + 1;
 	} else {
 		events_close(cursor.events);
 		cursor.events = NULL;

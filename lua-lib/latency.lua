@@ -75,32 +75,35 @@ local function tell_left_out()
 end
 tell_left_out()
 
--- The times at which threads were forked: {[thread] = {[time] = true}}.
-local function forks()
-	local found, events = {}, analysis.present{ "sched_process_fork" }
-	if #events > 0 then
-		for ev in trace:events{ name = events, from = a.start, to = a.stop } do
-			local child = ev.fields.child_tid or ev.fields.child_pid
-			found[child] = found[child] or {}
-			found[child][ev.ts] = true
-		end
+-- The forks of threads: moments, in order of (new thread, time).
+local function read_forks()
+	local events = analysis.present{ "sched_process_fork" }
+	if #events == 0 then
+		return ready:select{ dur = { max = -1 } } -- none
 	end
-	return found
+	return trace:segments{ at = events, key = "payload/child_tid | payload/child_pid", from = a.start, to = a.stop }:rekey():rekey()
+end
+local forks = read_forks()
+
+local function is_some(value)
+	return value ~= nil
+end
+
+local function is_nil(value)
+	return value == nil
 end
 
 -- Splits waits by kind. After an unknown state: preempted if the thread left a CPU then, new if it was forked then.
 local function split(all)
-	local first = all:select{ before = function(v) return v == nil end }
+	local first = all:select{ before = is_nil }
 	first:join(by_thread, { left = "value" }, { match = "ends" })
-	local forked = forks()
-	local function is_new(row)
-		return row.left == nil and forked[row.key] ~= nil and forked[row.key][row.begin] ~= nil
-	end
 	local preempted = all:select{ before = function(v) return kernel.has_cpu[v] == true end }
 	local woken = all:select{ before = function(v) return v ~= nil and not kernel.has_cpu[v] end }
-	preempted:append(first:select{ left = function(cpu) return cpu ~= nil end })
-	woken:append(first:select{ row = function(row) return row.left == nil and not is_new(row) end })
-	return { woken = woken, preempted = preempted, new = first:select{ row = is_new } }
+	preempted:append(first:select{ left = is_some })
+	local others = first:select{ left = is_nil }
+	others:join(forks, { forked = "key" }, { match = "begins" })
+	woken:append(others:select{ forked = is_nil })
+	return { woken = woken, preempted = preempted, new = others:select{ forked = is_some } }
 end
 
 local kinds = { "woken", "preempted", "new" }

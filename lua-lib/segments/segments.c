@@ -413,7 +413,11 @@ static size_t find_at(const struct segments *other, struct segment_range range, 
 		      enum join_match match)
 {
 	nstime ends = match == MATCH_ENDS ? t - 1 : t; /* skips segments that end until then */
-	size_t at = search_first(k, range.first, range.last, segments_item(other, k)->end <= ends);
+	size_t at = match == MATCH_BEGINS              /* it may have no length */
+			    ? search_first(k, range.first, range.last,
+					   segments_item(other, k)->begin < t)
+			    : search_first(k, range.first, range.last,
+					   segments_item(other, k)->end <= ends);
 	const struct time_segment *found = at < range.last ? segments_item(other, at) : NULL;
 
 	if (!found || found->begin > t || (match == MATCH_BEGINS && found->begin != t) ||

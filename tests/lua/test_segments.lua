@@ -224,6 +224,12 @@ for _, row in ipairs(ready:rows()) do
 	joined = joined + (row.cpu and 1 or 0)
 end
 assert(joined > 20)
+-- moments, which have no length, match where they are
+local switches = trace:segments{ at = "sched_switch", key = "payload/next_tid | payload/next_pid", from = from, to = to }
+ready:join(switches:rekey():rekey(), { switched = "key" }, { at = "end", match = "begins" })
+for _, row in ipairs(ready:rows()) do
+	assert(row.switched == (row.cpu and row.key))
+end
 states:join(trace:segments{ path = "thread[*]/cpu", from = from, to = to }, "on")
 for _, row in ipairs(states:rows(1, 40)) do
 	assert(row.on == trace:at(row.begin, "thread[" .. row.key .. "]/cpu"))

@@ -229,17 +229,23 @@ MUST_CHECK enum step events_take(struct events *events, uint32_t most, struct ru
 				 struct error *err);
 
 #define CUTS_MOST (UINT64_C(16) << 20)
+struct cuts_size {        /* of windows */
+	unsigned packets; /* of each stream: those that are cut are decoded on both sides */
+	uint64_t most;    /* bytes, at most CUTS_MOST */
+	/* windows grow up to `longest` bytes as long as there are so many; 0: they do not */
+	uint64_t longest;
+	unsigned windows;
+};
 /*
  * Times that cut [options->begin, options->end) into windows, for cursors that read them in
- * parallel. In each window packets of 1 MB to `most` bytes begin (at most CUTS_MOST), and within
- * these bounds about `packets` of each stream, since a packet that is cut is decoded on both sides.
+ * parallel. In each window packets of 1 MB and more begin, and within bounds as `size` says.
  * *count 0: the range cannot be cut, since there are few packets, their times are wrong, or they
  * are so long that most would be read twice. The windows' events, concatenated, are those of one
  * cursor over the range, unless trace_disorder() grows while the windows are read with
  * `whole_packets`. The caller always ends *out with mem_free().
  */
 MUST_CHECK bool events_cuts(struct index *index, const struct events_options *options,
-			    unsigned packets, uint64_t most, nstime **out, size_t *count,
+			    const struct cuts_size *size, nstime **out, size_t *count,
 			    struct error *err);
 
 /*

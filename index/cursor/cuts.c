@@ -100,16 +100,20 @@ static bool cuts_add_streams(struct index *index, const struct events_options *o
 }
 
 /* Bytes of each window; 0: packets are too long for that, or their times are uncertain. */
-static uint64_t bytes_of_window(const struct packets_found *found, unsigned packets, uint64_t most)
+static uint64_t bytes_of_window(const struct packets_found *found, const struct cuts_size *size)
 {
-	unsigned least = packets < PACKETS_LEAST ? packets : PACKETS_LEAST;
+	unsigned least = size->packets < PACKETS_LEAST ? size->packets : PACKETS_LEAST;
 
 	if (!found->packets || found->uncertain)
 		return 0;
 	uint64_t each = found->bytes / found->packets * found->streams;
 	if (each * least > CUTS_MOST)
 		return 0;
-	uint64_t bytes = each * packets < most ? each * packets : most;
+	uint64_t bytes = each * size->packets < size->most ? each * size->packets : size->most;
+	uint64_t longer = size->longest ? found->bytes / size->windows : 0;
+	if (longer > size->longest)
+		longer = size->longest;
+	bytes = bytes > longer ? bytes : longer;
 	return bytes > WINDOW_LEAST ? bytes : WINDOW_LEAST;
 }
 
@@ -120,14 +124,14 @@ static int cuts_by_begin(const void *a, const void *b)
 	return p->begin < q->begin ? -1 : p->begin > q->begin;
 }
 
-bool events_cuts(struct index *index, const struct events_options *options, unsigned packets,
-		 uint64_t most, nstime **out, size_t *count, struct error *err)
+bool events_cuts(struct index *index, const struct events_options *options,
+		 const struct cuts_size *size, nstime **out, size_t *count, struct error *err)
 {
 	struct packets_found found = {0};
 	nstime *cuts = NULL, last = options->begin;
 	size_t capacity = 0;
 	bool ok = cuts_add_streams(index, options, &found, err);
-	uint64_t enough = bytes_of_window(&found, packets, most), bytes = 0;
+	uint64_t enough = bytes_of_window(&found, size), bytes = 0;
 
 	*count = 0;
 	if (ok && found.count)

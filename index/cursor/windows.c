@@ -20,10 +20,10 @@ enum {
 	LOOK_EACH = 64 /* runs between tests for the end */
 };
 
-bool windows_find(struct index *index, const struct events_options *range, unsigned packets,
-		  uint64_t most, nstime **cuts, size_t *count, struct error *err)
+bool windows_find(struct index *index, const struct events_options *range,
+		  const struct cuts_size *size, nstime **cuts, size_t *count, struct error *err)
 {
-	if (!events_cuts(index, range, packets, most, cuts, count, err))
+	if (!events_cuts(index, range, size, cuts, count, err))
 		return false;
 	if (*count < WINDOWS_LEAST)
 		*count = 0;

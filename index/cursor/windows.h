@@ -15,11 +15,11 @@
 #include "index/events.h"
 
 /*
- * Finds the times that cut the range into windows; `packets`, `most`, *cuts and *count as in
- * events_cuts(). *count is 0 if there would be few windows.
+ * Finds the times that cut the range into windows; `size`, *cuts and *count as in events_cuts().
+ * *count is 0 if there would be few windows.
  */
 MUST_CHECK bool windows_find(struct index *index, const struct events_options *range,
-			     unsigned packets, uint64_t most, nstime **cuts, size_t *count,
+			     const struct cuts_size *size, nstime **cuts, size_t *count,
 			     struct error *err);
 /* May windows of this range be read with one_cursor, see below? */
 bool windows_have_one_cursor(struct index *index, const struct events_options *range);

@@ -42,8 +42,11 @@
 
 enum {
 	MADE_MOST = 128 << 20, /* bytes of records that may wait to be paired */
-	PACKETS_EACH = 4       /* packets per window: those that are cut are decoded twice */
+	PACKETS_EACH = 4,      /* packets per window: those that are cut are decoded twice */
+	WINDOWS_EACH = 6       /* windows per thread, where they are long */
 };
+
+#define WINDOW_LONGEST (2 * CUTS_MOST) /* more records are far from the processor when paired */
 
 static void feed_release(struct pairs *pairs)
 {
@@ -544,8 +547,9 @@ static bool open_windows(lua_State *L, struct pairs *pairs)
 	if (index_jobs(index) < 2 || bind_cursor_reads_state(pairs->cursor) ||
 	    !pair_reads_shared(&pairs->reads))
 		return false;
-	if (!windows_find(index, range, PACKETS_EACH, CUTS_MOST, &pairs->feed.cuts, &setup.ncuts,
-			  &err))
+	const struct cuts_size size = {PACKETS_EACH, CUTS_MOST, WINDOW_LONGEST,
+				       WINDOWS_EACH * index_jobs(index)};
+	if (!windows_find(index, range, &size, &pairs->feed.cuts, &setup.ncuts, &err))
 		bind_raise(L, &err);
 	if (!setup.ncuts)
 		return false;

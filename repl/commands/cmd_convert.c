@@ -199,8 +199,8 @@ static bool convert_windows(struct session *session, const struct filter *filter
 	*out = (struct windows_done){.last = NSTIME_MIN};
 	shown.progress = session_progress_time;
 	shown.progress_arg = session;
-	bool ok = windows_find(session->index, range, PACKETS_EACH, CUTS_MOST, &cuts, &setup.ncuts,
-			       err);
+	const struct cuts_size size = {.packets = PACKETS_EACH, .most = CUTS_MOST};
+	bool ok = windows_find(session->index, range, &size, &cuts, &setup.ncuts, err);
 	setup.cuts = cuts;
 	if (ok && setup.ncuts)
 		ok = windows_run(&setup, out, err);

@@ -46,9 +46,10 @@ bool event_windows_find(struct session *session, const struct filter *filter,
 	filter_fill(filter, &range);
 	bool longer = few && (range.classes || range.select);
 	range.begin = row < NSTIME_MAX ? row + 1 : NSTIME_MAX;
+	const struct cuts_size size = {.packets = longer ? SELECTED_PACKETS : PACKETS_EACH,
+				       .most = longer ? CUTS_MOST : BYTES_EACH};
 	struct index *index = session_index(session, err);
-	return index && windows_find(index, &range, longer ? SELECTED_PACKETS : PACKETS_EACH,
-				     longer ? CUTS_MOST : BYTES_EACH, cuts, count, err);
+	return index && windows_find(index, &range, &size, cuts, count, err);
 }
 
 /* ---- blocks and texts, which are reused ---- */

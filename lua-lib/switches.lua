@@ -20,26 +20,35 @@ local a = analysis.open(arg, {
 local events = a:need({ "sched_switch" }, "when threads switch")
 
 local tid, comm = analysis.field_of(events, "next_tid", "next_pid"), analysis.field_of(events, "next_comm")
-local counts = a:sums({ key = { "cpu", tid, comm }, sum = { "count" } }, function(from, to)
-	return trace:count_by{ name = events, from = from, to = to, by = { "cpu", tid, comm } }
+local together = a.part ~= nil or a.leaving ~= nil -- parts and conditions need all columns of a row
+local lists = together and { { "cpu", tid, comm } } or { { "cpu" }, { tid, comm } }
+local counts = a:sums({ key = { "cpu", tid, comm }, sum = { "count" }, last = { "last_ts" } }, function(from, to)
+	local counted = trace:count_by{ name = events, from = from, to = to, by = lists }
+	return together and counted[1] or counted
 end)
 if not counts then
 	return
 end
-for _, row in ipairs(counts) do
-	row.tid, row.comm = row[tid], row[comm]
-end
-counts = a:filter_rows(counts)
-
--- Counts by one column, with the name that was counted last.
-local function by(column)
-	local found, list, total = {}, {}, 0
+if together then
 	for _, row in ipairs(counts) do
-		local key = row[column]
+		row.tid, row.comm = row[tid], row[comm]
+	end
+	counts = a:filter_rows(counts)
+	counts = { counts, counts }
+end
+
+-- Counts by one column, with the name in the last event.
+local function by(column)
+	local key_of, rows = column == "cpu" and column or tid, counts[column == "cpu" and 1 or 2]
+	local found, list, total = {}, {}, 0
+	for _, row in ipairs(rows) do
+		local key = row[key_of]
 		if key ~= nil then
-			local one = found[key] or basics.add(found, key, list, { [column] = key, count = 0 })
-			one.count, one.comm = one.count + row.count, row.comm
-			total = total + row.count
+			local one = found[key] or basics.add(found, key, list, { [column] = key, count = 0, last_ts = row.last_ts })
+			one.count, total = one.count + row.count, total + row.count
+			if row.last_ts >= one.last_ts then
+				one.comm, one.last_ts = row[comm], row.last_ts
+			end
 		end
 	end
 	for _, one in ipairs(list) do

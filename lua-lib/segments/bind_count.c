@@ -2,7 +2,9 @@
  * bind_count.c - trace:count_by(): counts events by the values of columns, in C
  *
  *     trace:count_by{ name = "sched_switch", by = { "cpu", "next_comm" } }
+ *     trace:count_by{ name = "sched_switch", by = { { "cpu" }, { "next_comm" } } }
  *
+ * The second counts twice while it reads once, and returns a list of rows for each list of columns.
  * Rows are in the order of their groups' first events. A sweep counts on all threads, finds the
  * first event of each group meanwhile, and sorts the groups at the end. Columns or conditions that
  * read the state need the events in order: a cursor counts these, one event after the other.
@@ -20,17 +22,17 @@
 
 #define COUNTS_TYPE "yore.counts"
 
-enum { BY_MOST = 8 };
+enum { BY_MOST = 8, LISTS_MOST = 4 };
 
-/* The place of a group's first event in the order of a cursor. */
+/* The place of a group's first event in the order of a cursor, and the time of its last event. */
 struct earliest {
 	const struct group *group;
 	bool untimed; /* of a stream without time, which follow all others */
-	nstime time;
+	nstime time, last; /* last: NSTIME_MIN without time */
 	struct position position;
 };
 
-/* Groups of the events of one thread. */
+/* Groups of the events of one thread, by one list of columns. */
 struct counter {
 	struct groups groups;
 	struct earliest *firsts; /* by number of the group */
@@ -40,9 +42,12 @@ struct counter {
 
 struct counts { /* a userdata */
 	struct bind_cursor *cursor;
-	struct bind_column by[BY_MOST];
-	size_t nby;
-	struct counter all;
+	struct count_list {
+		struct bind_column by[BY_MOST];
+		size_t nby;
+		struct counter all;
+	} lists[LISTS_MOST];
+	size_t nlists;
 };
 
 static const struct aggregate counted = {.kind = AGGREGATE_COUNT};
@@ -66,7 +71,8 @@ static int counts_gc(lua_State *L)
 {
 	struct counts *counts = luaL_checkudata(L, 1, COUNTS_TYPE);
 
-	counter_release(&counts->all);
+	for (size_t i = 0; i < counts->nlists; i++)
+		counter_release(&counts->lists[i].all);
 	return 0;
 }
 
@@ -81,24 +87,45 @@ static void check_column(lua_State *L, const struct trace *trace, const struct b
 	bind_raise(L, &err);
 }
 
-static void read_by(lua_State *L, struct bind_cursor *cursor, struct counts *counts)
+/* Reads the list of columns on top of the stack. */
+static void read_list(lua_State *L, struct counts *counts, bool optional)
+{
+	struct bind_cursor *cursor = counts->cursor;
+
+	if (counts->nlists == LISTS_MOST)
+		luaL_error(L, "by: more than %d lists of columns", LISTS_MOST);
+	struct count_list *list = &counts->lists[counts->nlists];
+	for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1)) {
+		if (list->nby == BY_MOST)
+			luaL_error(L, "by: more than %d columns", BY_MOST);
+		bind_column_parse(L, cursor, luaL_checkstring(L, -1), &list->by[list->nby]);
+		if (!optional)
+			check_column(L, cursor->bound->trace, &list->by[list->nby]);
+		list->nby++;
+	}
+	lua_pop(L, 1);
+	counter_init(&list->all, list->nby);
+	counts->nlists++;
+}
+
+/* Reads the option `by`, a list of columns or (true) a list of such lists. */
+static bool read_by(lua_State *L, struct counts *counts)
 {
 	int top = lua_gettop(L);
 	bool optional = lua_istable(L, 2) && bind_flag(L, 2, "optional");
 
 	if (!lua_istable(L, 2) || lua_getfield(L, 2, "by") != LUA_TTABLE)
 		luaL_error(L, "by: a list of columns is expected");
-	for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1)) {
-		if (counts->nby == BY_MOST)
-			luaL_error(L, "by: more than %d columns", BY_MOST);
-		bind_column_parse(L, cursor, luaL_checkstring(L, -1), &counts->by[counts->nby]);
-		if (!optional)
-			check_column(L, cursor->bound->trace, &counts->by[counts->nby]);
-		counts->nby++;
+	bool several = lua_rawgeti(L, -1, 1) == LUA_TTABLE;
+	lua_pop(L, 1);
+	if (!several)
+		read_list(L, counts, optional);
+	for (lua_Integer n = 1; several && lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1)) {
+		luaL_checktype(L, -1, LUA_TTABLE);
+		read_list(L, counts, optional);
 	}
 	lua_settop(L, top);
-	counts->cursor = cursor;
-	counter_init(&counts->all, counts->nby);
+	return several;
 }
 
 /* ---- one event ---- */
@@ -111,7 +138,10 @@ static struct earliest first_of(const struct trace *trace, const struct run *run
 	run_event(trace, run, i, &event);
 	if (run->packet->rec.flags & PACKET_DESCENDING) /* a sweep numbers by the file's order */
 		event.position.index = ~event.position.index;
-	return (struct earliest){NULL, !run->stream->has_time, event.time, event.position};
+	return (struct earliest){.untimed = !run->stream->has_time,
+				 .time = event.time,
+				 .last = run->stream->has_time ? event.time : NSTIME_MIN,
+				 .position = event.position};
 }
 
 static bool comes_before(const struct earliest *a, const struct earliest *b)
@@ -122,21 +152,34 @@ static bool comes_before(const struct earliest *a, const struct earliest *b)
 				  : position_compare(&a->position, &b->position) < 0;
 }
 
-/* Is the entry the first event of the group so far? Then it is noted. */
-static void note_first(struct counter *counter, const struct group *group,
-		       const struct trace *trace, const struct run *run, uint32_t i)
+/* Makes `ends` those of both: it and another part of the same group. */
+static void join_ends(struct earliest *ends, const struct earliest *other)
+{
+	nstime last = ends->last > other->last ? ends->last : other->last;
+
+	if (comes_before(other, ends))
+		*ends = *other;
+	ends->last = last;
+}
+
+/* Notes the entry if it is the first event of the group so far, or the last one. */
+static void note_ends(struct counter *counter, const struct group *group, const struct trace *trace,
+		      const struct run *run, uint32_t i)
 {
 	struct earliest *first = &counter->firsts[group->number];
+	nstime time = run->batch->time[i];
+	bool is_new = group->number == counter->nfirsts;
 
-	if (group->number < counter->nfirsts && first->untimed == !run->stream->has_time &&
-	    first->time < run->batch->time[i])
+	if (!is_new && run->stream->has_time && time > first->last)
+		first->last = time;
+	if (!is_new && first->untimed == !run->stream->has_time && first->time < time)
 		return;
 	struct earliest event = first_of(trace, run, i);
 	event.group = group;
-	if (group->number == counter->nfirsts)
+	if (is_new)
 		*mem_push(counter->firsts, counter->nfirsts, counter->capacity) = event;
-	else if (comes_before(&event, first))
-		*first = event;
+	else
+		join_ends(first, &event);
 }
 
 static struct group *count_event(struct counter *counter, struct value *keys)
@@ -159,7 +202,7 @@ struct count_sweep {
 struct count_worker {
 	const struct counts *counts;
 	const struct trace *trace;
-	struct counter counter;
+	struct counter counters[LISTS_MOST]; /* one for each list of columns */
 	struct event_reader reader;
 	struct where_pass *pass;
 };
@@ -172,17 +215,31 @@ static void *begin_worker(void *arg)
 	worker->counts = sweep->counts;
 	worker->trace = sweep->bound->trace;
 	worker->pass = bind_cursor_pass(sweep->counts->cursor);
-	counter_init(&worker->counter, sweep->counts->nby);
+	for (size_t i = 0; i < sweep->counts->nlists; i++)
+		counter_init(&worker->counters[i], sweep->counts->lists[i].nby);
 	return worker;
+}
+
+/* Counts the reader's entry, the i-th of its run, by one list of columns. */
+static void count_entry(struct count_worker *worker, size_t list, uint32_t i)
+{
+	const struct count_list *columns = &worker->counts->lists[list];
+	struct counter *counter = &worker->counters[list];
+	struct value keys[BY_MOST];
+
+	for (size_t c = 0; c < columns->nby; c++)
+		event_reader_value(&worker->reader, &columns->by[c], &counter->scratch[c],
+				   &keys[c]);
+	if (!worker->reader.failed)
+		note_ends(counter, count_event(counter, keys), worker->trace, &worker->reader.run,
+			  i);
 }
 
 static bool count_run(void *own, const struct sweep_run *given, struct error *err)
 {
 	struct count_worker *worker = own;
-	const struct counts *counts = worker->counts;
 	struct event_reader *reader = &worker->reader;
 	const struct run *run = &given->run;
-	struct value keys[BY_MOST];
 	uint16_t entries[BATCH_MAX];
 	uint32_t n = worker->pass ? where_select(worker->pass, run, entries) : run->count;
 
@@ -191,15 +248,12 @@ static bool count_run(void *own, const struct sweep_run *given, struct error *er
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t i = worker->pass ? entries[k] : run->first + k;
 		event_reader_move(reader, worker->trace, i);
-		for (size_t c = 0; c < counts->nby; c++)
-			event_reader_value(reader, &counts->by[c], &worker->counter.scratch[c],
-					   &keys[c]);
+		for (size_t list = 0; list < worker->counts->nlists; list++)
+			count_entry(worker, list, i);
 		if (reader->failed) {
 			*err = reader->error;
 			return false;
 		}
-		const struct group *group = count_event(&worker->counter, keys);
-		note_first(&worker->counter, group, worker->trace, run, i);
 	}
 	return true;
 }
@@ -221,8 +275,8 @@ static void join_counter(struct counter *all, struct counter *from)
 		size_t number = event.group->number;
 		if (number == all->nfirsts)
 			*mem_push(all->firsts, all->nfirsts, all->capacity) = event;
-		else if (comes_before(&event, &all->firsts[number]))
-			all->firsts[number] = event;
+		else
+			join_ends(&all->firsts[number], &event);
 	}
 }
 
@@ -231,9 +285,11 @@ static void end_worker(void *arg, void *own, bool good)
 	const struct count_sweep *sweep = arg;
 	struct count_worker *worker = own;
 
-	if (good)
-		join_counter(&sweep->counts->all, &worker->counter);
-	counter_release(&worker->counter);
+	for (size_t i = 0; i < sweep->counts->nlists; i++) {
+		if (good)
+			join_counter(&sweep->counts->lists[i].all, &worker->counters[i]);
+		counter_release(&worker->counters[i]);
+	}
 	where_pass_free(worker->pass);
 	event_reader_release(&worker->reader);
 	mem_free(worker);
@@ -260,40 +316,48 @@ static bool count_unordered(lua_State *L, struct counts *counts)
 				   .begin = begin_worker,
 				   .run = count_run,
 				   .end = end_worker};
-	struct counter *all = &counts->all;
 	struct error err;
 
-	for (size_t i = 0; i < counts->nby; i++)
-		bind_column_find(counts->cursor, &counts->by[i]);
+	for (size_t i = 0; i < counts->nlists; i++)
+		for (size_t k = 0; k < counts->lists[i].nby; k++)
+			bind_column_find(counts->cursor, &counts->lists[i].by[k]);
 	if (!sweep(cursor->bound->index, &plan, &err)) {
 		if (err.kind == ERR_INTERRUPTED)
 			bind_raise(L, &err);
 		return false;
 	}
-	if (all->nfirsts)
-		qsort(all->firsts, all->nfirsts, sizeof *all->firsts, by_first);
+	for (size_t i = 0; i < counts->nlists; i++) {
+		struct counter *all = &counts->lists[i].all;
+		if (all->nfirsts)
+			qsort(all->firsts, all->nfirsts, sizeof *all->firsts, by_first);
+	}
 	return true;
 }
 
 /* ---- in order ---- */
 
+/* Counts the cursor's event by one list of columns. */
+static void count_now(lua_State *L, struct bind_cursor *cursor, struct count_list *list)
+{
+	struct counter *all = &list->all;
+	struct value keys[BY_MOST];
+
+	for (size_t i = 0; i < list->nby; i++)
+		bind_column_value(L, cursor, &list->by[i], &all->scratch[i], &keys[i]);
+	note_ends(all, count_event(all, keys), cursor->bound->trace, &cursor->now.run,
+		  cursor->now.entry);
+}
+
 static void count_ordered(lua_State *L, struct counts *counts)
 {
 	struct bind_cursor *cursor = counts->cursor;
-	struct value keys[BY_MOST];
 	struct error err;
 
 	if (!bind_cursor_start(cursor, &err))
 		bind_raise(L, &err);
-	while (bind_cursor_step(L, cursor)) {
-		for (size_t i = 0; i < counts->nby; i++)
-			bind_column_value(L, cursor, &counts->by[i], &counts->all.scratch[i],
-					  &keys[i]);
-		const struct group *group = count_event(&counts->all, keys);
-		if (group->number == counts->all.nfirsts)
-			note_first(&counts->all, group, cursor->bound->trace, &cursor->now.run,
-				   cursor->now.entry);
-	}
+	while (bind_cursor_step(L, cursor))
+		for (size_t i = 0; i < counts->nlists; i++)
+			count_now(L, cursor, &counts->lists[i]);
 }
 
 /* ---- all of it ---- */
@@ -302,27 +366,30 @@ static bool needs_order(const struct counts *counts)
 {
 	bool needs = bind_cursor_reads_state(counts->cursor);
 
-	for (size_t i = 0; i < counts->nby; i++)
-		needs = needs || counts->by[i].kind == COLUMN_STATE;
+	for (size_t i = 0; i < counts->nlists; i++)
+		for (size_t k = 0; k < counts->lists[i].nby; k++)
+			needs = needs || counts->lists[i].by[k].kind == COLUMN_STATE;
 	return needs;
 }
 
-static int push_rows(lua_State *L, const struct counts *counts)
+static void push_rows(lua_State *L, const struct count_list *list)
 {
 	lua_newtable(L);
-	for (size_t i = 0; i < counts->all.nfirsts; i++) {
-		const struct group *group = counts->all.firsts[i].group;
+	for (size_t i = 0; i < list->all.nfirsts; i++) {
+		const struct group *group = list->all.firsts[i].group;
 
-		lua_createtable(L, 0, (int)counts->nby + 1);
-		for (size_t k = 0; k < counts->nby; k++)
-			bind_set_value(L, counts->by[k].key, &group->keys[k]);
+		lua_createtable(L, 0, (int)list->nby + 2);
+		for (size_t k = 0; k < list->nby; k++)
+			bind_set_value(L, list->by[k].key, &group->keys[k]);
 		bind_set_integer(L, "count", (int64_t)group->totals[0].count);
+		if (list->all.firsts[i].last > NSTIME_MIN)
+			bind_set_integer(L, "last_ts", list->all.firsts[i].last);
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
-	return 1;
 }
 
-/* trace:count_by{by=, from=, to=, name=, cpu=, stream=, where=}: rows {COLUMN=, ..., count=} */
+/* trace:count_by{by=, from=, to=, name=, cpu=, stream=, where=}: rows {COLUMN=, ..., count=,
+   last_ts=}, or a list of these for each list of columns in `by` */
 int bind_trace_count_by(lua_State *L)
 {
 	static const char *const known[] = {"from",   "to", "name",     "cpu", "where",
@@ -336,8 +403,16 @@ int bind_trace_count_by(lua_State *L)
 	if (!cursor)
 		return bind_raise(L, &err);
 	counts = bind_new_owned(L, sizeof *counts, COUNTS_TYPE, counts_gc);
-	read_by(L, cursor, counts);
+	counts->cursor = cursor;
+	bool several = read_by(L, counts);
 	if (needs_order(counts) || !count_unordered(L, counts))
 		count_ordered(L, counts);
-	return push_rows(L, counts);
+	if (several)
+		lua_newtable(L);
+	for (size_t i = 0; i < counts->nlists; i++) {
+		push_rows(L, &counts->lists[i]);
+		if (several)
+			lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+	return 1;
 }

@@ -41,7 +41,13 @@ local function empty_trace(real)
 	function empty:losses_around() return {} end
 	function empty:at() return nil end
 	function empty:comm() return {}, {} end
-	function empty:count_by() return {} end
+	function empty:count_by(options)
+		local rows = {}
+		for i = 1, type(options.by[1]) == "table" and #options.by or 0 do
+			rows[i] = {}
+		end
+		return rows
+	end
 	function empty:call_events(options)
 		return real and real:call_events(options) or { { kind = "lttng", enter = { "syscall_entry_*" }, leave = { "syscall_exit_*" } } }
 	end

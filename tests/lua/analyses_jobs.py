@@ -116,6 +116,32 @@ def equal_times(work):
     count(trace, ["of equal times"])
 
 
+LAST_NAMES = """
+local last = {}
+for ev in trace:events{ name = "sched_switch" } do
+	last[ev.fields.next_tid] = ev.fields.next_comm
+end
+for tid, comm in pairs(last) do
+	print(tid .. "," .. comm)
+end
+"""
+
+
+def last_names(work):
+    """`switches` names a thread as its last event does, where several threads had its id one after the other."""
+    trace, script = os.path.join(work, "reused"), os.path.join(work, "last.lua")
+    spoilt_traces.generate(trace, "8M", 1, ["--cpus", "4", "--threads", "16"])
+    with open(script, "w", encoding="utf-8") as out:
+        out.write(LAST_NAMES)
+    expected = sorted(run(["run", script, trace], 1)[1].splitlines())
+    for more in ([], ["--where", "cpu >= 0"]):
+        for jobs in (1, 5):
+            rows = run(["switches", trace, "threads", "--format", "csv", *more], jobs)[1].splitlines()[1:]
+            found = sorted(row[: row.index(",")] + row[row.rindex(","):] for row in rows)
+            result(found == expected and len(found) > 100, "switches %s of %d threads: names of last events" % (" ".join(more), jobs),
+                   set(found) ^ set(expected))
+
+
 def wide_texts(work):
     """Two texts in UTF-16 are a key: each is decoded to a memory of its own."""
     trace = os.path.join(work, "wide")
@@ -164,6 +190,7 @@ def main():
         with open(script, "w", encoding="utf-8") as out:
             out.write(PAIRS)
         equal_times(work)
+        last_names(work)
         wide_texts(work)
         errors_meanwhile(work)
         while done < 3 or time.monotonic() - began < SECONDS:

@@ -1,6 +1,6 @@
 -- count_by(), which counts on all threads, has the rows of a loop over all events, in the same order: that of the first
 -- events of the groups. Columns of fields that the first events of each class have, of labels, of heads; conditions; parts
--- of the range. With an expression as last column a cursor counts, and finds the same rows, too.
+-- of the range. Two lists of columns have the rows of each alone. With an expression as last column a cursor counts, and finds the same rows, too.
 -- An argument is the number of fields at most.
 local most = math.tointeger(arg[1]) or 40
 -- bytes, which a loop has as texts, and count_by() not at all
@@ -55,6 +55,8 @@ local function looped(by, options)
 			rows[#rows + 1] = row
 		end
 		found[key].count = found[key].count + 1
+		local last = found[key].last_ts
+		found[key].last_ts = last and ev.ts and math.max(last, ev.ts) or last or ev.ts
 	end
 	return rows
 end
@@ -83,6 +85,15 @@ local function compare(by, options, expected, more)
 	asked.by[#asked.by + 1] = more
 	local rows = trace:count_by(asked)
 	local text = table.concat(asked.by, " ")
+	asked.by = { { "name" }, asked.by }
+	local lists = trace:count_by(asked)
+	assert(#lists == 2 and #lists[1] > 0 == (#rows > 0), text .. ": two lists")
+	assert(#rows == #lists[2], text .. ": the second of two lists has " .. #lists[2] .. " rows, not " .. #rows)
+	for n, row in ipairs(lists[2]) do
+		for name, value in pairs(rows[n]) do
+			assert(same(row[name], value), text .. ": row " .. n .. " of the second list has " .. tostring(row[name]))
+		end
+	end
 	if fell then
 		sort_rows(by, rows)
 		sort_rows(by, expected)

@@ -31,22 +31,25 @@ local kinds = {
 
 a:need({ "irq_handler_entry", "softirq_entry", "irq_softirq_entry" }, "when interrupts are handled")
 
-local found = {}
+-- All kinds that the trace has, read in one pass.
+local found, asked = {}, { from = a.start, to = a.stop }
 for _, kind in ipairs(kinds) do
 	local enter, leave = analysis.present(kind.enter), analysis.present(kind.leave)
 	if #enter > 0 and #leave > 0 then
-		local segments = trace:segments{ begin = enter, finish = leave, key = "cpu",
-			fields = { number = "begin " .. kind.number }, from = a.start, to = a.stop }
-		a:tell_pairs(segments, kind.kind == "irq" and "interrupts" or "softirqs")
-		local names = {}
-		for _, number in ipairs(segments:distinct("number")) do
-			names[number] = trace:at(a.stop - 1, kind.kind .. "[" .. number .. "]/name")
-		end
-		found[#found + 1] = { kind = kind.kind, names = names, segments = a:filter(segments, {
-			irq = "number", name = { "number", function(n) return names[n] end }, cpu = "key",
-			dur = "dur", begin = "begin", kind = { "value", function() return kind.kind end },
-		}) }
+		found[#found + 1] = { kind = kind.kind, names = {} }
+		asked[#asked + 1] = { begin = enter, finish = leave, key = "cpu", fields = { number = "begin " .. kind.number } }
 	end
+end
+local read = #found > 0 and { trace:segments(asked) } or {}
+for i, of in ipairs(found) do
+	a:tell_pairs(read[i], of.kind == "irq" and "interrupts" or "softirqs")
+	for _, number in ipairs(read[i]:distinct("number")) do
+		of.names[number] = trace:at(a.stop - 1, of.kind .. "[" .. number .. "]/name")
+	end
+	of.segments = a:filter(read[i], {
+		irq = "number", name = { "number", function(n) return of.names[n] end }, cpu = "key",
+		dur = "dur", begin = "begin", kind = { "value", function() return of.kind end },
+	})
 end
 
 local function fill(row, of)

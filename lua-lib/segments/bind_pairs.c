@@ -7,6 +7,10 @@
  *
  * With `at` in place of `begin` and `finish` each event is a segment of no length.
  *
+ *     trace:segments{ from = t, { begin = ..., finish = ..., key = ... }, { at = ..., key = ... } }
+ *
+ * This reads the trace once for up to PAIRS_MAX kinds, and returns a collection for each.
+ *
  * `same` is a column whose number must be equal at both ends; if it is not, events are missing
  * between them, and the two are no pair. A negative number at the end fits every begin. `same_name`
  * = { "syscall_entry_", "syscall_exit_" } compares the names of the events, behind these prefixes.
@@ -48,27 +52,31 @@ enum {
 
 #define WINDOW_LONGEST (2 * CUTS_MOST) /* more records are far from the processor when paired */
 
-static void feed_release(struct pairs *pairs)
+/* Ends the reading by several threads. */
+static void windows_release(struct pairs_reading *reading)
 {
-	struct pair_feed *feed = &pairs->feed;
-
-	if (feed->windows) {
-		feed->bound->readers--;
-		windows_close(feed->windows);
-		pair_window_done(&pairs->makers, feed->window);
-		pair_makers_release(&pairs->makers);
+	if (reading->windows) {
+		reading->bound->readers--;
+		windows_close(reading->windows);
+		pair_windows_done(&reading->makers, reading->made);
+		for (size_t i = 0; i < reading->count; i++)
+			pair_windows_done(&reading->makers, reading->items[i].feed.window);
+		pair_makers_release(&reading->makers);
 	}
-	thread_pool_free(feed->pool);
-	mem_free(feed->cuts);
-	mem_free(feed->atoms);
-	*feed = (struct pair_feed){0};
+	thread_pool_free(reading->pool);
+	mem_free(reading->cuts);
+	reading->windows = NULL;
+	reading->made = NULL;
+	reading->pool = NULL;
+	reading->cuts = NULL;
+	for (size_t i = 0; i < reading->count; i++) {
+		mem_free(reading->items[i].feed.atoms);
+		reading->items[i].feed = (struct pair_feed){0};
+	}
 }
 
-static int pairs_gc(lua_State *L)
+static void pairs_release(struct pairs *pairs)
 {
-	struct pairs *pairs = luaL_checkudata(L, 1, PAIRS_TYPE);
-
-	feed_release(pairs);
 	mem_free(pairs->kinds);
 	mem_free(pairs->names);
 	mem_free(pairs->same_names[0]);
@@ -78,7 +86,16 @@ static int pairs_gc(lua_State *L)
 	paged_free(&pairs->heads_memory);
 	cpu_runs_release(&pairs->runs);
 	buf_release(&pairs->scratch);
-	memset(pairs, 0, sizeof *pairs);
+}
+
+static int pairs_gc(lua_State *L)
+{
+	struct pairs_reading *reading = luaL_checkudata(L, 1, PAIRS_TYPE);
+
+	windows_release(reading);
+	for (size_t i = 0; i < reading->count; i++)
+		pairs_release(&reading->items[i]);
+	memset(reading, 0, sizeof *reading);
 	return 0;
 }
 
@@ -97,10 +114,10 @@ static void push_threads(lua_State *L, struct pairs *pairs)
 {
 	lua_pushcfunction(L, call_threads);
 	lua_pushvalue(L, pairs->options);
-	if (!pairs->feed.windows) {
+	if (!pairs->reading->windows) {
 		lua_call(L, 1, 1);
 	} else if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
-		feed_release(pairs); /* no thread goes on reading for these pairs */
+		windows_release(pairs->reading); /* no thread goes on reading for these pairs */
 		lua_error(L);
 	}
 }
@@ -519,11 +536,25 @@ static void walk_window(lua_State *L, struct pairs *pairs)
 		feed->event = *loss++;
 		on_loss(pairs);
 	}
-	feed->losses += window->nlosses;
 	mem_free(feed->atoms);
 	feed->atoms = NULL;
-	pair_window_done(&pairs->makers, feed->window);
+	pair_windows_done(&pairs->reading->makers, feed->window);
 	feed->window = NULL;
+}
+
+/* Walks the windows of all kinds, a list that it owns. */
+static void walk_made(lua_State *L, struct pairs_reading *reading, struct pair_window *made)
+{
+	reading->losses += made->nlosses;
+	reading->made = made;
+	for (size_t i = 0; i < reading->count; i++) {
+		struct pairs *pairs = &reading->items[i];
+
+		pairs->feed.window = reading->made;
+		reading->made = reading->made->next;
+		pairs->feed.window->next = NULL;
+		walk_window(L, pairs);
+	}
 }
 
 static struct where_pass *window_pass(const void *cursor)
@@ -536,97 +567,133 @@ static bool is_interrupted(const void *cursor)
 	return bind_interrupted(((const struct bind_cursor *)cursor)->bound->context);
 }
 
-/* Cuts the range into windows; false: it is not cut. */
-static bool open_windows(lua_State *L, struct pairs *pairs)
+/* Can any thread read all columns? */
+static bool are_shared(const struct pairs_reading *reading)
 {
-	struct index *index = pairs->cursor->bound->index;
-	const struct events_options *range = bind_cursor_options(pairs->cursor);
+	bool shared = !bind_cursor_reads_state(reading->cursor);
+
+	for (size_t i = 0; i < reading->count; i++)
+		shared = shared && pair_reads_shared(&reading->items[i].reads);
+	return shared;
+}
+
+/* Cuts the range into windows; false: it is not cut. */
+static bool open_windows(lua_State *L, struct pairs_reading *reading)
+{
+	struct bind_cursor *cursor = reading->cursor;
+	struct index *index = reading->bound->index;
+	const struct events_options *range = bind_cursor_options(cursor);
 	struct windows_setup setup = {.index = index, .range = range, .most = MADE_MOST};
 	struct error err;
 
-	if (index_jobs(index) < 2 || bind_cursor_reads_state(pairs->cursor) ||
-	    !pair_reads_shared(&pairs->reads))
+	if (index_jobs(index) < 2 || !are_shared(reading))
 		return false;
 	const struct cuts_size size = {PACKETS_EACH, CUTS_MOST, WINDOW_LONGEST,
 				       WINDOWS_EACH * index_jobs(index)};
-	if (!windows_find(index, range, &size, &pairs->feed.cuts, &setup.ncuts, &err))
+	if (!windows_find(index, range, &size, &reading->cuts, &setup.ncuts, &err))
 		bind_raise(L, &err);
 	if (!setup.ncuts)
 		return false;
-	pairs->makers = (struct pair_makers){.reads = &pairs->reads,
-					     .arg = pairs->cursor,
-					     .pass_new = window_pass,
-					     .interrupted = is_interrupted,
-					     .losses = !pairs->cursor->where}; /* as its steps */
-	pair_windows_setup(&pairs->makers, &setup);
-	setup.cuts = pairs->feed.cuts;
-	setup.pool = pairs->feed.pool = windows_pool(index_jobs(index));
-	pairs->feed.windows = windows_open(&setup);
-	pairs->feed.bound = pairs->cursor->bound;
-	pairs->feed.bound->readers++;
+	reading->makers = (struct pair_makers){.count = reading->count,
+					       .arg = cursor,
+					       .pass_new = window_pass,
+					       .interrupted = is_interrupted,
+					       .losses = !cursor->where}; /* as its steps */
+	for (size_t i = 0; i < reading->count; i++) {
+		reading->makers.reads[i] = &reading->items[i].reads;
+		reading->items[i].event = &reading->items[i].feed.event;
+	}
+	pair_windows_setup(&reading->makers, &setup);
+	setup.cuts = reading->cuts;
+	setup.pool = reading->pool = windows_pool(index_jobs(index));
+	reading->windows = windows_open(&setup);
+	reading->bound->readers++;
 	return true;
 }
 
 /* Pairs the events of windows. Returns how many events and losses the cursor has to pass over. */
-static uint64_t walk_windows(lua_State *L, struct pairs *pairs, bool *whole)
+static uint64_t walk_windows(lua_State *L, struct pairs_reading *reading, bool *whole)
 {
-	struct pair_feed *feed = &pairs->feed;
 	enum step step;
 	struct error err;
 	void *made;
 
 	*whole = false;
-	if (!open_windows(L, pairs))
+	if (!open_windows(L, reading))
 		return 0;
-	pairs->event = &feed->event;
-	while ((step = windows_next(feed->windows, &made, &err)) == STEP_ITEM) {
-		feed->window = made;
-		walk_window(L, pairs);
-	}
-	const struct windows_done done = windows_done(feed->windows);
-	uint64_t passed = done.events + feed->losses;
-	feed_release(pairs);
+	while ((step = windows_next(reading->windows, &made, &err)) == STEP_ITEM)
+		walk_made(L, reading, made);
+	const struct windows_done done = windows_done(reading->windows);
+	windows_release(reading);
 	if (step == STEP_ERROR)
 		bind_raise(L, &err);
 	*whole = done.whole;
-	return passed;
+	return done.events + reading->losses;
 }
 
 /* ---- all events ---- */
 
-static void walk_cursor(lua_State *L, struct pairs *pairs, uint64_t passed)
+static void walk_event(lua_State *L, struct pairs *pairs)
 {
-	struct bind_cursor *cursor = pairs->cursor;
-	const struct event *event = &cursor->now.event;
+	const struct event *event = pairs->event;
+
+	if (!event->class)
+		on_loss(pairs);
+	else if (event->time != NSTIME_MIN)
+		on_event(L, pairs, pairs->kinds[event->class->index]);
+}
+
+static void walk_cursor(lua_State *L, struct pairs_reading *reading, uint64_t passed)
+{
+	struct bind_cursor *cursor = reading->cursor;
 	struct error err;
 
 	if (!bind_cursor_start(cursor, &err))
 		bind_raise(L, &err);
-	pairs->event = event;
+	for (size_t i = 0; i < reading->count; i++)
+		reading->items[i].event = &cursor->now.event;
 	while (bind_cursor_step(L, cursor)) {
-		if (passed)
+		if (passed) {
 			passed--;
-		else if (!event->class)
-			on_loss(pairs);
-		else if (event->time != NSTIME_MIN)
-			on_event(L, pairs, pairs->kinds[event->class->index]);
+			continue;
+		}
+		for (size_t i = 0; i < reading->count; i++)
+			walk_event(L, &reading->items[i]);
 	}
 }
 
-static void bind_pairs_walk(lua_State *L, struct pairs *pairs)
+static void bind_pairs_walk(lua_State *L, struct pairs_reading *reading)
 {
 	bool whole;
-	uint64_t passed = walk_windows(L, pairs, &whole);
+	uint64_t passed = walk_windows(L, reading, &whole);
 
 	if (!whole)
-		walk_cursor(L, pairs, passed);
-	drop_open(pairs, -1, PAIR_OPEN);
+		walk_cursor(L, reading, passed);
+	for (size_t i = 0; i < reading->count; i++)
+		drop_open(&reading->items[i], -1, PAIR_OPEN);
 }
 
-void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct segments *segments)
+int bind_push_pairs(lua_State *L, struct bind_trace *bound)
 {
-	struct pairs *pairs = bind_new_owned(L, sizeof(struct pairs), PAIRS_TYPE, pairs_gc);
+	struct pairs_reading *reading = bind_new_owned(L, sizeof *reading, PAIRS_TYPE, pairs_gc);
+	int options[PAIRS_MAX], places[PAIRS_MAX];
+	size_t count = pairs_push_options(L, options);
 
-	pairs_read_options(L, pairs, bound, options, segments);
-	bind_pairs_walk(L, pairs);
+	luaL_checkstack(L, 2 * PAIRS_MAX + 20, "pairs");
+	reading->bound = bound;
+	reading->cursor = pairs_push_cursor(L, options, count, 2);
+	for (size_t i = 0; i < count; i++) {
+		struct segments *segments = bind_push_segments(L);
+
+		segments->jobs = index_jobs(bound->index);
+		places[i] = lua_gettop(L);
+		reading->items[i].reading = reading;
+		reading->items[i].cursor = reading->cursor;
+		reading->count = i + 1;
+		pairs_read_options(L, &reading->items[i], options[i], segments);
+	}
+	bind_pairs_walk(L, reading);
+	for (size_t i = 0; i < count; i++)
+		lua_pushvalue(L, places[i]);
+	return (int)count;
 }

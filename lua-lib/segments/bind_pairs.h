@@ -20,25 +20,21 @@ struct open_pair {
 	uint32_t cells[SEGMENTS_COLUMNS_MAX];
 };
 
-/* Events that several threads read. It is released before an error is raised. */
+/* The events of one kind of pairs that several threads read. */
 struct pair_feed {
-	struct bind_trace *bound;
-	struct thread_pool *pool;
-	nstime *cuts;
-	struct windows *windows;
 	struct pair_window *window; /* NULL: events come from the cursor */
 	uint32_t *atoms;            /* by atom of the window: the segments' own; 0: not looked up */
 	size_t natoms;
 	const struct pair_record *record; /* of the current event */
-	uint64_t losses;                  /* in windows so far */
 	struct event event;
 };
 
+/* One kind of pairs. */
 struct pairs {
-	struct bind_cursor *cursor;
-	const struct event *event; /* the current one: the cursor's, or that of `feed` */
+	struct pairs_reading *reading;
+	struct bind_cursor *cursor; /* that of all kinds */
+	const struct event *event;  /* the current one: the cursor's, or that of `feed` */
 	struct pair_reads reads;
-	struct pair_makers makers;
 	struct pair_feed feed;
 	struct segments *segments;
 	int options; /* stack index of the option table */
@@ -64,12 +60,34 @@ struct pairs {
 	struct buf scratch;
 };
 
+/* Pairs of several kinds, found while the trace is read once. */
+struct pairs_reading {
+	struct bind_trace *bound;
+	struct bind_cursor *cursor;
+	struct pairs items[PAIRS_MAX];
+	size_t count;
+	/* windows that several threads read; they are released before an error is raised: */
+	struct pair_makers makers;
+	struct thread_pool *pool;
+	nstime *cuts;
+	struct windows *windows;  /* NULL: events come from the cursor */
+	struct pair_window *made; /* a window's records, for further kinds */
+	uint64_t losses;          /* in windows so far */
+};
+
 /*
- * Reads the option table at stack index `options`, which is replaced by a copy for the cursor, and
- * sets all members that depend on it. The trace is at index 1. Raises errors.
+ * Pushes the option tables of the list at index 2, and checks them; *options are their indices.
+ * Returns how many: without a list 1, the table itself. Raises errors.
  */
-void pairs_read_options(lua_State *L, struct pairs *pairs, struct bind_trace *bound, int options,
-			struct segments *segments);
+size_t pairs_push_options(lua_State *L, int *options);
+/*
+ * Pushes the cursor for the pairs whose option tables are at the stack indices `options`; `range`
+ * is the index of the table that has from, to, where and cpu. The trace is at index 1. Raises
+ * errors.
+ */
+struct bind_cursor *pairs_push_cursor(lua_State *L, const int *options, size_t count, int range);
+/* Reads an option table, and sets all members that depend on it; reading and cursor are set. */
+void pairs_read_options(lua_State *L, struct pairs *pairs, int options, struct segments *segments);
 /* Calls the function `threads`, if it is given, and fills pairs->runs from what it returns. */
 bool pairs_get_runs(lua_State *L, struct pairs *pairs);
 

@@ -282,64 +282,94 @@ static void mark_kind(lua_State *L, int options, const struct trace *trace, cons
 	lua_pop(L, 2);
 }
 
-/* Replaces the options by a copy for the cursor, with `name` for all events, and `losses`. */
-static void widen_options(lua_State *L, int options)
+/* ---- the tables, and their cursor ---- */
+
+#define RANGE_OPTIONS "from", "to", "where", "cpu"
+#define PAIR_OPTIONS                                                                         \
+	"begin", "finish", "key", "finish_key", "fields", "nested", "threads", "same", "at", \
+		"same_name", "left_by", "not_idle", "begin_where", "finish_where"
+
+size_t pairs_push_options(lua_State *L, int *options)
 {
+	static const char *const known[] = {RANGE_OPTIONS, PAIR_OPTIONS, NULL};
+	static const char *const own[] = {PAIR_OPTIONS, NULL};
+	size_t count = (size_t)lua_rawlen(L, 2);
+
+	options[0] = 2;
+	if (!count) {
+		bind_check_options(L, 2, known);
+		return 1;
+	}
+	if (count > PAIRS_MAX)
+		luaL_error(L, "more than %d kinds of pairs", PAIRS_MAX);
+	for (size_t i = 0; i < count; i++) {
+		if (lua_rawgeti(L, 2, (lua_Integer)i + 1) != LUA_TTABLE)
+			luaL_error(L, "a table with begin and finish, or at, is expected");
+		options[i] = lua_gettop(L);
+		bind_check_options(L, options[i], own);
+	}
+	return count;
+}
+
+/* Is the key the CPU? Then only losses that tracers counted on that CPU matter. */
+static bool bind_pairs_options_by_cpu(lua_State *L, int options)
+{
+	lua_getfield(L, options, "key");
+	lua_pushliteral(L, "cpu");
+	bool is = lua_rawequal(L, -1, -2);
+	lua_pop(L, 2);
+	return is;
+}
+
+/* Pushes the options of the cursor. */
+static void push_filter(lua_State *L, const int *options, size_t count, int range)
+{
+	static const char *const of_range[] = {RANGE_OPTIONS, NULL};
+	bool all_losses = false;
+	lua_Integer n = 0;
+
 	lua_newtable(L);
-	lua_pushnil(L);
-	while (lua_next(L, options)) {
-		lua_pushvalue(L, -2);
-		lua_insert(L, -2);
-		lua_rawset(L, -4);
+	for (size_t i = 0; of_range[i]; i++) {
+		lua_getfield(L, range, of_range[i]);
+		lua_setfield(L, -2, of_range[i]);
 	}
 	lua_newtable(L);
-	if (lua_getfield(L, options, "at") != LUA_TNIL) {
-		lua_replace(L, -2);
-	} else {
+	for (size_t i = 0; i < count; i++) {
+		bool moments = lua_getfield(L, options[i], "at") != LUA_TNIL;
 		lua_pop(L, 1);
-		add_names(L, options, "finish", add_names(L, options, "begin", 0));
+		n = add_names(L, options[i], moments ? "at" : "begin", n);
+		n = moments ? n : add_names(L, options[i], "finish", n);
+		all_losses = all_losses || !bind_pairs_options_by_cpu(L, options[i]);
 	}
 	lua_setfield(L, -2, "name");
 	bind_set_boolean(L, "losses", true);
-	/* with the CPU as key, only losses that tracers counted on that CPU matter */
-	lua_getfield(L, options, "key");
-	lua_pushliteral(L, "cpu");
-	bool by_cpu = lua_rawequal(L, -1, -2);
-	lua_pop(L, 2);
-	bind_set_boolean(L, "all_losses", !by_cpu);
-	lua_replace(L, options);
+	bind_set_boolean(L, "all_losses", all_losses);
 }
 
-/* ---- the cursor ---- */
-
-static const char *const known_options[] = {
-	"begin",      "finish",      "key",          "finish_key", "fields",    "from",
-	"to",         "nested",      "where",        "cpu",        "name",      "losses",
-	"all_losses", "threads",     "same",         "at",         "same_name", "left_by",
-	"not_idle",   "begin_where", "finish_where", NULL};
-
-/* Called with the trace and the widened options at stack indices 1 and 2: pushes the cursor. */
+/* Called with the trace and the cursor's options at stack indices 1 and 2: pushes the cursor. */
 static int new_cursor(lua_State *L)
 {
+	static const char *const known[] = {RANGE_OPTIONS, "name", "losses", "all_losses", NULL};
 	struct bind_trace *bound = bind_check_trace(L, 1);
 	struct error err;
 
-	if (!bind_cursor_filter(L, bound, known_options, &err))
+	if (!bind_cursor_filter(L, bound, known, &err))
 		return bind_raise(L, &err);
 	return 1;
 }
 
-static struct bind_cursor *push_cursor(lua_State *L, int options)
+struct bind_cursor *pairs_push_cursor(lua_State *L, const int *options, size_t count, int range)
 {
 	lua_pushcfunction(L, new_cursor);
 	lua_pushvalue(L, 1);
-	lua_pushvalue(L, options);
+	push_filter(L, options, count, range);
 	lua_call(L, 2, 1);
 	return luaL_checkudata(L, -1, CURSOR_TYPE);
 }
 
-static void begin_doubts(lua_State *L, struct pairs *pairs, struct bind_trace *bound)
+static void begin_doubts(lua_State *L, struct pairs *pairs)
 {
+	const struct bind_trace *bound = pairs->cursor->bound;
 	size_t nclasses = bound->trace->nclasses;
 	uint64_t *classes = bitset_new(nclasses);
 	struct error err;
@@ -378,16 +408,12 @@ static void add_reads(struct pairs *pairs, bool other)
 			       pairs->fields[i].at_end ? KIND_FINISH : begins, false);
 }
 
-void pairs_read_options(lua_State *L, struct pairs *pairs, struct bind_trace *bound, int options,
-			struct segments *segments)
+void pairs_read_options(lua_State *L, struct pairs *pairs, int options, struct segments *segments)
 {
-	const struct trace *trace = bound->trace;
+	const struct trace *trace = pairs->cursor->bound->trace;
 
-	bind_check_options(L, options, known_options);
-	widen_options(L, options);
 	pairs->segments = segments;
 	pairs->options = options;
-	pairs->cursor = push_cursor(L, options);
 	pairs->kinds = mem_new_array(trace->nclasses + 1, 1);
 	pairs->names = mem_new_array(trace->nclasses + 1, sizeof *pairs->names);
 	if (lua_getfield(L, options, "at") != LUA_TNIL) {
@@ -397,7 +423,7 @@ void pairs_read_options(lua_State *L, struct pairs *pairs, struct bind_trace *bo
 		mark_kind(L, options, trace, "finish", KIND_FINISH, pairs->kinds);
 	}
 	lua_pop(L, 1);
-	begin_doubts(L, pairs, bound);
+	begin_doubts(L, pairs);
 	if (!read_key(L, pairs, "key", &pairs->begin_key))
 		luaL_error(L,
 			   "key: the columns that tell which events belong together are missing");

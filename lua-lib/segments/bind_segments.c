@@ -63,10 +63,22 @@ void bind_segments_range(lua_State *L, const struct bind_trace *bound, int optio
 		*end = last + 1;
 }
 
+/* Does the table at stack index `i` ask for pairs of events, or moments? */
+static bool are_pairs(lua_State *L, int i)
+{
+	int top = lua_gettop(L), options = lua_absindex(L, i);
+	bool are = lua_getfield(L, options, "finish") != LUA_TNIL ||
+		   lua_getfield(L, options, "at") != LUA_TNIL;
+
+	lua_settop(L, top);
+	return are;
+}
+
 /*
  * trace:segments{path=, value=, whole=, from=, to=} returns a collection. With several tables of
  * path, value and whole in its list part, it reads all in one pass and returns a collection for
- * each. For {begin=, finish=, key=, ...} and {at=, key=, ...} see bind_pairs.c.
+ * each. For {begin=, finish=, key=, ...} and {at=, key=, ...}, and lists of these, see
+ * bind_pairs.c.
  */
 static int trace_segments(lua_State *L)
 {
@@ -74,16 +86,9 @@ static int trace_segments(lua_State *L)
 
 	luaL_checktype(L, 2, LUA_TTABLE);
 	lua_settop(L, 2);
-	bool pairs =
-		lua_getfield(L, 2, "finish") != LUA_TNIL || lua_getfield(L, 2, "at") != LUA_TNIL;
+	bool pairs = are_pairs(L, 2) || (lua_rawgeti(L, 2, 1) == LUA_TTABLE && are_pairs(L, -1));
 	lua_settop(L, 2);
-	if (!pairs)
-		return bind_push_intervals(L, bound);
-	struct segments *segments = bind_push_segments(L);
-	segments->jobs = index_jobs(bound->index);
-	bind_fill_pairs(L, bound, 2, segments);
-	lua_settop(L, 3);
-	return 1;
+	return pairs ? bind_push_pairs(L, bound) : bind_push_intervals(L, bound);
 }
 
 static int segments_distinct(lua_State *L);

@@ -28,9 +28,11 @@ int bind_push_group_rows(lua_State *L, const struct segments *segments,
  * collection, or the list of its groups, and returns how many.
  */
 int bind_push_intervals(lua_State *L, struct bind_trace *bound);
-/* Adds segments from pairs of events (bind_pairs.c), by the option table at `options`. */
-void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options,
-		     struct segments *segments);
+/*
+ * Reads pairs of events (bind_pairs.c) by the option table at 2, or those of its list: pushes a
+ * collection for each, and returns how many.
+ */
+int bind_push_pairs(lua_State *L, struct bind_trace *bound);
 
 /* The range: options `from` and `to`, else bind_range(), cut to the trace's events. */
 void bind_segments_range(lua_State *L, const struct bind_trace *bound, int options, nstime *begin,

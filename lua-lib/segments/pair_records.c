@@ -111,26 +111,33 @@ struct pair_maker { /* of one thread */
 	struct pair_makers *makers;
 	struct where_pass *pass;
 	struct event_reader reader;
-	struct cpu_runs runs; /* shares reads->runs; of the window, since earlier ones may follow */
 	struct buf scratch, joined;
-	struct pair_window *window;
-	bool named;      /* the last key came from the event's own fields, not from the state */
-	uint32_t *heads; /* by atom of the key: KEY_CLOSED; or 1 + number of its last begin that may
-			    have its end in the window; 0: none */
-	size_t nheads;
-	size_t whole_from; /* pairs may lose their begin at a loss: those from this record on do not
-			    */
+	bool named; /* the last key came from the event's own fields, not from the state */
+	struct pair_list {
+		const struct pair_reads *reads;
+		/* shares reads->runs; of the window, since earlier ones may follow */
+		struct cpu_runs runs;
+		struct pair_window *window;
+		/* by atom of the key: KEY_CLOSED; or 1 + number of its last begin that may have its
+		   end in the window; 0: none */
+		uint32_t *heads;
+		size_t nheads;
+		/* pairs may lose their begin at a loss: those from this record on do not */
+		size_t whole_from;
+	} lists[PAIRS_MAX];     /* as in struct pair_makers */
+	struct pair_list *list; /* the one that the current event is read for */
 };
 
-void pair_window_done(struct pair_makers *makers, struct pair_window *window)
+void pair_windows_done(struct pair_makers *makers, struct pair_window *first)
 {
-	if (!window)
-		return;
-	segments_release(&window->atoms);
-	pthread_mutex_lock(&makers->lock);
-	window->next = makers->spare;
-	makers->spare = window;
-	pthread_mutex_unlock(&makers->lock);
+	for (struct pair_window *window = first, *next; window; window = next) {
+		next = window->next;
+		segments_release(&window->atoms);
+		pthread_mutex_lock(&makers->lock);
+		window->next = makers->spare;
+		makers->spare = window;
+		pthread_mutex_unlock(&makers->lock);
+	}
 }
 
 /* A spare window, or a new one. */
@@ -170,6 +177,8 @@ static void *new_maker(void *arg)
 
 	maker->makers = arg;
 	maker->pass = maker->makers->pass_new(maker->makers->arg);
+	for (size_t i = 0; i < maker->makers->count; i++)
+		maker->lists[i].reads = maker->makers->reads[i];
 	return maker;
 }
 
@@ -181,7 +190,8 @@ static void free_maker(void *arg)
 	event_reader_release(&maker->reader);
 	buf_release(&maker->scratch);
 	buf_release(&maker->joined);
-	mem_free(maker->heads);
+	for (size_t i = 0; i < PAIRS_MAX; i++)
+		mem_free(maker->lists[i].heads);
 	mem_free(maker);
 }
 
@@ -201,17 +211,21 @@ static void begin_records(void *arg)
 {
 	struct pair_maker *maker = arg;
 
-	maker->window = take_window(maker->makers);
-	cpu_runs_share(maker->makers->reads->runs, &maker->runs);
-	if (maker->nheads)
-		memset(maker->heads, 0, maker->nheads * sizeof *maker->heads);
-	maker->whole_from = 0;
+	for (size_t i = 0; i < maker->makers->count; i++) {
+		struct pair_list *list = &maker->lists[i];
+
+		list->window = take_window(maker->makers);
+		cpu_runs_share(list->reads->runs, &list->runs);
+		if (list->nheads)
+			memset(list->heads, 0, list->nheads * sizeof *list->heads);
+		list->whole_from = 0;
+	}
 }
 
 static uint32_t number_slot(struct pair_maker *maker, const struct alternatives *of)
 {
 	unsigned left = of->may[maker->reader.event.class->index];
-	struct segments *atoms = &maker->window->atoms;
+	struct segments *atoms = &maker->list->window->atoms;
 
 	while (left) {
 		uint32_t atom =
@@ -226,19 +240,20 @@ static uint32_t number_slot(struct pair_maker *maker, const struct alternatives 
 static uint32_t value_slot(struct pair_maker *maker, const struct alternatives *of)
 {
 	unsigned left = of->may[maker->reader.event.class->index];
-	struct segments *atoms = &maker->window->atoms;
+	struct segments *atoms = &maker->list->window->atoms;
 	uint32_t atom = alternatives_read(of, &left, &maker->reader, &maker->scratch, atoms);
 
 	if (atom || !left)
 		return atom;
 	maker->named = false;
-	return pair_running_atom(maker->makers->reads, &maker->runs, &maker->reader.event, atoms);
+	return pair_running_atom(maker->list->reads, &maker->list->runs, &maker->reader.event,
+				 atoms);
 }
 
 /* Sets maker->named. */
 static uint32_t key_slot(struct pair_maker *maker, const struct pair_key *key)
 {
-	struct segments *atoms = &maker->window->atoms;
+	struct segments *atoms = &maker->list->window->atoms;
 
 	maker->named = true;
 	if (key->count == 1)
@@ -257,8 +272,8 @@ static uint32_t key_slot(struct pair_maker *maker, const struct pair_key *key)
 /* Adds the slots of an event of these kinds to the record; those of kinds that it lacks are 0. */
 static void read_slots(struct pair_maker *maker, uint8_t kinds, struct pair_record *record)
 {
-	const struct pair_reads *reads = maker->makers->reads;
-	struct pair_window *window = maker->window;
+	const struct pair_reads *reads = maker->list->reads;
+	struct pair_window *window = maker->list->window;
 
 	record->slots = (uint32_t)window->nslots;
 	for (uint32_t i = 0; i < reads->count; i++) {
@@ -286,23 +301,24 @@ static void read_slots(struct pair_maker *maker, uint8_t kinds, struct pair_reco
 static uint32_t *head_of(struct pair_maker *maker, const struct pair_key *key,
 			 const struct pair_record *record)
 {
-	uint32_t atom = pair_slot(maker->makers->reads, maker->window, record, key->read);
+	uint32_t atom = pair_slot(maker->list->reads, maker->list->window, record, key->read);
 
 	if (!atom)
 		return NULL;
-	maker->heads = mem_reach(maker->heads, atom, &maker->nheads, sizeof *maker->heads);
-	return &maker->heads[atom];
+	maker->list->heads = mem_reach(maker->list->heads, atom, &maker->list->nheads,
+				       sizeof *maker->list->heads);
+	return &maker->list->heads[atom];
 }
 
 static bool pair_records_fits(const struct pair_maker *maker, const struct pair_record *begin,
 			      const struct pair_record *end)
 {
-	const struct pair_reads *reads = maker->makers->reads;
+	const struct pair_reads *reads = maker->list->reads;
 	uint32_t one = 0, other = 0;
 
 	if (reads->same->count) {
-		one = pair_slot(reads, maker->window, begin, reads->same->read);
-		other = pair_slot(reads, maker->window, end, reads->same->read);
+		one = pair_slot(reads, maker->list->window, begin, reads->same->read);
+		other = pair_slot(reads, maker->list->window, end, reads->same->read);
 	}
 	return (!one || !other || one == other) &&
 	       !pair_names_differ(reads, begin->class, end->class);
@@ -311,7 +327,7 @@ static bool pair_records_fits(const struct pair_maker *maker, const struct pair_
 /* Finds the begin of an end, if no other event can be between them or end the begun pair. */
 static void pair_end(struct pair_maker *maker, struct pair_record *end)
 {
-	const struct pair_reads *reads = maker->makers->reads;
+	const struct pair_reads *reads = maker->list->reads;
 	uint32_t *head = head_of(maker, reads->finish_key, end);
 	uint32_t number = head && *head != KEY_CLOSED ? *head : 0;
 
@@ -319,10 +335,10 @@ static void pair_end(struct pair_maker *maker, struct pair_record *end)
 		*head = KEY_CLOSED;
 	if (!number)
 		return;
-	struct pair_record *begin = &maker->window->records[number - 1];
+	struct pair_record *begin = &maker->list->window->records[number - 1];
 	if (reads->nested)
 		*head = begin->below;
-	if (number > maker->whole_from && pair_records_fits(maker, begin, end)) {
+	if (number > maker->list->whole_from && pair_records_fits(maker, begin, end)) {
 		begin->kinds &= (uint8_t)~KIND_BEGIN;
 		end->begin = number;
 	}
@@ -330,13 +346,13 @@ static void pair_end(struct pair_maker *maker, struct pair_record *end)
 
 static void pair_begin(struct pair_maker *maker, struct pair_record *begin)
 {
-	uint32_t *head = head_of(maker, maker->makers->reads->begin_key, begin);
-	uint32_t number = (uint32_t)(begin - maker->window->records) + 1;
+	uint32_t *head = head_of(maker, maker->list->reads->begin_key, begin);
+	uint32_t number = (uint32_t)(begin - maker->list->window->records) + 1;
 
 	if (!head)
 		return;
 	begin->below = *head;
-	*head = maker->makers->reads->nested || *head == KEY_CLOSED ? number : 0;
+	*head = maker->list->reads->nested || *head == KEY_CLOSED ? number : 0;
 }
 
 /* ---- records ---- */
@@ -349,7 +365,7 @@ static bool pair_records_holds(struct pair_maker *maker, const struct alternativ
 /* The kinds that the event is taken for. */
 static uint8_t kinds_of(struct pair_maker *maker, uint8_t kinds)
 {
-	const struct pair_reads *reads = maker->makers->reads;
+	const struct pair_reads *reads = maker->list->reads;
 
 	if (kinds & KIND_FINISH && !pair_records_holds(maker, &reads->finish_where))
 		kinds &= (uint8_t)~KIND_FINISH;
@@ -361,7 +377,7 @@ static uint8_t kinds_of(struct pair_maker *maker, uint8_t kinds)
 static void add_record(struct pair_maker *maker, uint8_t kinds)
 {
 	const struct event *event = &maker->reader.event;
-	struct pair_window *window = maker->window;
+	struct pair_window *window = maker->list->window;
 	struct pair_record record = {.time = event->time,
 				     .class = event->class->index,
 				     .cpu = event->cpu,
@@ -379,21 +395,34 @@ static void add_record(struct pair_maker *maker, uint8_t kinds)
 		pair_begin(maker, added);
 }
 
+/* Reads entry i of the reader's run, for each list that has its class. */
+static void read_entry(struct pair_maker *maker, uint32_t i, uint32_t class)
+{
+	bool moved = false;
+
+	for (size_t k = 0; k < maker->makers->count; k++) {
+		const struct pair_reads *reads = maker->lists[k].reads;
+
+		if (!reads->kinds[class])
+			continue;
+		if (!moved)
+			event_reader_move(&maker->reader, reads->trace, i);
+		moved = true;
+		maker->list = &maker->lists[k];
+		add_record(maker, reads->kinds[class]);
+	}
+}
+
 static bool read_run(void *arg, const struct run *run)
 {
 	struct pair_maker *maker = arg;
-	const struct pair_reads *reads = maker->makers->reads;
 	struct event_reader *reader = &maker->reader;
 
 	reader->run = *run;
 	event_reader_turn(reader);
-	for (uint32_t i = run->first; i < run->first + run->count; i++) {
-		uint8_t kind = reads->kinds[run->batch->class_index[i]];
-		if (!kind || run->batch->time[i] == NSTIME_MIN)
-			continue;
-		event_reader_move(reader, reads->trace, i);
-		add_record(maker, kind);
-	}
+	for (uint32_t i = run->first; i < run->first + run->count; i++)
+		if (run->batch->time[i] > NSTIME_MIN)
+			read_entry(maker, i, run->batch->class_index[i]);
 	bool failed = reader->failed;
 	reader->failed = false;
 	return !failed;
@@ -402,31 +431,40 @@ static bool read_run(void *arg, const struct run *run)
 static void read_loss(void *arg, const struct event *loss)
 {
 	struct pair_maker *maker = arg;
-	struct pair_window *window = maker->window;
 
-	if (!maker->makers->losses)
-		return;
-	*mem_push(window->records, window->nrecords, window->records_capacity) =
-		(struct pair_record){.time = loss->time, .class = PAIR_LOSS, .cpu = loss->cpu};
-	*mem_push(window->losses, window->nlosses, window->losses_capacity) = *loss;
-	maker->whole_from = window->nrecords;
+	for (size_t i = 0; maker->makers->losses && i < maker->makers->count; i++) {
+		struct pair_window *window = maker->lists[i].window;
+
+		*mem_push(window->records, window->nrecords, window->records_capacity) =
+			(struct pair_record){
+				.time = loss->time, .class = PAIR_LOSS, .cpu = loss->cpu};
+		*mem_push(window->losses, window->nlosses, window->losses_capacity) = *loss;
+		maker->lists[i].whole_from = window->nrecords;
+	}
 }
 
 static void *take_records(void *arg, size_t *bytes)
 {
 	struct pair_maker *maker = arg;
-	struct pair_window *window = maker->window;
+	struct pair_window *first = NULL;
 
-	*bytes = window->records_capacity * sizeof *window->records +
-		 window->slots_capacity * sizeof *window->slots;
-	maker->window = NULL;
-	cpu_runs_unshare(&maker->runs);
-	return window;
+	*bytes = 0;
+	for (size_t i = maker->makers->count; i--;) {
+		struct pair_window *window = maker->lists[i].window;
+
+		*bytes += window->records_capacity * sizeof *window->records +
+			  window->slots_capacity * sizeof *window->slots;
+		window->next = first;
+		first = window;
+		maker->lists[i].window = NULL;
+		cpu_runs_unshare(&maker->lists[i].runs);
+	}
+	return first;
 }
 
 static void drop_records(void *arg, void *made)
 {
-	pair_window_done(arg, made);
+	pair_windows_done(arg, made);
 }
 
 void pair_windows_setup(struct pair_makers *makers, struct windows_setup *setup)

@@ -22,7 +22,7 @@
 
 #include <pthread.h>
 
-enum { ALTERNATIVES_MAX = 8, PAIR_READS_MAX = 40 };
+enum { ALTERNATIVES_MAX = 8, PAIR_READS_MAX = 40, PAIRS_MAX = 4 };
 enum { KIND_BEGIN = 1, KIND_FINISH = 2, KIND_AT = 4, KINDS = 8 }; /* bits of an event class */
 
 /* The column that is the thread on the event's CPU, as pair_reads.runs says. */
@@ -114,7 +114,7 @@ struct pair_window {
 	struct event *losses;
 	size_t nlosses, losses_capacity;
 	struct segments atoms; /* has no segments, just the values */
-	struct pair_window *next; /* in a list of spare ones */
+	struct pair_window *next; /* of the same time, for the next pair_reads; or spare ones */
 };
 
 static inline uint32_t pair_slot(const struct pair_reads *reads, const struct pair_window *window,
@@ -123,9 +123,11 @@ static inline uint32_t pair_slot(const struct pair_reads *reads, const struct pa
 	return window->slots[record->slots + reads->place[reads->kinds[record->class]][read]];
 }
 
-/* Reads windows; each thread has a maker. */
+/* Reads windows; each thread has a maker. A result is a list of windows, one for each of `reads`.
+ */
 struct pair_makers {
-	const struct pair_reads *reads;
+	const struct pair_reads *reads[PAIRS_MAX]; /* the first `count` */
+	size_t count;
 	const void *arg;
 	struct where_pass *(*pass_new)(const void *arg); /* see windows_setup.select_arg */
 	bool (*interrupted)(const void *arg);            /* called by any thread */
@@ -135,8 +137,8 @@ struct pair_makers {
 };
 /* Sets the functions of *setup that make windows, and its `arg`. */
 void pair_windows_setup(struct pair_makers *makers, struct windows_setup *setup);
-/* Gives the memory of a window back; NULL is fine. */
-void pair_window_done(struct pair_makers *makers, struct pair_window *window);
+/* Gives the memory of a list of windows back; NULL is fine. */
+void pair_windows_done(struct pair_makers *makers, struct pair_window *first);
 /* Frees this memory, after windows_close(). */
 void pair_makers_release(struct pair_makers *makers);
 

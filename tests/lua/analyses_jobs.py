@@ -31,12 +31,19 @@ ANALYSES = (["switches"], ["syscalls"], ["syscalls", "threads"], ["syscalls", "e
             ["periods", "--from", "syscall_entry_*", "--until", "syscall_exit_*", "--key", "cpu", "--nested"])
 # Pairs with conditions, names compared, numbers compared, keys of several columns, nested, moments; each segment and what is left out.
 PAIRS = """
-local function show(options)
-	local found = trace:segments(options)
-	for _, row in ipairs(found:rows(1, 20000)) do
-		print(row.begin, row["end"], row.key, row.value, row.comm, row.prio, row.who, row.ret)
+local function text_of(found)
+	local lines = {}
+	local function add(...)
+		local words = table.pack(...)
+		for i = 1, words.n do
+			words[i] = tostring(words[i])
+		end
+		lines[#lines + 1] = table.concat(words, "\\t")
 	end
-	print(#found, found.losses, found.unbegun)
+	for _, row in ipairs(found:rows(1, 20000)) do
+		add(row.begin, row["end"], row.key, row.value, row.comm, row.prio, row.who, row.ret)
+	end
+	add(#found, found.losses, found.unbegun)
 	local words = {}
 	for why, count in pairs(found:left()) do
 		words[#words + 1] = why .. "=" .. (type(count) == "table" and "all" or count)
@@ -45,19 +52,38 @@ local function show(options)
 		end
 	end
 	table.sort(words)
-	print(table.concat(words, " "))
+	lines[#lines + 1] = table.concat(words, " ")
+	return table.concat(lines, "\\n")
 end
 local fields = { comm = "begin next_comm", prio = "end next_prio | prev_prio", who = "begin cpu" }
-show{ begin = "sched_switch", finish = "sched_switch", key = "next_tid", finish_key = "prev_tid", fields = fields }
-show{ begin = "sched_switch", finish = "sched_switch", key = "cpu + next_tid", finish_key = "cpu + prev_tid", fields = fields, where = "(next_tid & 3) != 1 || cpu == 0" }
-show{ begin = "sched_waking", finish = "sched_switch", key = "tid", finish_key = "next_tid", same = "prio | next_prio", nested = true }
-show{ begin = "syscall_entry_*", finish = "syscall_exit_*", key = "cpu", same_name = { "syscall_entry_", "syscall_exit_" }, fields = { ret = "end ret" } }
-show{ begin = "sched_switch", begin_where = "prev_state != 0 && next_prio < 130", finish = "sched_wak*", finish_where = 'comm ~ "*e*"',
-	key = "(prev_tid & 0xff) | (tid & 0xff)", fields = { comm = "begin substr(next_comm, 1, 3)", who = "end (tid + cpu) | cpu" } }
-show{ begin = "sched_switch", finish = "sched_switch", key = "cpu", fields = fields }
-show{ begin = "sched_switch", finish = "sched_wak*", key = "cpu[cpu]/thread", not_idle = true, nested = true, fields = { prio = "end prio", who = "begin cpu[cpu]/thread" },
-	threads = function() return trace:segments{ path = "cpu[*]/thread" } end }
-show{ at = { "sched_migrate_task", "sched_wak*" }, key = "tid | pid", fields = { comm = "begin comm", prio = "begin prio" } }
+print(text_of(trace:segments{ begin = "sched_switch", finish = "sched_switch", key = "cpu + next_tid", finish_key = "cpu + prev_tid", fields = fields,
+	where = "(next_tid & 3) != 1 || cpu == 0" }))
+local kinds = {
+	{ begin = "sched_switch", finish = "sched_switch", key = "next_tid", finish_key = "prev_tid", fields = fields },
+	{ begin = "sched_waking", finish = "sched_switch", key = "tid", finish_key = "next_tid", same = "prio | next_prio", nested = true },
+	{ begin = "syscall_entry_*", finish = "syscall_exit_*", key = "cpu", same_name = { "syscall_entry_", "syscall_exit_" }, fields = { ret = "end ret" } },
+	{ begin = "sched_switch", begin_where = "prev_state != 0 && next_prio < 130", finish = "sched_wak*", finish_where = 'comm ~ "*e*"',
+		key = "(prev_tid & 0xff) | (tid & 0xff)", fields = { comm = "begin substr(next_comm, 1, 3)", who = "end (tid + cpu) | cpu" } },
+	{ begin = "sched_switch", finish = "sched_switch", key = "cpu", fields = fields },
+	{ begin = "sched_switch", finish = "sched_wak*", key = "cpu[cpu]/thread", not_idle = true, nested = true, fields = { prio = "end prio", who = "begin cpu[cpu]/thread" },
+		threads = function() return trace:segments{ path = "cpu[*]/thread" } end },
+	{ at = { "sched_migrate_task", "sched_wak*" }, key = "tid | pid", fields = { comm = "begin comm", prio = "begin prio" } },
+	{ begin = "irq_handler_entry", finish = "irq_handler_exit", key = "cpu", fields = { who = "begin irq" } } }
+local alone = {}
+for i, kind in ipairs(kinds) do
+	alone[i] = text_of(trace:segments(kind))
+	print(alone[i])
+end
+-- several kinds in one reading: the same
+for _, numbers in ipairs{ { 1, 2, 3, 4 }, { 5, 6, 7, 8 }, { 8, 3 }, { 3, 7 }, { 6, 1 } } do
+	local list = {}
+	for i, number in ipairs(numbers) do
+		list[i] = kinds[number]
+	end
+	for i, found in ipairs{ trace:segments(list) } do
+		assert(text_of(found) == alone[numbers[i]], "kind " .. numbers[i] .. " of " .. table.concat(numbers, " "))
+	end
+end
 """
 RANGES = ([], [], [], ["--begin", "+20ms"], ["--end", "-20ms"], ["--no-index"])
 
@@ -170,9 +196,10 @@ def errors_meanwhile(work):
         out.write('''
 for _, threads in ipairs{ function() error("no threads", 0) end, function() return 3 end, function() trace:close() end,
 		function() return trace:segments{ path = "cpu[*]/thread" } end } do
-	local ok, message = pcall(trace.segments, trace, { begin = "sched_switch", finish = "sched_switch", key = "next_tid",
-		finish_key = "prev_tid", threads = threads })
-	print(ok and #message or message)
+	local moments = { at = "sched_switch", key = "cpu" }
+	local ok, message, found = pcall(trace.segments, trace, { moments, { begin = "sched_switch", finish = "sched_switch", key = "next_tid",
+		finish_key = "prev_tid", threads = threads }, moments })
+	print(ok and #found or message)
 end''')
     _, printed, said = run(["run", script, trace, "--no-index"], 8)
     lines = printed.splitlines()

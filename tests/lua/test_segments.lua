@@ -400,6 +400,15 @@ raises("\"begin FIELD\" or \"end FIELD\"", trace.segments, trace,
 raises("already", states.join, states, runs, "on")
 raises("cannot be added to themselves", states.append, states, states)
 raises("by: a list", trace.count_by, trace, {})
+-- several kinds of pairs: one reading
+local moments, times = trace:segments{ { at = "sched_switch", key = "cpu" },
+	{ begin = "sched_waking", finish = "sched_wakeup", key = "payload/pid" } }
+assert(#moments == #trace:segments{ at = "sched_switch", key = "cpu" } and #moments > 100)
+assert(#times == #trace:segments{ begin = "sched_waking", finish = "sched_wakeup", key = "payload/pid" } and #times > 100)
+raises("no option 'from'", trace.segments, trace, { { at = "sched_switch", key = "cpu", from = 1 } })
+raises("a table with begin", trace.segments, trace, { { at = "sched_switch", key = "cpu" }, 3 })
+raises("are missing", trace.segments, trace, { { at = "sched_switch", key = "cpu" }, { at = "sched_switch" } })
+raises("more than 4", trace.segments, trace, { { at = "sched_switch", key = "cpu" }, {}, {}, {}, {} })
 raises("a number, a text or a boolean", states.select, states, { value = { {} } })
 
 -- between: from the end of one such stretch to the begin of the next of the same thread, without a gap

@@ -1,7 +1,8 @@
 -- sums: rows that add up, which several processes count in parts and one joins
 --
 -- With --chunk I/N --partial FILE each process counts one part of the range, with --merge FILE... the rows of all parts are added
--- up. The text of a part has the begin and end of its time, and then all columns of each row, in order of `shape`:
+-- up. The text of a part has the begin and end of its time, the names of the columns, and then all columns of each row, in order
+-- of `shape`:
 --   key    rows with the same values of these are added up to one
 --   sum    these are added
 --   last   of these the greatest remains
@@ -41,7 +42,8 @@ end
 
 -- The rows that were counted from `from` to `to` as the text of a part.
 function sums.text(shape, from, to, rows)
-	local texts, columns = { pack(from) .. pack(to) }, columns_of(shape)
+	local columns = columns_of(shape)
+	local texts = { pack(from) .. pack(to) .. pack(table.concat(columns, " ")) }
 	for _, row in ipairs(rows) do
 		for _, column in ipairs(columns) do
 			texts[#texts + 1] = pack(row[column])
@@ -53,8 +55,12 @@ end
 -- Calls visit(row, key) for each row of a part. Returns the begin and end of its time. Raises an error for a text that is no part.
 local function each_row(shape, text, visit)
 	local from, at = unpack(text, 1)
-	local to, columns = nil, columns_of(shape)
+	local to, names, columns = nil, nil, columns_of(shape)
 	to, at = unpack(text, at)
+	names, at = unpack(text, at)
+	if names ~= table.concat(columns, " ") then
+		error("other columns")
+	end
 	while at <= #text do
 		local row, first, behind_key = {}, at, nil
 		for i, column in ipairs(columns) do

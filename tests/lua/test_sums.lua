@@ -77,6 +77,9 @@ end
 refused({ whole, second:sub(1, 3) }, "1/2")
 refused({ second, whole }, "2/2")
 refused({ whole }, "1/1")
+local other = { key = { "cpu", "comm" }, sum = { "count" }, last = { "time" }, first = { "note" } } -- as of another version
+local from, to = sums.window(range, 0, 2)
+refused({ sums.text(other, from, to, {}), second }, "2/2")
 for at = 1, #second do
 	local changed = second:sub(1, at - 1) .. string.char(second:byte(at) ~ 1 << math.random(0, 7)) .. second:sub(at + 1)
 	local good, why = pcall(sums.join, shape, range, { whole, changed })

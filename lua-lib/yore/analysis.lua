@@ -182,6 +182,11 @@ local function tell_untold_losses(self)
 	end
 end
 
+-- An iterator over the losses of the global trace in [start, stop), as events. Nothing is read where there are none.
+function analysis.losses(start, stop)
+	return trace:losses(start, stop) > 0 and trace:events{ losses = "only", from = start, to = stop } or function() end
+end
+
 -- Calls visit(t, till, lost) with each loss of the global trace in [start, stop), by time. `lost` is ev.lost, or nil for losses
 -- that begin before `start`, which come first.
 function analysis.each_loss(start, stop, visit)
@@ -190,7 +195,7 @@ function analysis.each_loss(start, stop, visit)
 			visit(place.ts, place.till)
 		end
 	end
-	for ev in trace:losses(start, stop) > 0 and trace:events{ losses = "only", from = start, to = stop } or function() end do
+	for ev in analysis.losses(start, stop) do
 		visit(ev.ts, ev.lost_until, ev.lost)
 	end
 end

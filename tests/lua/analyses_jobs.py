@@ -168,6 +168,28 @@ def last_names(work):
                    set(found) ^ set(expected))
 
 
+LOSSES = """
+for ev in trace:events{ losses = %s } do
+	if not ev.name then
+		print(ev.ts, ev.lost_until, ev.lost, ev.cpu, ev.stream)
+	end
+end
+"""
+
+
+def losses_alone(work):
+    """Losses without events are those between the events, and no packet is read for them."""
+    trace, script, rows = os.path.join(work, "lossy"), os.path.join(work, "losses.lua"), []
+    spoilt_traces.generate(trace, LARGE, SEED, ["--lose", "0.1"])
+    for which in ("true", '"only"'):
+        with open(script, "w", encoding="utf-8") as out:
+            out.write(LOSSES % which)
+        status, printed, said = run(["run", "--stats", script, trace], 2)
+        rows.append(printed)
+    read = int(re.search(r'"bytes_read":([0-9]+)', " ".join(said))[1])
+    result(status == 0 and rows[0] == rows[1] and rows[0].count("\n") > 20 and read < 1 << 20, "losses alone", (rows, said))
+
+
 def wide_texts(work):
     """Two texts in UTF-16 are a key: each is decoded to a memory of its own."""
     trace = os.path.join(work, "wide")
@@ -218,6 +240,7 @@ def main():
             out.write(PAIRS)
         equal_times(work)
         last_names(work)
+        losses_alone(work)
         wide_texts(work)
         errors_meanwhile(work)
         while done < 3 or time.monotonic() - began < SECONDS:

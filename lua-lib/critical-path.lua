@@ -51,12 +51,12 @@ local tids = threads_meant(a.tid)
 a:need({ "sched_switch" }, "when threads run")
 a.has_wakings = a:want({ "sched_waking" }, "it is not known who wakes a thread: its sleep is on the path")
 
-local states, wakers = trace:segments{ from = a.start, to = a.stop,
-	{ path = "thread[*]/state" }, { path = "thread[*]/waker" } }
+local states, wakers, runs = trace:segments{ from = a.start, to = a.stop,
+	{ path = "thread[*]/state" }, { path = "thread[*]/waker" }, { path = "cpu[*]/thread", optional = true } }
 states:join(wakers, { waker = "value" }, { at = "end" })
 
 local requests, unknown = causes.read_requests(a), 0
-local creations, waits = kernel.creations(a)
+local creations, waits = kernel.creations(a, a.whole and runs)
 
 -- The text of the device, timer or interrupt that ended the sleep `row` at t; nil: there was no wake-up, a thread ended it,
 -- or the waker is unknown.

@@ -42,7 +42,8 @@ end
 -- When threads were made in the range and by which thread, in order of (key, begin): segments of no length with the column `creator`.
 -- An event of the kernel says so, or perf's own record; where it names no creator, the thread that runs there is it. The second result: from
 -- when it is made until it is seen to run a thread waits for its CPU, though no event that the rules read says so. Lost events might say else.
-function kernel.creations(a)
+-- runs: what cpu[*]/thread has in the range, if the caller has read it, and the range is the whole trace.
+function kernel.creations(a, runs)
 	local told = analysis.present{ "sched_process_fork", "sched_wakeup_new" } -- of these the rules say that it waits
 	local events = #told > 0 and told or analysis.present{ "task_newtask", "perf_fork" }
 	if #events == 0 then
@@ -50,7 +51,10 @@ function kernel.creations(a)
 	end
 	local found = trace:segments{ at = events, from = a.start, to = a.stop,
 		key = "payload/child_tid | payload/child_pid | payload/tid | payload/pid",
-		fields = { creator = "begin payload/parent_tid | payload/parent_pid | payload/ptid | " .. kernel.thread } }
+		fields = { creator = "begin payload/parent_tid | payload/parent_pid | payload/ptid | " .. kernel.thread },
+		threads = function()
+			return runs or trace:segments{ path = "cpu[*]/thread", optional = true, from = a.start - 1, to = a.stop }
+		end }
 	return found:rekey():rekey(), #told == 0 and trace:losses() == 0 -- the second one brings them into order
 end
 

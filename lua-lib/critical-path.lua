@@ -55,7 +55,7 @@ local states, wakers, runs = trace:segments{ from = a.start, to = a.stop,
 	{ path = "thread[*]/state" }, { path = "thread[*]/waker" }, { path = "cpu[*]/thread", optional = true } }
 states:join(wakers, { waker = "value" }, { at = "end" })
 
-local requests, unknown = causes.read_requests(a), 0
+local requests, unknown = causes.read_requests(a.start, a.stop), 0
 local creations, waits = kernel.creations(a, a.whole and runs)
 
 -- The text of the device, timer or interrupt that ended the sleep `row` at t; nil: there was no wake-up, a thread ended it,

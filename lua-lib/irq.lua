@@ -18,38 +18,34 @@
 --   $ yore info fixtures/golden/sched-demo
 
 local analysis = require("yore.analysis")
+local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
 	name = "irq", verbs = { "stats", "top", "log", "freq" }, tables = { freq = true },
 	columns = { "irq", "name", "cpu", "dur", "begin", "kind" }, options = { svg = "text" },
 })
 
 local kinds = {
-	{ kind = "irq", enter = { "irq_handler_entry" }, leave = { "irq_handler_exit" }, number = "irq" },
-	{ kind = "softirq", enter = { "softirq_entry", "irq_softirq_entry" },
-		leave = { "softirq_exit", "irq_softirq_exit" }, number = "vec" },
+	{ kind = "irq", what = "interrupts", pairs = { begin = { "irq_handler_entry" }, finish = { "irq_handler_exit" }, key = "cpu",
+		fields = { number = "begin irq" } } },
+	{ kind = "softirq", what = "softirqs", pairs = { begin = { "softirq_entry", "irq_softirq_entry" },
+		finish = { "softirq_exit", "irq_softirq_exit" }, key = "cpu", fields = { number = "begin vec" } } },
 }
 
 a:need({ "irq_handler_entry", "softirq_entry", "irq_softirq_entry" }, "when interrupts are handled")
 
--- All kinds that the trace has, read in one pass.
-local found, asked = {}, { from = a.start, to = a.stop }
-for _, kind in ipairs(kinds) do
-	local enter, leave = analysis.present(kind.enter), analysis.present(kind.leave)
-	if #enter > 0 and #leave > 0 then
-		found[#found + 1] = { kind = kind.kind, names = {} }
-		asked[#asked + 1] = { begin = enter, finish = leave, key = "cpu", fields = { number = "begin " .. kind.number } }
+local read, found = kernel.pairs(a.start, a.stop, { kinds[1].pairs, kinds[2].pairs }), {}
+for i, kind in ipairs(kinds) do
+	if read[i] then
+		a:tell_pairs(read[i], kind.what)
+		local names = {}
+		for _, number in ipairs(read[i]:distinct("number")) do
+			names[number] = trace:at(a.stop - 1, kind.kind .. "[" .. number .. "]/name")
+		end
+		found[#found + 1] = { kind = kind.kind, names = names, segments = a:filter(read[i], {
+			irq = "number", name = { "number", function(n) return names[n] end }, cpu = "key",
+			dur = "dur", begin = "begin", kind = { "value", function() return kind.kind end },
+		}) }
 	end
-end
-local read = #found > 0 and { trace:segments(asked) } or {}
-for i, of in ipairs(found) do
-	a:tell_pairs(read[i], of.kind == "irq" and "interrupts" or "softirqs")
-	for _, number in ipairs(read[i]:distinct("number")) do
-		of.names[number] = trace:at(a.stop - 1, of.kind .. "[" .. number .. "]/name")
-	end
-	of.segments = a:filter(read[i], {
-		irq = "number", name = { "number", function(n) return of.names[n] end }, cpu = "key",
-		dur = "dur", begin = "begin", kind = { "value", function() return of.kind end },
-	})
 end
 
 local function fill(row, of)

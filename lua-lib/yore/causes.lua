@@ -30,22 +30,15 @@ local wait_after_io = 50000 -- ns: at most so much later the thread is woken who
 
 -- ---- reading a trace ----
 
-local function pairs_of(self, begin, finish, key, fields)
-	local enter, leave = analysis.present(begin), analysis.present(finish)
-	if #enter > 0 and #leave > 0 then
-		return trace:segments{ begin = enter, finish = leave, key = key, fields = fields, from = self.start,
-			to = self.stop }
-	end
-end
+local requests = { begin = { "block_rq_issue" }, finish = { "block_rq_complete" }, key = "dev + sector", fields = { dev = "begin dev" } }
+local contentions = { begin = { "contention_begin" }, finish = { "contention_end" }, key = kernel.thread }
 
 local function disk_name(dev)
 	return math.type(dev) and string.format("%d:%d", dev >> 20, dev & 0xfffff) or tostring(dev)
 end
 
--- Completed requests of block devices by the time of their end, {ends =, begins =, devs =}; nil: none were recorded. `self` has the
--- range, start and stop.
-function causes.read_requests(self)
-	local found = pairs_of(self, { "block_rq_issue" }, { "block_rq_complete" }, "dev + sector", { dev = "begin dev" })
+-- Segments of completed requests of block devices as three lists, {ends =, begins =, devs =}, by the time of their end; nil for nil.
+local function requests_of(found)
 	if not found then
 		return
 	end
@@ -54,6 +47,11 @@ function causes.read_requests(self)
 		ends[i], begins[i], devs[i] = row["end"], row.begin, disk_name(row.dev)
 	end
 	return { ends = ends, begins = begins, devs = devs }
+end
+
+-- The completed requests of the global trace in [start, stop), as requests_of() says; nil: the trace has no such events.
+function causes.read_requests(start, stop)
+	return requests_of(kernel.pairs(start, stop, { requests })[1])
 end
 
 -- Reads states, names, interrupts and requests of the global trace from `start` to `stop`; see its members.
@@ -71,11 +69,8 @@ function causes.read(start, stop)
 	self.wakers = nil
 	self.runs = self.on_cpu:rekey()
 	self.chain = chain.new(self.states)
-	self.requests = causes.read_requests(self)
-	self.contentions = pairs_of(self, { "contention_begin" }, { "contention_end" }, kernel.thread)
-	if self.contentions then
-		self.contentions = self.contentions:rekey():rekey()
-	end
+	local found = kernel.pairs(start, stop, { requests, contentions })
+	self.requests, self.contentions = requests_of(found[1]), found[2] and found[2]:rekey():rekey()
 	self.has_frequency = #self.frequencies > 0
 	return self
 end

@@ -11,6 +11,23 @@ kernel.has_cpu = { running = true, exiting = true }
 -- A key (see trace:segments()) for the thread of an event: its own fields, else the thread that runs on its CPU.
 kernel.thread = "context/tid | perf_tid | common_pid | context/vtid | cpu[cpu]/thread"
 
+-- Pairs of events in [from, to), read at once: a collection for each of `kinds`, the options of trace:segments() without range, in
+-- which lists of names have events that the trace may lack. nil for a kind without begins or ends.
+function kernel.pairs(from, to, kinds)
+	local found, asked, places = {}, { from = from, to = to }, {}
+	for i, kind in ipairs(kinds) do
+		local enter, leave = analysis.present(kind.begin), analysis.present(kind.finish)
+		if #enter > 0 and #leave > 0 then
+			asked[#asked + 1] = { begin = enter, finish = leave, key = kind.key, fields = kind.fields }
+			places[#asked] = i
+		end
+	end
+	for n, segments in ipairs(#asked > 0 and { trace:segments(asked) } or {}) do
+		found[places[n]] = segments
+	end
+	return found
+end
+
 -- Pairs of events by thread; takes the options of trace:segments() without key and range. If events lack a field of their
 -- thread, one pass reads cpu[*]/thread, and with it the names of threads.
 function kernel.pairs_by_thread(a, options)

@@ -73,6 +73,11 @@ struct events_options {
 	bool unordered;          /* no merge: stream after stream (counting, statistics) */
 	const uint64_t *classes; /* bit per class that is wanted, NULL: all; borrowed */
 	/*
+	 * Open no packet of streams that have none of these classes, so that damage in them is not
+	 * told. So it is with `skips`, too.
+	 */
+	bool only_wanted;
+	/*
 	 * Read packets to their end even if the range ends in them: then events that a search for
 	 * another range would miss are found, and counted by trace_disorder().
 	 */

@@ -24,7 +24,7 @@ local place = {
 
 local function losses()
 	local rows = {}
-	for ev in analysis.losses(a.start, a.stop) do
+	for ev in trace:events{ losses = "only", from = a.start, to = a.stop } do
 		local stop = math.min(ev.lost_until, a.stop)
 		rows[#rows + 1] = { begin = ev.ts, ["end"] = stop, dur = stop - ev.ts, cpu = ev.cpu, stream = ev.stream,
 			lost = math.type(ev.lost) == "integer" and ev.lost or nil }

@@ -39,12 +39,12 @@ static void stream_cursor_tell_damage(void *arg, uint64_t record, const struct p
 			cause);
 }
 
-/* Has the stream a wanted class? Otherwise, with options->skips, none of its packets is opened. */
+/* Has the stream a wanted class? Otherwise, with only_wanted or skips, no packet is opened. */
 static bool has_wanted(const struct stream_setup *setup, const struct stream *stream)
 {
 	const struct events_options *options = setup->options;
 	const struct trace *trace = setup->trace;
-	bool wanted = !options->skips || !options->classes;
+	bool wanted = !(options->only_wanted || options->skips) || !options->classes;
 
 	for (size_t c = 0; c < trace->nclasses && !wanted; c++)
 		wanted = bitset_has(options->classes, c) &&

@@ -268,24 +268,6 @@ static bool find_inferred(struct bind_trace *bound, const struct inferred **out,
 	return true;
 }
 
-/* skips() of a cursor of losses alone: no packet is read, since its record tells of them. */
-static bool skips_packet(void *arg, const struct stream *stream, const struct packet_info *info,
-			 struct packet_range *range)
-{
-	(void)arg;
-	(void)stream;
-	*range = (struct packet_range){info->rec.min, info->rec.max};
-	return true;
-}
-
-static bool lacks_events(void *arg, const struct stream *stream, const struct packet_info *info)
-{
-	(void)arg;
-	(void)stream;
-	(void)info;
-	return true;
-}
-
 static bool read_options(lua_State *L, int i, struct bind_cursor *cursor, struct error *err)
 {
 	struct bind_trace *bound = cursor->bound;
@@ -306,8 +288,7 @@ static bool read_options(lua_State *L, int i, struct bind_cursor *cursor, struct
 		mem_free(filter->classes);
 		filter->classes = bitset_new(bound->trace->nclasses);
 		options->classes = filter->classes; /* none */
-		options->skips = skips_packet;
-		options->lacks = lacks_events;
+		options->only_wanted = true;
 	}
 	return read_where(L, i, cursor, err);
 }

@@ -405,9 +405,8 @@ static bool add_losses(const struct bind_trace *bound, const struct stream *stre
 }
 
 /*
- * trace:losses([from, to]): at how many places events were lost, by the counters of packets. None
- * is read, so trace:events{losses = "only"}, which tells the places, need not be asked where there
- * are none.
+ * trace:losses([from, to]): at how many places events were lost, by the counters of packets, of
+ * which none is read. trace:events{losses = "only"} tells the places.
  */
 static int trace_losses(lua_State *L)
 {

@@ -171,7 +171,7 @@ local function tell_untold_losses(self)
 	for ev in trace:events{ name = "perf_lost_samples", stream = "side" } do
 		untold = untold + ev.fields.lost
 	end
-	if untold > 0 and trace:losses() > 0 then
+	if untold > 0 then
 		for ev in trace:events{ losses = "only" } do
 			untold = untold - (math.type(ev.lost) == "integer" and ev.lost or 0)
 		end
@@ -182,11 +182,6 @@ local function tell_untold_losses(self)
 	end
 end
 
--- An iterator over the losses of the global trace in [start, stop), as events. Nothing is read where there are none.
-function analysis.losses(start, stop)
-	return trace:losses(start, stop) > 0 and trace:events{ losses = "only", from = start, to = stop } or function() end
-end
-
 -- Calls visit(t, till, lost) with each loss of the global trace in [start, stop), by time. `lost` is ev.lost, or nil for losses
 -- that begin before `start`, which come first.
 function analysis.each_loss(start, stop, visit)
@@ -195,7 +190,7 @@ function analysis.each_loss(start, stop, visit)
 			visit(place.ts, place.till)
 		end
 	end
-	for ev in analysis.losses(start, stop) do
+	for ev in trace:events{ losses = "only", from = start, to = stop } do
 		visit(ev.ts, ev.lost_until, ev.lost)
 	end
 end

@@ -243,11 +243,11 @@ struct cuts_size {        /* of windows */
 };
 /*
  * Times that cut [options->begin, options->end) into windows, for cursors that read them in
- * parallel. In each window packets of 1 MB and more begin, and within bounds as `size` says.
- * *count 0: the range cannot be cut, since there are few packets, their times are wrong, or they
- * are so long that most would be read twice. The windows' events, concatenated, are those of one
- * cursor over the range, unless trace_disorder() grows while the windows are read with
- * `whole_packets`. The caller always ends *out with mem_free().
+ * parallel. In each window packets of at least 1 MB begin; `size` says of how much more. *count 0:
+ * the range cannot be cut, since there are few packets, their times are wrong, or they are so long
+ * that most would be read twice. The windows' events, concatenated, are those of one cursor over
+ * the range, unless trace_disorder() grows while the windows are read with `whole_packets`. The
+ * caller always ends *out with mem_free().
  */
 MUST_CHECK bool events_cuts(struct index *index, const struct events_options *options,
 			    const struct cuts_size *size, nstime **out, size_t *count,

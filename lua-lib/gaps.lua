@@ -12,6 +12,7 @@
 --   $ yore gaps fixtures/golden/sched-perf/perf.data --format csv
 
 local analysis = require("yore.analysis")
+local basics = require("yore.basics")
 local a = analysis.open(arg, {
 	name = "gaps", verbs = { "all", "losses", "unknown" }, tables = { all = true }, columns = { "cpu", "dur", "begin" },
 	own_losses = true,
@@ -43,7 +44,7 @@ local function unknown()
 		end
 	end
 	local runs = trace:segments{ path = "cpu[*]/thread", optional = true, from = a.start, to = a.stop }
-	for _, run in ipairs(runs:select{ before = function(tid) return tid == nil end }:rows()) do
+	for _, run in ipairs(runs:select{ before = basics.is_nil }:rows()) do
 		local last = runs:find(run.key, run.begin - 1)
 		gap(run.key, last and last["end"] or a.start, run.begin)
 	end

@@ -23,6 +23,7 @@
 --   $ yore latency fixtures/golden/sched-demo --sort p99 --format csv
 
 local analysis = require("yore.analysis")
+local basics = require("yore.basics")
 local kernel = require("yore.kernel")
 local left_out = require("yore.waits")
 local a = analysis.open(arg, {
@@ -46,7 +47,7 @@ local function seen_alone()
 	local function of_event(row)
 		return cpus[row.key .. " " .. row["end"]] ~= nil
 	end
-	local of_unknown = waits:select{ last = function(tid) return tid == nil end, ["end"] = { max = a.stop - 1 } }
+	local of_unknown = waits:select{ last = basics.is_nil, ["end"] = { max = a.stop - 1 } }
 	local cut = ready:select{ begun = true, ended = false, ["end"] = { max = a.stop - 1 } }
 	for _, segments in ipairs{ of_unknown, cut } do
 		for _, row in ipairs(segments:rows()) do
@@ -64,7 +65,7 @@ local function seen_alone()
 	return found, cpus
 end
 local alone, cpu_of = seen_alone()
-waits = waits:select{ last = function(tid) return tid ~= nil end }
+waits = waits:select{ last = basics.is_some }
 
 -- Gives a note on the waits that are left out.
 local function tell_left_out()
@@ -85,25 +86,17 @@ local function read_forks()
 end
 local forks = read_forks()
 
-local function is_some(value)
-	return value ~= nil
-end
-
-local function is_nil(value)
-	return value == nil
-end
-
 -- Splits waits by kind. After an unknown state: preempted if the thread left a CPU then, new if it was forked then.
 local function split(all)
-	local first = all:select{ before = is_nil }
+	local first = all:select{ before = basics.is_nil }
 	first:join(by_thread, { left = "value" }, { match = "ends" })
 	local preempted = all:select{ before = function(v) return kernel.has_cpu[v] == true end }
 	local woken = all:select{ before = function(v) return v ~= nil and not kernel.has_cpu[v] end }
-	preempted:append(first:select{ left = is_some })
-	local others = first:select{ left = is_nil }
+	preempted:append(first:select{ left = basics.is_some })
+	local others = first:select{ left = basics.is_nil }
 	others:join(forks, { forked = "key" }, { match = "begins" })
-	woken:append(others:select{ forked = is_nil })
-	return { woken = woken, preempted = preempted, new = others:select{ forked = is_some } }
+	woken:append(others:select{ forked = basics.is_nil })
+	return { woken = woken, preempted = preempted, new = others:select{ forked = basics.is_some } }
 end
 
 local kinds = { "woken", "preempted", "new" }

@@ -29,20 +29,20 @@ end)
 if not counts then
 	return
 end
+local of_cpus, of_threads = counts[1], counts[2]
 if together then
 	for _, row in ipairs(counts) do
 		row.tid, row.comm = row[tid], row[comm]
 	end
-	counts = a:filter_rows(counts)
-	counts = { counts, counts }
+	of_cpus = a:filter_rows(counts)
+	of_threads = of_cpus
 end
 
--- Counts by one column, with the name in the last event.
-local function by(column)
-	local key_of, rows = column == "cpu" and column or tid, counts[column == "cpu" and 1 or 2]
+-- Adds rows up by the values of `field`, which become `column`, with the name in the last event.
+local function by(column, field, rows)
 	local found, list, total = {}, {}, 0
 	for _, row in ipairs(rows) do
-		local key = row[key_of]
+		local key = row[field]
 		if key ~= nil then
 			local one = found[key] or basics.add(found, key, list, { [column] = key, count = 0, last_ts = row.last_ts })
 			one.count, total = one.count + row.count, total + row.count
@@ -63,11 +63,11 @@ local rate = { key = "rate", head = "per second", kind = "float" }
 
 a:head()
 if a.verb ~= "threads" then
-	local rows, total = by("cpu")
+	local rows, total = by("cpu", "cpu", of_cpus)
 	a:table("cpus", { { key = "cpu", head = "CPU", kind = "count" }, count, rate }, rows)
 	a:line("all " .. total .. string.format(", %.2f per second", total * 1e9 / a.length))
 end
 if a.verb ~= "cpus" then
 	a:table("threads", { { key = "tid", head = "TID", kind = "count" }, count, rate,
-		{ key = "comm", head = "name" } }, (by("tid")))
+		{ key = "comm", head = "name" } }, (by("tid", tid, of_threads)))
 end

@@ -681,7 +681,7 @@ int bind_push_pairs(lua_State *L, struct bind_trace *bound)
 
 	luaL_checkstack(L, 2 * PAIRS_MAX + 20, "pairs");
 	reading->bound = bound;
-	reading->cursor = pairs_push_cursor(L, options, count, 2);
+	reading->cursor = pairs_push_cursor(L, options, count);
 	for (size_t i = 0; i < count; i++) {
 		struct segments *segments = bind_push_segments(L);
 

@@ -81,11 +81,10 @@ struct pairs_reading {
  */
 size_t pairs_push_options(lua_State *L, int *options);
 /*
- * Pushes the cursor for the pairs whose option tables are at the stack indices `options`; `range`
- * is the index of the table that has from, to, where and cpu. The trace is at index 1. Raises
- * errors.
+ * Pushes the cursor for the pairs whose option tables are at the stack indices `options`. The trace
+ * is at index 1, the table that has from, to, where and cpu at 2. Raises errors.
  */
-struct bind_cursor *pairs_push_cursor(lua_State *L, const int *options, size_t count, int range);
+struct bind_cursor *pairs_push_cursor(lua_State *L, const int *options, size_t count);
 /* Reads an option table, and sets all members that depend on it; reading and cursor are set. */
 void pairs_read_options(lua_State *L, struct pairs *pairs, int options, struct segments *segments);
 /* Calls the function `threads`, if it is given, and fills pairs->runs from what it returns. */

@@ -322,7 +322,7 @@ static bool bind_pairs_options_by_cpu(lua_State *L, int options)
 }
 
 /* Pushes the options of the cursor. */
-static void push_filter(lua_State *L, const int *options, size_t count, int range)
+static void push_filter(lua_State *L, const int *options, size_t count)
 {
 	static const char *const of_range[] = {RANGE_OPTIONS, NULL};
 	bool all_losses = false;
@@ -330,7 +330,7 @@ static void push_filter(lua_State *L, const int *options, size_t count, int rang
 
 	lua_newtable(L);
 	for (size_t i = 0; of_range[i]; i++) {
-		lua_getfield(L, range, of_range[i]);
+		lua_getfield(L, 2, of_range[i]);
 		lua_setfield(L, -2, of_range[i]);
 	}
 	lua_newtable(L);
@@ -358,11 +358,11 @@ static int new_cursor(lua_State *L)
 	return 1;
 }
 
-struct bind_cursor *pairs_push_cursor(lua_State *L, const int *options, size_t count, int range)
+struct bind_cursor *pairs_push_cursor(lua_State *L, const int *options, size_t count)
 {
 	lua_pushcfunction(L, new_cursor);
 	lua_pushvalue(L, 1);
-	push_filter(L, options, count, range);
+	push_filter(L, options, count);
 	lua_call(L, 2, 1);
 	return luaL_checkudata(L, -1, CURSOR_TYPE);
 }

@@ -55,4 +55,13 @@ function basics.given(value, ...)
 	return value, ...
 end
 
+-- For conditions of segments:select(): is there no value, is there one?
+function basics.is_nil(value)
+	return value == nil
+end
+
+function basics.is_some(value)
+	return value ~= nil
+end
+
 return basics

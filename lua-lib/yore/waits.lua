@@ -80,18 +80,14 @@ function waits.each_switch(a, times, visit)
 	end
 end
 
-local function is_nil(value)
-	return value == nil
-end
-
 -- The times, {[t] = true}, at which a thread may have come to a CPU without a run in the state to show it, added to `edges`; and
 -- {["CPU t"] = thread} for runs that begin after an unknown one.
 local function doubtful(runs, edges, stop)
 	local times, found = edges, {}
-	for _, row in ipairs(runs:select{ begun = true, before = is_nil, value = function(tid) return tid ~= 0 end }:rows()) do
+	for _, row in ipairs(runs:select{ begun = true, before = basics.is_nil, value = function(tid) return tid ~= 0 end }:rows()) do
 		times[row.begin], found[row.key .. " " .. row.begin] = true, row.value
 	end
-	for _, row in ipairs(runs:select{ ["end"] = { max = stop - 1 }, after = is_nil }:rows()) do
+	for _, row in ipairs(runs:select{ ["end"] = { max = stop - 1 }, after = basics.is_nil }:rows()) do
 		times[row["end"]] = true
 	end
 	return times, found
@@ -142,7 +138,7 @@ function waits.left_out(a, needs_wakeup, runs, by_thread, found)
 		add(reason_of(a, places, before and math.min(before["end"], t), t))
 	end
 	local unseen, cut = events_of(a, runs, places.edges)
-	all = all + #cut + #runs:select{ begun = true, before = function(tid) return tid ~= nil end, value = function(tid) return tid ~= 0 end }
+	all = all + #cut + #runs:select{ begun = true, before = basics.is_some, value = function(tid) return tid ~= 0 end }
 	for _ in pairs(unseen) do
 		all = all + 1
 	end
